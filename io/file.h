@@ -1,0 +1,66 @@
+// An open file as the block I/O layer sees it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace xxl::io {
+
+// Owns a file descriptor. Files opened for block I/O use O_DIRECT where the file system has it:
+// then buffers, offsets and lengths must be multiples of kSectorBytes (a length that runs over the
+// end of the file is fine when reading).
+class File {
+ public:
+  File() = default;
+  // Takes ownership of `fd`. `path` is the name used in messages.
+  File(int fd, std::string path, bool direct);
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  // Opens `path` for reading, never for writing; "-" is standard input (not owned, not direct).
+  // Throws Error{io} with the path when it cannot be opened or is a directory.
+  static File open_input(const std::string& path);
+
+  // Creates an unnamed file in `directory` (0600; O_TMPFILE, or created and unlinked at once), open
+  // for reading and writing, direct where possible.
+  static File create_unnamed(const std::string& directory);
+
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+  bool direct() const { return direct_; }
+  bool is_open() const { return fd_ >= 0; }
+  // True for a regular file or block device, which can be read at any place; false for a pipe.
+  bool seekable() const { return seekable_; }
+  // Size in bytes when it was opened (0 for pipes).
+  std::uint64_t size() const { return size_; }
+  // The device the file lives on: files of one device share a queue.
+  dev_t device() const { return device_; }
+
+  // Reserves disk space for bytes [offset, offset + bytes) and extends the file to hold them.
+  // Throws Error{no_space} saying how much was asked for. On a file system without fallocate the
+  // file is only extended, and free space checked with statvfs.
+  void reserve(std::uint64_t offset, std::uint64_t bytes);
+
+  // Blocking, complete transfers for small and rare I/O; `data` aligned as above when direct().
+  // read_at returns the bytes read: fewer than data.size() only at the end of the file.
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> data) const;
+  void write_at(std::uint64_t offset, std::span<const std::byte> data) const;
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+  bool direct_ = false;
+  bool seekable_ = false;
+  bool owned_ = true;
+  std::uint64_t size_ = 0;
+  dev_t device_ = 0;
+};
+
+// Free bytes in the file system of `directory` that this user may take.
+std::uint64_t free_bytes(const std::string& directory);
+
+}  // namespace xxl::io

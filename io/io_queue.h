@@ -1,0 +1,100 @@
+// The seam between xxl and the operating system: asynchronous block transfers.
+//
+// One queue serves one disk. It holds what was submitted in two FIFOs, one of writes and one of
+// reads, keeps a bounded number of transfers in flight, and starts writes before reads (a write
+// frees memory at once, a read asks for more; Dementiev and Sanders, SPAA'03, section 3).
+// Backends: io_uring (io/uring_queue.h), threads (io/thread_queue.h); tests wrap a queue or
+// simulate one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "io/file.h"
+
+namespace xxl::io {
+
+enum class Op { read, write };
+
+// What became of a request: `error` is 0 or an errno value; `bytes` were transferred, fewer than
+// asked without an error only when a read met the end of the file.
+struct Completion {
+  int error = 0;
+  std::size_t bytes = 0;
+};
+
+// One transfer. `file` and `data` belong to the caller and must live until `done` has been called.
+struct Request {
+  // Instead of a place: read or write at the file's own position (pipes). Such requests must be
+  // submitted one at a time for each file.
+  static constexpr std::uint64_t kStream = ~std::uint64_t{0};
+
+  Op op = Op::read;
+  const File* file = nullptr;
+  std::uint64_t offset = 0;        // bytes
+  std::span<std::byte> data;       // aligned to kSectorBytes when file->direct()
+  // Called once, on a thread of the queue; must be short and must not throw.
+  std::function<void(const Completion&)> done;
+};
+
+// Counters for reports; nanoseconds and bytes since the queue was made.
+struct QueueStats {
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t busy_ns = 0;  // time during which at least one transfer was in flight
+};
+
+class IoQueue {
+ public:
+  // Waits for everything in flight.
+  virtual ~IoQueue() = default;
+
+  // Queues `request`; from any thread; never blocks on I/O. Short transfers are continued by the
+  // queue until complete, the end of file, or an error.
+  virtual void submit(Request request) = 0;
+
+  // Tells the queue that most transfers will use this memory, so that it can be registered with
+  // the kernel. Call before the first submit, at most once; a refusal is not an error.
+  virtual void register_memory(std::span<std::byte> memory) = 0;
+
+  virtual QueueStats stats() const = 0;
+  // "io_uring" or "threads".
+  virtual std::string name() const = 0;
+};
+
+enum class Backend { automatic, io_uring, threads };
+
+// The queues of a sort: one for each disk, made on first use.
+class IoService {
+ public:
+  using Factory = std::function<std::unique_ptr<IoQueue>()>;
+
+  // `memory` (may be empty) is registered with every queue. `depth` is the number of transfers in
+  // flight a disk. With Backend::automatic, io_uring is used unless the kernel refuses it.
+  IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
+  // For tests: queues come from `factory`.
+  explicit IoService(Factory factory);
+  ~IoService();
+
+  IoQueue& queue_for(const File& file);
+  // Sums over all queues.
+  QueueStats stats() const;
+  // Name of the backend in use ("io_uring", or "threads (io_uring refused: ...)").
+  std::string backend_name() const;
+
+ private:
+  Factory factory_;
+  std::string backend_name_;
+  mutable std::mutex mutex_;
+  std::map<dev_t, std::unique_ptr<IoQueue>> queues_;
+};
+
+}  // namespace xxl::io

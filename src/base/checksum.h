@@ -1,0 +1,32 @@
+// Checksums: of a block (is it the one that was written?) and of a multiset of records (is the
+// output a permutation of the input?).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace xxl {
+
+// XXH3 over `data`, seeded with `identity`, so that a block that is intact but is not the one asked
+// for (stale or misplaced) fails too.
+std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t identity);
+
+// Order-independent summary of a multiset of records: their number and the sum of their hashes.
+struct MultisetHash {
+  std::uint64_t records = 0;
+  std::uint64_t sum = 0;
+
+  MultisetHash& operator+=(const MultisetHash& other) {
+    records += other.records;
+    sum += other.sum;
+    return *this;
+  }
+  friend bool operator==(const MultisetHash&, const MultisetHash&) = default;
+};
+
+// Adds `count` records of `record_bytes` each, stored one behind the other at `records`.
+void add_records(MultisetHash& hash, const std::byte* records, std::size_t count,
+                 std::size_t record_bytes);
+
+}  // namespace xxl

@@ -1,0 +1,53 @@
+// The mailbox of a coordinator: the one place where its thread waits.
+//
+// A phase of a sort (run formation, merge) is run by one coordinator thread that owns all state;
+// disks and workers hand it what they have finished as messages. So no state of a phase is shared,
+// and the coordinator sleeps exactly when nothing has happened.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace xxl {
+
+class Mailbox {
+ public:
+  using Message = std::function<void()>;
+
+  // Leaves a message; from any thread.
+  void post(Message message) {
+    {
+      std::lock_guard lock(mutex_);
+      messages_.push_back(std::move(message));
+    }
+    arrived_.notify_one();
+  }
+
+  // Waits until at least one message is there and runs all that are. Coordinator thread only.
+  // Exceptions out of a message pass through; the messages behind it are run by the next call.
+  void wait_and_run() {
+    if (next_ == batch_.size()) {
+      batch_.clear();
+      next_ = 0;
+      std::unique_lock lock(mutex_);
+      arrived_.wait(lock, [this] { return !messages_.empty(); });
+      batch_.swap(messages_);
+    }
+    while (next_ < batch_.size()) {
+      Message message = std::move(batch_[next_++]);
+      message();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<Message> messages_;
+  std::vector<Message> batch_;  // taken, being run
+  std::size_t next_ = 0;
+};
+
+}  // namespace xxl

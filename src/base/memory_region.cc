@@ -1,0 +1,52 @@
+#include "base/memory_region.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+
+MemoryRegion::MemoryRegion(std::size_t bytes) {
+  constexpr std::size_t kHugePage = 2 * kMiB;
+  mapping_bytes_ = round_up(bytes, kHugePage) + kHugePage;
+  mapping_ = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping_ == MAP_FAILED) {
+    mapping_ = nullptr;
+    throw Error(ErrorCode::no_space,
+                "cannot get " + format_bytes(bytes) + " of memory: give a smaller -S", {},
+                Error::kNoOffset, errno);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
+  data_ = reinterpret_cast<std::byte*>(round_up<std::uintptr_t>(address, kHugePage));
+  bytes_ = bytes;
+  madvise(data_, round_up(bytes, kHugePage), MADV_HUGEPAGE);
+}
+
+MemoryRegion::MemoryRegion(MemoryRegion&& other) noexcept { *this = std::move(other); }
+
+MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapping_, other.mapping_);
+  std::swap(mapping_bytes_, other.mapping_bytes_);
+  return *this;
+}
+
+MemoryRegion::~MemoryRegion() {
+  if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
+}
+
+std::span<std::byte> Carver::take(std::size_t bytes, std::size_t alignment) {
+  const std::size_t start = round_up(used_, alignment);
+  XXL_CHECK(start + bytes <= memory_.size());
+  used_ = start + bytes;
+  return memory_.subspan(start, bytes);
+}
+
+}  // namespace xxl

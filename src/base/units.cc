@@ -1,0 +1,100 @@
+#include "base/units.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+
+#include "base/error.h"
+
+namespace xxl {
+namespace {
+
+[[noreturn]] void throw_bad_value(std::string_view option, std::string_view text,
+                                  const std::string& wanted) {
+  throw Error(ErrorCode::usage,
+              "invalid " + std::string(option) + " argument '" + std::string(text) + "': " + wanted);
+}
+
+std::uint64_t read_limit(const char* path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? value : std::numeric_limits<std::uint64_t>::max();
+}
+
+}  // namespace
+
+std::uint64_t parse_size(std::string_view text, std::string_view option,
+                         std::uint64_t physical_bytes) {
+  const std::string wanted = "give a number with b, K, M, G, T, P or %";
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{}) throw_bad_value(option, text, wanted);
+  std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (suffix == "%") {
+    if (value > 100) throw_bad_value(option, text, "a percentage is at most 100");
+    return physical_bytes / 100 * value;
+  }
+  if (suffix.size() > 1 && (suffix.substr(1) == "iB" || suffix.substr(1) == "B")) {
+    suffix = suffix.substr(0, 1);
+  }
+  int shift = 0;
+  if (suffix.empty() || suffix == "K" || suffix == "k") {
+    shift = 10;
+  } else if (suffix == "b") {
+    shift = 0;
+  } else if (suffix == "M" || suffix == "m") {
+    shift = 20;
+  } else if (suffix == "G" || suffix == "g") {
+    shift = 30;
+  } else if (suffix == "T" || suffix == "t") {
+    shift = 40;
+  } else if (suffix == "P") {
+    shift = 50;
+  } else {
+    throw_bad_value(option, text, wanted);
+  }
+  if (value > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
+    throw_bad_value(option, text, "too large");
+  }
+  return value << shift;
+}
+
+std::uint64_t parse_number(std::string_view text, std::string_view option, std::uint64_t low,
+                           std::uint64_t high) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size() || value < low || value > high) {
+    throw_bad_value(option, text, "give a number from " + std::to_string(low) + " to " +
+                                      std::to_string(high));
+  }
+  return value;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 || value == static_cast<double>(static_cast<int>(value)) ? "%.0f %s" : "%.1f %s",
+                value, kUnits[unit]);
+  return text;
+}
+
+std::uint64_t physical_memory_bytes() {
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t bytes = pages * page_bytes;
+  bytes = std::min(bytes, read_limit("/sys/fs/cgroup/memory.max"));
+  bytes = std::min(bytes, read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+  return bytes;
+}
+
+}  // namespace xxl

@@ -1,0 +1,48 @@
+// Sizes: constants, rounding, and the text form of byte counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace xxl {
+
+inline constexpr std::size_t kKiB = std::size_t{1} << 10;
+inline constexpr std::size_t kMiB = std::size_t{1} << 20;
+inline constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+// Alignment of every buffer, file offset and length that goes to a disk directly (O_DIRECT).
+inline constexpr std::size_t kSectorBytes = 4096;
+
+template <class T>
+constexpr T round_up(T value, T unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+template <class T>
+constexpr T round_down(T value, T unit) {
+  return value / unit * unit;
+}
+
+template <class T>
+constexpr T ceil_div(T value, T unit) {
+  return (value + unit - 1) / unit;
+}
+
+// Reads a size as sort(1) -S does: a number with a suffix b (bytes), K (default), M, G, T, P, or %
+// of `physical_bytes`. Throws Error{usage} naming `option` when it is not one, or is too large.
+std::uint64_t parse_size(std::string_view text, std::string_view option,
+                         std::uint64_t physical_bytes);
+
+// Reads a plain decimal number in [low, high]. Throws Error{usage} naming `option` otherwise.
+std::uint64_t parse_number(std::string_view text, std::string_view option, std::uint64_t low,
+                           std::uint64_t high);
+
+// "512 B", "1.5 GiB": for people.
+std::string format_bytes(std::uint64_t bytes);
+
+// Physical memory of the machine in bytes, or the memory limit of the process's cgroup if smaller.
+std::uint64_t physical_memory_bytes();
+
+}  // namespace xxl

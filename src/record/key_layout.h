@@ -1,0 +1,94 @@
+// Keys as order-preserving words.
+//
+// Every key is, in concept, one byte string whose memcmp order is the key order: sign bit flipped,
+// IEEE floats flipped, little-endian reversed, everything inverted for descending fields, one field
+// behind the other. The string is never stored: KeyLayout computes its 8-byte words on demand as
+// big-endian numbers. Word 0 is the record's prefix; ties are refined by word 1, 2, ...
+//
+//   --key=4:u16 --key=0:i32:desc     word 0 = [u16 hi lo][~(i32 ^ 0x80000000)][0 0]
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "record/record_format.h"
+
+namespace xxl {
+
+// How the inner loops hold records of a format.
+enum class RecordKind {
+  key32,    // 4 bytes, all of it a native-endian numeric key: sorted directly
+  key64,    // 8 bytes, likewise
+  pair32,   // 8 bytes: a 4-byte numeric key in front, 4 bytes of value: sorted directly
+  pair64,   // 16 bytes: an 8-byte numeric key in front, 8 bytes of value: sorted directly
+  generic,  // anything: (prefix, pointer) pairs are sorted, records move once
+};
+
+// Turns a native numeric key into an unsigned number of the same order, and back.
+struct KeyTransform {
+  bool is_float = false;
+  std::uint64_t flip = 0;  // bits to invert (sign bit of integers; all bits again for descending)
+};
+
+class KeyLayout {
+ public:
+  explicit KeyLayout(const RecordFormat& format);
+
+  std::size_t record_bytes() const { return record_bytes_; }
+  RecordKind kind() const { return kind_; }
+  // For the kinds other than generic.
+  KeyTransform transform() const { return transform_; }
+  // Number of words of the key, at least 1; the last one is padded with zero bits.
+  std::size_t words() const { return words_.size(); }
+
+  // Word `index` of the key of the record at `record`.
+  std::uint64_t word(const std::byte* record, std::size_t index) const {
+    const Word& w = words_[index];
+    if (w.fast) {
+      std::uint64_t raw;
+      std::memcpy(&raw, record + w.fast_offset, sizeof raw);
+      return __builtin_bswap64(raw) ^ w.fast_flip;
+    }
+    return slow_word(record, w);
+  }
+
+  // Three-way comparison of keys: negative, 0 or positive.
+  int compare(const std::byte* a, const std::byte* b) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      const std::uint64_t x = word(a, i), y = word(b, i);
+      if (x != y) return x < y ? -1 : 1;
+    }
+    return 0;
+  }
+
+ private:
+  // A part of a field that lies in one word.
+  struct Segment {
+    std::size_t offset;      // of the field in the record (for bytes: of this part)
+    unsigned bytes;          // to load: the whole numeric field, or this part of a byte string
+    bool big_endian;         // byte strings are big-endian numbers
+    bool is_float;
+    std::uint64_t flip;      // on the loaded value
+    unsigned right_shift;    // drops what belongs to the next word
+    unsigned left_shift;     // moves the rest to its place in the word
+    std::uint64_t mask;      // what of the value (after right_shift) belongs to this word
+  };
+  struct Word {
+    bool fast = false;  // 8 consecutive bytes of a byte string (or a big-endian unsigned)
+    std::size_t fast_offset = 0;
+    std::uint64_t fast_flip = 0;
+    std::vector<Segment> segments;
+  };
+
+  static std::uint64_t slow_word(const std::byte* record, const Word& word);
+
+  std::size_t record_bytes_;
+  RecordKind kind_ = RecordKind::generic;
+  KeyTransform transform_;
+  std::vector<Word> words_;
+};
+
+}  // namespace xxl

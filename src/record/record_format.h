@@ -1,0 +1,47 @@
+// What a record is and where its key lies, as the user says it: --record and --key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xxl {
+
+enum class KeyType { u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, bytes };
+
+// One field of the key: `length` bytes at `offset` of the record.
+struct KeyField {
+  std::size_t offset = 0;
+  std::size_t length = 0;
+  KeyType type = KeyType::bytes;
+  bool big_endian = false;
+  bool descending = false;
+};
+
+// Records of one fixed size, and their key: the fields in order of significance.
+//
+// Order of floating-point keys: IEEE 754 totalOrder, that is -NaN < -inf < ... < -0.0 < +0.0 < ... <
+// +inf < +NaN, NaNs by their bits. Byte strings compare as unsigned bytes.
+struct RecordFormat {
+  std::string name;  // as the user gave it
+  std::size_t record_bytes = 0;
+  std::vector<KeyField> key;
+
+  // Bytes of the key in all.
+  std::size_t key_bytes() const;
+};
+
+// Largest record, so that a few of them always fit in a budget that works.
+inline constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 26;
+
+// fixed:N, u32 u64 i32 i64 f32 f64, kv32 kv64, gensort. The key of fixed:N is the whole record as
+// bytes until set_key says otherwise. Throws Error{usage}.
+RecordFormat parse_record_format(std::string_view spec);
+
+// OFFSET:TYPE[:desc], TYPE one of u8..u64, i8..i64, f32, f64 (with suffix `be` for big-endian) or
+// bytesN. Throws Error{usage} when it is malformed or reaches out of a record of `format`.
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format);
+
+}  // namespace xxl
