@@ -35,10 +35,12 @@ void add_records(MultisetHash& hash, const std::byte* records, std::size_t count
   std::uint64_t sum = 0;
   switch (record_bytes) {
     case 4:
-      for (std::size_t i = 0; i < count; ++i) sum += mix(load<std::uint32_t>(records + 4 * i) + kOffset);
+      for (std::size_t i = 0; i < count; ++i)
+        sum += mix(load<std::uint32_t>(records + 4 * i) + kOffset);
       break;
     case 8:
-      for (std::size_t i = 0; i < count; ++i) sum += mix(load<std::uint64_t>(records + 8 * i) + kOffset);
+      for (std::size_t i = 0; i < count; ++i)
+        sum += mix(load<std::uint64_t>(records + 8 * i) + kOffset);
       break;
     case 16:
       for (std::size_t i = 0; i < count; ++i) {

@@ -28,7 +28,9 @@ MemoryRegion::MemoryRegion(std::size_t bytes) {
   madvise(data_, round_up(bytes, kHugePage), MADV_HUGEPAGE);
 }
 
-MemoryRegion::MemoryRegion(MemoryRegion&& other) noexcept { *this = std::move(other); }
+MemoryRegion::MemoryRegion(MemoryRegion&& other) noexcept {
+  *this = std::move(other);
+}
 
 MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
   std::swap(data_, other.data_);

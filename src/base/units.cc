@@ -15,8 +15,8 @@ namespace {
 
 [[noreturn]] void throw_bad_value(std::string_view option, std::string_view text,
                                   const std::string& wanted) {
-  throw Error(ErrorCode::usage,
-              "invalid " + std::string(option) + " argument '" + std::string(text) + "': " + wanted);
+  throw Error(ErrorCode::usage, "invalid " + std::string(option) + " argument '" +
+                                    std::string(text) + "': " + wanted);
 }
 
 std::uint64_t read_limit(const char* path) {
@@ -68,8 +68,8 @@ std::uint64_t parse_number(std::string_view text, std::string_view option, std::
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{} || end != text.data() + text.size() || value < low || value > high) {
-    throw_bad_value(option, text, "give a number from " + std::to_string(low) + " to " +
-                                      std::to_string(high));
+    throw_bad_value(option, text,
+                    "give a number from " + std::to_string(low) + " to " + std::to_string(high));
   }
   return value;
 }
@@ -83,8 +83,10 @@ std::string format_bytes(std::uint64_t bytes) {
     ++unit;
   }
   char text[32];
-  std::snprintf(text, sizeof text, unit == 0 || value == static_cast<double>(static_cast<int>(value)) ? "%.0f %s" : "%.1f %s",
-                value, kUnits[unit]);
+  std::snprintf(
+      text, sizeof text,
+      unit == 0 || value == static_cast<double>(static_cast<int>(value)) ? "%.0f %s" : "%.1f %s",
+      value, kUnits[unit]);
   return text;
 }
 

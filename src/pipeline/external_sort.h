@@ -22,7 +22,7 @@ struct SortOptions {
   bool unique = false;                    // -u: keep the first record of each key
   bool merge_only = false;                // -m: the inputs are sorted, merge them
   io::Backend backend = io::Backend::automatic;
-  Progress* progress = nullptr;           // updated while running; may be null
+  Progress* progress = nullptr;  // updated while running; may be null
 };
 
 // The process uses at most SortOptions::memory_bytes plus this for code, stacks and libraries.
@@ -30,27 +30,27 @@ inline constexpr std::uint64_t kMemoryConstantBytes = std::uint64_t{48} << 20;
 
 // What will be done, before it is done (--explain).
 struct SortPlan {
-  std::uint64_t input_bytes = 0;      // 0 when unknown
+  std::uint64_t input_bytes = 0;  // 0 when unknown
   bool input_size_known = true;
   std::uint64_t memory_bytes = 0;
   std::uint64_t sort_memory_bytes = 0;  // of it, records held while runs are formed
   std::uint64_t block_bytes = 0;        // of a run
   std::uint64_t expected_runs = 0;      // on random input; 1: sorted in memory, no scratch
   std::uint64_t merge_degree = 0;
-  unsigned passes = 0;                  // merge passes expected; 0: none
-  std::uint64_t scratch_bytes = 0;      // reserved in the scratch directories
+  unsigned passes = 0;              // merge passes expected; 0: none
+  std::uint64_t scratch_bytes = 0;  // reserved in the scratch directories
   unsigned threads = 0;
-  std::string record_kind;              // key64, generic, ...
-  std::string backend;                  // io_uring or threads
+  std::string record_kind;  // key64, generic, ...
+  std::string backend;      // io_uring or threads
 };
 
 struct PhaseReport {
-  std::string name;             // "form runs", "merge pass 1", ...
+  std::string name;  // "form runs", "merge pass 1", ...
   double seconds = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
-  double read_wait_seconds = 0;   // nothing to do but wait for a read
-  double write_wait_seconds = 0;  // ... for a write to free a buffer
+  double read_wait_seconds = 0;    // nothing to do but wait for a read
+  double write_wait_seconds = 0;   // ... for a write to free a buffer
   double worker_busy_seconds = 0;  // summed over workers
 };
 
@@ -58,7 +58,7 @@ struct SortReport {
   SortPlan plan;
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
-  std::uint64_t checksum = 0;       // multiset hash of the output
+  std::uint64_t checksum = 0;  // multiset hash of the output
   std::uint64_t runs = 0;
   std::uint64_t merge_degree = 0;   // largest used
   unsigned passes = 0;              // merge passes done
@@ -69,8 +69,8 @@ struct SortReport {
   std::uint64_t peak_memory_bytes = 0;  // resident, of the process
 };
 
-// What sort would do. Throws Error for bad options, missing files, a file that is not a whole number
-// of records, and a budget that is too small, all before anything is written.
+// What sort would do. Throws Error for bad options, missing files, a file that is not a whole
+// number of records, and a budget that is too small, all before anything is written.
 SortPlan plan_sort(const SortOptions& options);
 
 // Sorts. When it returns, the output is complete and checked; when it throws Error, the output does

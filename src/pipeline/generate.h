@@ -9,7 +9,14 @@
 namespace xxl {
 
 enum class Distribution {
-  uniform, normal, zipf, sorted, reverse, nearly_sorted, few_distinct, constant,
+  uniform,
+  normal,
+  zipf,
+  sorted,
+  reverse,
+  nearly_sorted,
+  few_distinct,
+  constant,
 };
 
 struct GenerateOptions {

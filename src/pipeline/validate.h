@@ -13,13 +13,14 @@ struct ValidateReport {
   std::uint64_t records = 0;
   std::uint64_t checksum_high = 0;  // sum of zlib's crc32 over each record (128 bits)
   std::uint64_t checksum_low = 0;
-  std::uint64_t duplicate_keys = 0;  // neighbours with equal keys
+  std::uint64_t duplicate_keys = 0;              // neighbours with equal keys
   std::optional<std::uint64_t> first_unordered;  // record number, from 0
   std::uint64_t unordered_records = 0;           // neighbours out of order
 };
 
 // Reads `input` ("-" is standard input) on `parallel` threads (0: as many as processors).
 // Throws Error, also when the file is not a whole number of records.
-ValidateReport validate(const RecordFormat& format, const std::string& input, unsigned parallel = 0);
+ValidateReport validate(const RecordFormat& format, const std::string& input,
+                        unsigned parallel = 0);
 
 }  // namespace xxl

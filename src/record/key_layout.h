@@ -67,14 +67,14 @@ class KeyLayout {
  private:
   // A part of a field that lies in one word.
   struct Segment {
-    std::size_t offset;      // of the field in the record (for bytes: of this part)
-    unsigned bytes;          // to load: the whole numeric field, or this part of a byte string
-    bool big_endian;         // byte strings are big-endian numbers
+    std::size_t offset;  // of the field in the record (for bytes: of this part)
+    unsigned bytes;      // to load: the whole numeric field, or this part of a byte string
+    bool big_endian;     // byte strings are big-endian numbers
     bool is_float;
-    std::uint64_t flip;      // on the loaded value
-    unsigned right_shift;    // drops what belongs to the next word
-    unsigned left_shift;     // moves the rest to its place in the word
-    std::uint64_t mask;      // what of the value (after right_shift) belongs to this word
+    std::uint64_t flip;    // on the loaded value
+    unsigned right_shift;  // drops what belongs to the next word
+    unsigned left_shift;   // moves the rest to its place in the word
+    std::uint64_t mask;    // what of the value (after right_shift) belongs to this word
   };
   struct Word {
     bool fast = false;  // 8 consecutive bytes of a byte string (or a big-endian unsigned)

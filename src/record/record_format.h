@@ -22,8 +22,8 @@ struct KeyField {
 
 // Records of one fixed size, and their key: the fields in order of significance.
 //
-// Order of floating-point keys: IEEE 754 totalOrder, that is -NaN < -inf < ... < -0.0 < +0.0 < ... <
-// +inf < +NaN, NaNs by their bits. Byte strings compare as unsigned bytes.
+// Order of floating-point keys: IEEE 754 totalOrder, that is -NaN < -inf < ... < -0.0 < +0.0 < ...
+// < +inf < +NaN, NaNs by their bits. Byte strings compare as unsigned bytes.
 struct RecordFormat {
   std::string name;  // as the user gave it
   std::size_t record_bytes = 0;

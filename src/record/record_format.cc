@@ -1,0 +1,115 @@
+#include "record/record_format.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  KeyType type;
+  std::size_t length;
+};
+
+constexpr std::array<TypeName, 10> kTypeNames{{{"u8", KeyType::u8, 1},
+                                               {"u16", KeyType::u16, 2},
+                                               {"u32", KeyType::u32, 4},
+                                               {"u64", KeyType::u64, 8},
+                                               {"i8", KeyType::i8, 1},
+                                               {"i16", KeyType::i16, 2},
+                                               {"i32", KeyType::i32, 4},
+                                               {"i64", KeyType::i64, 8},
+                                               {"f32", KeyType::f32, 4},
+                                               {"f64", KeyType::f64, 8}}};
+
+const TypeName* find_type(std::string_view name) {
+  for (const TypeName& type : kTypeNames) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
+KeyField numeric_field(std::size_t offset, std::string_view type_name) {
+  const TypeName* type = find_type(type_name);
+  return {offset, type->length, type->type, false, false};
+}
+
+[[noreturn]] void throw_bad_key(std::string_view spec, const std::string& why) {
+  throw Error(ErrorCode::usage, "invalid --key '" + std::string(spec) + "': " + why);
+}
+
+bool consume_suffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+}  // namespace
+
+std::size_t RecordFormat::key_bytes() const {
+  std::size_t bytes = 0;
+  for (const KeyField& field : key) bytes += field.length;
+  return bytes;
+}
+
+RecordFormat parse_record_format(std::string_view spec) {
+  RecordFormat format;
+  format.name = std::string(spec);
+  if (spec == "gensort") {
+    format.record_bytes = 100;
+    format.key = {{0, 10, KeyType::bytes, false, false}};
+  } else if (spec == "kv32") {
+    format.record_bytes = 8;
+    format.key = {numeric_field(0, "u32")};
+  } else if (spec == "kv64") {
+    format.record_bytes = 16;
+    format.key = {numeric_field(0, "u64")};
+  } else if (spec.starts_with("fixed:")) {
+    format.record_bytes = parse_number(spec.substr(6), "--record=fixed", 1, kMaxRecordBytes);
+    format.key = {{0, format.record_bytes, KeyType::bytes, false, false}};
+  } else if (const TypeName* type = find_type(spec); type != nullptr && type->length >= 4) {
+    format.record_bytes = type->length;
+    format.key = {numeric_field(0, spec)};
+  } else {
+    throw Error(ErrorCode::usage,
+                "unknown record type '" + std::string(spec) +
+                    "': use fixed:N, u32, u64, i32, i64, f32, f64, kv32, kv64 or gensort");
+  }
+  return format;
+}
+
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format) {
+  std::string_view rest = spec;
+  KeyField field;
+  field.descending = consume_suffix(rest, ":desc");
+  if (!field.descending) consume_suffix(rest, ":asc");
+  const std::size_t colon = rest.find(':');
+  if (colon == std::string_view::npos) throw_bad_key(spec, "use OFFSET:TYPE[:desc]");
+  field.offset = parse_number(rest.substr(0, colon), "--key offset", 0, kMaxRecordBytes);
+  std::string_view type_name = rest.substr(colon + 1);
+  if (type_name.starts_with("bytes")) {
+    field.type = KeyType::bytes;
+    field.length = parse_number(type_name.substr(5), "--key bytes", 1, kMaxRecordBytes);
+  } else {
+    const std::string_view full_name = type_name;
+    field.big_endian = consume_suffix(type_name, "be");
+    const TypeName* type = find_type(type_name);
+    if (type == nullptr) {
+      throw_bad_key(spec, "unknown type '" + std::string(full_name) +
+                              "', use u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 (each with be for "
+                              "big-endian) or bytesN");
+    }
+    field.type = type->type;
+    field.length = type->length;
+  }
+  if (field.offset + field.length > format.record_bytes) {
+    throw_bad_key(spec, "the key ends at byte " + std::to_string(field.offset + field.length) +
+                            " of a record of " + std::to_string(format.record_bytes) + " bytes");
+  }
+  return field;
+}
+
+}  // namespace xxl
