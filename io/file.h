@@ -15,7 +15,8 @@ namespace xxl::io {
 class File {
  public:
   File() = default;
-  // Takes ownership of `fd`. `path` is the name used in messages.
+  // Takes ownership of `fd`. `path` is the name used in messages. Throws Error{io} when `fd` is not
+  // open.
   File(int fd, std::string path, bool direct);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -26,14 +27,16 @@ class File {
   static File open_input(const std::string& path);
 
   // Creates an unnamed file in `directory` (0600; O_TMPFILE, or created and unlinked at once), open
-  // for reading and writing, direct where possible.
+  // for reading and writing, direct where possible. Its path(), for messages, is the directory.
   static File create_unnamed(const std::string& directory);
 
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
   bool direct() const { return direct_; }
   bool is_open() const { return fd_ >= 0; }
-  // True for a regular file or block device, which can be read at any place; false for a pipe.
+  // True for a regular file or block device, which can be read at any place; false for a pipe, and
+  // for inputs whose size is unknown (files of /proc) or that are to be read from their middle
+  // (standard input after somebody read its start).
   bool seekable() const { return seekable_; }
   // Size in bytes when it was opened (0 for pipes).
   std::uint64_t size() const { return size_; }
@@ -59,6 +62,10 @@ class File {
   std::uint64_t size_ = 0;
   dev_t device_ = 0;
 };
+
+// Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants
+// them aligned to more than kSectorBytes.
+bool enable_direct(int fd);
 
 // Free bytes in the file system of `directory` that this user may take.
 std::uint64_t free_bytes(const std::string& directory);

@@ -38,8 +38,8 @@ struct Request {
 
   Op op = Op::read;
   const File* file = nullptr;
-  std::uint64_t offset = 0;        // bytes
-  std::span<std::byte> data;       // aligned to kSectorBytes when file->direct()
+  std::uint64_t offset = 0;   // bytes
+  std::span<std::byte> data;  // aligned to kSectorBytes when file->direct()
   // Called once, on a thread of the queue; must be short and must not throw.
   std::function<void(const Completion&)> done;
 };

@@ -1,0 +1,180 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/io_queue.h"
+#include "io/transfer.h"
+
+namespace xxl::io {
+namespace {
+
+// Size of a regular file or block device; 0 for others.
+std::uint64_t measure(int fd, const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
+  if (!S_ISBLK(status.st_mode)) return 0;
+  const off_t here = lseek(fd, 0, SEEK_CUR);
+  const off_t end = lseek(fd, 0, SEEK_END);
+  lseek(fd, here, SEEK_SET);
+  return end < 0 ? 0 : static_cast<std::uint64_t>(end);
+}
+
+// False when the kernel says that direct transfers need more alignment than kSectorBytes, or that
+// there are none. Kernels before 6.1 do not say.
+bool direct_alignment_fits([[maybe_unused]] int fd) {
+#ifdef STATX_DIOALIGN
+  struct statx status {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
+      (status.stx_mask & STATX_DIOALIGN) != 0) {
+    return status.stx_dio_offset_align != 0 && status.stx_dio_offset_align <= kSectorBytes &&
+           status.stx_dio_mem_align <= kSectorBytes;
+  }
+#endif
+  return true;
+}
+
+int open_unnamed(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  std::string name = directory + "/.xxl-XXXXXX";
+  const int named = mkostemp(name.data(), O_CLOEXEC);  // 0600
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+[[noreturn]] void throw_cannot_reserve(int error, const File& file, std::uint64_t bytes) {
+  struct statvfs space {};
+  std::string message = "cannot reserve " + format_bytes(bytes);
+  if (fstatvfs(file.fd(), &space) == 0) {
+    message += " (" + format_bytes(std::uint64_t{space.f_bavail} * space.f_frsize) + " free)";
+  }
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw Error(full ? ErrorCode::no_space : ErrorCode::io, message, file.path(), Error::kNoOffset,
+              error);
+}
+
+// For file systems that cannot reserve: looks whether there is room now, and extends the file.
+// Returns 0 or an errno value.
+int extend(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  struct statvfs space {};
+  struct stat status {};
+  if (fstatvfs(fd, &space) != 0 || fstat(fd, &status) != 0) return errno;
+  if (std::uint64_t{space.f_bavail} * space.f_frsize < bytes) return ENOSPC;
+  if (static_cast<std::uint64_t>(status.st_size) >= offset + bytes) return 0;
+  return ftruncate(fd, static_cast<off_t>(offset + bytes)) == 0 ? 0 : errno;
+}
+
+// Returns 0 or an errno value.
+int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  while (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return extend(fd, offset, bytes);
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+File::File(int fd, std::string path, bool direct)
+    : fd_(fd), path_(std::move(path)), direct_(direct) {
+  struct stat status;
+  if (fstat(fd_, &status) != 0) {
+    const int error = errno;
+    close(std::exchange(fd_, -1));
+    throw_io_error(error, "cannot examine", path_);
+  }
+  seekable_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  size_ = measure(fd_, status);
+  device_ = status.st_dev;
+}
+
+File::File(File&& other) noexcept {
+  *this = std::move(other);
+}
+
+File& File::operator=(File&& other) noexcept {
+  if (this == &other) return *this;
+  if (owned_ && fd_ >= 0) close(fd_);
+  fd_ = std::exchange(other.fd_, -1);
+  path_ = std::move(other.path_);
+  direct_ = other.direct_;
+  seekable_ = other.seekable_;
+  owned_ = other.owned_;
+  size_ = other.size_;
+  device_ = other.device_;
+  return *this;
+}
+
+File::~File() {
+  if (owned_ && fd_ >= 0) close(fd_);
+}
+
+File File::open_input(const std::string& path) {
+  const bool standard_input = path == "-";
+  const int fd =
+      standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) throw_io_error(errno, "cannot open for reading", path);
+  struct stat status;
+  if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+    if (!standard_input) close(fd);
+    throw_io_error(EISDIR, "cannot read", path);
+  }
+  File file(fd, path, false);
+  file.owned_ = !standard_input;
+  // Files of /proc claim to be empty, and somebody may have read the start of standard input: both
+  // are only good for reading on from where they stand.
+  if (file.size_ == 0 || lseek(fd, 0, SEEK_CUR) != 0) file.seekable_ = false;
+  if (file.seekable_ && !standard_input) file.direct_ = enable_direct(fd);
+  return file;
+}
+
+File File::create_unnamed(const std::string& directory) {
+  const int fd = open_unnamed(directory);
+  if (fd < 0) throw_io_error(errno, "cannot create a temporary file", directory);
+  return File(fd, directory, enable_direct(fd));
+}
+
+void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const int error = allocate(fd_, offset, bytes);
+  if (error != 0) throw_cannot_reserve(error, *this, bytes);
+}
+
+std::size_t File::read_at(std::uint64_t offset, std::span<std::byte> data) const {
+  Transfer transfer({Op::read, this, offset, data, {}});
+  const Completion completion = transfer.carry_out();
+  if (completion.error != 0) throw_io_error(completion.error, "cannot read", path_, offset);
+  return completion.bytes;
+}
+
+void File::write_at(std::uint64_t offset, std::span<const std::byte> data) const {
+  const std::span writable(const_cast<std::byte*>(data.data()), data.size());  // only read from
+  Transfer transfer({Op::write, this, offset, writable, {}});
+  const Completion completion = transfer.carry_out();
+  if (completion.error != 0) throw_io_error(completion.error, "cannot write", path_, offset);
+}
+
+bool enable_direct(int fd) {
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || !direct_alignment_fits(fd)) return false;
+  return fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
+}
+
+std::uint64_t free_bytes(const std::string& directory) {
+  struct statvfs space {};
+  if (statvfs(directory.c_str(), &space) != 0) {
+    throw_io_error(errno, "cannot find the free space", directory);
+  }
+  return std::uint64_t{space.f_bavail} * space.f_frsize;
+}
+
+}  // namespace xxl::io

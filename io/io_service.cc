@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "io/io_queue.h"
+#include "io/thread_queue.h"
+#include "io/uring_queue.h"
+
+namespace xxl::io {
+namespace {
+
+// Empty when io_uring works here, otherwise why it does not. Asks by making a queue.
+std::string reason_against_uring() {
+  try {
+    UringQueue probe(1);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+IoService::Factory make_factory(bool use_uring, std::span<std::byte> memory, unsigned depth) {
+  if (!use_uring) return [depth] { return std::make_unique<ThreadQueue>(depth); };
+  return [memory, depth] {
+    auto queue = std::make_unique<UringQueue>(depth);
+    queue->register_memory(memory);
+    return queue;
+  };
+}
+
+}  // namespace
+
+IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned depth) {
+  std::string reason;
+  if (backend == Backend::automatic) reason = reason_against_uring();
+  const bool use_uring = backend != Backend::threads && reason.empty();
+  factory_ = make_factory(use_uring, memory, depth);
+  backend_name_ = use_uring ? "io_uring" : "threads";
+  if (!reason.empty()) backend_name_ += " (" + reason + ")";
+}
+
+IoService::IoService(Factory factory) : factory_(std::move(factory)), backend_name_("custom") {}
+
+IoService::~IoService() = default;
+
+IoQueue& IoService::queue_for(const File& file) {
+  std::lock_guard lock(mutex_);
+  auto& queue = queues_[file.device()];
+  if (queue == nullptr) queue = factory_();
+  return *queue;
+}
+
+QueueStats IoService::stats() const {
+  std::lock_guard lock(mutex_);
+  QueueStats sum;
+  for (const auto& [device, queue] : queues_) {
+    const QueueStats stats = queue->stats();
+    sum.bytes_read += stats.bytes_read;
+    sum.bytes_written += stats.bytes_written;
+    sum.requests += stats.requests;
+    sum.busy_ns += stats.busy_ns;
+  }
+  return sum;
+}
+
+std::string IoService::backend_name() const {
+  return backend_name_;
+}
+
+}  // namespace xxl::io

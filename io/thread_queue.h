@@ -1,0 +1,42 @@
+// Asynchronous I/O by threads that block: for systems where io_uring is missing or forbidden.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/io_queue.h"
+#include "io/queue_meter.h"
+#include "io/request_fifo.h"
+
+namespace xxl::io {
+
+class ThreadQueue final : public IoQueue {
+ public:
+  // More threads than this gain nothing on the disks seen.
+  static constexpr unsigned kMaxThreads = 16;
+
+  // Keeps min(depth, kMaxThreads) transfers in flight, each on a thread of its own.
+  explicit ThreadQueue(unsigned depth);
+  ~ThreadQueue() override;
+
+  void submit(Request request) override;
+  void register_memory(std::span<std::byte>) override {}  // nothing to gain
+  QueueStats stats() const override { return meter_.snapshot(); }
+  std::string name() const override { return "threads"; }
+
+ private:
+  void serve();
+  void stop();
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  RequestFifo waiting_;
+  bool stopping_ = false;
+  QueueMeter meter_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace xxl::io

@@ -1,0 +1,92 @@
+#include "io/transfer.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/units.h"
+
+namespace xxl::io {
+namespace {
+
+// Linux moves at most 2 GiB less a page in one call; stay below it and aligned.
+constexpr std::size_t kMaxCallBytes = kGiB;
+
+// The file's size now; it may have grown since it was opened.
+std::uint64_t current_size(const File& file) {
+  struct stat status;
+  if (fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) return file.size();
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+}  // namespace
+
+std::uint64_t Transfer::offset() const {
+  if (request_.offset == Request::kStream) return Request::kStream;
+  return request_.offset + completion_.bytes;
+}
+
+std::span<std::byte> Transfer::next() const {
+  const auto rest = request_.data.subspan(completion_.bytes);
+  return rest.first(std::min(rest.size(), kMaxCallBytes));
+}
+
+bool Transfer::advance(std::int64_t result) {
+  if (result == -EINTR || result == -EAGAIN) return false;
+  if (result < 0) return fail(static_cast<int>(-result));
+
+  completion_.bytes += static_cast<std::size_t>(result);
+  if (completion_.bytes == request_.data.size()) return true;
+  if (request_.op == Op::write) return result == 0 ? fail(EIO) : false;
+  if (result == 0) return true;
+  // A direct read cannot go on from an unaligned place. It gets there at the end of the file, or
+  // when a device fails in the middle of a block.
+  if (!request_.file->direct() || completion_.bytes % kSectorBytes == 0) return false;
+  return is_end_of_file() ? true : fail(EIO);
+}
+
+Completion Transfer::carry_out() {
+  std::int64_t result = 0;
+  do {
+    if (result == -EAGAIN) wait_until_ready();
+    result = call();
+  } while (!advance(result));
+  return completion_;
+}
+
+// One system call; bytes, or minus an errno value.
+std::int64_t Transfer::call() const {
+  const int fd = request_.file->fd();
+  const auto data = next();
+  const auto at = static_cast<off_t>(offset());
+  const bool stream = request_.offset == Request::kStream;
+  ssize_t result = 0;
+  if (request_.op == Op::read) {
+    result = stream ? read(fd, data.data(), data.size()) : pread(fd, data.data(), data.size(), at);
+  } else {
+    result =
+        stream ? write(fd, data.data(), data.size()) : pwrite(fd, data.data(), data.size(), at);
+  }
+  return result < 0 ? -errno : result;
+}
+
+// Sleeps until a non-blocking file (a pipe set up so by whoever shares it) can go on.
+void Transfer::wait_until_ready() const {
+  const short events = request_.op == Op::read ? POLLIN : POLLOUT;
+  pollfd ready{request_.file->fd(), events, 0};
+  poll(&ready, 1, -1);
+}
+
+bool Transfer::fail(int error) {
+  completion_.error = error;
+  return true;
+}
+
+bool Transfer::is_end_of_file() const {
+  return request_.offset == Request::kStream || offset() >= current_size(*request_.file);
+}
+
+}  // namespace xxl::io

@@ -1,0 +1,51 @@
+// A request on its way through system calls that may each do only a part of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "io/io_queue.h"
+
+namespace xxl::io {
+
+// Knows what is left to do and when it is done; who makes the system calls is another's business:
+//
+//   do result = system call for next() at offset(); while (!transfer.advance(result));
+class Transfer {
+ public:
+  Transfer() = default;
+  explicit Transfer(Request request) : request_(std::move(request)) {}
+
+  const Request& request() const { return request_; }
+  // What became of it so far.
+  const Completion& completion() const { return completion_; }
+
+  // Where the next system call starts; Request::kStream stays what it is.
+  std::uint64_t offset() const;
+  // What the next system call is to move: the rest, or as much of it as one call takes.
+  std::span<std::byte> next() const;
+
+  // Takes the result of that call: bytes, or minus an errno value. True when the transfer is over:
+  // all was moved, a read met the end of the file, or there was an error. After EAGAIN and EINTR it
+  // is not.
+  bool advance(std::int64_t result);
+
+  // Does all of it with blocking system calls.
+  Completion carry_out();
+
+  // Tells the caller of the request.
+  void finish() { request_.done(completion_); }
+
+ private:
+  std::int64_t call() const;
+  void wait_until_ready() const;
+  bool fail(int error);
+  bool is_end_of_file() const;
+
+  Request request_;
+  Completion completion_;
+};
+
+}  // namespace xxl::io
