@@ -1,0 +1,266 @@
+#include "io/scratch_store.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl::io {
+namespace {
+
+// Blocks that fall to the fastest disk in one turn of the permutation when speeds differ.
+constexpr double kWeightSteps = 8;
+
+// The set of free slots of one disk: one bit a slot, and above it one bit for each word of 64 slots
+// that has a free one. Finding the lowest free slot looks at 1/4096 of the slots at worst.
+class SlotSet {
+ public:
+  std::uint64_t capacity() const { return capacity_; }
+  bool empty() const { return free_ == 0; }
+
+  // Adds slots [capacity(), capacity() + slots), all free.
+  void grow(std::uint64_t slots) {
+    const std::uint64_t end = capacity_ + slots;
+    words_.resize(ceil_div<std::uint64_t>(end, 64));
+    summary_.resize(ceil_div<std::uint64_t>(words_.size(), 64));
+    for (std::uint64_t slot = capacity_; slot < end; ++slot) insert(slot);
+    capacity_ = end;
+  }
+
+  bool contains(std::uint64_t slot) const { return (words_[slot / 64] >> (slot % 64) & 1) != 0; }
+
+  void insert(std::uint64_t slot) {
+    words_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    summary_[slot / 4096] |= std::uint64_t{1} << (slot / 64 % 64);
+    first_ = std::min(first_, slot / 4096);
+    ++free_;
+  }
+
+  std::uint64_t take_lowest() {
+    while (summary_[first_] == 0) ++first_;
+    const std::uint64_t word = first_ * 64 + std::countr_zero(summary_[first_]);
+    const std::uint64_t slot = word * 64 + std::countr_zero(words_[word]);
+    words_[word] &= words_[word] - 1;
+    if (words_[word] == 0) summary_[first_] &= summary_[first_] - 1;
+    --free_;
+    return slot;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> summary_;
+  std::uint64_t first_ = 0;  // no free slot below summary_[first_]
+  std::uint64_t free_ = 0;
+  std::uint64_t capacity_ = 0;
+};
+
+// How often each disk comes in one turn: whole numbers in proportion to `weights`, without a common
+// divisor, so that equal disks come once.
+std::vector<unsigned> turn_counts(std::size_t disks, const std::vector<double>& weights) {
+  std::vector<unsigned> counts(disks, 1);
+  if (weights.empty()) return counts;
+  XXL_CHECK(weights.size() == disks);
+  XXL_CHECK(std::ranges::all_of(weights, [](double w) { return std::isfinite(w) && w > 0; }));
+  const double fastest = *std::ranges::max_element(weights);
+  unsigned divisor = 0;
+  for (std::size_t d = 0; d < disks; ++d) {
+    counts[d] =
+        std::max(1u, static_cast<unsigned>(std::lround(weights[d] / fastest * kWeightSteps)));
+    divisor = std::gcd(divisor, counts[d]);
+  }
+  for (unsigned& count : counts) count /= divisor;
+  return counts;
+}
+
+}  // namespace
+
+dev_t ScratchSpace::device(unsigned, const File& file) const {
+  return file.device();
+}
+
+std::uint64_t ScratchSpace::free_bytes(unsigned, const std::string& directory) const {
+  // A file system filled to the last byte is slow, and others write to it too.
+  const std::uint64_t free = io::free_bytes(directory);
+  return free - std::min<std::uint64_t>(free / 64, 64 * kMiB);
+}
+
+void ScratchSpace::reserve(unsigned, File& file, std::uint64_t offset, std::uint64_t bytes) {
+  file.reserve(offset, bytes);
+}
+
+struct ScratchStore::Disk {
+  std::string directory;
+  File file;
+  dev_t device = 0;
+  unsigned turns = 1;  // in one turn of the permutation
+  SlotSet free;
+  std::uint64_t allocated_slots = 0;
+};
+
+ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t block_bytes,
+                           std::uint64_t seed, const std::vector<double>& weights,
+                           std::unique_ptr<ScratchSpace> space)
+    : block_bytes_(block_bytes), space_(std::move(space)), random_(seed) {
+  XXL_CHECK(!directories.empty() && directories.size() <= kMaxDisks);
+  XXL_CHECK(block_bytes > 0 && block_bytes % kSectorBytes == 0);
+  const std::vector<unsigned> counts = turn_counts(directories.size(), weights);
+  disks_.reserve(directories.size());
+  for (unsigned d = 0; d < directories.size(); ++d) {
+    File file = File::create_unnamed(directories[d]);
+    const dev_t device = space_->device(d, file);
+    disks_.push_back({.directory = std::move(directories[d]),
+                      .file = std::move(file),
+                      .device = device,
+                      .turns = counts[d],
+                      .free = {}});
+    turns_.insert(turns_.end(), counts[d], static_cast<std::uint8_t>(d));
+  }
+}
+
+ScratchStore::~ScratchStore() = default;
+
+void ScratchStore::reserve(std::uint64_t bytes) {
+  const std::uint64_t slots = ceil_div<std::uint64_t>(bytes, block_bytes_);
+  if (slots > slots_) add_slots(slots - slots_);
+}
+
+ScratchStripe ScratchStore::new_stripe() {
+  ScratchStripe stripe;
+  stripe.disks_ = turns_;
+  for (std::size_t i = stripe.disks_.size(); i > 1; --i) {
+    std::swap(stripe.disks_[i - 1], stripe.disks_[random_.below(i)]);
+  }
+  return stripe;
+}
+
+ScratchPlace ScratchStore::allocate(ScratchStripe& stripe) {
+  if (slots_in_use_ == slots_) {
+    const std::vector<std::uint64_t> growth =
+        plan_growth(std::max<std::uint64_t>(kGrowBytes / block_bytes_, turns_.size()), {});
+    const std::uint64_t slots = std::reduce(growth.begin(), growth.end());
+    if (slots == 0) throw_no_space(block_bytes_, {});
+    add_slots(slots);
+  }
+  std::size_t turn = stripe.next_;
+  while (disks_[stripe.disks_[turn]].free.empty()) turn = (turn + 1) % stripe.disks_.size();
+  stripe.next_ = (stripe.next_ + 1) % stripe.disks_.size();
+
+  Disk& disk = disks_[stripe.disks_[turn]];
+  ++disk.allocated_slots;
+  peak_slots_ = std::max(peak_slots_, ++slots_in_use_);
+  return {.slot = static_cast<std::uint32_t>(disk.free.take_lowest()), .disk = stripe.disks_[turn]};
+}
+
+void ScratchStore::release(ScratchPlace place) {
+  XXL_CHECK(place.disk < disks_.size());
+  SlotSet& free = disks_[place.disk].free;
+  XXL_CHECK(place.slot < free.capacity() && !free.contains(place.slot));
+  free.insert(place.slot);
+  --slots_in_use_;
+}
+
+const File& ScratchStore::file(ScratchPlace place) const {
+  return disks_[place.disk].file;
+}
+
+unsigned ScratchStore::disks() const {
+  return static_cast<unsigned>(disks_.size());
+}
+
+const std::string& ScratchStore::directory(unsigned disk) const {
+  return disks_[disk].directory;
+}
+
+std::uint64_t ScratchStore::allocated_bytes(unsigned disk) const {
+  return disks_[disk].allocated_slots * block_bytes_;
+}
+
+// Slots that the free space of the disk's device has room for.
+std::uint64_t ScratchStore::room_slots(unsigned disk) const {
+  return space_->free_bytes(disk, disks_[disk].directory) / block_bytes_;
+}
+
+// How many slots to add on each disk so that `slots` are added in all, or as many as there is room
+// for. limit[d], where given, is the most that disk d's device can take.
+//
+// Each round deals what is left to the disks with room, by weight; a device that is too small for
+// its share drops out and its part is dealt again. 12 slots on three disks with room 10, 2, 10:
+// round one 4 2 4, round two +1 - +1.
+std::vector<std::uint64_t> ScratchStore::plan_growth(
+    std::uint64_t slots, const std::vector<std::uint64_t>& limit) const {
+  std::map<dev_t, std::uint64_t> room;
+  for (unsigned d = 0; d < disks(); ++d) {
+    const std::uint64_t most = limit.empty() ? std::numeric_limits<std::uint64_t>::max() : limit[d];
+    const std::uint64_t here = std::min(room_slots(d), most);
+    const auto [device, fresh] = room.try_emplace(disks_[d].device, here);
+    if (!fresh) device->second = std::min(device->second, here);
+  }
+
+  std::vector<std::uint64_t> growth(disks_.size(), 0);
+  std::uint64_t left = slots;
+  while (left > 0) {
+    std::uint64_t turns = 0;
+    for (const Disk& disk : disks_) turns += room[disk.device] > 0 ? disk.turns : 0;
+    if (turns == 0) break;
+    const std::uint64_t slots_per_turn = std::max<std::uint64_t>(left / turns, 1);
+    for (unsigned d = 0; d < disks(); ++d) {
+      std::uint64_t& here = room[disks_[d].device];
+      const std::uint64_t share = std::min({left, slots_per_turn * disks_[d].turns, here});
+      growth[d] += share;
+      here -= share;
+      left -= share;
+    }
+  }
+  return growth;
+}
+
+// Reserves `slots` more. The file system has the last word on what it has room for: a disk that
+// refuses (a quota, or another writer was faster) is asked for half as much, the others for the
+// rest.
+void ScratchStore::add_slots(std::uint64_t slots) {
+  std::vector<std::uint64_t> limit(disks_.size(), std::numeric_limits<std::uint64_t>::max());
+  std::string refusal;
+  while (slots > 0) {
+    const std::vector<std::uint64_t> growth = plan_growth(slots, limit);
+    if (std::reduce(growth.begin(), growth.end()) < slots)
+      throw_no_space(slots * block_bytes_, refusal);
+    for (unsigned d = 0; d < disks(); ++d) {
+      Disk& disk = disks_[d];
+      if (growth[d] == 0) continue;
+      XXL_CHECK(disk.free.capacity() + growth[d] <= std::numeric_limits<std::uint32_t>::max());
+      try {
+        space_->reserve(d, disk.file, disk.free.capacity() * block_bytes_,
+                        growth[d] * block_bytes_);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::no_space) throw;
+        refusal = error.what();
+        limit[d] = growth[d] / 2;
+        continue;
+      }
+      disk.free.grow(growth[d]);
+      slots_ += growth[d];
+      slots -= growth[d];
+    }
+  }
+}
+
+void ScratchStore::throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const {
+  std::string message = "not enough scratch space: ";
+  message += format_bytes(wanted_bytes) + " more wanted";
+  if (slots_ > 0) message += " than the " + format_bytes(reserved_bytes()) + " reserved";
+  for (unsigned d = 0; d < disks(); ++d) {
+    message += d == 0 ? "; free: " : ", ";
+    message +=
+        format_bytes(space_->free_bytes(d, disks_[d].directory)) + " in " + disks_[d].directory;
+  }
+  if (!refusal.empty()) message += " (" + refusal + ")";
+  throw Error(ErrorCode::no_space, message);
+}
+
+}  // namespace xxl::io

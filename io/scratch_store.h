@@ -1,0 +1,131 @@
+// Where the runs live between being written and being merged: equal blocks in unnamed files, one
+// file in each scratch directory.
+//
+// The blocks of a run are dealt out to the disks by randomized cyclic allocation: block i of a run
+// goes to disk pi(i mod D), with a fresh random permutation pi for each run. So every run by itself
+// is written to all disks in parallel, and the blocks that a merge wants next, which come from many
+// runs, are as well spread as if each lay on a random disk (Vitter and Hutchinson, "Distribution
+// sort with randomized cycling", JACM 2006; Dementiev and Sanders, SPAA'03, section 2.4).
+//
+// With three disks, the second of them small and full after two blocks:
+//
+//   run 0, pi = 2 0 1:   block  0 1 2 | 3 4 5 | 6 7 8
+//                        disk   2 0 1 | 2 0 1 | 2 0 2   <- disk 1 is full: the next of pi takes it
+//   run 1, pi = 1 2 0:   block  0 1 2
+//                        disk   2 2 0
+//
+// Space is reserved from the file system before blocks are handed out, so that a full disk is found
+// when a sort starts and not hours later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "io/file.h"
+
+namespace xxl::io {
+
+// Names one block of a ScratchStore.
+struct ScratchPlace {
+  std::uint32_t slot = 0;
+  std::uint8_t disk = 0;
+  friend bool operator==(const ScratchPlace&, const ScratchPlace&) = default;
+};
+static_assert(sizeof(ScratchPlace) == 8);
+
+// What a ScratchStore asks of the file system; a seam for tests, which play disks of any size.
+class ScratchSpace {
+ public:
+  virtual ~ScratchSpace() = default;
+  // Directories on one device share its free space.
+  virtual dev_t device(unsigned disk, const File& file) const;
+  // Free bytes that a sort may take: all but a small margin.
+  virtual std::uint64_t free_bytes(unsigned disk, const std::string& directory) const;
+  // As File::reserve.
+  virtual void reserve(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
+};
+
+// The state of one run's allocation: which disks its blocks go to, and whose turn it is.
+class ScratchStripe {
+ private:
+  friend class ScratchStore;
+  std::vector<std::uint8_t> disks_;  // pi, a disk of k times the speed k times
+  std::size_t next_ = 0;
+};
+
+// For one thread at a time (the coordinator); the files may be read and written by any thread
+// meanwhile.
+class ScratchStore {
+ public:
+  static constexpr unsigned kMaxDisks = 256;
+  // How much is reserved at once when blocks run out that no one has asked to reserve.
+  static constexpr std::uint64_t kGrowBytes = std::uint64_t{256} << 20;
+
+  // `directories`: 1..kMaxDisks of them; one may be named twice, and several may share a device.
+  // `block_bytes`: a multiple of kSectorBytes. `seed`: of the permutations. `weights`: relative
+  // speeds of the disks, above 0; empty for equal ones. A disk gets blocks and space in proportion,
+  // in steps of 1/8 of the fastest disk's share, at least one step.
+  // Throws Error{io} when a directory cannot be written.
+  ScratchStore(std::vector<std::string> directories, std::size_t block_bytes, std::uint64_t seed,
+               const std::vector<double>& weights = {},
+               std::unique_ptr<ScratchSpace> space = std::make_unique<ScratchSpace>());
+  ScratchStore(const ScratchStore&) = delete;
+  ScratchStore& operator=(const ScratchStore&) = delete;
+  ~ScratchStore();
+
+  // Makes sure that `bytes` of blocks can be in use at a time, those in use now included. New space
+  // is spread over the disks by weight; a device with less free space than its share gives what it
+  // has, and the others the rest. Throws Error{no_space} that names every
+  // directory with its free bytes, at once when the free bytes do not suffice.
+  void reserve(std::uint64_t bytes);
+
+  // Begins a run.
+  ScratchStripe new_stripe();
+
+  // The next block of the run: on the disk whose turn it is, or the next disk of the permutation
+  // that has a free slot; in the lowest free slot there. Without any free slot, space grows by
+  // kGrowBytes or what is left. Throws Error{no_space} when there is none.
+  ScratchPlace allocate(ScratchStripe& stripe);
+
+  // Gives a block back. Its place is used again by a later allocate().
+  void release(ScratchPlace place);
+
+  const File& file(ScratchPlace place) const;
+  // Place of the block in its file, in bytes.
+  std::uint64_t offset(ScratchPlace place) const {
+    return std::uint64_t{place.slot} * block_bytes_;
+  }
+
+  std::size_t block_bytes() const { return block_bytes_; }
+  unsigned disks() const;
+  const std::string& directory(unsigned disk) const;
+  std::uint64_t reserved_bytes() const { return slots_ * block_bytes_; }
+  std::uint64_t bytes_in_use() const { return slots_in_use_ * block_bytes_; }
+  std::uint64_t peak_bytes() const { return peak_slots_ * block_bytes_; }
+  // Of all blocks ever handed out on `disk`, those used again counted again.
+  std::uint64_t allocated_bytes(unsigned disk) const;
+
+ private:
+  struct Disk;
+
+  std::uint64_t room_slots(unsigned disk) const;
+  std::vector<std::uint64_t> plan_growth(std::uint64_t slots,
+                                         const std::vector<std::uint64_t>& limit) const;
+  void add_slots(std::uint64_t slots);
+  [[noreturn]] void throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const;
+
+  std::size_t block_bytes_;
+  std::unique_ptr<ScratchSpace> space_;
+  std::vector<Disk> disks_;
+  std::vector<std::uint8_t> turns_;  // every disk as often as its weight says; pi before shuffling
+  Random random_;
+  std::uint64_t slots_ = 0;  // reserved on all disks
+  std::uint64_t slots_in_use_ = 0;
+  std::uint64_t peak_slots_ = 0;
+};
+
+}  // namespace xxl::io
