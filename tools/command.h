@@ -1,0 +1,31 @@
+// The subcommands. Each takes its parsed options and returns the exit status; errors are thrown.
+#pragma once
+
+#include "parse_options.h"
+#include "record/record_format.h"
+
+namespace xxl::cli {
+
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitDisorder = 1;  // sort -c, validate: something is out of order
+inline constexpr int kExitError = 2;
+
+int run_sort(const ParsedOptions& options);
+int run_gen(const ParsedOptions& options);
+int run_validate(const ParsedOptions& options);
+int run_probe(const ParsedOptions& options);
+int run_info(const ParsedOptions& options);
+int run_help(const ParsedOptions& options);
+
+// Options that several commands have.
+
+// --record (or `fallback`), --key and -r as a format. Throws Error{usage}.
+RecordFormat format_option(const ParsedOptions& options, std::string_view fallback);
+// --parallel; 0 when not given.
+unsigned parallel_option(const ParsedOptions& options);
+// --output; "-" when not given. Throws Error{usage} when two different ones are.
+std::string output_option(const ParsedOptions& options);
+// "1ea6370b955": a 128-bit checksum as gensort and valsort print it.
+std::string checksum_text(std::uint64_t high, std::uint64_t low);
+
+}  // namespace xxl::cli

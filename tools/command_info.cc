@@ -1,0 +1,51 @@
+// xxl info.
+#include <hwy/targets.h>
+#include <tbb/version.h>
+
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "base/units.h"
+#include "command.h"
+#include "io/io_queue.h"
+#include "machine.h"
+#include "version.h"
+
+namespace xxl::cli {
+namespace {
+
+void print_fact(const char* name, const std::string& value) {
+  std::printf("%-16s %s\n", name, value.c_str());
+}
+
+// Vector instruction sets that Highway may choose from on this processor, best first.
+std::string simd_targets() {
+  std::string names;
+  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
+    names.append(names.empty() ? "" : " ").append(hwy::TargetName(rest & -rest));
+  }
+  return names;
+}
+
+}  // namespace
+
+int run_info(const ParsedOptions& options) {
+  if (!options.operands().empty()) {
+    throw_usage(options.command(), "extra operand '" + options.operands().front() + "'");
+  }
+  print_fact("version:", "xxl " + std::string(kVersion));
+  print_fact("compiler:", std::string(kCompiler) + ", " + std::string(kBuildType));
+  print_fact("disk access:", io::IoService(io::Backend::automatic, {}).backend_name());
+  print_fact("threads:", std::string("oneTBB ") + TBB_runtime_version());
+  print_fact("processor:", processor_name());
+  print_fact("SIMD:", simd_targets());
+  print_fact("processors:", std::to_string(std::thread::hardware_concurrency()));
+  print_fact("memory:", format_bytes(physical_memory_bytes()) + ", default of -S now " +
+                            format_bytes(default_memory_bytes()));
+  print_fact("scratch:", default_scratch_dir());
+  print_fact("GPUs:", "none (built without CUDA)");
+  return kExitSuccess;
+}
+
+}  // namespace xxl::cli

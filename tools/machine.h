@@ -1,0 +1,19 @@
+// What the program asks of the machine it runs on: defaults for memory and scratch space, and the
+// lines of `xxl info`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace xxl::cli {
+
+// Half of the memory that is available now, or of the control group's limit if that is less.
+std::uint64_t default_memory_bytes();
+
+// $TMPDIR, else /var/tmp, else /tmp: /tmp is often held in memory, the very thing to be saved.
+std::string default_scratch_dir();
+
+// Name of the processor, or "unknown".
+std::string processor_name();
+
+}  // namespace xxl::cli

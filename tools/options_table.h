@@ -1,0 +1,62 @@
+// The one table of commands and options. Everything that knows an option is made from it: the
+// parser (parse_options.h), the help text and manual pages (manual.h), and the completions of
+// bash, zsh and fish (completions.h).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace xxl::cli {
+
+enum class ValueKind { none, required, optional };  // --reverse, --output=FILE, --stats[=FORMAT]
+
+// What a shell offers for the value of an option.
+enum class Completion { none, file, directory, words };
+
+enum class Support {
+  works,
+  text_only,  // an option of sort(1) that means something for lines of text only
+  not_built,  // recognised, so that it is never mistaken for something else, but not there yet
+};
+
+struct OptionSpec {
+  std::string_view long_name = "";  // without dashes; empty: none
+  char short_name = 0;              // 0: none
+  ValueKind value = ValueKind::none;
+  std::string_view value_name = "";
+  std::string_view words = "";    // values that there are, separated by blanks
+  std::string_view implied = "";  // value when it is optional and not given
+  Completion completion = Completion::none;
+  Support support = Support::works;
+  std::string_view help;          // one line
+  std::string_view details = "";  // more for the manual page
+
+  // The name by which parsed options are looked up: "output", or "-c" without a long name.
+  std::string key() const;
+};
+
+// A titled part of a manual page. Paragraphs are separated by empty lines; lines that start with
+// two blanks are set as they are.
+struct Section {
+  std::string_view title;
+  std::string_view text;
+};
+
+struct CommandSpec {
+  std::string_view name;
+  std::string_view operands;              // "[FILE]..."
+  bool operands_are_directories = false;  // otherwise files
+  std::string_view summary;               // "sort files of records larger than memory"
+  std::string_view description;           // paragraphs, as in Section
+  std::span<const OptionSpec> options;
+  std::span<const Section> sections;
+};
+
+// All commands, in the order of the help text.
+std::span<const CommandSpec> commands();
+
+// The command called `name`, or nullptr.
+const CommandSpec* find_command(std::string_view name);
+
+}  // namespace xxl::cli

@@ -1,0 +1,32 @@
+// The progress line of a sort: one line on the terminal, rewritten a few times a second.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "base/progress.h"
+
+namespace xxl::cli {
+
+// Shows `progress` on standard error from construction to destruction, on a thread of its own; the
+// destructor erases the line. `progress` belongs to the caller and must outlive the line.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const Progress& progress);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+ private:
+  void run();
+
+  const Progress& progress_;
+  std::mutex mutex_;
+  std::condition_variable stop_changed_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it starts when all else is there
+};
+
+}  // namespace xxl::cli

@@ -1,0 +1,176 @@
+#include "sort_report.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "base/units.h"
+#include "json.h"
+
+namespace xxl::cli {
+namespace {
+
+[[gnu::format(printf, 2, 3)]] void append_format(std::string& out, const char* format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  out.append(text);
+}
+
+void append_fact(std::string& out, const char* name, const std::string& value) {
+  append_format(out, "%-16s ", name);
+  out.append(value).append("\n");
+}
+
+// "4 GiB (4294967296 bytes)".
+std::string format_exact(std::uint64_t bytes) {
+  return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
+}
+
+double gb_per_second(std::uint64_t bytes, double seconds) {
+  return seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out.append(out.empty() ? "" : ", ").append(name);
+  return out;
+}
+
+std::string checksum_text(std::uint64_t checksum) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%016jx", static_cast<std::uintmax_t>(checksum));
+  return text;
+}
+
+std::uint64_t input_bytes(const SortOptions& options, const SortReport& report) {
+  return report.records_in * options.format.record_bytes;
+}
+
+std::string describe_merging(const SortPlan& plan) {
+  if (plan.expected_runs <= 1 && plan.passes == 0) return "none: the input fits in memory";
+  return std::to_string(plan.passes) + (plan.passes == 1 ? " pass" : " passes") + ", up to " +
+         std::to_string(plan.merge_degree) + " runs at once";
+}
+
+}  // namespace
+
+std::string explain(const SortOptions& options, const SortPlan& plan) {
+  std::string out;
+  const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
+  append_fact(out, "input:", join(options.inputs) + ": " + size);
+  append_fact(out, "output:", options.output);
+  append_fact(out, "record:",
+              options.format.name + ", " + std::to_string(options.format.record_bytes) +
+                  " bytes, key of " + std::to_string(options.format.key_bytes()) +
+                  " bytes, sorted as " + plan.record_kind);
+  append_fact(
+      out, "memory:",
+      format_exact(plan.memory_bytes) + ", of it records " + format_bytes(plan.sort_memory_bytes));
+  append_fact(out, "threads:", std::to_string(plan.threads));
+  append_fact(out, "disk access:", plan.backend);
+  if (plan.input_size_known) {
+    append_fact(out, "runs:",
+                std::to_string(plan.expected_runs) +
+                    " expected of random input, in "
+                    "blocks of " +
+                    format_bytes(plan.block_bytes));
+    append_fact(out, "merging:", describe_merging(plan));
+    append_fact(out, "scratch space:",
+                format_exact(plan.scratch_bytes) + " in " + join(options.scratch_dirs));
+  } else {
+    append_fact(
+        out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
+    append_fact(out, "merging:", "up to " + std::to_string(plan.merge_degree) + " runs at once");
+    append_fact(out,
+                "scratch space:", "up to the size of the input, in " + join(options.scratch_dirs));
+  }
+  return out;
+}
+
+std::string stats_table(const SortOptions& options, const SortReport& report) {
+  const std::uint64_t bytes = input_bytes(options, report);
+  std::string out;
+  append_fact(out, "records in:", std::to_string(report.records_in) + ", " + format_bytes(bytes));
+  append_fact(out, "records out:",
+              std::to_string(report.records_out) + ", checksum " + checksum_text(report.checksum));
+  append_fact(out, "sorted as:",
+              report.plan.record_kind + ", " + std::to_string(report.plan.threads) + " threads, " +
+                  report.plan.backend);
+  append_fact(out, "runs:",
+              std::to_string(report.runs) + ", blocks of " + format_bytes(report.plan.block_bytes));
+  append_fact(out, "merging:",
+              std::to_string(report.passes) + " passes, at most " +
+                  std::to_string(report.merge_degree) + " runs at once");
+  append_fact(out, "memory:",
+              format_bytes(report.peak_memory_bytes) + " at most, " +
+                  format_bytes(report.plan.memory_bytes) + " allowed");
+  append_fact(out, "scratch:", format_bytes(report.scratch_bytes) + " at most");
+  for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
+    append_fact(out, "",
+                format_bytes(report.scratch_bytes_written_per_dir[i]) + " written in " +
+                    options.scratch_dirs.at(i));
+  }
+  append_format(out, "\n%-16s %8s %10s %10s %7s %9s %10s %9s\n", "phase", "seconds", "read",
+                "written", "GB/s", "read wait", "write wait", "busy");
+  for (const PhaseReport& phase : report.phases) {
+    append_format(out, "%-16s %8.2f %10s %10s %7.2f %9.2f %10.2f %9.2f\n", phase.name.c_str(),
+                  phase.seconds, format_bytes(phase.bytes_read).c_str(),
+                  format_bytes(phase.bytes_written).c_str(),
+                  gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds),
+                  phase.read_wait_seconds, phase.write_wait_seconds, phase.worker_busy_seconds);
+  }
+  append_format(out, "%-16s %8.2f %10s %10s %7.2f\n", "whole sort", report.seconds, "", "",
+                gb_per_second(bytes, report.seconds));
+  return out;
+}
+
+std::string stats_json(const SortOptions& options, const SortReport& report) {
+  const SortPlan& plan = report.plan;
+  Json json;
+  json.begin_object()
+      .member("record", options.format.name)
+      .member("record_kind", plan.record_kind)
+      .member("records_in", report.records_in)
+      .member("records_out", report.records_out)
+      .member("checksum", checksum_text(report.checksum))
+      .member("input_bytes", plan.input_bytes)
+      .member("runs", report.runs)
+      .member("merge_degree", report.merge_degree)
+      .member("passes", report.passes)
+      .member("memory_bytes", plan.memory_bytes)
+      .member("sort_memory_bytes", plan.sort_memory_bytes)
+      .member("block_bytes", plan.block_bytes)
+      .member("threads", plan.threads)
+      .member("backend", plan.backend)
+      .member("scratch_bytes", report.scratch_bytes)
+      .begin_array("scratch");
+  for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
+    json.begin_object()
+        .member("directory", options.scratch_dirs.at(i))
+        .member("bytes_written", report.scratch_bytes_written_per_dir[i])
+        .end_object();
+  }
+  json.end_array()
+      .member("seconds", report.seconds)
+      .member("gb_per_second", gb_per_second(input_bytes(options, report), report.seconds))
+      .member("peak_memory_bytes", report.peak_memory_bytes)
+      .begin_array("phases");
+  for (const PhaseReport& phase : report.phases) {
+    json.begin_object()
+        .member("name", phase.name)
+        .member("seconds", phase.seconds)
+        .member("bytes_read", phase.bytes_read)
+        .member("bytes_written", phase.bytes_written)
+        .member("gb_per_second",
+                gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds))
+        .member("read_wait_seconds", phase.read_wait_seconds)
+        .member("write_wait_seconds", phase.write_wait_seconds)
+        .member("worker_busy_seconds", phase.worker_busy_seconds)
+        .end_object();
+  }
+  return json.end_array().end_object().text();
+}
+
+}  // namespace xxl::cli
