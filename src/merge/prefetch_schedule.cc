@@ -1,0 +1,78 @@
+#include "merge/prefetch_schedule.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace xxl {
+
+std::vector<std::uint32_t> prefetch_schedule(std::span<const std::uint8_t> disk_of, unsigned disks,
+                                             std::size_t buffer_blocks) {
+  XXL_CHECK(disks >= 1);
+  XXL_CHECK(buffer_blocks >= 1);
+  XXL_CHECK(disk_of.size() <= std::numeric_limits<std::uint32_t>::max());
+
+  std::vector<std::uint32_t> order(disk_of.size());
+  if (disks == 1) {
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    return order;
+  }
+
+  // Time runs backwards: blocks come from the end of the sequence, and `order` is filled from its
+  // end.
+  std::vector<std::deque<std::uint32_t>> queues(disks);
+  std::size_t buffered = 0;
+  std::size_t unwritten = disk_of.size();  // blocks that have not come yet
+  std::size_t end = order.size();          // order[end..] is done
+  while (end > 0) {
+    for (; buffered < buffer_blocks && unwritten > 0; ++buffered) {
+      const std::uint8_t disk = disk_of[--unwritten];
+      XXL_CHECK(disk < disks);
+      queues[disk].push_back(static_cast<std::uint32_t>(unwritten));
+    }
+    const std::size_t step_end = end;
+    for (std::deque<std::uint32_t>& queue : queues) {
+      if (queue.empty()) continue;
+      order[--end] = queue.front();
+      queue.pop_front();
+    }
+    buffered -= step_end - end;
+    // Blocks of one step may be issued in any order; the ones needed first come first.
+    std::sort(order.begin() + static_cast<std::ptrdiff_t>(end),
+              order.begin() + static_cast<std::ptrdiff_t>(step_end));
+  }
+  return order;
+}
+
+std::optional<std::uint64_t> fetch_steps(std::span<const std::uint8_t> disk_of, unsigned disks,
+                                         std::size_t buffer_blocks,
+                                         std::span<const std::uint32_t> order) {
+  XXL_CHECK(order.size() == disk_of.size());
+  std::vector<std::deque<std::uint32_t>> queues(disks);
+  std::vector<bool> fetched(disk_of.size(), false);
+  std::size_t issued = 0;
+  std::size_t used = 0;
+  std::uint64_t steps = 0;
+  while (used < disk_of.size()) {
+    for (; issued < order.size() && issued - used < buffer_blocks; ++issued) {
+      queues[disk_of[order[issued]]].push_back(order[issued]);
+    }
+    bool idle = true;
+    for (std::deque<std::uint32_t>& queue : queues) {
+      if (queue.empty()) continue;
+      idle = false;
+      fetched[queue.front()] = true;
+      queue.pop_front();
+    }
+    if (idle) return std::nullopt;
+    ++steps;
+    while (used < disk_of.size() && fetched[used]) ++used;
+  }
+  return steps;
+}
+
+}  // namespace xxl

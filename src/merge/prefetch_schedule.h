@@ -1,0 +1,55 @@
+// In which order to fetch the blocks of a merge from several disks.
+//
+// The prediction sequence says in which order the merge needs its blocks. Fetched in just that
+// order, neighbours that lie on one disk fill the buffers while other disks are idle; fetched far
+// ahead from every disk, blocks that are needed late fill them. The best order follows from a
+// duality (Hutchinson, Sanders, Vitter: "Duality between prefetching and queued writing with
+// parallel disks", SIAM J. Comput. 2005; Dementiev and Sanders, SPAA'03, section 2.4): reading a
+// sequence with m buffers is writing its reverse with m buffers, seen backwards in time. And
+// writing is easy to do well: put blocks into the buffers, each queued at its disk, until the
+// buffers are full; then let every disk write the head of its queue.
+//
+// Example: blocks 0..5 on disks A A B A B B, m = 3 buffers. Written in the order 5 4 3 2 1 0:
+//
+//   step   buffers when full   written   left
+//   1      5B 4B 3A            5B 3A     4B
+//   2      4B 2B 1A            4B 1A     2B
+//   3      2B 0A               2B 0A
+//
+// Backwards: fetch 0 and 2, then 1 and 4, then 3 and 5: three steps, both disks busy in each. The
+// order of need takes four: 0 and 2, then 1 alone (3 waits for the same disk and has the last
+// buffer), then 3 and 4, then 5.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace xxl {
+
+// The order in which to issue the fetches: a permutation of the positions of `disk_of`.
+// disk_of[i] < `disks` is the disk of the i-th block that the merge needs; `buffer_blocks` >= 1 is
+// the number m of blocks that may be issued and not yet used by the merge. At most 2^32 - 1 blocks.
+//
+// Whoever issues in this order whenever one of the m buffers is free
+// - never gets stuck: as long as the block needed next has not been issued, a buffer is free;
+// - fetches in the smallest possible number of steps, if a step takes at most one block from every
+//   disk;
+// - reads every disk's blocks in the order of need; with one disk that is the whole schedule.
+// Schedules of consecutive pieces of a sequence, one behind the other, do not get stuck either, but
+// lose up to m / disks steps at each seam.
+//
+// Takes O(n log disks) time, and O(buffer_blocks) memory beside the result.
+std::vector<std::uint32_t> prefetch_schedule(std::span<const std::uint8_t> disk_of, unsigned disks,
+                                             std::size_t buffer_blocks);
+
+// The number of steps in which blocks issued in `order` are fetched, when every disk serves what is
+// queued there first come, first served, one block a step, and the merge uses blocks as soon as it
+// can; nothing when `order` gets stuck. For judging schedules.
+std::optional<std::uint64_t> fetch_steps(std::span<const std::uint8_t> disk_of, unsigned disks,
+                                         std::size_t buffer_blocks,
+                                         std::span<const std::uint32_t> order);
+
+}  // namespace xxl
