@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Random files and keys, sorted by xxl and by Python's stable sort, compared byte for byte.
+
+Each case has a seed of its own, printed when it fails; --seed SEED --cases 1 repeats it.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+NUMBERS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i",
+           "i64": "q", "f32": "f", "f64": "d"}
+PRESETS = {  # record bytes, and the key that belongs to it
+    "u32": (4, "0:u32"), "u64": (8, "0:u64"), "i32": (4, "0:i32"), "i64": (8, "0:i64"),
+    "f32": (4, "0:f32"), "f64": (8, "0:f64"), "kv32": (8, "0:u32"), "kv64": (16, "0:u64"),
+    "gensort": (100, "0:bytes10")}
+MAX_INPUT_BYTES = 1 << 21
+
+
+@dataclasses.dataclass
+class Field:
+    """One --key, with its meaning spelled out for Python."""
+    offset: int
+    kind: str  # a name of NUMBERS, or "bytes"
+    size: int
+    big_endian: bool = False
+    order: str = ""  # "", "asc" or "desc"
+
+    @property
+    def spec(self):
+        kind = f"bytes{self.size}" if self.kind == "bytes" else self.kind + "be" * self.big_endian
+        return f"{self.offset}:{kind}" + (f":{self.order}" if self.order else "")
+
+    def rank(self, record, reverse):
+        """A number or byte string in ascending order of the key."""
+        data = record[self.offset:self.offset + self.size]
+        if self.kind == "bytes":
+            value = int.from_bytes(data, "big")
+        else:
+            order = ">" if self.big_endian else "<"
+            value = total_order(self.kind, order, data)
+        descending = self.order == "desc" or (reverse and self.order == "")
+        return -value if descending else value
+
+
+def total_order(kind, order, data):
+    """IEEE 754 totalOrder for floats: by magnitude bits, negated with the sign."""
+    if kind[0] != "f":
+        return struct.unpack(order + NUMBERS[kind], data)[0]
+    bits = struct.unpack(order + ("I" if kind == "f32" else "Q"), data)[0]
+    sign = 1 << (8 * len(data) - 1)
+    return bits if bits < sign else -(bits - sign) - 1
+
+
+def parse_field(spec):
+    offset, kind = spec.split(":")
+    if kind.startswith("bytes"):
+        return Field(int(offset), "bytes", int(kind[5:]))
+    return Field(int(offset), kind, struct.calcsize(NUMBERS[kind]))
+
+
+def random_field(rng, record_bytes):
+    order = rng.choice(["", "", "asc", "desc"])
+    fitting = [name for name, code in NUMBERS.items() if struct.calcsize(code) <= record_bytes]
+    if rng.random() < 0.3 or not fitting:
+        size = rng.randint(1, min(record_bytes, rng.choice([3, 8, 20, 64])))
+        return Field(rng.randint(0, record_bytes - size), "bytes", size, order=order)
+    kind = rng.choice(fitting)
+    size = struct.calcsize(NUMBERS[kind])
+    return Field(rng.randint(0, record_bytes - size), kind, size, rng.random() < 0.5, order)
+
+
+def random_records(rng, record_bytes, count):
+    """Records with many or few distinct bytes, so that ties happen at every length of prefix."""
+    style = rng.choice(["random", "two values", "few records", "long prefix", "all equal"])
+    if style == "random":
+        data = rng.randbytes(record_bytes * count)
+        return [data[i:i + record_bytes] for i in range(0, len(data), record_bytes)]
+    if style == "two values":
+        return [bytes(rng.choices(b"\x00\xff", k=record_bytes)) for _ in range(count)]
+    if style == "few records":
+        pool = [rng.randbytes(record_bytes) for _ in range(rng.randint(2, 9))]
+        return [rng.choice(pool) for _ in range(count)]
+    if style == "long prefix":
+        prefix = rng.randbytes(max(0, record_bytes - 2))
+        return [prefix + rng.randbytes(record_bytes - len(prefix)) for _ in range(count)]
+    return [rng.randbytes(record_bytes)] * count
+
+
+@dataclasses.dataclass
+class Case:
+    seed: int
+    record: str
+    record_bytes: int
+    fields: list  # the key in effect
+    given_keys: list
+    reverse: bool
+    unique: bool
+    files: list  # of lists of records
+    options: list
+
+    def sort_key(self, record):
+        return tuple(field.rank(record, self.reverse) for field in self.fields)
+
+    def expected(self):
+        records = sorted((r for file in self.files for r in file), key=self.sort_key)
+        if not self.unique:
+            return b"".join(records)
+        kept = []
+        last = None
+        for record in records:
+            key = self.sort_key(record)
+            if key != last:
+                kept.append(record)
+            last = key
+        return b"".join(kept)
+
+
+def random_case(seed, memory):
+    rng = random.Random(seed)
+    if rng.random() < 0.5:
+        record = rng.choice(sorted(PRESETS))
+        record_bytes, own_key = PRESETS[record]
+    else:
+        record_bytes = rng.choice([1, 2, 3, 5, 7, 8, 12, 16, 24, 33, 100, 333, rng.randint(1, 5000)])
+        record = f"fixed:{record_bytes}"
+        own_key = f"0:bytes{record_bytes}"
+    given = [random_field(rng, record_bytes) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
+    most = rng.choice([10, 1000, MAX_INPUT_BYTES // record_bytes])
+    total = rng.randint(0, min(most, MAX_INPUT_BYTES // record_bytes))
+    records = random_records(rng, record_bytes, total)
+    cuts = sorted(rng.randint(0, total) for _ in range(rng.choice([0, 0, 1, 3])))
+    files = [records[a:b] for a, b in zip([0, *cuts], [*cuts, total])]
+    options = ["-S", memory, f"--parallel={rng.choice([1, 2, 3, 8])}",
+               f"--io={rng.choice(['auto', 'threads'])}"]
+    if rng.random() < 0.5:
+        options.append(f"--batch-size={rng.choice([2, 3, 8])}")
+    case = Case(seed, record, record_bytes, given or [parse_field(own_key)], given,
+                rng.random() < 0.3, rng.random() < 0.2, files, options)
+    if rng.random() < 0.15:  # merge: inputs must be sorted
+        case.files = [sorted(file, key=case.sort_key) for file in files]
+        case.options.append("-m")
+    return case
+
+
+def run_case(case, xxl, directory):
+    """None when xxl and Python agree, else what differs."""
+    directory.mkdir()
+    names = []
+    for index, file in enumerate(case.files):
+        path = directory / f"in{index}"
+        path.write_bytes(b"".join(file))
+        names.append(str(path))
+    output = directory / "out"
+    command = [xxl, "sort", f"--record={case.record}", *case.options, "-T", str(directory),
+               *(f"--key={field.spec}" for field in case.given_keys),
+               *(["-r"] if case.reverse else []), *(["-u"] if case.unique else []),
+               *names, "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    shown = " ".join(command)
+    if done.returncode != 0:
+        return f"status {done.returncode}: {done.stderr.strip()}\n  {shown}"
+    actual = output.read_bytes()
+    expected = case.expected()
+    if actual == expected:
+        return None
+    place = next((i for i, (a, b) in enumerate(zip(actual, expected)) if a != b),
+                 min(len(actual), len(expected)))
+    return (f"{len(actual)} bytes instead of {len(expected)}, first difference in record "
+            f"{place // case.record_bytes}\n  {shown}")
+
+
+def write_junit(path, failures, cases, seconds):
+    suite = xml.etree.ElementTree.Element(
+        "testsuite", name="differential", tests=str(cases), failures=str(len(failures)),
+        time=f"{seconds:.3f}")
+    for seed, problem in failures:
+        element = xml.etree.ElementTree.SubElement(suite, "testcase", name=f"seed {seed}")
+        xml.etree.ElementTree.SubElement(element, "failure").text = problem
+    xml.etree.ElementTree.ElementTree(suite).write(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--xxl", required=True, help="the program to test")
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
+    parser.add_argument("--memory", default="8M", help="-S of the sorts")
+    parser.add_argument("--junit", help="write results as JUnit XML to this file")
+    arguments = parser.parse_args()
+    first = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
+    print(f"{arguments.cases} cases, seeds from {first}", flush=True)
+
+    start = time.monotonic()
+    failures = []
+    for seed in range(first, first + arguments.cases):
+        with tempfile.TemporaryDirectory(prefix="xxl-differential-") as root:
+            problem = run_case(random_case(seed, arguments.memory), arguments.xxl,
+                               pathlib.Path(root) / "case")
+        if problem:
+            failures.append((seed, problem))
+            print(f"FAILED seed {seed}: {problem}", flush=True)
+    if arguments.junit:
+        write_junit(arguments.junit, failures, arguments.cases, time.monotonic() - start)
+    print(f"{arguments.cases - len(failures)} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
