@@ -5,7 +5,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -40,6 +39,11 @@ bool direct_alignment_fits([[maybe_unused]] int fd) {
   }
 #endif
   return true;
+}
+
+bool is_directory(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 int open_unnamed(const std::string& directory) {
@@ -89,7 +93,7 @@ File::File(int fd, std::string path, bool direct)
   struct stat status;
   if (fstat(fd_, &status) != 0) {
     const int error = errno;
-    close(std::exchange(fd_, -1));
+    if (fd_ >= 0) close(fd_);
     throw_io_error(error, "cannot examine", path_);
   }
   seekable_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
@@ -103,37 +107,47 @@ File::File(File&& other) noexcept {
 
 File& File::operator=(File&& other) noexcept {
   if (this == &other) return *this;
-  if (owned_ && fd_ >= 0) close(fd_);
+  if (fd_ >= 0) close(fd_);
   fd_ = std::exchange(other.fd_, -1);
   path_ = std::move(other.path_);
   direct_ = other.direct_;
   seekable_ = other.seekable_;
-  owned_ = other.owned_;
   size_ = other.size_;
   device_ = other.device_;
   return *this;
 }
 
 File::~File() {
-  if (owned_ && fd_ >= 0) close(fd_);
+  if (fd_ >= 0) close(fd_);
 }
 
 File File::open_input(const std::string& path) {
-  const bool standard_input = path == "-";
-  const int fd =
-      standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (path == "-") return open_standard_input();
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) throw_io_error(errno, "cannot open for reading", path);
-  struct stat status;
-  if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
-    if (!standard_input) close(fd);
-    throw_io_error(EISDIR, "cannot read", path);
-  }
   File file(fd, path, false);
-  file.owned_ = !standard_input;
-  // Files of /proc claim to be empty, and somebody may have read the start of standard input: both
-  // are only good for reading on from where they stand.
-  if (file.size_ == 0 || lseek(fd, 0, SEEK_CUR) != 0) file.seekable_ = false;
-  if (file.seekable_ && !standard_input) file.direct_ = enable_direct(fd);
+  if (is_directory(fd)) throw_io_error(EISDIR, "cannot read", path);
+  // Files of /proc claim to be empty: they can only be read on until they end.
+  if (file.size_ == 0) file.seekable_ = false;
+  if (file.seekable_) file.direct_ = enable_direct(fd);
+  return file;
+}
+
+File File::open_standard_input() {
+  // Standard input that is a file, at its start, is opened anew to be read directly.
+  struct stat status;
+  if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
+      lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
+    const int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+      File file(fd, "-", enable_direct(fd));
+      file.seekable_ = file.size_ > 0;
+      return file;
+    }
+  }
+  File file(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "-", false);
+  if (is_directory(file.fd_)) throw_io_error(EISDIR, "cannot read", "-");
+  file.seekable_ = false;
   return file;
 }
 

@@ -22,7 +22,7 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // Opens `path` for reading, never for writing; "-" is standard input (not owned, not direct).
+  // Opens `path` for reading, never for writing; "-" is standard input.
   // Throws Error{io} with the path when it cannot be opened or is a directory.
   static File open_input(const std::string& path);
 
@@ -54,11 +54,12 @@ class File {
   void write_at(std::uint64_t offset, std::span<const std::byte> data) const;
 
  private:
+  static File open_standard_input();
+
   int fd_ = -1;
   std::string path_;
   bool direct_ = false;
   bool seekable_ = false;
-  bool owned_ = true;
   std::uint64_t size_ = 0;
   dev_t device_ = 0;
 };

@@ -78,7 +78,8 @@ class IoService {
   using Factory = std::function<std::unique_ptr<IoQueue>()>;
 
   // `memory` (may be empty) is registered with every queue. `depth` is the number of transfers in
-  // flight a disk. With Backend::automatic, io_uring is used unless the kernel refuses it.
+  // flight a disk. With Backend::automatic, io_uring is used unless the kernel refuses it, and
+  // threads for file systems in memory, whose transfers are copies to be made in parallel.
   IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
   // For tests: queues come from `factory`.
   explicit IoService(Factory factory);
@@ -92,6 +93,7 @@ class IoService {
 
  private:
   Factory factory_;
+  Factory memory_disk_factory_;  // for file systems in memory
   std::string backend_name_;
   mutable std::mutex mutex_;
   std::map<dev_t, std::unique_ptr<IoQueue>> queues_;

@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <utility>
 
 #include "base/error.h"
@@ -19,13 +21,22 @@ std::string reason_against_uring() {
   }
 }
 
-IoService::Factory make_factory(bool use_uring, std::span<std::byte> memory, unsigned depth) {
-  if (!use_uring) return [depth] { return std::make_unique<ThreadQueue>(depth); };
+IoService::Factory uring_factory(std::span<std::byte> memory, unsigned depth) {
   return [memory, depth] {
     auto queue = std::make_unique<UringQueue>(depth);
     queue->register_memory(memory);
     return queue;
   };
+}
+
+IoService::Factory thread_factory(unsigned depth) {
+  return [depth] { return std::make_unique<ThreadQueue>(depth); };
+}
+
+bool lives_in_memory(const File& file) {
+  struct statfs system {};
+  if (fstatfs(file.fd(), &system) != 0) return false;
+  return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
 }
 
 }  // namespace
@@ -34,19 +45,21 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
   std::string reason;
   if (backend == Backend::automatic) reason = reason_against_uring();
   const bool use_uring = backend != Backend::threads && reason.empty();
-  factory_ = make_factory(use_uring, memory, depth);
+  factory_ = use_uring ? uring_factory(memory, depth) : thread_factory(depth);
+  memory_disk_factory_ = backend == Backend::io_uring ? factory_ : thread_factory(depth);
   backend_name_ = use_uring ? "io_uring" : "threads";
   if (!reason.empty()) backend_name_ += " (" + reason + ")";
 }
 
-IoService::IoService(Factory factory) : factory_(std::move(factory)), backend_name_("custom") {}
+IoService::IoService(Factory factory)
+    : factory_(std::move(factory)), memory_disk_factory_(factory_), backend_name_("custom") {}
 
 IoService::~IoService() = default;
 
 IoQueue& IoService::queue_for(const File& file) {
   std::lock_guard lock(mutex_);
   auto& queue = queues_[file.device()];
-  if (queue == nullptr) queue = factory_();
+  if (queue == nullptr) queue = lives_in_memory(file) ? memory_disk_factory_() : factory_();
   return *queue;
 }
 

@@ -20,9 +20,6 @@ namespace {
 constexpr std::uint64_t kReadyTag = std::uint64_t{1} << 32;
 constexpr std::uint64_t kWakeTag = std::uint64_t{1} << 33;
 
-// The kernel takes registered buffers of at most this many bytes each.
-constexpr std::size_t kFixedBufferBytes = kGiB;
-
 // Ways to set up a ring, best first; kernels refuse flags that they do not know.
 constexpr unsigned kSetupFlags[] = {
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED,
@@ -96,17 +93,6 @@ UringQueue::~UringQueue() {
   thread_.join();
 }
 
-void UringQueue::register_memory(std::span<std::byte> memory) {
-  std::vector<iovec> buffers;
-  for (std::size_t begin = 0; begin < memory.size(); begin += kFixedBufferBytes) {
-    const std::size_t bytes = std::min(kFixedBufferBytes, memory.size() - begin);
-    buffers.push_back({memory.data() + begin, bytes});
-  }
-  if (buffers.empty()) return;
-  const auto count = static_cast<unsigned>(buffers.size());
-  if (io_uring_register_buffers(ring_.get(), buffers.data(), count) == 0) registered_ = memory;
-}
-
 void UringQueue::submit(Request request) {
   bool was_awake = false;
   {
@@ -118,7 +104,6 @@ void UringQueue::submit(Request request) {
 }
 
 void UringQueue::run() {
-  wake_event_.take();  // the first request, or the end: until then memory may be registered
   ring_.bind_to_this_thread();
   watch_wake_event();
   while (start_waiting()) {
@@ -145,31 +130,13 @@ void UringQueue::issue(std::size_t slot) {
   const auto data = transfer.next();
   const int fd = transfer.request().file->fd();
   const auto bytes = static_cast<unsigned>(data.size());
-  const int fixed = fixed_buffer_index(data);
   io_uring_sqe* entry = ring_.new_entry();
   if (transfer.request().op == Op::read) {
-    if (fixed >= 0) {
-      io_uring_prep_read_fixed(entry, fd, data.data(), bytes, transfer.offset(), fixed);
-    } else {
-      io_uring_prep_read(entry, fd, data.data(), bytes, transfer.offset());
-    }
+    io_uring_prep_read(entry, fd, data.data(), bytes, transfer.offset());
   } else {
-    if (fixed >= 0) {
-      io_uring_prep_write_fixed(entry, fd, data.data(), bytes, transfer.offset(), fixed);
-    } else {
-      io_uring_prep_write(entry, fd, data.data(), bytes, transfer.offset());
-    }
+    io_uring_prep_write(entry, fd, data.data(), bytes, transfer.offset());
   }
   io_uring_sqe_set_data64(entry, slot);
-}
-
-int UringQueue::fixed_buffer_index(std::span<const std::byte> data) const {
-  if (registered_.empty() || data.empty() || data.data() < registered_.data()) return -1;
-  const auto begin = static_cast<std::size_t>(data.data() - registered_.data());
-  const std::size_t end = begin + data.size();
-  if (end > registered_.size()) return -1;
-  const std::size_t index = begin / kFixedBufferBytes;
-  return (end - 1) / kFixedBufferBytes == index ? static_cast<int>(index) : -1;
 }
 
 // For a non-blocking file (a pipe set up so by whoever shares it) that said EAGAIN.

@@ -8,6 +8,12 @@
 // pages, building the request) and of ending it runs on the ring thread, beside the threads that
 // compute; and the kernel can skip the locking and interrupts that several submitters would need
 // (IORING_SETUP_SINGLE_ISSUER, IORING_SETUP_DEFER_TASKRUN).
+//
+// Buffers and files are not registered with the kernel. Measured at 2 GB/s: registered buffers
+// change the rate by less than the noise, and save at most a twentieth of a core in blocks of
+// 256 KiB; but they pin, and so touch, all memory at the start, and the usual limit on locked
+// memory (8 MiB) rules them out. A registered file saves nanoseconds a transfer, and would keep the
+// space of a deleted scratch file until the ring ends.
 #pragma once
 
 #include <liburing.h>
@@ -69,7 +75,7 @@ class UringQueue final : public IoQueue {
   ~UringQueue() override;
 
   void submit(Request request) override;
-  void register_memory(std::span<std::byte> memory) override;
+  void register_memory(std::span<std::byte>) override {}  // nothing to gain, see above
   QueueStats stats() const override { return meter_.snapshot(); }
   std::string name() const override { return "io_uring"; }
 
@@ -84,13 +90,10 @@ class UringQueue final : public IoQueue {
   void handle_completions();
   void handle(std::uint64_t tag, int result);
   void continue_or_finish(std::size_t slot, int result);
-  // Which registered buffer holds all of `data`, or -1.
-  int fixed_buffer_index(std::span<const std::byte> data) const;
 
   const std::size_t depth_;
   Ring ring_;
   WakeEvent wake_event_;
-  std::span<std::byte> registered_;  // memory known to the kernel
   QueueMeter meter_;
 
   // Of the ring thread: the transfers in flight.

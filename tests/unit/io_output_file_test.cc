@@ -1,0 +1,247 @@
+#include "io/output_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "tests/unit/io_test_support.h"
+
+namespace xxl::io {
+namespace {
+
+using test::file_text;
+using test::TempDirectory;
+using test::write_file;
+using Names = std::vector<std::string>;
+
+void write_output(OutputFile& output, const std::string& text) {
+  MemoryRegion block(round_up(text.size(), kSectorBytes));
+  std::memcpy(block.data(), text.data(), text.size());
+  output.file().write_at(0, block.span().first(round_up(text.size(), kSectorBytes)));
+}
+
+void publish(const std::string& path, const std::string& text) {
+  OutputFile output(path);
+  write_output(output, text);
+  output.publish(text.size());
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0);
+  return status.st_mode & 07777;
+}
+
+TEST(OutputFile, AppearsWhenPublished) {
+  const TempDirectory directory;
+  OutputFile output(directory / "out");
+  write_output(output, "sorted");
+  EXPECT_TRUE(directory.names().empty());
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
+TEST(OutputFile, LeavesNothingWhenNotPublished) {
+  const TempDirectory directory;
+  {
+    OutputFile output(directory / "out");
+    write_output(output, "sorted");
+  }
+  EXPECT_TRUE(directory.names().empty());
+}
+
+TEST(OutputFile, KeepsTheExistingFileWhenNotPublished) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  {
+    OutputFile output(directory / "out");
+    write_output(output, "sorted");
+  }
+  EXPECT_EQ(file_text(directory / "out"), "old");
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
+TEST(OutputFile, ReplacesAnExistingFileWhoseReadersKeepTheOldOne) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  const File reader = File::open_input(directory / "out");
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(directory.names(), Names{"out"});
+  MemoryRegion block(4096);
+  EXPECT_EQ(reader.read_at(0, block.span()), 3);
+}
+
+TEST(OutputFile, KeepsTheModeOfTheFileItReplaces) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  ASSERT_EQ(chmod((directory / "out").c_str(), 0640), 0);
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(mode_of(directory / "out"), 0640);
+}
+
+TEST(OutputFile, KeepsTheOwnerOfTheFileItReplaces) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  ASSERT_EQ(chown((directory / "out").c_str(), 12345, 54321), 0);
+  publish(directory / "out", "sorted");
+  struct stat status {};
+  ASSERT_EQ(stat((directory / "out").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 12345);
+  EXPECT_EQ(status.st_gid, 54321);
+}
+
+TEST(OutputFile, NewFileFollowsTheUmask) {
+  const TempDirectory directory;
+  const mode_t before = umask(027);
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(umask(before), 027);
+  EXPECT_EQ(mode_of(directory / "out"), 0640);
+}
+
+TEST(OutputFile, ReplacesTheTargetOfASymbolicLink) {
+  const TempDirectory directory;
+  std::filesystem::create_directory(directory / "real");
+  write_file(directory / "real/out", "old");
+  std::filesystem::create_symlink("real/out", directory / "link");
+  publish(directory / "link", "sorted");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(file_text(directory / "real/out"), "sorted");
+}
+
+TEST(OutputFile, CreatesTheMissingTargetOfASymbolicLink) {
+  const TempDirectory directory;
+  std::filesystem::create_symlink("out", directory / "link");
+  publish(directory / "link", "sorted");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+}
+
+TEST(OutputFile, ReplacesAFileThatAppearedMeanwhile) {
+  const TempDirectory directory;
+  OutputFile output(directory / "out");
+  write_output(output, "sorted");
+  write_file(directory / "out", "somebody else's");
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
+TEST(OutputFile, LeavesNothingWhenItsPlaceWasTakenByADirectory) {
+  const TempDirectory directory;
+  {
+    OutputFile output(directory / "out");
+    write_output(output, "sorted");
+    std::filesystem::create_directory(directory / "out");
+    EXPECT_THROW(output.publish(6), Error);
+  }
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
+TEST(OutputFile, EmptyOutputIsPublished) {
+  const TempDirectory directory;
+  OutputFile output(directory / "out");
+  output.publish(0);
+  EXPECT_EQ(directory.names(), Names{"out"});
+  EXPECT_EQ(file_text(directory / "out"), "");
+}
+
+TEST(OutputFile, WorksBufferedToo) {
+  const TempDirectory directory;
+  OutputFile output(directory / "out", false);
+  EXPECT_FALSE(output.file().direct());
+  output.file().write_at(0, std::as_bytes(std::span("sorted", 6)));
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+}
+
+TEST(OutputFile, RefusesADirectory) {
+  const TempDirectory directory;
+  try {
+    OutputFile output(directory.path());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sys_errno(), EISDIR);
+  }
+}
+
+TEST(OutputFile, RefusesAMissingDirectory) {
+  const TempDirectory directory;
+  EXPECT_THROW(OutputFile(directory / "missing/out"), Error);
+}
+
+TEST(OutputFile, RefusesWhatIsToBeWrittenToInstead) {
+  const TempDirectory directory;
+  ASSERT_EQ(mkfifo((directory / "fifo").c_str(), 0600), 0);
+  write_file(directory / "file", "");
+  EXPECT_TRUE(OutputFile::is_replaceable(directory / "file"));
+  EXPECT_TRUE(OutputFile::is_replaceable(directory / "missing"));
+  EXPECT_FALSE(OutputFile::is_replaceable("/dev/null"));
+  EXPECT_FALSE(OutputFile::is_replaceable("/dev/stdout"));
+  EXPECT_FALSE(OutputFile::is_replaceable(directory / "fifo"));
+  EXPECT_THROW(OutputFile("/dev/null"), Error);
+}
+
+// Without O_TMPFILE: the output has a name from the start.
+
+bool forbid_unnamed_files() {
+  return test::make_system_call_fail(SYS_openat, EOPNOTSUPP, O_TMPFILE);
+}
+
+[[noreturn]] void publish_without_unnamed_files(const TempDirectory& directory) {
+  if (!forbid_unnamed_files()) _exit(77);
+  {
+    OutputFile abandoned(directory / "out");
+    if (directory.names().size() != 1) _exit(1);
+  }
+  if (!directory.names().empty()) _exit(2);
+  publish(directory / "out", "sorted");
+  _exit(directory.names() == Names{"out"} && file_text(directory / "out") == "sorted" ? 0 : 3);
+}
+
+TEST(OutputFileDeathTest, DoesWithoutUnnamedFiles) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      publish_without_unnamed_files(TempDirectory()),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+      },
+      "");
+}
+
+// The path of the directory must reach the child process of a "threadsafe" death test, which runs
+// the test from its start: a fixed name does.
+TEST(OutputFileDeathTest, SignalRemovesTheNamedFallBack) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto directory = std::filesystem::temp_directory_path() / "xxl-test-signal";
+  std::filesystem::create_directories(directory);
+  const auto die_with_a_named_file = [&] {
+    signal(SIGTERM, SIG_DFL);
+    if (!forbid_unnamed_files()) _exit(77);
+    OutputFile output((directory / "out").string());
+    if (std::filesystem::is_empty(directory)) _exit(1);
+    raise(SIGTERM);
+    _exit(2);
+  };
+  EXPECT_EXIT(
+      die_with_a_named_file(),
+      [](int status) {
+        return (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) ||
+               (WIFEXITED(status) && WEXITSTATUS(status) == 77);
+      },
+      "");
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace xxl::io

@@ -1,0 +1,438 @@
+// The promises of IoQueue, kept by every backend.
+#include "io/io_queue.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/request_fifo.h"
+#include "io/thread_queue.h"
+#include "io/transfer.h"
+#include "io/uring_queue.h"
+#include "tests/unit/io_test_support.h"
+
+namespace xxl::io {
+namespace {
+
+using test::Completions;
+using test::fill;
+using test::is_filled;
+using test::TempDirectory;
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    XXL_CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    read_end = File(ends[0], "pipe", false);
+    write_end = File(ends[1], "pipe", false);
+  }
+  void send(const std::string& text) {
+    XXL_CHECK(write(write_end.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  }
+
+  File read_end;
+  File write_end;
+};
+
+class EveryQueue : public testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Backend::io_uring && !uring_works()) {
+      GTEST_SKIP() << "no io_uring on this system";
+    }
+    queue_ = make_queue(8);
+  }
+
+  static bool uring_works() {
+    return IoService(Backend::automatic, {}).backend_name() == "io_uring";
+  }
+
+  static std::unique_ptr<IoQueue> make_queue(unsigned depth) {
+    if (GetParam() == Backend::threads) return std::make_unique<ThreadQueue>(depth);
+    return std::make_unique<UringQueue>(depth);
+  }
+
+  Completion transfer(Op op, const File& file, std::uint64_t offset, std::span<std::byte> data) {
+    Completions completions;
+    queue_->submit({op, &file, offset, data, completions.expect()});
+    return completions.result();
+  }
+
+  TempDirectory directory_;
+  MemoryRegion memory_{4 * kMiB};
+  std::unique_ptr<IoQueue> queue_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, EveryQueue, testing::Values(Backend::io_uring, Backend::threads),
+                         [](const auto& test) {
+                           return test.param == Backend::threads ? "threads" : "io_uring";
+                         });
+
+TEST_P(EveryQueue, WritesAndReadsManyBlocksAtOnce) {
+  constexpr std::size_t kBlock = 16 * kKiB;
+  const File file = File::create_unnamed(directory_.path());
+  const std::size_t blocks = memory_.size() / kBlock;
+  fill(memory_.span(), 0);
+
+  Completions writes;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    queue_->submit({Op::write, &file, i * kBlock, memory_.span().subspan(i * kBlock, kBlock),
+                    writes.expect(i)});
+  }
+  writes.wait();
+
+  MemoryRegion copy(memory_.size());
+  Completions reads;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    queue_->submit(
+        {Op::read, &file, i * kBlock, copy.span().subspan(i * kBlock, kBlock), reads.expect(i)});
+  }
+  for (std::size_t i = 0; i < blocks; ++i) {
+    EXPECT_EQ(writes.result(i).error, 0);
+    EXPECT_EQ(reads.result(i).error, 0);
+    EXPECT_EQ(reads.result(i).bytes, kBlock);
+  }
+  EXPECT_TRUE(is_filled(copy.span(), 0));
+}
+
+TEST_P(EveryQueue, ReadOverTheEndOfTheFileIsShort) {
+  test::write_file(directory_ / "f", std::string(10000, 'x'));
+  const File file = File::open_input(directory_ / "f");
+  const auto block = memory_.span().first(16 * kKiB);
+  EXPECT_EQ(transfer(Op::read, file, 0, block).bytes, 10000);
+  EXPECT_EQ(transfer(Op::read, file, 8192, block).bytes, 10000 - 8192);
+  const Completion beyond = transfer(Op::read, file, 12288, block);
+  EXPECT_EQ(beyond.bytes, 0);
+  EXPECT_EQ(beyond.error, 0);
+}
+
+TEST_P(EveryQueue, ReadOverAnAlignedEndIsShort) {
+  test::write_file(directory_ / "f", std::string(8192, 'x'));
+  const File file = File::open_input(directory_ / "f");
+  const Completion completion = transfer(Op::read, file, 0, memory_.span().first(16 * kKiB));
+  EXPECT_EQ(completion.error, 0);
+  EXPECT_EQ(completion.bytes, 8192);
+}
+
+TEST_P(EveryQueue, BufferedFilesTakeUnalignedPlacesAndLengths) {
+  const int fd = open((directory_ / "f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const File file(fd, "f", false);
+  auto data = memory_.span().subspan(1, 12345);
+  fill(data, 7);
+  EXPECT_EQ(transfer(Op::write, file, 7, data).bytes, data.size());
+  const auto copy = memory_.span().subspan(kMiB + 3, 12345);
+  EXPECT_EQ(transfer(Op::read, file, 7, copy).bytes, copy.size());
+  EXPECT_TRUE(is_filled(copy, 7));
+}
+
+TEST_P(EveryQueue, EmptyRequestCompletes) {
+  const File file = File::create_unnamed(directory_.path());
+  for (const Op op : {Op::read, Op::write}) {
+    const Completion completion = transfer(op, file, 0, {});
+    EXPECT_EQ(completion.error, 0);
+    EXPECT_EQ(completion.bytes, 0);
+  }
+}
+
+TEST_P(EveryQueue, ErrorOfTheFileIsReported) {
+  const int fd = open((directory_ / "f").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const File file(fd, "f", false);
+  EXPECT_EQ(transfer(Op::read, file, 0, memory_.span().first(4096)).error, EBADF);
+}
+
+TEST_P(EveryQueue, FullDiskIsReported) {
+  const File file(open("/dev/full", O_WRONLY | O_CLOEXEC), "/dev/full", false);
+  const auto block = memory_.span().first(4096);
+  EXPECT_EQ(transfer(Op::write, file, Request::kStream, block).error, ENOSPC);
+}
+
+TEST_P(EveryQueue, WriteOverTheFileSizeLimitIsAnErrorAndNoSignal) {
+  const File file = File::create_unnamed(directory_.path());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limited = before;
+  limited.rlim_cur = kMiB;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limited), 0);
+  const Completion completion = transfer(Op::write, file, 0, memory_.span());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(completion.error, EFBIG);
+}
+
+TEST_P(EveryQueue, StreamReadCollectsPiecesUntilItIsFull) {
+  Pipe pipe;
+  const auto block = memory_.span().first(6);
+  Completions completions;
+  queue_->submit({Op::read, &pipe.read_end, Request::kStream, block, completions.expect()});
+  pipe.send("abc");
+  EXPECT_FALSE(completions.all_done());
+  pipe.send("def");
+  EXPECT_EQ(completions.result().bytes, 6);
+  EXPECT_EQ(std::memcmp(block.data(), "abcdef", 6), 0);
+}
+
+TEST_P(EveryQueue, StreamReadEndsWhenThePipeIsClosed) {
+  Pipe pipe;
+  pipe.send("abc");
+  pipe.write_end = File();
+  const Completion completion =
+      transfer(Op::read, pipe.read_end, Request::kStream, memory_.span().first(4096));
+  EXPECT_EQ(completion.error, 0);
+  EXPECT_EQ(completion.bytes, 3);
+}
+
+TEST_P(EveryQueue, StreamWriteLargerThanThePipeIsCompleted) {
+  Pipe pipe;
+  Completions completions;
+  fill(memory_.span(), 0);
+  queue_->submit(
+      {Op::write, &pipe.write_end, Request::kStream, memory_.span(), completions.expect()});
+  MemoryRegion copy(memory_.size());
+  std::size_t arrived = 0;
+  while (arrived < copy.size()) {
+    const ssize_t bytes = read(pipe.read_end.fd(), copy.data() + arrived, copy.size() - arrived);
+    ASSERT_GT(bytes, 0);
+    arrived += static_cast<std::size_t>(bytes);
+  }
+  EXPECT_EQ(completions.result().bytes, memory_.size());
+  EXPECT_TRUE(is_filled(copy.span(), 0));
+}
+
+TEST_P(EveryQueue, NonBlockingPipeIsWaitedFor) {
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.read_end.fd(), F_SETFL, O_NONBLOCK), 0);
+  Completions completions;
+  queue_->submit(
+      {Op::read, &pipe.read_end, Request::kStream, memory_.span().first(6), completions.expect()});
+  pipe.send("abc");
+  pipe.send("def");
+  const Completion completion = completions.result();
+  EXPECT_EQ(completion.error, 0);
+  EXPECT_EQ(completion.bytes, 6);
+}
+
+TEST_P(EveryQueue, DestructorWaitsForAllRequests) {
+  const File file = File::create_unnamed(directory_.path());
+  Completions completions;
+  for (std::size_t i = 0; i < 100; ++i) {
+    queue_->submit({Op::write, &file, i * 4096, memory_.span().subspan(i * 4096, 4096),
+                    completions.expect(i)});
+  }
+  queue_.reset();
+  EXPECT_TRUE(completions.all_done());
+}
+
+TEST_P(EveryQueue, CompletionsMaySubmit) {
+  const File file = File::create_unnamed(directory_.path());
+  Completions completions;
+  const auto all_done = completions.expect();
+  std::function<void(std::size_t)> write_from = [&](std::size_t i) {
+    queue_->submit({Op::write, &file, i * 4096, memory_.span().first(4096),
+                    [&, i](const Completion& completion) {
+                      i == 50 ? all_done(completion) : write_from(i + 1);
+                    }});
+  };
+  write_from(0);
+  EXPECT_EQ(completions.result().error, 0);
+  EXPECT_EQ(queue_->stats().requests, 51);
+}
+
+TEST_P(EveryQueue, ManyThreadsMaySubmit) {
+  const File file = File::create_unnamed(directory_.path());
+  Completions completions;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t * 200; i < (t + 1) * 200; ++i) {
+        queue_->submit({Op::write, &file, i * 4096, memory_.span().subspan(i * 4096, 4096),
+                        completions.expect()});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  completions.wait();
+  EXPECT_EQ(queue_->stats().requests, 800);
+  EXPECT_EQ(queue_->stats().bytes_written, 800 * 4096);
+}
+
+TEST_P(EveryQueue, StatsCountBytesAndTime) {
+  const File file = File::create_unnamed(directory_.path());
+  EXPECT_EQ(queue_->stats().busy_ns, 0);
+  transfer(Op::write, file, 0, memory_.span().first(8192));
+  transfer(Op::read, file, 0, memory_.span().first(4096));
+  const QueueStats stats = queue_->stats();
+  EXPECT_EQ(stats.bytes_written, 8192);
+  EXPECT_EQ(stats.bytes_read, 4096);
+  EXPECT_EQ(stats.requests, 2);
+  EXPECT_GT(stats.busy_ns, 0);
+}
+
+TEST_P(EveryQueue, StartsWaitingWritesBeforeWaitingReads) {
+  // One transfer at a time; the first one holds the queue until the others wait behind it.
+  queue_ = make_queue(1);
+  const File file = File::create_unnamed(directory_.path());
+  Pipe gate;
+  Completions completions;
+  std::string order;
+  std::mutex mutex;
+  const auto note = [&](char what) {
+    return [&, what, done = completions.expect()](const Completion& completion) {
+      {
+        std::lock_guard lock(mutex);
+        order += what;
+      }
+      done(completion);
+    };
+  };
+  const auto block = memory_.span().first(4096);
+  queue_->submit({Op::read, &gate.read_end, Request::kStream, memory_.span().first(1), note('G')});
+  while (queue_->stats().busy_ns == 0) std::this_thread::yield();
+  queue_->submit({Op::read, &file, 0, block, note('r')});
+  queue_->submit({Op::write, &file, 0, block, note('w')});
+  queue_->submit({Op::read, &file, 0, block, note('R')});
+  queue_->submit({Op::write, &file, 0, block, note('W')});
+  gate.send("x");
+  completions.wait();
+  EXPECT_EQ(order, "GwWrR");
+}
+
+TEST(RequestFifo, GivesWritesFirstAndKeepsTheOrderOtherwise) {
+  RequestFifo fifo;
+  EXPECT_TRUE(fifo.empty());
+  fifo.push({Op::read, nullptr, 1, {}, {}});
+  fifo.push({Op::write, nullptr, 2, {}, {}});
+  fifo.push({Op::read, nullptr, 3, {}, {}});
+  fifo.push({Op::write, nullptr, 4, {}, {}});
+  for (const std::uint64_t expected : {2, 4, 1, 3}) EXPECT_EQ(fifo.pop().offset, expected);
+  EXPECT_TRUE(fifo.empty());
+}
+
+class TransferOfADirectFile : public testing::Test {
+ protected:
+  TempDirectory directory_;
+  MemoryRegion memory_{64 * kKiB};
+  File file_{open((directory_ / "f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), "f", true};
+};
+
+TEST_F(TransferOfADirectFile, ContinuesAfterShortAndInterruptedCalls) {
+  Transfer transfer({Op::read, &file_, 4096, memory_.span(), {}});
+  EXPECT_FALSE(transfer.advance(-EINTR));
+  EXPECT_FALSE(transfer.advance(8192));
+  EXPECT_EQ(transfer.offset(), 4096 + 8192);
+  EXPECT_EQ(transfer.next().data(), memory_.data() + 8192);
+  EXPECT_TRUE(transfer.advance(static_cast<std::int64_t>(memory_.size()) - 8192));
+  EXPECT_EQ(transfer.completion().bytes, memory_.size());
+}
+
+TEST_F(TransferOfADirectFile, UnalignedShortReadIsTheEndOfTheFile) {
+  ASSERT_EQ(ftruncate(file_.fd(), 5000), 0);
+  Transfer transfer({Op::read, &file_, 0, memory_.span(), {}});
+  EXPECT_TRUE(transfer.advance(5000));
+  EXPECT_EQ(transfer.completion().error, 0);
+}
+
+TEST_F(TransferOfADirectFile, UnalignedShortReadBeforeTheEndIsAnError) {
+  ASSERT_EQ(ftruncate(file_.fd(), 1 << 20), 0);
+  Transfer transfer({Op::read, &file_, 0, memory_.span(), {}});
+  EXPECT_TRUE(transfer.advance(5000));
+  EXPECT_EQ(transfer.completion().error, EIO);
+}
+
+TEST_F(TransferOfADirectFile, WriteOfNothingIsAnError) {
+  Transfer transfer({Op::write, &file_, 0, memory_.span(), {}});
+  EXPECT_TRUE(transfer.advance(0));
+  EXPECT_EQ(transfer.completion().error, EIO);
+}
+
+// Ends the process: 0 when the service fell back to threads and says why.
+[[noreturn]] void use_service_without_uring() {
+  if (!test::make_system_call_fail(SYS_io_uring_setup, EPERM)) _exit(77);
+  IoService service(Backend::automatic, {});
+  const std::string expected = "threads (io_uring refused: Operation not permitted)";
+  if (service.backend_name() != expected) _exit(1);
+  TempDirectory directory;
+  MemoryRegion memory(4096);
+  const File file = File::create_unnamed(directory.path());
+  Completions completions;
+  service.queue_for(file).submit({Op::write, &file, 0, memory.span(), completions.expect()});
+  _exit(completions.result().error == 0 ? 0 : 2);
+}
+
+TEST(IoServiceDeathTest, FallsBackToThreadsWhereIoUringIsForbidden) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      use_service_without_uring(),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+      },
+      "");
+}
+
+[[noreturn]] void demand_uring_without_uring() {
+  if (!test::make_system_call_fail(SYS_io_uring_setup, ENOSYS)) _exit(77);
+  IoService service(Backend::io_uring, {});
+  TempDirectory directory;
+  const File file = File::create_unnamed(directory.path());
+  try {
+    service.queue_for(file);
+  } catch (const Error& error) {
+    _exit(error.code() == ErrorCode::io && error.sys_errno() == ENOSYS ? 0 : 1);
+  }
+  _exit(2);
+}
+
+TEST(IoServiceDeathTest, SaysSoWhenIoUringIsDemandedAndForbidden) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      demand_uring_without_uring(),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+      },
+      "");
+}
+
+TEST(IoService, HasOneQueueForEachDevice) {
+  TempDirectory directory;
+  IoService service(Backend::threads, {}, 2);
+  const File a = File::create_unnamed(directory.path());
+  const File b = File::create_unnamed(directory.path());
+  Pipe pipe;
+  EXPECT_EQ(&service.queue_for(a), &service.queue_for(b));
+  EXPECT_NE(&service.queue_for(a), &service.queue_for(pipe.read_end));
+}
+
+TEST(IoService, CopiesToFilesInMemoryWithThreads) {
+  struct statfs system {};
+  if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    GTEST_SKIP() << "no tmpfs at /dev/shm";
+  }
+  IoService service(Backend::automatic, {}, 2);
+  const File file = File::create_unnamed("/dev/shm");
+  EXPECT_EQ(service.queue_for(file).name(), "threads");
+}
+
+TEST(IoService, SumsTheStatsOfItsQueues) {
+  TempDirectory directory;
+  MemoryRegion memory(8192);
+  IoService service([] { return std::make_unique<ThreadQueue>(1); });
+  const File file = File::create_unnamed(directory.path());
+  Pipe pipe;
+  Completions completions;
+  service.queue_for(file).submit({Op::write, &file, 0, memory.span(), completions.expect()});
+  service.queue_for(pipe.write_end)
+      .submit({Op::write, &pipe.write_end, Request::kStream, memory.span(), completions.expect()});
+  completions.wait();
+  EXPECT_EQ(service.stats().requests, 2);
+  EXPECT_EQ(service.stats().bytes_written, 2 * memory.size());
+}
+
+}  // namespace
+}  // namespace xxl::io
