@@ -1,0 +1,26 @@
+#!/bin/bash
+# Installs what xxl needs to be built and tested, from the distribution's own packages (Debian 12,
+# Ubuntu 24.04). With --checks also what the further checks of .ci/run need. Packages that are
+# there already are left alone.
+set -euo pipefail
+
+packages=(build-essential cmake ninja-build pkg-config python3
+  libboost-program-options-dev libtbb-dev liburing-dev libhwy-dev libxxhash-dev zlib1g-dev
+  libgtest-dev)
+if [[ ${1:-} == --checks ]]; then
+  packages+=(clang-format-14 shellcheck ccache)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f '${Status}' "$package" 2> /dev/null | grep -q '^install ok installed' ||
+    missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+as_root=()
+((EUID == 0)) || as_root=(sudo)
+echo "installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -qq -y --no-install-recommends "${missing[@]}"

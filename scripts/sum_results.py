@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Sums the results of test runs: sum_results.py [--failed-checks=N] JUNIT_FILE...
+
+Prints "N passed, N failed" and fails when anything did. A file that is missing, unreadable or
+without tests counts as one failure: a run that broke down must not look like one that passed.
+"""
+
+import argparse
+import sys
+import xml.etree.ElementTree
+
+
+def count(path):
+    """(passed, failed, skipped) of one file."""
+    try:
+        suite = xml.etree.ElementTree.parse(path).getroot()
+    except (OSError, xml.etree.ElementTree.ParseError) as error:
+        print(f"{path}: no results: {error}")
+        return 0, 1, 0
+    tests, failed, skipped = (
+        int(suite.get(name, "0")) for name in ("tests", "failures", "skipped"))
+    disabled = int(suite.get("disabled", "0"))
+    if tests == 0:
+        print(f"{path}: no tests")
+        return 0, 1, 0
+    print(f"{path}: {tests - failed - skipped - disabled} passed, {failed} failed, "
+          f"{skipped + disabled} skipped")
+    return tests - failed - skipped - disabled, failed, skipped + disabled
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--failed-checks", type=int, default=0, help="further failures to add")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    counts = [count(path) for path in arguments.files]
+    passed = sum(c[0] for c in counts)
+    failed = sum(c[1] for c in counts) + arguments.failed_checks
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

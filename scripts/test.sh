@@ -1,0 +1,18 @@
+#!/bin/bash
+# Builds xxl and runs all tests: unit tests, command-line tests, and random sorts compared with
+# Python's. The last line is "N passed, N failed".
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/build.sh
+results=build-release/results
+rm -rf "$results"
+mkdir -p "$results"
+jobs=$(nproc)
+
+# A test that fails does not stop the ones after it: the sum at the end decides.
+ctest --preset release -L unit -j "$jobs" --output-junit "$PWD/$results/unit.xml" || true
+tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xml" || true
+tests/cli/differential.py --xxl build-release/bin/xxl --junit "$results/differential.xml" || true
+
+scripts/sum_results.py "$results"/{unit,cli,differential}.xml
