@@ -21,16 +21,16 @@ enum class Support {
 };
 
 struct OptionSpec {
-  std::string_view long_name = "";  // without dashes; empty: none
+  std::string_view long_name = {};  // without dashes; empty: none
   char short_name = 0;              // 0: none
   ValueKind value = ValueKind::none;
-  std::string_view value_name = "";
-  std::string_view words = "";    // values that there are, separated by blanks
-  std::string_view implied = "";  // value when it is optional and not given
+  std::string_view value_name = {};
+  std::string_view words = {};    // values that there are, separated by blanks
+  std::string_view implied = {};  // value when it is optional and not given
   Completion completion = Completion::none;
   Support support = Support::works;
   std::string_view help;          // one line
-  std::string_view details = "";  // more for the manual page
+  std::string_view details = {};  // more for the manual page
 
   // The name by which parsed options are looked up: "output", or "-c" without a long name.
   std::string key() const;

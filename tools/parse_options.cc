@@ -101,7 +101,7 @@ std::uint64_t ParsedOptions::number(std::string_view key, std::uint64_t fallback
 }
 
 std::string ParsedOptions::word(std::string_view key, std::string_view fallback) const {
-  const std::string given = value(key, fallback);
+  std::string given = value(key, fallback);
   const std::string words = " " + std::string(spec(key).words) + " ";
   if (given.find(' ') == std::string::npos && words.find(" " + given + " ") != std::string::npos) {
     return given;

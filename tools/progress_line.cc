@@ -1,6 +1,7 @@
 #include "progress_line.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -31,7 +32,7 @@ std::string phase_name(const Progress& progress) {
 
 // "3:25", "1:02:03".
 std::string format_time(double seconds) {
-  const auto total = static_cast<std::uint64_t>(seconds + 0.5);
+  const auto total = static_cast<std::uintmax_t>(std::llround(seconds));
   char text[48];
   if (total >= 3600) {
     std::snprintf(text, sizeof text, "%ju:%02ju:%02ju", total / 3600, total / 60 % 60, total % 60);

@@ -1,0 +1,32 @@
+# Installation of the library, and the Debian package of all. The program, its manual pages and
+# completions are installed by tools/CMakeLists.txt.
+include(CMakePackageConfigHelpers)
+
+set(XXL_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/xxl")
+target_compile_features(xxl PUBLIC cxx_std_20)
+
+install(TARGETS xxl EXPORT xxlTargets ARCHIVE)
+install(DIRECTORY src/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
+  FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY io DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT xxlTargets NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
+configure_package_config_file(cmake/xxlConfig.cmake.in "${CMAKE_BINARY_DIR}/xxlConfig.cmake"
+  INSTALL_DESTINATION "${XXL_CMAKE_DIR}")
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/xxlConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/xxlConfig.cmake" "${CMAKE_BINARY_DIR}/xxlConfigVersion.cmake"
+  DESTINATION "${XXL_CMAKE_DIR}")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_CONTACT "the xxl developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# For the library, which is in the same package.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+  "libtbb-dev, liburing-dev, libxxhash-dev, libhwy-dev, zlib1g-dev, pkg-config")
+include(CPack)
