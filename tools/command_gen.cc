@@ -35,7 +35,7 @@ std::uint64_t parse_count(const CommandSpec& command, std::string_view text) {
 // Options that would do nothing for these records are refused.
 void refuse_foreign_options(const ParsedOptions& options, const RecordFormat& format) {
   const bool gensort = format.name == "gensort";
-  const auto foreign = gensort ? std::initializer_list<const char*>{"distribution", "seed"}
+  const auto foreign = gensort ? std::initializer_list<const char*>{"distribution", "seed", "total"}
                                : std::initializer_list<const char*>{"ascii", "skewed"};
   for (const char* key : foreign) {
     if (!options.has(key)) continue;
@@ -56,15 +56,19 @@ int run_gen(const ParsedOptions& options) {
   }
   gen.records = parse_count(options.command(), options.operands().front());
   gen.first_record = options.number("start", 0, 0, kMaxNumber);
+  if (options.has("total")) {
+    gen.total_records = parse_count(options.command(), options.value("total", ""));
+  }
   gen.output = output_option(options);
   gen.parallel = parallel_option(options);
   gen.ascii = options.has("ascii");
   gen.skewed = options.has("skewed");
+  gen.checksum = options.has("checksum");
   gen.seed = options.number("seed", gen.seed, 0, kMaxNumber);
   if (options.has("distribution")) parse_distribution(options.value("distribution", ""), gen);
 
   const GenerateReport report = generate(gen);
-  if (options.has("checksum")) {
+  if (gen.checksum) {
     std::fprintf(stderr, "%s\n", checksum_text(report.checksum_high, report.checksum_low).c_str());
   }
   return kExitSuccess;

@@ -240,6 +240,12 @@ constexpr std::array kGenOptions{
                .details =
                    "A record depends on its number (and the seed) alone: a file may be made in "
                    "pieces, also on several machines."},
+    OptionSpec{.long_name = "total",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "records of the whole file that these are a part of",
+               .details = "Without it, these records are the last ones of the file. Keys that are "
+                          "zipf, sorted, reverse or nearly-sorted depend on it."},
     OptionSpec{.long_name = "distribution",
                .value = ValueKind::required,
                .value_name = "NAME",
