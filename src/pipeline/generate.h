@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "record/record_format.h"
 
@@ -23,8 +24,12 @@ struct GenerateOptions {
   RecordFormat format;
   std::uint64_t records = 0;
   std::uint64_t first_record = 0;  // number of the first record written
-  std::string output = "-";        // "-" is standard output; a file appears atomically
-  unsigned parallel = 0;           // threads; 0: as many as processors
+  // Records of the whole data set that these are a part of; 0: first_record + records. The keys of
+  // zipf, sorted, reverse and nearly-sorted depend on it.
+  std::uint64_t total_records = 0;
+  std::string output = "-";  // "-" is standard output; a file appears atomically
+  unsigned parallel = 0;     // threads; 0: as many as processors
+  bool checksum = false;     // compute the report's checksum
   // gensort only:
   bool ascii = false;
   bool skewed = false;
@@ -36,13 +41,17 @@ struct GenerateOptions {
 
 struct GenerateReport {
   std::uint64_t records = 0;
-  // Sum of zlib's crc32 over each record, as gensort -c prints it (128 bits: high, low).
+  // Sum of zlib's crc32 over each record, as gensort -c prints it (128 bits: high, low); 0 unless
+  // it was asked for.
   std::uint64_t checksum_high = 0;
   std::uint64_t checksum_low = 0;
 };
 
-// The distributions are defined by record number and seed alone, so that any part of a file can be
-// made by itself and in parallel. Throws Error.
+// A record depends on its number, the seed and total_records alone, so that any part of a data set
+// can be made by itself and in parallel; distributions.h says what each distribution is. A file
+// appears when it is complete; standard output, and an `output` that cannot be replaced (a pipe, a
+// device), is written in order. Needs at most 256 MiB, unless single records are very large. Throws
+// Error.
 GenerateReport generate(const GenerateOptions& options);
 
 // "uniform", "zipf:0.75", ... into `options`. Throws Error{usage}.

@@ -1,0 +1,16 @@
+// The checksum of gensort and valsort: the sum of zlib's crc32 over each record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xxl {
+
+__extension__ using Sum128 = unsigned __int128;
+
+// Sum of the CRCs (polynomial 0x04c11db7 reflected, as zlib's crc32) of `count` records of
+// `record_bytes` each, stored one behind the other. count < 2^32, so that the sum fits.
+std::uint64_t sum_record_crcs(const std::byte* records, std::size_t count,
+                              std::size_t record_bytes);
+
+}  // namespace xxl
