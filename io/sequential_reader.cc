@@ -1,0 +1,117 @@
+#include "io/sequential_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl::io {
+
+SequentialReader::SequentialReader(std::vector<File>& files, std::size_t record_bytes,
+                                   std::size_t block_bytes, std::span<std::byte> memory,
+                                   IoService& io, Mailbox& mailbox)
+    : files_(files),
+      record_bytes_(record_bytes),
+      block_bytes_(block_bytes),
+      headroom_(round_up(record_bytes, kSectorBytes)),
+      pool_(memory, buffer_bytes(block_bytes, record_bytes)),
+      io_(io),
+      mailbox_(mailbox) {
+  carry_.reserve(record_bytes);
+  advance_file();
+}
+
+std::size_t SequentialReader::buffer_bytes(std::size_t block_bytes, std::size_t record_bytes) {
+  return round_up(record_bytes, kSectorBytes) + block_bytes;
+}
+
+// Skips files in which nothing is left to read.
+void SequentialReader::advance_file() {
+  while (to_read_ < files_.size() && files_[to_read_].seekable() &&
+         position_ >= files_[to_read_].size()) {
+    ++to_read_;
+    position_ = 0;
+  }
+}
+
+void SequentialReader::pump() {
+  while (to_read_ < files_.size() && pool_.available() > 0) {
+    // A stream is read one block at a time: only its own reads know where it is.
+    if (!files_[to_read_].seekable() && !window_.empty() && !window_.back().done) return;
+    start_read();
+  }
+}
+
+void SequentialReader::start_read() {
+  const File& file = files_[to_read_];
+  window_.push_back({.buffer = pool_.take(),
+                     .file = to_read_,
+                     .offset = position_,
+                     .wanted = 0,
+                     .completion = {}});
+  Read& read = window_.back();
+  Request request;
+  request.op = Op::read;
+  request.file = &file;
+  request.offset = file.seekable() ? position_ : Request::kStream;
+  request.data = {read.buffer + headroom_, block_bytes_};
+  if (file.seekable()) {
+    read.wanted = std::min<std::uint64_t>(block_bytes_, file.size() - position_);
+    request.data = request.data.first(round_up(read.wanted, kSectorBytes));
+    position_ += read.wanted;
+    advance_file();
+  }
+  request.done = [this, &read, token = in_flight_.begin()](const Completion& completion) mutable {
+    mailbox_.post([this, &read, completion] {
+      read.completion = completion;
+      read.done = true;
+      const File& source = files_[read.file];
+      if (source.seekable()) return;
+      position_ += completion.bytes;
+      if (completion.error != 0 || completion.bytes < block_bytes_) {  // the end of the stream
+        ++to_read_;
+        position_ = 0;
+        advance_file();
+      }
+    });
+    token.reset();
+  };
+  io_.queue_for(file).submit(std::move(request));
+}
+
+std::optional<RecordBlock> SequentialReader::next() {
+  if (!ready()) return std::nullopt;
+  const Read read = window_.front();
+  window_.pop_front();
+  const File& file = files_[read.file];
+  if (read.completion.error != 0) {
+    throw_io_error(read.completion.error, "cannot read", file.path(), read.offset);
+  }
+  if (read.completion.bytes < read.wanted) {
+    throw Error(ErrorCode::bad_input,
+                "the file became shorter while it was being read: expected " +
+                    std::to_string(file.size()) + " bytes",
+                file.path(), read.offset + read.completion.bytes);
+  }
+  const std::size_t arrived = file.seekable() ? read.wanted : read.completion.bytes;
+  std::byte* first = read.buffer + headroom_ - carry_.size();
+  std::memcpy(first, carry_.data(), carry_.size());
+  const std::size_t bytes = carry_.size() + arrived;
+  const std::size_t cut = bytes % record_bytes_;
+  carry_.assign(first + bytes - cut, first + bytes);
+  const bool file_ends = window_.empty() ? to_read_ > read.file : window_.front().file > read.file;
+  if (file_ends && cut != 0) {
+    throw Error(ErrorCode::bad_input,
+                "the last " + std::to_string(cut) + " bytes are not a whole record of " +
+                    std::to_string(record_bytes_) + " bytes: check --record",
+                file.path(), read.offset + arrived - cut);
+  }
+  return RecordBlock{read.buffer, {first, bytes - cut}};
+}
+
+void SequentialReader::release(const RecordBlock& block) {
+  pool_.give_back(block.buffer);
+}
+
+}  // namespace xxl::io

@@ -1,0 +1,46 @@
+// Counts what an object has under way on other threads, so that it is not destroyed meanwhile.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace xxl {
+
+// Declare it as the last member: its destructor waits until every token is gone, before anything
+// else of the object dies. Messages left in a mailbox need no token: a mailbox whose coordinator
+// gave up is never run again.
+class InFlight {
+ public:
+  using Token = std::shared_ptr<void>;
+
+  InFlight() : state_(std::make_shared<State>()) {}
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  ~InFlight() {
+    std::unique_lock lock(state_->mutex);
+    state_->none.wait(lock, [this] { return state_->count == 0; });
+  }
+
+  // A token for one operation; drop it when the object is no longer needed.
+  Token begin() {
+    {
+      std::lock_guard lock(state_->mutex);
+      ++state_->count;
+    }
+    return Token(nullptr, [state = state_](void*) {
+      std::lock_guard lock(state->mutex);
+      if (--state->count == 0) state->none.notify_all();
+    });
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable none;
+    std::size_t count = 0;
+  };
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace xxl

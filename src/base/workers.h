@@ -1,0 +1,44 @@
+// The worker threads of a sort: a oneTBB arena of fixed width.
+#pragma once
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "base/in_flight.h"
+
+namespace xxl {
+
+// Runs tasks on `width` threads, strictly in the order in which they were given: so a task may wait
+// for one that was given before it. A task gets the number of its thread, 0 <= n < width, and may
+// use memory set aside for that thread. The destructor waits for all tasks.
+class Workers {
+ public:
+  using Task = std::function<void(unsigned thread)>;
+
+  explicit Workers(unsigned width);
+
+  unsigned width() const { return width_; }
+  // `task` must not throw.
+  void run(Task task);
+  // Time spent in tasks, summed over threads.
+  double busy_seconds() const { return static_cast<double>(busy_ns_.load()) * 1e-9; }
+
+ private:
+  void run_first();
+
+  unsigned width_;
+  tbb::global_control control_;
+  tbb::task_arena arena_;
+  std::mutex mutex_;
+  std::deque<Task> tasks_;  // the arena's own queue is not first in, first out
+  std::atomic<std::uint64_t> busy_ns_{0};
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,70 @@
+// The prediction sequence: the order in which a merge needs the blocks of its runs.
+//
+// A block is not needed before its first key, the trigger, becomes the smallest unread one. So the
+// triggers of all runs in order are the order of the fetches (Dementiev and Sanders, SPAA'03,
+// section 2.2). Ties are broken by run and place in the run, which is the order of a stable merge.
+// Where triggers are cut keys, a tie says nothing, and the first tied blocks of all runs come before
+// the second ones, so that the merge has real keys of every run to go by.
+//
+// The sequence is produced step by step, by a heap over the runs, so that it takes no memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "run/run.h"
+
+namespace xxl {
+
+struct BlockRef {
+  std::uint32_t run = 0;
+  std::uint32_t block = 0;
+  friend bool operator==(const BlockRef&, const BlockRef&) = default;
+};
+
+class PredictionSequence {
+ public:
+  // `runs` must outlive the sequence. `exact_triggers`: triggers are whole keys.
+  PredictionSequence(const std::vector<Run>& runs, bool exact_triggers);
+
+  bool finished() const { return heap_.empty(); }
+  BlockRef next();
+
+ private:
+  struct Entry {
+    Trigger trigger;
+    std::uint32_t tied;  // blocks of this run with the same trigger before this one; 0 when exact
+    BlockRef ref;
+    bool operator>(const Entry& other) const;
+  };
+  void push(BlockRef ref, std::uint32_t tied);
+
+  const std::vector<Run>& runs_;
+  bool exact_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+};
+
+// The order in which fetches are issued: the prediction sequence, rearranged so that `disks` disks
+// are kept busy with `prefetch_blocks` buffers (merge/prefetch_schedule.h), a window at a time.
+class FetchOrder {
+ public:
+  FetchOrder(const std::vector<Run>& runs, bool exact_triggers, unsigned disks,
+             std::size_t prefetch_blocks);
+
+  bool finished();
+  BlockRef next();
+
+ private:
+  void fill_window();
+
+  const std::vector<Run>& runs_;
+  PredictionSequence sequence_;
+  unsigned disks_;
+  std::size_t prefetch_blocks_;
+  std::vector<BlockRef> window_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace xxl

@@ -1,0 +1,433 @@
+#include "merge/run_merger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+
+RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
+                     io::BufferPool& blocks, OutputStage& output)
+    : context_(context),
+      runs_(runs),
+      blocks_(blocks),
+      output_(output),
+      order_(runs, triggers_are_exact(context.layout),
+             context.scratch == nullptr ? 1 : context.scratch->disks(),
+             [&] {  // how many of the buffers the schedule may count on: section 5 of the paper
+               const std::size_t disks = context.scratch == nullptr ? 1 : context.scratch->disks();
+               const std::size_t spare = blocks.count() - std::min(blocks.count(), runs.size());
+               return 2 * disks + 3 * (spare - std::min(spare, 2 * disks)) / 10;
+             }()),
+      states_(runs.size()) {
+  XXL_CHECK(blocks.count() > runs.size() && runs.size() <= context.piece_records);
+  for (const Run& run : runs) total_ += run.records;
+}
+
+void RunMerger::pump() {
+  fetch();
+  while (cut_piece()) {
+  }
+  if (pieces_.empty() && reading_ == 0 && merged_ < total_ && !output_full_) {
+    break_stall();
+  }
+}
+
+// ---- fetching ----
+
+RunMerger::Loaded& RunMerger::loaded(BlockRef ref) {
+  RunState& state = states_[ref.run];
+  const std::size_t index = ref.block - state.first_block;
+  if (state.loaded.size() <= index) state.loaded.resize(index + 1);
+  return state.loaded[index];
+}
+
+void RunMerger::fetch() {
+  while (blocks_.available() > 0) {
+    BlockRef ref;
+    if (!refetch_.empty()) {
+      ref = refetch_.front();
+      refetch_.pop_front();
+    } else if (!order_.finished()) {
+      ref = order_.next();
+    } else {
+      return;
+    }
+    // A block fetched out of order to break a stall may have come and gone.
+    if (ref.block < states_[ref.run].first_block || loaded(ref).state != State::absent) continue;
+    start_read(ref);
+  }
+}
+
+void RunMerger::start_read(BlockRef ref) {
+  const Run& run = runs_[ref.run];
+  const std::size_t payload = run.records_in_block(ref.block) * context_.layout.record_bytes();
+  const io::File* file = nullptr;
+  std::uint64_t offset = 0;
+  std::size_t lead = 0;  // bytes read before the block for the sake of alignment
+  if (run.in_scratch()) {
+    const io::ScratchPlace place = run.blocks[ref.block].place;
+    file = &context_.scratch->file(place);
+    offset = context_.scratch->offset(place);
+  } else {
+    file = run.file.get();
+    const std::uint64_t start = run.file_offset + std::uint64_t{ref.block} * run.records_per_block *
+                                                      context_.layout.record_bytes();
+    offset = round_down<std::uint64_t>(start, kSectorBytes);
+    lead = start - offset;
+  }
+  Loaded& block = loaded(ref);
+  block.state = State::reading;
+  block.buffer = blocks_.take();
+  const std::size_t wanted = lead + payload;
+  XXL_CHECK(round_up(wanted, kSectorBytes) <= blocks_.buffer_bytes());
+  ++reading_;
+  io::Request request;
+  request.op = io::Op::read;
+  request.file = file;
+  request.offset = offset;
+  request.data = {block.buffer, round_up(wanted, kSectorBytes)};
+  request.done = [this, ref, lead, wanted, file, offset,
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    context_.mailbox.post([this, ref, lead, wanted, file, offset, completion] {
+      if (completion.error != 0 || completion.bytes < wanted) {
+        --reading_;
+        if (completion.error != 0) {
+          throw_io_error(completion.error, "cannot read", file->path(), offset);
+        }
+        throw Error(ErrorCode::bad_input, "the file became shorter while it was being read",
+                    file->path(), offset + completion.bytes);
+      }
+      arrived(ref, lead);
+    });
+    token.reset();
+  };
+  context_.io.queue_for(*file).submit(std::move(request));
+}
+
+// Has a worker check the block; only then is it there.
+void RunMerger::arrived(BlockRef ref, std::size_t lead) {
+  const std::byte* records = loaded(ref).buffer + lead;
+  context_.workers.run([this, ref, records, token = in_flight_.begin()](unsigned) mutable {
+    const std::string fault = fault_in(ref, records);
+    MultisetHash hash;
+    if (!runs_[ref.run].in_scratch()) {
+      add_records(hash, records, runs_[ref.run].records_in_block(ref.block),
+                  context_.layout.record_bytes());
+    }
+    context_.mailbox.post([this, ref, records, fault, hash] {
+      --reading_;
+      if (!std::exchange(loaded(ref).counted, true)) files_hash_ += hash;
+      if (!fault.empty()) throw Error(runs_[ref.run].in_scratch() ? ErrorCode::corrupt : ErrorCode::bad_input, fault);
+      Loaded& block = loaded(ref);
+      block.records = records;
+      block.state = State::arrived;
+      RunState& state = states_[ref.run];
+      while (state.arrived - state.first_block < state.loaded.size() &&
+             state.loaded[state.arrived - state.first_block].state == State::arrived) {
+        ++state.arrived;
+      }
+    });
+    token.reset();
+  });
+}
+
+// What is wrong with a block that was read; empty if nothing is.
+std::string RunMerger::fault_in(BlockRef ref, const std::byte* records) const {
+  const Run& run = runs_[ref.run];
+  const std::size_t record_bytes = context_.layout.record_bytes();
+  const std::size_t count = run.records_in_block(ref.block);
+  if (run.in_scratch()) {
+    const RunBlock& block = run.blocks[ref.block];
+    const std::uint64_t checksum =
+        block_checksum({records, count * record_bytes}, block_identity(run.identity, ref.block));
+    if (checksum == block.checksum) return {};
+    return context_.scratch->file(block.place).path() + ": byte " +
+           std::to_string(context_.scratch->offset(block.place)) +
+           ": a scratch block was not read back as it was written: check this disk";
+  }
+  const std::uint64_t first = std::uint64_t{ref.block} * run.records_per_block;
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::byte* record = records + i * record_bytes;
+    if (context_.layout.compare(record - record_bytes, record) > 0) return disorder(run, first + i);
+  }
+  if (ref.block + 1 < run.blocks.size() &&
+      trigger_of(context_.layout, records + (count - 1) * record_bytes) >
+          run.blocks[ref.block + 1].trigger) {
+    return disorder(run, first + count);
+  }
+  return {};
+}
+
+std::string RunMerger::disorder(const Run& run, std::uint64_t record) const {
+  return run.file->path() + ": byte " +
+         std::to_string(run.file_offset + record * context_.layout.record_bytes()) +
+         ": record " + std::to_string(record) +
+         " is not in order: merging needs sorted inputs, sort this one without -m";
+}
+
+// ---- what can be merged ----
+
+const std::byte* RunMerger::record(std::uint32_t run, std::uint64_t index) const {
+  const RunState& state = states_[run];
+  const std::size_t per_block = runs_[run].records_per_block;
+  const Loaded& block = state.loaded[index / per_block - state.first_block];
+  return block.records + index % per_block * context_.layout.record_bytes();
+}
+
+std::uint64_t RunMerger::records_in_memory(std::uint32_t run) const {
+  return std::min<std::uint64_t>(
+      std::uint64_t{states_[run].arrived} * runs_[run].records_per_block, runs_[run].records);
+}
+
+std::uint64_t RunMerger::bound_word(const Bound& bound, std::size_t index) const {
+  if (bound.record != nullptr) return context_.layout.word(bound.record, index);
+  return index < kTriggerWords ? bound.trigger.words[index] : 0;
+}
+
+RunMerger::Bound RunMerger::bound_of(std::uint32_t run) const {
+  const RunState& state = states_[run];
+  const auto& blocks = runs_[run].blocks;
+  Bound bound;
+  if (state.arrived == blocks.size()) return bound;
+  bound.none = false;
+  bound.run = run;
+  bound.trigger = blocks[state.arrived].trigger;
+  if (triggers_are_exact(context_.layout) || state.arrived == state.first_block) return bound;
+  const std::byte* last = record(run, records_in_memory(run) - 1);
+  if (trigger_of(context_.layout, last) == bound.trigger) bound.record = last;
+  return bound;
+}
+
+RunMerger::Bound RunMerger::smallest_bound() const {
+  Bound smallest;
+  for (std::uint32_t run = 0; run < states_.size(); ++run) {
+    const Bound bound = bound_of(run);
+    if (bound.none) continue;
+    bool smaller = smallest.none;
+    for (std::size_t i = 0; !smaller && i < context_.layout.words(); ++i) {
+      const std::uint64_t x = bound_word(bound, i), y = bound_word(smallest, i);
+      smaller = x < y;
+      if (x != y) break;
+    }
+    if (smaller) smallest = bound;
+  }
+  return smallest;
+}
+
+// First index in [low, high) for which before(record) no longer holds; looks near `low` first.
+template <class Before>
+std::uint64_t RunMerger::partition_point(std::uint32_t run, std::uint64_t low, std::uint64_t high,
+                                         Before before) const {
+  std::uint64_t step = 1;
+  while (low + step <= high && before(record(run, low + step - 1))) {
+    low += step;
+    step *= 2;
+  }
+  high = std::min(high, low + step - 1);
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (before(record(run, middle))) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// End of the records in memory that may be merged, given the smallest bound.
+std::uint64_t RunMerger::records_below(const Bound& bound, std::uint32_t run) const {
+  const std::uint64_t high = records_in_memory(run);
+  if (bound.none || run == bound.run) return high;
+  return partition_point(run, states_[run].position, high, [&](const std::byte* record) {
+    for (std::size_t i = 0; i < context_.layout.words(); ++i) {
+      const std::uint64_t x = context_.layout.word(record, i), y = bound_word(bound, i);
+      if (x != y) return x < y;
+    }
+    return run < bound.run;
+  });
+}
+
+bool RunMerger::plan_region() {
+  if (merged_ == total_) return false;
+  const Bound bound = smallest_bound();
+  std::uint64_t records = 0;
+  for (std::uint32_t run = 0; run < states_.size(); ++run) {
+    states_[run].region_end = std::max(states_[run].position, records_below(bound, run));
+    records += states_[run].region_end - states_[run].position;
+  }
+  // Small regions cost as much to plan as large ones: wait for more while more is on its way.
+  const std::uint64_t in_all = blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
+  const std::uint64_t worthwhile =
+      std::min<std::uint64_t>(context_.workers.width() * context_.piece_records, in_all / 16);
+  if (records == 0 || (records < worthwhile && (reading_ > 0 || pieces_running_ > 0))) return false;
+  region_records_ = records;
+  choose_splitters(records);
+  return true;
+}
+
+// Samples the region so that the pieces between chosen samples hold about piece_records, and never
+// more than twice that: a piece of q samples has at most (q + runs) * stride records.
+void RunMerger::choose_splitters(std::uint64_t records) {
+  splitters_.clear();
+  if (records <= context_.piece_records) return;
+  std::size_t active = 0;
+  for (const RunState& state : states_) active += state.region_end > state.position ? 1 : 0;
+  const std::uint64_t stride = std::max<std::uint64_t>(1, context_.piece_records / active);
+  std::vector<Sample> samples;
+  samples.reserve(records / stride);
+  for (std::uint32_t run = 0; run < states_.size(); ++run) {
+    for (std::uint64_t index = states_[run].position + stride; index < states_[run].region_end;
+         index += stride) {
+      const std::byte* sample = record(run, index);
+      samples.push_back({context_.layout.word(sample, 0), sample, run, index});
+    }
+  }
+  std::sort(samples.begin(), samples.end(), [this](const Sample& a, const Sample& b) {
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    const int order = context_.layout.words() > 1 ? context_.layout.compare(a.record, b.record) : 0;
+    if (order != 0) return order < 0;
+    return a.run != b.run ? a.run < b.run : a.index < b.index;
+  });
+  const std::size_t every = std::max<std::size_t>(1, context_.piece_records / stride);
+  for (std::size_t i = every; i < samples.size(); i += every) splitters_.push_back(samples[i]);
+  std::reverse(splitters_.begin(), splitters_.end());
+}
+
+// Records of `run` that come before `splitter`, as the end of a piece.
+std::uint64_t RunMerger::end_before(const Sample& splitter, std::uint32_t run) const {
+  const RunState& state = states_[run];
+  if (run == splitter.run) return splitter.index;
+  const bool ties_before = run < splitter.run;
+  const bool one_word = context_.layout.words() == 1;
+  return partition_point(run, state.position, state.region_end, [&](const std::byte* record) {
+    const std::uint64_t prefix = context_.layout.word(record, 0);
+    if (prefix != splitter.prefix) return prefix < splitter.prefix;
+    const int order = one_word ? 0 : context_.layout.compare(record, splitter.record);
+    return order != 0 ? order < 0 : ties_before;
+  });
+}
+
+// ---- pieces ----
+
+// Cuts the next piece off the region, planning a new region if there is none.
+void RunMerger::cut_next() {
+  Cut cut;
+  cut.ends.resize(states_.size());
+  for (std::uint32_t run = 0; run < states_.size(); ++run) {
+    RunState& state = states_[run];
+    const std::uint64_t end = splitters_.empty() ? state.region_end : end_before(splitters_.back(), run);
+    append_segments(run, state.position, end, cut.segments);
+    cut.records += end - state.position;
+    state.position = end;
+    cut.ends[run] = end;
+  }
+  if (!splitters_.empty()) splitters_.pop_back();
+  region_records_ -= cut.records;
+  if (cut.records > 0) cut_ = std::move(cut);
+}
+
+void RunMerger::append_segments(std::uint32_t run, std::uint64_t first, std::uint64_t end,
+                                std::vector<Segment>& segments) const {
+  const std::size_t per_block = runs_[run].records_per_block;
+  while (first < end) {
+    const std::uint64_t block_end = (first / per_block + 1) * per_block;
+    const std::uint64_t part = std::min(end, block_end) - first;
+    segments.push_back({record(run, first), part});
+    first += part;
+  }
+}
+
+bool RunMerger::cut_piece() {
+  if (pieces_running_ >= 2 * context_.workers.width()) return false;
+  while (!cut_) {
+    if (region_records_ == 0 && !plan_region()) return false;
+    cut_next();
+  }
+  XXL_CHECK(cut_->records <= context_.piece_capacity);
+  const std::size_t bytes = cut_->records * context_.layout.record_bytes();
+  output_full_ = !output_.admit(bytes);
+  if (output_full_) return false;
+  merged_ += cut_->records;
+  const std::uint64_t ticket = first_piece_ + pieces_.size();
+  pieces_.push_back({false, std::move(cut_->ends)});
+  ++pieces_running_;
+  context_.workers.run([this, ticket, bytes, segments = std::move(cut_->segments),
+                        token = in_flight_.begin()](unsigned thread) mutable {
+    PieceSorter& sorter = *context_.sorters[thread];
+    sorter.sort(segments);
+    output_.emit(ticket, bytes, sorter);
+    context_.mailbox.post([this, ticket] { piece_done(ticket); });
+    token.reset();
+  });
+  cut_.reset();
+  return true;
+}
+
+void RunMerger::piece_done(std::uint64_t ticket) {
+  --pieces_running_;
+  pieces_[ticket - first_piece_].done = true;
+  while (!pieces_.empty() && pieces_.front().done) {
+    for (std::uint32_t run = 0; run < states_.size(); ++run) {
+      release_blocks(run, pieces_.front().ends[run]);
+    }
+    pieces_.pop_front();
+    ++first_piece_;
+  }
+}
+
+// Gives back the buffers, and the places on disk, of blocks wholly before `position`.
+void RunMerger::release_blocks(std::uint32_t run, std::uint64_t position) {
+  RunState& state = states_[run];
+  const std::size_t per_block = runs_[run].records_per_block;
+  while (state.first_block < state.arrived &&
+         std::min<std::uint64_t>((std::uint64_t{state.first_block} + 1) * per_block,
+                                 runs_[run].records) <= position) {
+    blocks_.give_back(state.loaded.front().buffer);
+    if (runs_[run].in_scratch()) context_.scratch->release(runs_[run].blocks[state.first_block].place);
+    state.loaded.pop_front();
+    ++state.first_block;
+  }
+}
+
+// ---- when memory is full of blocks that cannot be merged yet ----
+
+void RunMerger::break_stall() {
+  const Bound bound = smallest_bound();
+  XXL_CHECK(!bound.none);
+  const BlockRef wanted{bound.run, states_[bound.run].arrived};
+  XXL_CHECK(loaded(wanted).state == State::absent);
+  if (blocks_.available() == 0) drop_farthest_block();
+  ++refetched_;
+  start_read(wanted);
+}
+
+// The last block in memory of the run whose last block starts with the largest key; of a run with
+// one block only, and of a block that has been merged in part, there is more to be had by keeping it.
+void RunMerger::drop_farthest_block() {
+  BlockRef farthest;
+  const std::byte* farthest_record = nullptr;
+  for (std::uint32_t run = 0; run < states_.size(); ++run) {
+    const RunState& state = states_[run];
+    std::size_t index = state.loaded.size();
+    while (index > 0 && state.loaded[index - 1].state != State::arrived) --index;
+    if (index < 2) continue;
+    const std::byte* first = state.loaded[index - 1].records;
+    if (farthest_record == nullptr || context_.layout.compare(first, farthest_record) >= 0) {
+      farthest = {run, static_cast<std::uint32_t>(state.first_block + index - 1)};
+      farthest_record = first;
+    }
+  }
+  XXL_CHECK(farthest_record != nullptr);
+  Loaded& block = loaded(farthest);
+  blocks_.give_back(block.buffer);
+  block.state = State::absent;
+  RunState& state = states_[farthest.run];
+  state.arrived = std::min(state.arrived, farthest.block);
+  refetch_.push_front(farthest);
+}
+
+}  // namespace xxl

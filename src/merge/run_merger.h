@@ -1,0 +1,163 @@
+// Merges sorted runs into one stream, on all cores, with the disks kept busy.
+//
+// Fetched blocks wait in memory (the overlap FIFO); what can be merged is all records below the
+// smallest key that an unfetched block may hold:
+//
+//     run 0   ===|=====|..            = in memory     . not fetched
+//     run 1   ======|======|..        bound: the smallest of the unfetched triggers
+//     run 2   =====|===|..
+//                  ^bound
+//
+// That region is cut by keys sampled from it into pieces of cache size; each is sorted by one worker
+// (sort/piece_sorter.h says why sorted and not merged by a tree) and leaves through the output
+// stage. Fetching, cutting, sorting and writing go on side by side; one coordinator thread, woken
+// by its mailbox, decides.
+//
+// The bound uses real keys, not their order of prediction: for a run with a block in memory it is
+// the larger of its next trigger and its last key in memory. So a trigger may be cut to a few bytes.
+// If memory is full of blocks none of which can be merged (only cut triggers that tie can lead
+// there), the farthest block is dropped, to be fetched again, and the block that sets the bound is
+// fetched in its place: with one buffer more than there are runs the merge always goes on.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "base/mailbox.h"
+#include "base/workers.h"
+#include "io/buffer_pool.h"
+#include "io/io_queue.h"
+#include "io/scratch_store.h"
+#include "merge/prediction.h"
+#include "run/output_stage.h"
+#include "run/run.h"
+#include "sort/piece_sorter.h"
+
+namespace xxl {
+
+// The surroundings of a merge; everything must outlive it.
+struct MergeContext {
+  const KeyLayout& layout;
+  io::IoService& io;
+  Workers& workers;
+  Mailbox& mailbox;
+  io::ScratchStore* scratch;                           // null if no run is in scratch
+  std::vector<std::unique_ptr<PieceSorter>>& sorters;  // one a worker thread
+  std::size_t piece_records;                           // wanted size of a piece
+  std::size_t piece_capacity;                          // of the sorters, at least twice that
+};
+
+class RunMerger {
+ public:
+  // Buffers in `blocks` hold a block of any run (plus two sectors for runs outside scratch). There
+  // must be at least one more than runs, and fewer runs than `piece_records`.
+  RunMerger(const MergeContext& context, const std::vector<Run>& runs, io::BufferPool& blocks,
+            OutputStage& output);
+
+  // Does what can be done now without waiting.
+  void pump();
+  // True when every record has left through the output stage.
+  bool finished() const { return merged_ == total_ && pieces_.empty(); }
+  bool waits_for_read() const { return pieces_running_ == 0 && reading_ > 0; }
+  bool waits_for_write() const { return pieces_running_ == 0 && output_full_; }
+  std::uint64_t records_merged() const { return merged_; }
+  // Of the blocks read from runs outside scratch.
+  const MultisetHash& files_hash() const { return files_hash_; }
+  std::uint64_t refetched_blocks() const { return refetched_; }
+
+ private:
+  enum class State : std::uint8_t { absent, reading, arrived };
+  struct Loaded {
+    State state = State::absent;
+    bool counted = false;  // in files_hash_; a block may be read again
+    std::byte* buffer = nullptr;
+    const std::byte* records = nullptr;
+  };
+  struct RunState {
+    std::deque<Loaded> loaded;       // blocks from `first_block` on
+    std::uint32_t first_block = 0;
+    std::uint32_t arrived = 0;       // blocks [first_block, arrived) are in memory
+    std::uint64_t position = 0;      // first record that no piece has taken
+    std::uint64_t region_end = 0;    // first record that must not be merged yet
+  };
+  // Lower bound of the keys in a run that are not in memory: a trigger, or a record in memory.
+  struct Bound {
+    Trigger trigger;
+    const std::byte* record = nullptr;
+    std::uint32_t run = 0;
+    bool none = true;  // everything is in memory
+  };
+  struct Sample {
+    std::uint64_t prefix;
+    const std::byte* record;
+    std::uint32_t run;
+    std::uint64_t index;  // of the record in the run
+  };
+  // A piece cut off the region.
+  struct Cut {
+    std::uint64_t records = 0;
+    std::vector<Segment> segments;
+    std::vector<std::uint64_t> ends;  // for each run, the record after its last
+  };
+  struct Piece {
+    bool done = false;
+    std::vector<std::uint64_t> ends;
+  };
+
+  void fetch();
+  void start_read(BlockRef ref);
+  void arrived(BlockRef ref, std::size_t lead);
+  std::string fault_in(BlockRef ref, const std::byte* records) const;
+  std::string disorder(const Run& run, std::uint64_t record) const;
+  Loaded& loaded(BlockRef ref);
+  const std::byte* record(std::uint32_t run, std::uint64_t index) const;
+  std::uint64_t records_in_memory(std::uint32_t run) const;
+
+  std::uint64_t bound_word(const Bound& bound, std::size_t index) const;
+  Bound bound_of(std::uint32_t run) const;
+  Bound smallest_bound() const;
+  std::uint64_t records_below(const Bound& bound, std::uint32_t run) const;
+  template <class Before>
+  std::uint64_t partition_point(std::uint32_t run, std::uint64_t low, std::uint64_t high,
+                                Before before) const;
+
+  bool plan_region();
+  void choose_splitters(std::uint64_t records);
+  std::uint64_t end_before(const Sample& splitter, std::uint32_t run) const;
+  void cut_next();
+  void append_segments(std::uint32_t run, std::uint64_t first, std::uint64_t end,
+                       std::vector<Segment>& segments) const;
+  bool cut_piece();
+  void piece_done(std::uint64_t ticket);
+  void release_blocks(std::uint32_t run, std::uint64_t position);
+  void break_stall();
+  void drop_farthest_block();
+
+  const MergeContext& context_;
+  const std::vector<Run>& runs_;
+  io::BufferPool& blocks_;
+  OutputStage& output_;
+  FetchOrder order_;
+  std::vector<RunState> states_;
+  std::deque<BlockRef> refetch_;       // dropped, to be fetched again
+  std::vector<Sample> splitters_;      // of the region, the next one last
+  std::uint64_t region_records_ = 0;   // of it that no piece has taken
+  std::optional<Cut> cut_;             // cut, waiting for room in the output
+  std::deque<Piece> pieces_;           // under way, in order
+  std::uint64_t first_piece_ = 0;      // number of pieces_.front()
+  std::size_t pieces_running_ = 0;
+  std::size_t reading_ = 0;
+  bool output_full_ = false;
+  std::uint64_t total_ = 0;
+  std::uint64_t merged_ = 0;           // records taken by pieces
+  std::uint64_t refetched_ = 0;
+  MultisetHash files_hash_;
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,554 @@
+// The sort from end to end. In order: open and measure the inputs; plan; open the output and reserve
+// the space; form runs; merge them in as few passes as possible; compare what went in with what came
+// out; publish. Nothing appears before the last step.
+#include "pipeline/external_sort.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "io/output_file.h"
+#include "io/scratch_store.h"
+#include "io/sequential_reader.h"
+#include "merge/run_merger.h"
+#include "pipeline/plan.h"
+#include "pipeline/run_formation.h"
+#include "run/file_run.h"
+#include "run/sinks.h"
+#include "sort/cpu_chunk_sorter.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const char* kind_name(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::key32:
+      return "key32";
+    case RecordKind::key64:
+      return "key64";
+    case RecordKind::pair32:
+      return "pair32";
+    case RecordKind::pair64:
+      return "pair64";
+    case RecordKind::generic:
+      return "generic";
+  }
+  return "";
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
+}
+
+// The inputs, opened and measured.
+struct Inputs {
+  std::vector<io::File> files;
+  std::uint64_t bytes = 0;
+  bool size_known = true;
+};
+
+Inputs open_inputs(const SortOptions& options) {
+  Inputs inputs;
+  const std::size_t record_bytes = options.format.record_bytes;
+  std::vector<std::string> paths = options.inputs;
+  if (paths.empty()) paths = {"-"};
+  for (const std::string& path : paths) {
+    io::File file = io::File::open_input(path);
+    if (!file.seekable()) {
+      inputs.size_known = false;
+    } else if (const std::uint64_t cut = file.size() % record_bytes; cut != 0) {
+      throw Error(ErrorCode::bad_input,
+                  "the last " + std::to_string(cut) + " bytes are not a whole record of " +
+                      std::to_string(record_bytes) + " bytes: check --record",
+                  file.path(), file.size() - cut);
+    }
+    inputs.bytes += file.size();
+    inputs.files.push_back(std::move(file));
+  }
+  return inputs;
+}
+
+struct Planned {
+  Geometry geometry;
+  SortPlan plan;
+};
+
+Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs) {
+  PlanInput input;
+  input.memory_bytes = options.memory_bytes;
+  input.input_bytes = inputs.bytes;
+  input.input_size_known = inputs.size_known;
+  input.threads = options.parallel != 0 ? options.parallel
+                                        : std::max(1U, std::thread::hardware_concurrency());
+  input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
+  input.batch_size = options.batch_size;
+  input.merge_only = options.merge_only;
+  input.merge_inputs = inputs.files.size();
+  Planned planned;
+  planned.geometry = plan_geometry(input, layout);
+  const Geometry& geometry = planned.geometry;
+  SortPlan& plan = planned.plan;
+  plan.input_bytes = inputs.bytes;
+  plan.input_size_known = inputs.size_known;
+  plan.memory_bytes = options.memory_bytes;
+  plan.sort_memory_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
+  plan.block_bytes = geometry.block_bytes;
+  plan.merge_degree = geometry.merge_degree;
+  plan.threads = geometry.threads;
+  plan.record_kind = kind_name(layout.kind());
+  if (options.merge_only) {
+    plan.expected_runs = inputs.files.size();
+    plan.passes = std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
+    if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
+  } else {
+    // What fits in the buckets, all but what partly filled slabs waste, is sorted without scratch.
+    const std::uint64_t fits =
+        plan.sort_memory_bytes -
+        std::min<std::uint64_t>(plan.sort_memory_bytes,
+                                (geometry.chunk.reserve_slabs + geometry.chunk.buckets * 2 + 64) *
+                                    geometry.chunk.slab_bytes);
+    const bool in_memory = inputs.size_known && inputs.bytes <= fits / 16 * 15;
+    plan.expected_runs =
+        in_memory ? 1 : 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes);
+    plan.passes = in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
+    if (!in_memory) {
+      plan.scratch_bytes = ceil_div<std::uint64_t>(inputs.bytes, geometry.records_per_block *
+                                                                     layout.record_bytes()) *
+                               geometry.block_bytes +
+                           16 * geometry.block_bytes;
+    }
+  }
+  return planned;
+}
+
+// Where the sorted records go: a file that appears at the end, or a stream.
+class Output {
+ public:
+  Output(const std::string& path, std::uint64_t bytes) : path_(path) {
+    if (path == "-") {
+      stream_ = io::File(dup(STDOUT_FILENO), "standard output", false);
+    } else if (!io::OutputFile::is_replaceable(path)) {
+      const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+      if (fd < 0) throw_io_error(errno, "cannot open for writing", path);
+      stream_ = io::File(fd, path, false);
+    } else {
+      open_file(bytes);
+    }
+  }
+
+  bool is_file() const { return file_ != nullptr; }
+  const io::File& file() const { return is_file() ? file_->file() : stream_; }
+
+  std::unique_ptr<BlockSink> make_sink(std::size_t block_bytes, io::BufferPool& buffers,
+                                       io::IoService& io, Mailbox& mailbox) {
+    if (is_file()) {
+      return std::make_unique<FileSink>(file(), block_bytes, buffers, io, mailbox);
+    }
+    return std::make_unique<StreamSink>(stream_, block_bytes, buffers, io, mailbox);
+  }
+
+  // Starts again with a new file; what was written becomes a file of its own, which vanishes when it
+  // is closed.
+  std::shared_ptr<io::File> start_again(std::uint64_t bytes) {
+    std::shared_ptr<io::OutputFile> old = std::move(file_);
+    open_file(bytes);
+    return {old, &old->file()};
+  }
+
+  void publish(std::uint64_t bytes) {
+    if (is_file()) file_->publish(bytes);
+  }
+
+ private:
+  void open_file(std::uint64_t bytes) {
+    file_ = std::make_shared<io::OutputFile>(path_);
+    if (bytes > 0) file_->file().reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
+  }
+
+  std::string path_;
+  std::shared_ptr<io::OutputFile> file_;
+  io::File stream_;
+};
+
+// One sort.
+class Sorting {
+ public:
+  explicit Sorting(const SortOptions& options)
+      : options_(options), layout_(options.format), inputs_(open_inputs(options)) {
+    auto [geometry, plan] = make_plan(options, layout_, inputs_);
+    geometry_ = geometry;
+    report_.plan = plan;
+  }
+
+  const SortPlan& plan() const { return report_.plan; }
+  SortReport run();
+
+ private:
+  struct PhaseStart {
+    Clock::time_point time;
+    io::QueueStats io;
+    double busy_seconds;
+  };
+
+  void set_up();
+  void form_runs();
+  BlockSink& open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted);
+  void close_run(const OutputStage& stage);
+  void open_merge_inputs();
+  std::shared_ptr<io::File> spool(io::File& stream, std::uint64_t& bytes);
+  void merge_runs();
+  void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
+  void drain(const BlockSink& sink, WaitTimes& waits);
+  void finish();
+  bool may_write_output_early() const;
+
+  void begin_phase(Phase phase, std::uint64_t bytes, unsigned pass = 0, unsigned passes = 0);
+  void end_phase(std::string name, const WaitTimes& waits);
+  std::uint64_t bytes_of(const std::vector<Run>& runs) const;
+  Run new_run();
+
+  SortOptions options_;
+  KeyLayout layout_;
+  Inputs inputs_;
+  Geometry geometry_;
+  SortReport report_;
+  Clock::time_point start_ = Clock::now();
+  PhaseStart phase_;
+
+  MemoryRegion region_;
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<io::ScratchStore> scratch_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t runs_made_ = 0;
+  std::vector<Run> runs_;
+  bool sorted_into_output_ = false;  // the first run was written to the output file
+  std::uint64_t output_records_ = 0;
+  MultisetHash input_hash_;
+  MultisetHash output_hash_;
+  MultisetHash removed_hash_;
+
+  // Of the phase: queues, and sinks, which the queues call back.
+  Mailbox mailbox_;
+  std::vector<std::unique_ptr<BlockSink>> sinks_;
+  std::deque<Run> forming_;
+  std::unique_ptr<io::IoService> io_;  // last: its destructor waits for what is in flight
+};
+
+SortReport Sorting::run() {
+  set_up();
+  if (options_.merge_only) {
+    open_merge_inputs();
+  } else {
+    form_runs();
+  }
+  if (!sorted_into_output_) merge_runs();
+  finish();
+  return std::move(report_);
+}
+
+void Sorting::set_up() {
+  seed_ = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u +
+          static_cast<std::uint64_t>(getpid());
+  output_ = std::make_unique<Output>(options_.output, inputs_.bytes);
+  const bool needs_scratch = report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
+  if (needs_scratch) {
+    scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
+    if (report_.plan.scratch_bytes > 0) scratch_->reserve(report_.plan.scratch_bytes);
+  }
+  region_ = MemoryRegion(geometry_.region_bytes);
+  workers_ = std::make_unique<Workers>(geometry_.threads);
+  // The buffers of run formation lie at the start of the region.
+  const std::size_t io_bytes =
+      geometry_.output_blocks * geometry_.block_bytes +
+      geometry_.read_blocks * io::SequentialReader::buffer_bytes(geometry_.read_block_bytes,
+                                                                 layout_.record_bytes());
+  io_ = std::make_unique<io::IoService>(
+      options_.backend, region_.span().first(options_.merge_only ? 0 : io_bytes));
+  report_.plan.backend = io_->backend_name();
+}
+
+Run Sorting::new_run() {
+  Run run;
+  run.records_per_block = geometry_.records_per_block;
+  run.identity = (seed_ + ++runs_made_ * 0xd1342543de82ef95u) | 1;
+  return run;
+}
+
+void Sorting::form_runs() {
+  begin_phase(Phase::forming_runs, inputs_.bytes);
+  Carver carver(region_.span());
+  io::BufferPool output_blocks(carver.take(geometry_.output_blocks * geometry_.block_bytes),
+                               geometry_.block_bytes);
+  const auto read_memory =
+      carver.take(geometry_.read_blocks * io::SequentialReader::buffer_bytes(
+                                              geometry_.read_block_bytes, layout_.record_bytes()));
+  std::vector<std::unique_ptr<PieceSorter>> sorters;
+  for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
+    sorters.push_back(make_piece_sorter(
+        layout_, options_.unique, geometry_.piece_capacity,
+        carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
+  }
+  CpuChunkSorter sorter(layout_, geometry_.chunk, carver.take(geometry_.chunk.memory_bytes),
+                        *workers_, mailbox_, sorters, seed_);
+  io::SequentialReader reader(inputs_.files, layout_.record_bytes(), geometry_.read_block_bytes,
+                              read_memory, *io_, mailbox_);
+  RunFormation formation(
+      layout_, options_.unique, reader, sorter, *workers_, output_blocks, mailbox_,
+      [&](bool all_in_memory, bool looks_sorted) -> BlockSink& {
+        return open_run(output_blocks, all_in_memory, looks_sorted);
+      },
+      [&](const OutputStage& stage) { close_run(stage); }, options_.progress);
+  formation.run();
+  WaitTimes waits = formation.waits();
+  for (const auto& sink : sinks_) drain(*sink, waits);
+  sinks_.clear();
+  input_hash_ = sorter.input_hash();
+  report_.runs = runs_made_;
+  // The first run is the whole output, or it is one run among others.
+  if (output_records_ > 0 && runs_made_ > 1) {
+    std::shared_ptr<io::File> file = output_->start_again(inputs_.bytes);
+    runs_.push_back(open_file_run(std::move(file), 0, output_records_, layout_, geometry_.block_bytes));
+    output_records_ = 0;
+    output_hash_ = {};
+  } else {
+    sorted_into_output_ = output_records_ > 0 || runs_made_ == 0;
+  }
+  for (Run& run : forming_) runs_.push_back(std::move(run));
+  forming_.clear();
+  end_phase("form runs", waits);
+}
+
+// True if the output can take the first run before it is known to be the only one.
+bool Sorting::may_write_output_early() const {
+  if (!output_->is_file() || !inputs_.size_known) return false;
+  if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
+  // Should other runs follow after all, this one stays while the real output is written.
+  const std::string directory = std::filesystem::path(options_.output).parent_path().string();
+  return io::free_bytes(directory.empty() ? "." : directory) >= inputs_.bytes;
+}
+
+BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted) {
+  const bool first = runs_made_ == 0;
+  if (first && (all_in_memory || (looks_sorted && may_write_output_early()))) {
+    ++runs_made_;
+    sinks_.push_back(output_->make_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
+  } else {
+    forming_.push_back(new_run());
+    sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(), *scratch_,
+                                                   buffers, *io_, mailbox_));
+  }
+  return *sinks_.back();
+}
+
+void Sorting::close_run(const OutputStage& stage) {
+  removed_hash_ += stage.removed();
+  if (sinks_.back()->run_identity() == 0) {
+    output_records_ = stage.records();
+    output_hash_ = stage.hash();
+  }
+}
+
+void Sorting::drain(const BlockSink& sink, WaitTimes& waits) {
+  const auto start = Clock::now();
+  while (sink.pending() > 0) mailbox_.wait_and_run();
+  waits.write_seconds += seconds_since(start);
+}
+
+void Sorting::open_merge_inputs() {
+  begin_phase(Phase::starting, 0);
+  for (io::File& input : inputs_.files) {
+    std::uint64_t bytes = input.size();
+    std::shared_ptr<io::File> file;
+    if (input.seekable()) {
+      file = std::make_shared<io::File>(std::move(input));
+    } else {
+      file = spool(input, bytes);
+    }
+    if (bytes == 0) continue;
+    runs_.push_back(open_file_run(std::move(file), 0, bytes / layout_.record_bytes(), layout_,
+                                  geometry_.block_bytes));
+  }
+  report_.runs = runs_.size();
+  end_phase("read triggers", {});
+}
+
+// A pipe cannot be read at the places where a merge needs it: its records are put on disk first.
+std::shared_ptr<io::File> Sorting::spool(io::File& stream, std::uint64_t& bytes) {
+  auto file = std::make_shared<io::File>(io::File::create_unnamed(options_.scratch_dirs.front()));
+  const std::span<std::byte> buffer = region_.span().first(std::min(region_.size(), kMiB));
+  bytes = 0;
+  for (std::size_t filled = buffer.size(); filled == buffer.size();) {
+    filled = stream.read_at(io::Request::kStream, buffer);
+    file->write_at(bytes, buffer.first(round_up(filled, kSectorBytes)));
+    bytes += filled;
+  }
+  if (const std::uint64_t cut = bytes % layout_.record_bytes(); cut != 0) {
+    throw Error(ErrorCode::bad_input,
+                "the last " + std::to_string(cut) + " bytes are not a whole record of " +
+                    std::to_string(layout_.record_bytes()) + " bytes: check --record",
+                stream.path(), bytes - cut);
+  }
+  return file;
+}
+
+std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
+  std::uint64_t records = 0;
+  for (const Run& run : runs) records += run.records;
+  return records * layout_.record_bytes();
+}
+
+void Sorting::merge_runs() {
+  const unsigned passes = std::max(1U, merge_passes(runs_.size(), geometry_.merge_degree));
+  if (passes > 1 && !scratch_) {
+    scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
+    scratch_->reserve(bytes_of(runs_));
+  }
+  const std::size_t degree = balanced_degree(runs_.size(), passes, geometry_.merge_degree);
+  for (unsigned pass = 1; runs_.size() > 0 || pass == 1; ++pass) {
+    const bool last = runs_.size() <= degree;
+    report_.passes = pass;
+    begin_phase(Phase::merging, bytes_of(runs_), pass, std::max(pass, passes));
+    std::vector<Run> merged;
+    WaitTimes waits;
+    for (std::size_t first = 0; first < runs_.size(); first += degree) {
+      const std::size_t count = std::min(degree, runs_.size() - first);
+      std::vector<Run> group(std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first)),
+                             std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first + count)));
+      report_.merge_degree = std::max<std::uint64_t>(report_.merge_degree, count);
+      if (!last && count == 1) {  // left over: it waits for the next pass as it is
+        merged.push_back(std::move(group.front()));
+        continue;
+      }
+      if (!last) merged.push_back(new_run());
+      merge(group, last ? nullptr : &merged.back(), waits);
+    }
+    runs_ = std::move(merged);
+    end_phase("merge pass " + std::to_string(pass), waits);
+    if (last) break;
+  }
+}
+
+// Merges `runs` into `target` in scratch, or into the output if that is null.
+void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits) {
+  Carver carver(region_.span());
+  const std::size_t block_bytes = target != nullptr ? geometry_.block_bytes : geometry_.final_block_bytes;
+  io::BufferPool output_blocks(carver.take(geometry_.merge_output_bytes), block_bytes);
+  std::vector<std::unique_ptr<PieceSorter>> sorters;
+  for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
+    sorters.push_back(make_piece_sorter(
+        layout_, options_.unique, geometry_.merge_piece_capacity,
+        carver.take(piece_scratch_bytes(layout_, geometry_.merge_piece_capacity))));
+  }
+  io::BufferPool blocks(carver.take(geometry_.merge_blocks * geometry_.block_bytes), geometry_.block_bytes);
+  std::unique_ptr<BlockSink> sink;
+  if (target != nullptr) {
+    sink = std::make_unique<ScratchSink>(*target, layout_.record_bytes(), *scratch_, output_blocks, *io_, mailbox_);
+  } else {
+    sink = output_->make_sink(block_bytes, output_blocks, *io_, mailbox_);
+  }
+  OutputStage stage(layout_, options_.unique, output_blocks, *sink, mailbox_, target == nullptr);
+  const MergeContext context{layout_, *io_, *workers_, mailbox_, scratch_.get(), sorters,
+                             geometry_.merge_piece_records, geometry_.merge_piece_capacity};
+  RunMerger merger(context, runs, blocks, stage);
+  std::uint64_t reported = 0;
+  for (merger.pump(); !merger.finished(); merger.pump()) {
+    const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (writing) {
+      waits.write_seconds += seconds_since(start);
+    } else if (reading) {
+      waits.read_seconds += seconds_since(start);
+    }
+    if (options_.progress != nullptr) {
+      options_.progress->phase_bytes_done +=
+          (merger.records_merged() - reported) * layout_.record_bytes();
+      reported = merger.records_merged();
+    }
+  }
+  stage.finish();
+  while (!stage.delivered()) mailbox_.wait_and_run();
+  drain(*sink, waits);
+  removed_hash_ += stage.removed();
+  if (target == nullptr) {
+    output_records_ = stage.records();
+    output_hash_ = stage.hash();
+  }
+  if (options_.merge_only) input_hash_ += merger.files_hash();
+}
+
+void Sorting::finish() {
+  begin_phase(Phase::finishing, 0);
+  MultisetHash accounted = output_hash_;
+  accounted += removed_hash_;
+  const std::uint64_t expected = inputs_.bytes / layout_.record_bytes();
+  if (!(accounted == input_hash_) || (inputs_.size_known && input_hash_.records != expected)) {
+    throw Error(ErrorCode::corrupt,
+                "the output is not a permutation of the input (" +
+                    std::to_string(accounted.records) + " of " +
+                    std::to_string(input_hash_.records) +
+                    " records, or their checksum): it was discarded; check this machine's memory "
+                    "and disks");
+  }
+  output_->publish(output_records_ * layout_.record_bytes());
+  end_phase("finish", {});
+  report_.records_in = input_hash_.records;
+  report_.records_out = output_records_;
+  report_.checksum = output_hash_.sum;
+  if (scratch_) {
+    report_.scratch_bytes = scratch_->peak_bytes();
+    for (unsigned disk = 0; disk < scratch_->disks(); ++disk) {
+      report_.scratch_bytes_written_per_dir.push_back(scratch_->allocated_bytes(disk));
+    }
+  }
+  report_.seconds = seconds_since(start_);
+  report_.peak_memory_bytes = peak_memory_bytes();
+}
+
+void Sorting::begin_phase(Phase phase, std::uint64_t bytes, unsigned pass, unsigned passes) {
+  phase_ = {Clock::now(), io_->stats(), workers_->busy_seconds()};
+  if (options_.progress == nullptr) return;
+  options_.progress->phase_bytes_done = 0;
+  options_.progress->phase_bytes_total = bytes;
+  options_.progress->pass = pass;
+  options_.progress->passes = passes;
+  options_.progress->phase = phase;
+}
+
+void Sorting::end_phase(std::string name, const WaitTimes& waits) {
+  const io::QueueStats io = io_->stats();
+  report_.phases.push_back({std::move(name), seconds_since(phase_.time),
+                            io.bytes_read - phase_.io.bytes_read,
+                            io.bytes_written - phase_.io.bytes_written, waits.read_seconds,
+                            waits.write_seconds, workers_->busy_seconds() - phase_.busy_seconds});
+}
+
+}  // namespace
+
+SortPlan plan_sort(const SortOptions& options) { return Sorting(options).plan(); }
+
+SortReport external_sort(const SortOptions& options) { return Sorting(options).run(); }
+
+}  // namespace xxl

@@ -1,0 +1,180 @@
+#include "pipeline/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/sequential_reader.h"
+#include "run/run.h"
+#include "sort/piece_sorter.h"
+
+namespace xxl {
+namespace {
+
+// A block of 1 MiB reaches the full speed of the disks measured (xxl probe); more only takes memory.
+constexpr std::size_t kMaxBlockBytes = kMiB;
+constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
+// A piece and what it takes to sort it should stay in the caches of a core.
+constexpr std::size_t kMaxPieceBytes = kMiB;
+constexpr std::size_t kMinPieceRecords = 16;
+constexpr std::size_t kMinPieceBytes = 8 * kKiB;
+constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
+// Runs are not planned for if the size of the input is unknown; this many are then allowed for.
+constexpr std::uint64_t kUnknownRuns = 64;
+
+std::size_t largest_power_of_two(std::size_t value) { return std::bit_floor(value); }
+
+struct TooSmall {};
+
+// Divides what is left of the region; throws TooSmall.
+class Division {
+ public:
+  explicit Division(std::size_t bytes) : left_(bytes) {}
+  void take(std::size_t bytes) {
+    bytes = round_up(bytes, kSectorBytes);
+    if (bytes > left_) throw TooSmall{};
+    left_ -= bytes;
+  }
+  std::size_t left() const { return left_; }
+
+ private:
+  std::size_t left_;
+};
+
+std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
+  return round_up(std::max(bytes, record_bytes), kSectorBytes);
+}
+
+void plan_pieces(Geometry& geometry, std::size_t record_bytes) {
+  const std::size_t bytes =
+      std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
+  const std::size_t records = std::max(kMinPieceRecords, bytes / record_bytes);
+  geometry.piece_capacity = 2 * records;
+  geometry.merge_piece_records = records;
+  geometry.merge_piece_capacity = 2 * records + 1;
+}
+
+// Enough output blocks for a piece on every worker, one more, and writes under way.
+std::size_t output_bytes_for(const Geometry& geometry, std::size_t piece_records,
+                             std::size_t record_bytes, std::size_t block_bytes) {
+  const std::size_t pieces = (geometry.threads + 1) * piece_records * record_bytes;
+  const std::size_t behind =
+      std::clamp(geometry.region_bytes / 16, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
+  return round_up(pieces + behind, block_bytes) + block_bytes;
+}
+
+void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  geometry.final_block_bytes =
+      std::max(geometry.block_bytes,
+               std::clamp(largest_power_of_two(geometry.region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
+  Division division(geometry.region_bytes);
+  division.take(geometry.threads * round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
+  geometry.merge_output_bytes = output_bytes_for(geometry, geometry.merge_piece_capacity,
+                                                 record_bytes, geometry.final_block_bytes);
+  division.take(geometry.merge_output_bytes);
+  geometry.merge_blocks = division.left() / geometry.block_bytes;
+  const std::size_t spare = std::max<std::size_t>(2, 2 * input.scratch_disks);
+  if (geometry.merge_blocks < 2 + spare) throw TooSmall{};
+  geometry.merge_degree = std::min(geometry.merge_blocks - spare, geometry.merge_piece_records);
+  if (input.batch_size != 0) {
+    geometry.merge_degree = std::min<std::size_t>(geometry.merge_degree, input.batch_size);
+  }
+}
+
+void plan_formation(Geometry& geometry, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  geometry.read_block_bytes = block_for(
+      std::clamp(largest_power_of_two(geometry.region_bytes / 128), 16 * kKiB, kMaxBlockBytes),
+      record_bytes);
+  const std::size_t buffer =
+      io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
+  geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
+  geometry.output_blocks = output_bytes_for(geometry, geometry.piece_capacity, record_bytes,
+                                            geometry.block_bytes) / geometry.block_bytes;
+  Division division(geometry.region_bytes);
+  division.take(geometry.read_blocks * buffer);
+  division.take(geometry.output_blocks * geometry.block_bytes);
+  division.take(geometry.threads * round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
+  const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
+  geometry.chunk = CpuChunkGeometry::plan(round_down(division.left(), kSectorBytes), layout,
+                                          geometry.threads, push_records, geometry.piece_capacity);
+}
+
+// Block size of the runs: half the largest power of two that still allows one merge pass.
+std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
+  std::uint64_t runs = kUnknownRuns;
+  if (input.input_size_known) runs = ceil_div<std::uint64_t>(input.input_bytes, region_bytes) + 1;
+  if (input.merge_only) runs = input.merge_inputs;
+  if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
+  const std::size_t largest = region_bytes / 4 * 3 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 4));
+  const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)) / 2,
+                                       kMinRunBlockBytes, kMaxBlockBytes);
+  return block_for(std::min(bytes, std::max(largest_power_of_two(region_bytes / 64), 4 * kKiB)),
+                   record_bytes);
+}
+
+Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads) {
+  Geometry geometry;
+  geometry.threads = threads;
+  const std::size_t record_bytes = layout.record_bytes();
+  if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
+  geometry.block_bytes = plan_block(input, input.memory_bytes, record_bytes);
+  if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
+  geometry.records_per_block = geometry.block_bytes / record_bytes;
+  const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
+  const std::uint64_t table_bytes = blocks * sizeof(RunBlock);
+  if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
+  geometry.region_bytes = round_down<std::size_t>(input.memory_bytes - table_bytes, kSectorBytes);
+  plan_pieces(geometry, record_bytes);
+  plan_merge(geometry, input, layout);
+  if (!input.merge_only) plan_formation(geometry, layout);
+  return geometry;
+}
+
+std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout& layout) {
+  // With little memory, fewer threads get more of it each.
+  for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
+    try {
+      return try_plan(input, layout, threads);
+    } catch (const TooSmall&) {
+    } catch (const Error&) {  // from the plan of the bucket table
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
+  if (const auto geometry = plan_or_nothing(input, layout)) return *geometry;
+  PlanInput enough = input;
+  enough.memory_bytes = std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);
+  while (!plan_or_nothing(enough, layout)) enough.memory_bytes += std::max<std::uint64_t>(kMiB, enough.memory_bytes / 8 / kMiB * kMiB);
+  throw Error(ErrorCode::no_space,
+              "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +
+                  (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
+                  "records of " + std::to_string(layout.record_bytes()) + " bytes: give at least -S " +
+                  std::to_string(enough.memory_bytes / kMiB) + "M");
+}
+
+unsigned merge_passes(std::uint64_t runs, std::size_t max_degree) {
+  unsigned passes = 0;
+  for (std::uint64_t left = runs; left > 1; left = ceil_div<std::uint64_t>(left, max_degree)) ++passes;
+  return passes;
+}
+
+std::size_t balanced_degree(std::uint64_t runs, unsigned passes, std::size_t max_degree) {
+  if (passes <= 1) return std::max<std::size_t>(runs, 2);
+  auto degree = static_cast<std::size_t>(
+      std::ceil(std::pow(static_cast<double>(runs), 1.0 / passes) - 1e-9));
+  degree = std::max<std::size_t>(degree, 2);
+  while (degree < max_degree && merge_passes(runs, degree) > passes) ++degree;
+  return std::min(degree, max_degree);
+}
+
+}  // namespace xxl

@@ -1,0 +1,57 @@
+// How the memory of a sort is divided, before anything is read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "record/key_layout.h"
+#include "sort/cpu_chunk_sorter.h"
+
+namespace xxl {
+
+// What the planner must know.
+struct PlanInput {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t input_bytes = 0;
+  bool input_size_known = true;
+  unsigned threads = 1;
+  unsigned scratch_disks = 1;
+  unsigned batch_size = 0;      // 0: no limit
+  bool merge_only = false;
+  std::size_t merge_inputs = 0;  // files to be merged with merge_only
+};
+
+// Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
+struct Geometry {
+  std::size_t region_bytes = 0;  // the one large piece of memory
+  unsigned threads = 1;
+
+  // Runs.
+  std::size_t block_bytes = 0;
+  std::size_t records_per_block = 0;  // number
+
+  // Run formation: read blocks | output blocks | sorters | table of buckets.
+  std::size_t read_block_bytes = 0;
+  std::size_t read_blocks = 0;        // number
+  std::size_t output_blocks = 0;      // number, of block_bytes
+  std::size_t piece_capacity = 0;     // records
+  CpuChunkGeometry chunk;
+
+  // Merging: output blocks | sorters | blocks of the runs.
+  std::size_t merge_piece_records = 0;   // number
+  std::size_t merge_piece_capacity = 0;  // number
+  std::size_t merge_output_bytes = 0;    // all output blocks together
+  std::size_t final_block_bytes = 0;     // a block of the output file
+  std::size_t merge_blocks = 0;          // buffers for blocks of runs, number
+  std::size_t merge_degree = 0;          // most runs merged at once
+};
+
+// Throws Error{no_space} saying how much memory is needed when it is not enough.
+Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout);
+
+// Merge passes for `runs` runs, and the degree that spreads them evenly (STXXL's arithmetic: the
+// fewest passes, then the passes-th root of the number of runs).
+unsigned merge_passes(std::uint64_t runs, std::size_t max_degree);
+std::size_t balanced_degree(std::uint64_t runs, unsigned passes, std::size_t max_degree);
+
+}  // namespace xxl

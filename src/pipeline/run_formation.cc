@@ -1,0 +1,138 @@
+#include "pipeline/run_formation.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/error.h"
+
+namespace xxl {
+
+RunFormation::RunFormation(const KeyLayout& layout, bool unique, io::SequentialReader& reader,
+                           ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
+                           Mailbox& mailbox, OpenRun open_run, CloseRun close_run,
+                           Progress* progress)
+    : layout_(layout),
+      unique_(unique),
+      reader_(reader),
+      sorter_(sorter),
+      workers_(workers),
+      output_blocks_(output_blocks),
+      mailbox_(mailbox),
+      open_run_(std::move(open_run)),
+      close_run_(std::move(close_run)),
+      progress_(progress) {}
+
+void RunFormation::run() {
+  for (;;) {
+    pump();
+    if (input_ended_ && sorter_.finished() && !piece_ && pieces_running_ == 0) break;
+    const auto start = std::chrono::steady_clock::now();
+    const bool workers_idle = pieces_running_ == 0;
+    mailbox_.wait_and_run();
+    if (workers_idle) {
+      const double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      (output_full_ ? waits_.write_seconds : waits_.read_seconds) += seconds;
+    }
+  }
+  close_run();
+  for (const auto& stage : stages_) {
+    while (!stage->delivered()) mailbox_.wait_and_run();
+  }
+}
+
+void RunFormation::pump() {
+  push_blocks();
+  pull_pieces();
+  push_blocks();
+}
+
+void RunFormation::push_blocks() {
+  reader_.pump();
+  for (;;) {
+    if (!block_) {
+      block_ = reader_.next();
+      if (!block_) break;
+      note_order(*block_);
+    }
+    const std::size_t bytes = block_->records.size();
+    const auto taken = [this, block = *block_] {
+      if (progress_ != nullptr) progress_->phase_bytes_done += block.records.size();
+      reader_.release(block);
+      reader_.pump();
+    };
+    if (bytes == 0) {
+      taken();
+    } else if (!sorter_.push({block_->records.data(), bytes / layout_.record_bytes()}, taken)) {
+      return;
+    }
+    block_.reset();
+  }
+  if (!input_ended_ && reader_.finished()) {
+    input_ended_ = true;
+    sorter_.seal();
+  }
+}
+
+void RunFormation::note_order(const io::RecordBlock& block) {
+  const std::size_t record_bytes = layout_.record_bytes();
+  if (run_open_ || block.records.size() < record_bytes) return;
+  ++blocks_seen_;
+  const std::byte* start = block.records.data();
+  if (largest_start_.empty() || layout_.compare(largest_start_.data(), start) <= 0) {
+    largest_start_.assign(start, start + record_bytes);
+  } else {
+    ++steps_back_;
+  }
+}
+
+bool RunFormation::looks_sorted() const {
+  return blocks_seen_ >= 8 && steps_back_ * 16 <= blocks_seen_;
+}
+
+void RunFormation::pull_pieces() {
+  output_full_ = false;
+  while (pieces_running_ < 2 * workers_.width()) {
+    if (!piece_) piece_ = sorter_.pull();
+    if (!piece_) return;
+    if (run_open_ && piece_->run != run_) {
+      if (pieces_running_ > 0) return;
+      close_run();
+    }
+    if (!run_open_) {
+      BlockSink& sink = open_run_(input_ended_, looks_sorted());
+      stages_.push_back(std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink, mailbox_,
+                                              sink.run_identity() == 0));
+      run_open_ = true;
+      run_ = piece_->run;
+      tickets_ = 0;
+    }
+    if (!stages_.back()->admit(piece_->records * layout_.record_bytes())) {
+      output_full_ = true;
+      return;
+    }
+    start_piece();
+  }
+}
+
+void RunFormation::start_piece() {
+  ++pieces_running_;
+  workers_.run([this, &stage = *stages_.back(), ticket = tickets_++,
+                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
+    const PieceSorter& sorted = piece.sort(thread);
+    stage.emit(ticket, piece.records * layout_.record_bytes(), sorted);
+    piece.done();
+    mailbox_.post([this] { --pieces_running_; });
+    token.reset();
+  });
+  piece_.reset();
+}
+
+void RunFormation::close_run() {
+  if (!run_open_) return;
+  stages_.back()->finish();
+  close_run_(*stages_.back());
+  run_open_ = false;
+}
+
+}  // namespace xxl

@@ -1,0 +1,44 @@
+#include "run/file_run.h"
+
+#include <oneapi/tbb/parallel_for.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+
+namespace xxl {
+
+Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uint64_t records,
+                  const KeyLayout& layout, std::size_t block_bytes) {
+  const std::size_t record_bytes = layout.record_bytes();
+  XXL_CHECK(block_bytes >= record_bytes + 2 * kSectorBytes);
+  Run run;
+  run.records = records;
+  run.records_per_block = (block_bytes - 2 * kSectorBytes) / record_bytes;
+  run.file = std::move(file);
+  run.file_offset = offset;
+  const std::uint64_t blocks = ceil_div<std::uint64_t>(records, run.records_per_block);
+  run.blocks.resize(blocks);
+  constexpr std::uint64_t kBlocksPerTask = 16;
+  tbb::parallel_for(std::uint64_t{0}, ceil_div(blocks, kBlocksPerTask), [&](std::uint64_t task) {
+    std::vector<std::byte> memory(round_up(record_bytes, kSectorBytes) + 3 * kSectorBytes);
+    auto* buffer = reinterpret_cast<std::byte*>(
+        round_up(reinterpret_cast<std::uintptr_t>(memory.data()), kSectorBytes));
+    for (std::uint64_t i = task * kBlocksPerTask; i < std::min(blocks, (task + 1) * kBlocksPerTask);
+         ++i) {
+      const std::uint64_t start = offset + i * run.records_per_block * record_bytes;
+      const std::uint64_t aligned = round_down<std::uint64_t>(start, kSectorBytes);
+      const std::size_t wanted = start - aligned + record_bytes;
+      if (run.file->read_at(aligned, {buffer, round_up(wanted, kSectorBytes)}) < wanted) {
+        throw Error(ErrorCode::bad_input, "the file became shorter while it was being read",
+                    run.file->path(), start);
+      }
+      run.blocks[i].trigger = trigger_of(layout, buffer + (start - aligned));
+    }
+  });
+  return run;
+}
+
+}  // namespace xxl

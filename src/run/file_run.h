@@ -1,0 +1,19 @@
+// A sorted file as a run: for sort -m, and for an input that was found sorted until it was not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "io/file.h"
+#include "record/key_layout.h"
+#include "run/run.h"
+
+namespace xxl {
+
+// Reads the first key of every block of `block_bytes` (less a sector at each end for alignment) of
+// `records` records from `offset` of `file`. Few reads, of one sector or a record each, on several
+// threads. Throws Error.
+Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uint64_t records,
+                  const KeyLayout& layout, std::size_t block_bytes);
+
+}  // namespace xxl

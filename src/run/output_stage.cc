@@ -1,0 +1,159 @@
+#include "run/output_stage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+
+OutputStage::OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers,
+                         BlockSink& sink, Mailbox& mailbox, bool hash_output)
+    : layout_(layout),
+      buffers_(buffers),
+      sink_(sink),
+      mailbox_(mailbox),
+      unique_(unique),
+      hash_output_(hash_output),
+      payload_bytes_(sink.payload_bytes()) {
+  XXL_CHECK(payload_bytes_ <= buffers.buffer_bytes());
+}
+
+bool OutputStage::admit(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  const std::size_t room = current_ ? payload_bytes_ - current_used_ : 0;
+  const std::size_t wanted = admitted_ + bytes;
+  const std::size_t blocks = wanted <= room ? 0 : ceil_div(wanted - room, payload_bytes_);
+  if (blocks > ready_.size() + buffers_.available()) return false;
+  while (ready_.size() < blocks) ready_.push_back(buffers_.take());
+  admitted_ += bytes;
+  return true;
+}
+
+void OutputStage::wait_for_turn(std::uint64_t ticket) {
+  for (std::uint64_t turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
+    turn_.wait(turn, std::memory_order_acquire);
+  }
+}
+
+void OutputStage::end_turn(std::uint64_t ticket) {
+  turn_.store(ticket + 1, std::memory_order_release);
+  turn_.notify_all();
+}
+
+std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  XXL_CHECK(bytes <= admitted && admitted <= admitted_);
+  admitted_ -= admitted;
+  bytes_ += bytes;
+  std::vector<Span> spans;
+  while (bytes > 0) {
+    if (!current_) {
+      XXL_CHECK(!ready_.empty());
+      current_ = std::make_shared<Block>(ready_.back(), blocks_++);
+      ready_.pop_back();
+      current_used_ = 0;
+    }
+    const std::size_t part = std::min(bytes, payload_bytes_ - current_used_);
+    spans.push_back({current_, current_->buffer + current_used_, part});
+    bytes -= part;
+    current_used_ += part;
+    if (current_used_ == payload_bytes_) current_.reset();
+  }
+  return spans;
+}
+
+// Within its turn: number of records at the start of the piece (0 or 1) whose key has been written.
+std::size_t OutputStage::skip_duplicate(const PieceSorter& sorter) {
+  if (!unique_ || sorter.size() == 0) return 0;
+  const std::size_t record_bytes = layout_.record_bytes();
+  std::vector<std::byte> record(record_bytes);
+  sorter.write(0, 1, record.data());
+  const bool duplicate = !last_.empty() && layout_.compare(last_.data(), record.data()) == 0;
+  {
+    std::lock_guard lock(mutex_);
+    removed_ += sorter.removed();
+    if (duplicate) add_records(removed_, record.data(), 1, record_bytes);
+  }
+  last_.resize(record_bytes);
+  sorter.write(sorter.size() - 1, 1, last_.data());
+  return duplicate ? 1 : 0;
+}
+
+void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const PieceSorter& sorter) {
+  wait_for_turn(ticket);
+  const std::size_t first = skip_duplicate(sorter);
+  const auto spans = reserve(admitted, (sorter.size() - first) * layout_.record_bytes());
+  end_turn(ticket);
+  fill(spans, sorter, first);
+}
+
+// Writes the records from `next` on. A record that lies across two blocks is written aside and
+// copied in two parts.
+void OutputStage::fill(const std::vector<Span>& spans, const PieceSorter& sorter,
+                       std::size_t next) {
+  const std::size_t record_bytes = layout_.record_bytes();
+  MultisetHash hash;
+  std::vector<std::byte> split;  // the record across two blocks
+  std::size_t split_left = 0;    // bytes of it still to be copied
+  for (const Span& span : spans) {
+    const std::size_t head = std::min(split_left, span.bytes);
+    if (head > 0) std::memcpy(span.data, split.data() + record_bytes - split_left, head);
+    split_left -= head;
+    const std::size_t whole = (span.bytes - head) / record_bytes;
+    std::byte* out = span.data + head;
+    if (whole > 0) {
+      sorter.write(next, whole, out);
+      if (hash_output_) add_records(hash, out, whole, record_bytes);
+      next += whole;
+      out += whole * record_bytes;
+    }
+    const std::size_t tail = span.bytes - head - whole * record_bytes;
+    if (tail > 0) {
+      split.resize(record_bytes);
+      sorter.write(next++, 1, split.data());
+      if (hash_output_) add_records(hash, split.data(), 1, record_bytes);
+      std::memcpy(out, split.data(), tail);
+      split_left = record_bytes - tail;
+    }
+    commit(span);
+  }
+  XXL_CHECK(split_left == 0);
+  if (hash_output_) {
+    std::lock_guard lock(mutex_);
+    hash_ += hash;
+  }
+}
+
+void OutputStage::commit(const Span& span) {
+  const std::size_t filled = span.block->filled.fetch_add(span.bytes, std::memory_order_acq_rel);
+  if (filled + span.bytes == payload_bytes_) finish_block(*span.block, payload_bytes_);
+}
+
+void OutputStage::finish_block(const Block& block, std::size_t bytes) {
+  FinishedBlock finished{block.buffer, bytes, block.index, {}, 0};
+  if (sink_.run_identity() != 0) {
+    finished.trigger = trigger_of(layout_, block.buffer);
+    finished.checksum = block_checksum({block.buffer, bytes},
+                                       block_identity(sink_.run_identity(), block.index));
+  }
+  mailbox_.post([this, finished] {
+    ++delivered_;
+    sink_.put(finished);
+  });
+}
+
+void OutputStage::finish() {
+  std::lock_guard lock(mutex_);
+  XXL_CHECK(admitted_ == 0);
+  if (current_) {
+    XXL_CHECK(current_->filled == current_used_);
+    finish_block(*current_, current_used_);
+    current_.reset();
+  }
+  for (std::byte* buffer : ready_) buffers_.give_back(buffer);
+  ready_.clear();
+}
+
+}  // namespace xxl

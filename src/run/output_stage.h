@@ -1,0 +1,98 @@
+// Turns sorted pieces, made by many workers at once, into one stream of full blocks.
+//
+// Pieces leave in the order of their tickets. A worker that has sorted its piece waits for its turn
+// only to reserve a stretch of the stream; it then fills that stretch while others fill theirs.
+//
+//     stream   |  block 7          |  block 8          |  block 9
+//     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
+//
+// Whoever fills the last byte of a block finishes it: checksum, trigger, and off to the sink.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/mailbox.h"
+#include "io/buffer_pool.h"
+#include "record/key_layout.h"
+#include "run/block_sink.h"
+#include "sort/piece_sorter.h"
+
+namespace xxl {
+
+class OutputStage {
+ public:
+  // All references must outlive the stage. `unique`: a piece's first record is left out when its key
+  // is that of the record before. `hash_output`: keep a multiset hash of what is written.
+  OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers, BlockSink& sink,
+              Mailbox& mailbox, bool hash_output);
+
+  // --- coordinator ---
+
+  // Sets buffers aside for a piece of up to `bytes`; false when there are not enough now.
+  bool admit(std::size_t bytes);
+  // Finishes the last, partial block. All admitted pieces must have been emitted.
+  void finish();
+  std::uint64_t records() const { return bytes_ / layout_.record_bytes(); }
+  // After finish(): true when the sink has got every block.
+  bool delivered() const { return delivered_ == blocks_; }
+  // Of what was written, if asked for, and of what was left out for `unique`.
+  const MultisetHash& hash() const { return hash_; }
+  const MultisetHash& removed() const { return removed_; }
+
+  // --- workers ---
+
+  // Emits what `sorter` holds as piece number `ticket` (0, 1, 2, ...; every ticket must come), for
+  // which `admitted` bytes were set aside.
+  void emit(std::uint64_t ticket, std::size_t admitted, const PieceSorter& sorter);
+
+ private:
+  struct Block {
+    std::byte* buffer;
+    std::uint64_t index;
+    std::atomic<std::size_t> filled{0};
+    Block(std::byte* b, std::uint64_t i) : buffer(b), index(i) {}
+  };
+  struct Span {
+    std::shared_ptr<Block> block;
+    std::byte* data;
+    std::size_t bytes;
+  };
+
+  void wait_for_turn(std::uint64_t ticket);
+  void end_turn(std::uint64_t ticket);
+  std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
+  std::size_t skip_duplicate(const PieceSorter& sorter);
+  void fill(const std::vector<Span>& spans, const PieceSorter& sorter, std::size_t next);
+  void commit(const Span& span);
+  void finish_block(const Block& block, std::size_t bytes);
+
+  const KeyLayout& layout_;
+  io::BufferPool& buffers_;
+  BlockSink& sink_;
+  Mailbox& mailbox_;
+  const bool unique_;
+  const bool hash_output_;
+  const std::size_t payload_bytes_;
+
+  std::mutex mutex_;  // of what follows
+  std::vector<std::byte*> ready_;  // empty buffers set aside
+  std::size_t admitted_ = 0;       // bytes admitted and not yet reserved
+  std::shared_ptr<Block> current_;
+  std::size_t current_used_ = 0;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t delivered_ = 0;  // coordinator only
+  std::uint64_t bytes_ = 0;
+  MultisetHash hash_;
+  MultisetHash removed_;
+
+  std::atomic<std::uint64_t> turn_{0};
+  std::vector<std::byte> last_;  // the last record of the piece before; `unique`, guarded by turn_
+};
+
+}  // namespace xxl

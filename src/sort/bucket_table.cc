@@ -1,0 +1,293 @@
+#include "sort/bucket_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+
+namespace xxl {
+namespace {
+
+// Keys sampled for each bucket wanted: the largest bucket is then about 1.6 times the average.
+constexpr std::size_t kOversampling = 32;
+
+}  // namespace
+
+std::size_t BucketTable::Scratch::bytes(std::size_t records) {
+  return records * sizeof(std::uint16_t) + kMaxBuckets * (sizeof(std::uint32_t) + sizeof(SlabId)) +
+         2 * kMaxBuckets * sizeof(std::byte*) + 5 * 64;
+}
+
+BucketTable::Scratch BucketTable::Scratch::carve(std::span<std::byte> memory, std::size_t records) {
+  Carver carver(memory);
+  const auto take = [&carver]<class T>(T*, std::size_t count) {
+    return reinterpret_cast<T*>(carver.take(count * sizeof(T), 64).data());
+  };
+  Scratch scratch;
+  scratch.ids = take(static_cast<std::uint16_t*>(nullptr), records);
+  scratch.counts = take(static_cast<std::uint32_t*>(nullptr), kMaxBuckets);
+  scratch.place = take(static_cast<std::byte**>(nullptr), kMaxBuckets);
+  scratch.end = take(static_cast<std::byte**>(nullptr), kMaxBuckets);
+  scratch.slab = take(static_cast<SlabId*>(nullptr), kMaxBuckets);
+  return scratch;
+}
+
+BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::uint64_t seed)
+    : layout_(layout),
+      slabs_(slabs),
+      records_per_slab_(slabs.slab_bytes() / layout.record_bytes()),
+      classifier_(layout),
+      chains_(1),
+      random_(seed) {
+  XXL_CHECK(records_per_slab_ > 0);
+}
+
+void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) {
+  XXL_CHECK(empty() && segment.count > 0 && buckets <= kMaxBuckets / 2);
+  wanted_buckets_ = buckets;
+  std::vector<SplitterKey> sample;
+  for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
+    const std::size_t index = random_.below(segment.count);
+    sample.push_back(splitter_key(layout_, segment.records + index * layout_.record_bytes()));
+  }
+  splitters_ = pick_splitters(sample, buckets);
+  splitters_changed_ = true;
+  chains_.assign(splitters_.size() + 1, {});
+  frontier_ = 0;
+  begin_round();
+}
+
+// The keys at the boundaries of `parts` equal parts of the sample. A key that spans parts gets a
+// bucket of its own, from itself to its successor.
+std::vector<SplitterKey> BucketTable::pick_splitters(std::vector<SplitterKey>& sample,
+                                                     std::size_t parts) const {
+  std::sort(sample.begin(), sample.end());
+  std::vector<SplitterKey> splitters;
+  for (std::size_t part = 1; part < parts; ++part) {
+    const SplitterKey& key = sample[part * sample.size() / parts];
+    if (splitters.empty() || splitters.back() < key) {
+      splitters.push_back(key);
+    } else if (splitters.back() == key) {
+      SplitterKey next = successor(key);
+      if (!next.empty()) splitters.push_back(std::move(next));
+    }  // else the successor of this key is there already
+  }
+  return splitters;
+}
+
+bool BucketTable::distribute(std::uint64_t ticket, std::span<const Segment> segments,
+                             const Scratch& scratch, std::size_t keep) {
+  std::fill_n(scratch.counts, buckets(), 0);
+  std::uint16_t* ids = scratch.ids;
+  for (const Segment& segment : segments) {
+    classifier_.classify(segment, ids, scratch.counts);
+    ids += segment.count;
+  }
+  for (std::uint64_t turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
+    turn_.wait(turn, std::memory_order_acquire);
+  }
+  const bool reserved = reserve(scratch, keep);
+  turn_.store(ticket + 1, std::memory_order_release);
+  turn_.notify_all();
+  if (!reserved) return false;
+  ids = scratch.ids;
+  for (const Segment& segment : segments) {
+    switch (layout_.record_bytes()) {
+      case 4:
+        scatter<4>(segment, ids, scratch);
+        break;
+      case 8:
+        scatter<8>(segment, ids, scratch);
+        break;
+      case 16:
+        scatter<16>(segment, ids, scratch);
+        break;
+      case 100:
+        scatter<100>(segment, ids, scratch);
+        break;
+      default:
+        scatter<0>(segment, ids, scratch);
+    }
+    ids += segment.count;
+  }
+  return true;
+}
+
+// Makes room for scratch.counts records in each bucket and notes where it is.
+bool BucketTable::reserve(const Scratch& scratch, std::size_t keep) {
+  if (full_) return false;
+  const auto missing = [&](std::size_t bucket) -> std::size_t {
+    const std::size_t used = chains_[bucket].records % records_per_slab_;
+    const std::size_t room = used == 0 ? 0 : records_per_slab_ - used;
+    const std::size_t count = scratch.counts[bucket];
+    return count <= room ? 0 : (count - room + records_per_slab_ - 1) / records_per_slab_;
+  };
+  std::size_t slabs = 0;
+  for (std::size_t bucket = 0; bucket < buckets(); ++bucket) slabs += missing(bucket);
+  if (slabs + keep > slabs_.available()) {
+    full_ = true;
+    return false;
+  }
+  const std::size_t record_bytes = layout_.record_bytes();
+  for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
+    if (scratch.counts[bucket] == 0) continue;
+    Chain& chain = chains_[bucket];
+    const std::size_t wanted = missing(bucket);
+    const std::size_t used = chain.records % records_per_slab_;
+    SlabId start = chain.tail;
+    if (wanted > 0) {
+      const SlabId first = slabs_.take(wanted, chain.tail);
+      if (chain.head == kNoSlab) chain.head = first;
+      if (used == 0) start = first;
+      chain.tail = first;
+      while (slabs_.next(chain.tail) != kNoSlab) chain.tail = slabs_.next(chain.tail);
+    }
+    scratch.slab[bucket] = start;
+    scratch.place[bucket] = slabs_.data(start) + used * record_bytes;
+    scratch.end[bucket] = slabs_.data(start) + records_per_slab_ * record_bytes;
+    const std::uint64_t limits_before = chain.records / crowded_limit_;
+    chain.records += scratch.counts[bucket];
+    if (chain.records / crowded_limit_ != limits_before && !is_one_key(bucket)) crowded_ = true;
+  }
+  return true;
+}
+
+// kRecordBytes = 0: the size is not known to the compiler.
+template <std::size_t kRecordBytes>
+void BucketTable::scatter(const Segment& segment, const std::uint16_t* ids,
+                          const Scratch& scratch) const {
+  const std::size_t record_bytes = kRecordBytes != 0 ? kRecordBytes : layout_.record_bytes();
+  const std::byte* record = segment.records;
+  for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
+    const std::size_t bucket = ids[i];
+    std::byte* place = scratch.place[bucket];
+    if (place == scratch.end[bucket]) [[unlikely]] {
+      const SlabId slab = slabs_.next(scratch.slab[bucket]);
+      scratch.slab[bucket] = slab;
+      place = slabs_.data(slab);
+      scratch.end[bucket] = place + records_per_slab_ * record_bytes;
+    }
+    std::memcpy(place, record, record_bytes);
+    scratch.place[bucket] = place + record_bytes;
+  }
+}
+
+void BucketTable::begin_round() {
+  if (splitters_changed_) {
+    classifier_.set_splitters(splitters_);
+    splitters_changed_ = false;
+  }
+  turn_ = 0;
+  full_ = false;
+  crowded_ = false;
+}
+
+bool BucketTable::run_is_empty() const {
+  return std::all_of(chains_.begin() + static_cast<std::ptrdiff_t>(frontier_), chains_.end(),
+                     [](const Chain& chain) { return chain.records == 0; });
+}
+
+bool BucketTable::empty() const {
+  return std::all_of(chains_.begin(), chains_.end(),
+                     [](const Chain& chain) { return chain.records == 0; });
+}
+
+std::uint64_t BucketTable::frontier_records() {
+  while (frontier_ < chains_.size() && chains_[frontier_].records == 0) {
+    ++frontier_;
+    join_closed();
+  }
+  return frontier_ < chains_.size() ? chains_[frontier_].records : 0;
+}
+
+SplitterKey BucketTable::lower_bound_of(std::size_t bucket) const {
+  if (bucket > 0) return splitters_[bucket - 1];
+  return SplitterKey(std::min(layout_.words(), kMaxSplitterWords), 0);
+}
+
+bool BucketTable::is_one_key(std::size_t bucket) const {
+  if (layout_.words() > kMaxSplitterWords) return false;
+  const SplitterKey next = successor(lower_bound_of(bucket));
+  if (bucket == splitters_.size()) return next.empty();
+  return next == splitters_[bucket];
+}
+
+Chain BucketTable::close_frontier() {
+  const Chain chain = std::exchange(chains_[frontier_], {});
+  ++frontier_;
+  join_closed();
+  return chain;
+}
+
+// Splitting makes ever more buckets; where there are too many, one that has just become empty is
+// joined to its neighbour below, which is the next run's too.
+void BucketTable::join_closed() {
+  if (chains_.size() <= 2 * wanted_buckets_ || frontier_ < 2) return;
+  XXL_CHECK(chains_[frontier_ - 1].records == 0);
+  chains_.erase(chains_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 1));
+  splitters_.erase(splitters_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 2));
+  splitters_changed_ = true;
+  --frontier_;
+}
+
+void BucketTable::start_next_run() {
+  XXL_CHECK(run_is_empty());
+  frontier_ = 0;
+}
+
+std::optional<std::size_t> BucketTable::oversized(std::uint64_t records) const {
+  for (std::size_t bucket = 0; bucket < chains_.size(); ++bucket) {
+    if (chains_[bucket].records > records && !is_one_key(bucket)) return bucket;
+  }
+  return std::nullopt;
+}
+
+Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
+  if (chains_.size() + 2 > kMaxBuckets) return {};
+  parts = std::clamp<std::size_t>(parts, 2, kMaxBuckets - chains_.size());
+  std::vector<Segment> segments;
+  append_segments(chains_[bucket], segments);
+  std::vector<SplitterKey> sample;
+  for (std::size_t i = 0; i < kOversampling * parts; ++i) {
+    const Segment& segment = segments[random_.below(segments.size())];
+    const std::size_t index = random_.below(segment.count);
+    sample.push_back(splitter_key(layout_, segment.records + index * layout_.record_bytes()));
+  }
+  std::vector<SplitterKey> inner = pick_splitters(sample, parts);
+  const SplitterKey low = lower_bound_of(bucket);
+  std::erase_if(inner, [&](const SplitterKey& key) {
+    return key <= low || (bucket < splitters_.size() && key >= splitters_[bucket]);
+  });
+  if (inner.size() > kMaxBuckets - chains_.size()) inner.resize(kMaxBuckets - chains_.size());
+  if (inner.empty()) return {};
+  const auto at = static_cast<std::ptrdiff_t>(bucket);
+  splitters_.insert(splitters_.begin() + at, inner.begin(), inner.end());
+  splitters_changed_ = true;
+  const Chain chain = std::exchange(chains_[bucket], {});
+  chains_.insert(chains_.begin() + at, inner.size(), {});
+  if (bucket < frontier_) frontier_ += inner.size();
+  return chain;
+}
+
+Chain BucketTable::take_front(Chain& chain, std::size_t slabs) const {
+  if (chain.records <= slabs * records_per_slab_) return std::exchange(chain, {});
+  Chain front{chain.head, chain.head, slabs * records_per_slab_};
+  for (std::size_t i = 1; i < slabs; ++i) front.tail = slabs_.next(front.tail);
+  chain.head = slabs_.next(front.tail);
+  chain.records -= front.records;
+  slabs_.end_chain(front.tail);
+  return front;
+}
+
+void BucketTable::append_segments(const Chain& chain, std::vector<Segment>& segments) const {
+  std::uint64_t left = chain.records;
+  for (SlabId slab = chain.head; left > 0; slab = slabs_.next(slab)) {
+    const std::size_t count = std::min<std::uint64_t>(left, records_per_slab_);
+    segments.push_back({slabs_.data(slab), count});
+    left -= count;
+  }
+}
+
+}  // namespace xxl

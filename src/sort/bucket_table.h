@@ -1,0 +1,137 @@
+// Replacement selection by buckets: the memory of run formation.
+//
+// Records that arrive are distributed by key into buckets; sorted runs leave bucket by bucket. The
+// table is used like a clock. Buckets from the frontier on belong to the current run; a bucket that
+// has left is reused, empty, for the next run, since a record that arrives now with such a key comes
+// too late for the current one. When the frontier reaches the end it starts again at the first
+// bucket with the next run.
+//
+//              next run               current run
+//     [ b0 | b1 | b2 | b3 ] f-> [ b4 | b5 | b6 | b7 | b8 ]      f: frontier
+//       full enough for later      next to leave: b4
+//
+// So memory is always full of records, nothing waits for a chunk to be complete, and on random
+// input a run is twice as long as the memory; sorted input becomes one run. This is the queue pair
+// Q, Q' of Dementiev and Sanders (SPAA'03, section 2.1, from Knuth 5.4.1) with buckets instead of
+// sorted sequences: the work is a distribution pass on the way in and a cache-sized sort on the way
+// out. A bucket that turns out too large to be sorted in cache (the input changed, or is sorted) is
+// split by splitters sampled from it; one key that fills a bucket by itself needs no sorting.
+//
+// The coordinator changes the table (close, split) only while no distribution is running;
+// distribution itself runs on all workers.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "record/key_layout.h"
+#include "sort/classifier.h"
+#include "sort/segment.h"
+#include "sort/slab_pool.h"
+
+namespace xxl {
+
+// The records of a bucket: a chain of slabs.
+struct Chain {
+  SlabId head = kNoSlab;
+  SlabId tail = kNoSlab;
+  std::uint64_t records = 0;
+};
+
+class BucketTable {
+ public:
+  // Most buckets there can be.
+  static constexpr std::size_t kMaxBuckets = 4096;
+
+  // Memory of one worker for distributing up to `records` records at once.
+  struct Scratch {
+    std::uint16_t* ids;       // `records`
+    std::uint32_t* counts;    // kMaxBuckets
+    std::byte** place;        // kMaxBuckets: where the next record of the bucket goes
+    std::byte** end;          // kMaxBuckets: end of that slab
+    SlabId* slab;             // kMaxBuckets: that slab
+    static std::size_t bytes(std::size_t records);
+    static Scratch carve(std::span<std::byte> memory, std::size_t records);
+  };
+
+  BucketTable(const KeyLayout& layout, SlabPool& slabs, std::uint64_t seed);
+
+  std::size_t buckets() const { return chains_.size(); }
+  std::size_t records_per_slab() const { return records_per_slab_; }
+
+  // Divides an empty table into about `buckets` buckets by keys sampled from `segment`.
+  void choose_splitters(const Segment& segment, std::size_t buckets);
+
+  // --- any worker ---
+
+  // Distributes the records of `segments` (in stable order). Calls are put in the order of their
+  // `ticket` (0, 1, 2, ... since begin_round): earlier records stay before later ones. Every ticket
+  // must be used; a call waits for the ones before it. False when fewer than `keep` slabs would be
+  // left: nothing was stored, and all later tickets of the round fail too.
+  bool distribute(std::uint64_t ticket, std::span<const Segment> segments, const Scratch& scratch,
+                  std::size_t keep);
+
+  // True if a bucket has grown beyond the limit and may be split; until begin_round.
+  bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
+
+  // --- coordinator, while no distribution runs ---
+
+  // A bucket is worth splitting beyond this many records.
+  void set_crowded_limit(std::uint64_t records) { crowded_limit_ = records; }
+
+  // To be called when the changes below are done: distribution may go on, with ticket 0.
+  void begin_round();
+
+  bool run_is_empty() const;  // nothing left in the current run
+  bool empty() const;
+  // Skips empty buckets and returns the records of the frontier bucket, 0 at the end of the run.
+  std::uint64_t frontier_records();
+  // True if the frontier bucket can only hold one key, so that its records need no sorting.
+  bool frontier_is_one_key() const { return is_one_key(frontier_); }
+  // Takes the frontier bucket out; its keys are the next run's from now on.
+  Chain close_frontier();
+  // Ends the current run: the frontier goes back to the first bucket.
+  void start_next_run();
+  // A bucket of more than `records`, if there is one.
+  std::optional<std::size_t> oversized(std::uint64_t records) const;
+  // Splits `bucket` into about `parts`, taking its records out: they must be distributed again,
+  // before anything that arrives later. An empty chain when it cannot be split.
+  Chain split(std::size_t bucket, std::size_t parts);
+  std::size_t frontier() const { return frontier_; }
+  // Takes up to `slabs` slabs of records off the front of `chain`.
+  Chain take_front(Chain& chain, std::size_t slabs) const;
+
+  // The chain as segments, in order.
+  void append_segments(const Chain& chain, std::vector<Segment>& segments) const;
+
+ private:
+  bool reserve(const Scratch& scratch, std::size_t keep);
+  template <std::size_t kRecordBytes>
+  void scatter(const Segment& segment, const std::uint16_t* ids, const Scratch& scratch) const;
+  std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample, std::size_t parts) const;
+  bool is_one_key(std::size_t bucket) const;
+  SplitterKey lower_bound_of(std::size_t bucket) const;
+  void join_closed();
+
+  const KeyLayout& layout_;
+  SlabPool& slabs_;
+  std::size_t records_per_slab_;
+  Classifier classifier_;
+  std::vector<SplitterKey> splitters_;  // the classifier's, or those of the next round
+  bool splitters_changed_ = false;
+  std::vector<Chain> chains_;
+  std::size_t wanted_buckets_ = 1;
+  std::size_t frontier_ = 0;
+  Random random_;
+  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<bool> crowded_{false};
+  std::uint64_t crowded_limit_ = ~std::uint64_t{0};
+  bool full_ = false;  // a distribution failed; guarded by the turn
+};
+
+}  // namespace xxl

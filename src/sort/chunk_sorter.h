@@ -1,0 +1,49 @@
+// The seam between disks and processors: raw records go in, pieces of sorted runs come out.
+//
+// Run formation (src/pipeline/run_formation.h) pushes blocks of records as they arrive from disk and
+// pulls pieces as the output has room. How many records are held, on which processor they are
+// sorted, and where a run ends is the sorter's affair. cpu_chunk_sorter.h sorts on the CPU; a sorter
+// on GPUs fills the same place.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/checksum.h"
+#include "sort/piece_sorter.h"
+#include "sort/segment.h"
+
+namespace xxl {
+
+// All calls by the coordinator thread, from its mailbox's loop.
+class ChunkSorter {
+ public:
+  // A sorted stretch of a run. Pieces come in the order of their run.
+  struct Piece {
+    std::uint64_t run = 0;    // 0, 1, 2, ...
+    std::size_t records = 0;  // at most: `unique` may leave fewer
+    // Brings the records into order; called once, on worker `thread`. What it returns is valid
+    // until `done`.
+    std::function<const PieceSorter&(unsigned thread)> sort;
+    // To be called on the same worker when the records have been written elsewhere.
+    std::function<void()> done;
+  };
+
+  // Waits for its own tasks under way; pieces pulled must be done.
+  virtual ~ChunkSorter() = default;
+
+  // Takes `records`, whose memory stays in use until `taken` is called (by the coordinator). False
+  // when there is no room for them now: try again after pulling, or after the next message.
+  virtual bool push(const Segment& records, std::function<void()> taken) = 0;
+  // No more input.
+  virtual void seal() = 0;
+  // The next piece, if there is one now.
+  virtual std::optional<Piece> pull() = 0;
+  // Sealed, and everything has been pulled.
+  virtual bool finished() const = 0;
+  // Of everything taken so far.
+  virtual const MultisetHash& input_hash() const = 0;
+};
+
+}  // namespace xxl

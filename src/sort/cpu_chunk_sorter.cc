@@ -1,0 +1,282 @@
+#include "sort/cpu_chunk_sorter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kMinSlabBytes = 2 * kKiB;
+constexpr std::size_t kMaxSlabBytes = 64 * kKiB;
+constexpr std::size_t kSlabsInAll = std::size_t{1} << 16;  // wanted, between those bounds
+constexpr std::size_t kSplitSlabs = 32;                    // distributed again by one task
+constexpr std::size_t kSplitParts = 64;                    // of a bucket at a time
+constexpr std::size_t kMinBuckets = 8;
+
+std::size_t split_parts(std::size_t slabs) { return std::min(kSplitParts, slabs / 16 + 2); }
+
+}  // namespace
+
+CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayout& layout,
+                                        unsigned threads, std::size_t push_records,
+                                        std::size_t piece_capacity) {
+  const std::size_t record_bytes = layout.record_bytes();
+  CpuChunkGeometry geometry;
+  geometry.memory_bytes = memory_bytes;
+  geometry.push_records = push_records;
+  geometry.piece_capacity = piece_capacity;
+  const std::size_t scratch_bytes =
+      threads * (BucketTable::Scratch::bytes(push_records) + kSectorBytes) + kSectorBytes;
+  const auto throw_too_small = [] {
+    throw Error(ErrorCode::no_space, "the memory budget is too small for these records");
+  };
+  if (memory_bytes < 2 * scratch_bytes) throw_too_small();
+  const std::size_t slab_memory = memory_bytes - scratch_bytes;
+  const std::size_t wanted =
+      std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
+  const std::size_t records_per_slab = std::max<std::size_t>(1, wanted / record_bytes);
+  geometry.slab_bytes = records_per_slab * record_bytes;
+  geometry.slabs = (slab_memory - 128) / (geometry.slab_bytes + sizeof(SlabId));
+  const std::size_t piece_bytes = piece_capacity / 2 * record_bytes;
+  geometry.buckets =
+      std::clamp<std::size_t>(std::min(2 * slab_memory / piece_bytes, geometry.slabs / 16),
+                              kMinBuckets, BucketTable::kMaxBuckets / 2);
+  const std::size_t split_slabs =
+      std::clamp<std::size_t>(push_records / records_per_slab, 1, kSplitSlabs);
+  geometry.reserve_slabs = 2 * threads * split_slabs +
+                           (records_per_slab > 1 ? split_parts(geometry.slabs) : 0);
+  const std::size_t push_slabs = ceil_div(push_records, records_per_slab) + kMinBuckets;
+  if (geometry.slabs < 2 * (geometry.reserve_slabs + push_slabs)) throw_too_small();
+  return geometry;
+}
+
+CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& geometry,
+                               std::span<std::byte> memory, Workers& workers, Mailbox& mailbox,
+                               std::vector<std::unique_ptr<PieceSorter>>& sorters,
+                               std::uint64_t seed)
+    : layout_(layout),
+      geometry_(geometry),
+      workers_(workers),
+      mailbox_(mailbox),
+      sorters_(sorters),
+      slabs_(memory.first(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes)),
+             geometry.slab_bytes),
+      table_(layout, slabs_, seed) {
+  Carver carver(memory);
+  carver.take(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes));
+  for (unsigned thread = 0; thread < workers.width(); ++thread) {
+    scratch_.push_back(BucketTable::Scratch::carve(
+        carver.take(BucketTable::Scratch::bytes(geometry.push_records), 64),
+        geometry.push_records));
+  }
+  table_.set_crowded_limit(2 * geometry.piece_capacity);
+}
+
+std::size_t CpuChunkSorter::slabs_for(std::uint64_t records) const {
+  return ceil_div<std::uint64_t>(records, table_.records_per_slab());
+}
+
+// On average a distribution takes as many slabs as its records fill; at worst each bucket takes one
+// more.
+bool CpuChunkSorter::has_room(const Arrival& arrival) const {
+  if (!arrival.from_input()) return true;  // lives on the reserve and on what it gives back
+  if (table_records_ == 0 && tasks_ == 0 && leaving_slabs() == 0) return true;
+  const std::size_t exact = slabs_for(arrival.records);
+  const std::size_t wanted = cautious_ ? exact + std::min(table_.buckets(), arrival.records)
+                                       : exact + exact / 8 + 2;
+  return slabs_.available() >= geometry_.reserve_slabs + expected_slabs_ + wanted;
+}
+
+bool CpuChunkSorter::push(const Segment& records, std::function<void()> taken) {
+  XXL_CHECK(!sealed_ && records.count <= geometry_.push_records);
+  if (!started_) {
+    started_ = true;
+    table_.choose_splitters(records, geometry_.buckets);
+  }
+  work();
+  Arrival arrival;
+  arrival.segments = {records};
+  arrival.records = records.count;
+  if (pausing_ || !waiting_.empty() || tasks_ >= 2 * workers_.width()) return false;
+  if (!has_room(arrival)) {
+    refused_ = true;
+    return false;
+  }
+  refused_ = false;
+  arrival.taken = std::move(taken);
+  start(std::move(arrival));
+  return true;
+}
+
+void CpuChunkSorter::seal() { sealed_ = true; }
+
+bool CpuChunkSorter::finished() const {
+  return sealed_ && table_records_ == 0 && tasks_ == 0 && waiting_.empty() && ready_.empty();
+}
+
+void CpuChunkSorter::start(Arrival arrival) {
+  const std::uint64_t ticket = running_.size();
+  if (arrival.from_input()) expected_slabs_ += slabs_for(arrival.records);
+  ++tasks_;
+  running_.push_back(std::move(arrival));
+  const Arrival& task = running_.back();
+  workers_.run([this, ticket, &task, token = in_flight_.begin()](unsigned thread) mutable {
+    MultisetHash hash;
+    if (task.from_input()) {
+      const Segment& block = task.segments.front();
+      add_records(hash, block.records, block.count, layout_.record_bytes());
+    }
+    const std::size_t keep = task.from_input() ? geometry_.reserve_slabs : 0;
+    const bool stored = table_.distribute(ticket, task.segments, scratch_[thread], keep);
+    if (stored && !task.from_input()) slabs_.give_back(task.chain);
+    mailbox_.post([this, ticket, stored, hash] { arrived(ticket, stored, hash); });
+    token.reset();
+  });
+}
+
+void CpuChunkSorter::arrived(std::uint64_t ticket, bool stored, const MultisetHash& hash) {
+  --tasks_;
+  Arrival& arrival = running_[ticket];
+  if (arrival.from_input()) expected_slabs_ -= slabs_for(arrival.records);
+  if (!stored) {
+    arrival.failed = true;
+    pausing_ = cautious_ = true;
+    return;
+  }
+  if (!arrival.from_input()) return;
+  input_hash_ += hash;
+  table_records_ += arrival.records;
+  cautious_ = false;
+  arrival.taken();
+}
+
+// True when buckets should be closed: so little memory is free or about to be that distribution
+// will soon stand still; or the input has ended and the workers have little left to sort.
+bool CpuChunkSorter::wants_to_close() const {
+  if (ready_.size() >= 2 * workers_.width() || table_records_ == 0) return false;
+  if (sealed_) return waiting_.empty();
+  if (refused_ && tasks_ == 0 && leaving_slabs() == 0) return true;
+  const std::size_t block = slabs_for(geometry_.push_records);
+  const std::size_t headroom = geometry_.reserve_slabs + 4 * workers_.width() * block +
+                               std::min(table_.buckets(), geometry_.push_records);
+  return slabs_.available() + leaving_slabs() <
+         std::min(headroom + expected_slabs_, geometry_.slabs / 2);
+}
+
+void CpuChunkSorter::work() {
+  if (!pausing_) pausing_ = table_.is_crowded() || wants_to_close();
+  if (pausing_ && tasks_ == 0) change_table();
+  while (!pausing_ && !waiting_.empty() && tasks_ < 2 * workers_.width() &&
+         has_room(waiting_.front())) {
+    Arrival arrival = std::move(waiting_.front());
+    waiting_.pop_front();
+    start(std::move(arrival));
+  }
+}
+
+// With no distribution under way: splits and closes buckets, then begins a new round.
+void CpuChunkSorter::change_table() {
+  const bool splitting = std::any_of(waiting_.begin(), waiting_.end(),
+                                     [](const Arrival& a) { return !a.from_input(); });
+  for (std::size_t i = running_.size(); i-- > 0;) {
+    if (running_[i].failed) {
+      running_[i].failed = false;
+      waiting_.push_front(std::move(running_[i]));
+    }
+  }
+  running_.clear();
+  bool split_again = splitting || std::any_of(waiting_.begin(), waiting_.end(), [](const Arrival& a) {
+    return !a.from_input();
+  });
+  if (!split_again && table_.is_crowded()) {
+    const auto bucket = table_.oversized(2 * geometry_.piece_capacity);
+    split_again = bucket && split(*bucket);
+  }
+  while (!split_again && wants_to_close()) split_again = !close_bucket();
+  table_.begin_round();
+  pausing_ = false;
+}
+
+// Takes the records of a bucket out, to be distributed over smaller ones. False if it cannot be
+// split.
+bool CpuChunkSorter::split(std::size_t bucket) {
+  const std::size_t parts = split_parts(geometry_.slabs);
+  Chain chain = table_.split(bucket, parts);
+  if (chain.records == 0) return false;
+  const std::size_t slabs =
+      std::clamp<std::size_t>(geometry_.push_records / table_.records_per_slab(), 1, kSplitSlabs);
+  std::deque<Arrival> arrivals;
+  while (chain.records > 0) {
+    const Chain front = table_.take_front(chain, slabs);
+    Arrival arrival;
+    table_.append_segments(front, arrival.segments);
+    arrival.records = front.records;
+    arrival.chain = front.head;
+    arrivals.push_back(std::move(arrival));
+  }
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(arrivals.begin()),
+                  std::make_move_iterator(arrivals.end()));
+  return true;
+}
+
+// Takes the next bucket out of the current run. False if it must be split first, which was begun.
+bool CpuChunkSorter::close_bucket() {
+  std::uint64_t records;
+  while ((records = table_.frontier_records()) == 0) {
+    table_.start_next_run();
+    ++run_;
+  }
+  if (records <= geometry_.piece_capacity) {
+    make_ready(table_.close_frontier());
+  } else if (table_.frontier_is_one_key()) {
+    make_ready_in_parts(table_.close_frontier(), false);
+  } else if (split(table_.frontier())) {
+    return false;
+  } else {
+    // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
+    make_ready_in_parts(table_.close_frontier(), true);
+  }
+  return true;
+}
+
+void CpuChunkSorter::make_ready(const Chain& chain) {
+  closed_slabs_ += slabs_for(chain.records);
+  table_records_ -= chain.records;
+  ready_.push_back({run_, chain});
+}
+
+void CpuChunkSorter::make_ready_in_parts(Chain chain, bool own_runs) {
+  const std::size_t slabs =
+      std::max<std::size_t>(1, geometry_.piece_capacity / table_.records_per_slab());
+  while (chain.records > 0) {
+    make_ready(table_.take_front(chain, slabs));
+    if (own_runs && chain.records > 0) ++run_;
+  }
+}
+
+std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
+  work();
+  if (ready_.empty()) return std::nullopt;
+  const Ready ready = ready_.front();
+  ready_.pop_front();
+  Piece piece;
+  piece.run = ready.run;
+  piece.records = ready.chain.records;
+  piece.sort = [this, chain = ready.chain](unsigned thread) -> const PieceSorter& {
+    std::vector<Segment> segments;
+    table_.append_segments(chain, segments);
+    sorters_[thread]->sort(segments);
+    return *sorters_[thread];
+  };
+  piece.done = [this, chain = ready.chain] {
+    slabs_.give_back(chain.head);
+    freed_slabs_ += slabs_for(chain.records);
+  };
+  return piece;
+}
+
+}  // namespace xxl

@@ -1,0 +1,109 @@
+// Sorts chunks on the CPU: circular replacement selection over a bucket table.
+//
+// On the way in, workers distribute each block into buckets (bucket_table.h says how that makes runs
+// of twice the memory); on the way out, they sort one bucket each, in cache. Both go on at the same
+// time. Changes of the table need a moment without distribution: then buckets are closed until so
+// much memory is free, or about to be, that distribution can go on for a while.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "base/mailbox.h"
+#include "base/workers.h"
+#include "sort/bucket_table.h"
+#include "sort/chunk_sorter.h"
+
+namespace xxl {
+
+// Memory of a CpuChunkSorter, planned by plan(); all sizes in bytes unless said otherwise.
+struct CpuChunkGeometry {
+  std::size_t slab_bytes = 0;
+  std::size_t slabs = 0;           // number
+  std::size_t buckets = 0;         // number wanted
+  std::size_t piece_capacity = 0;  // records a piece may have
+  std::size_t push_records = 0;    // most records of one push
+  std::size_t reserve_slabs = 0;   // kept for splitting buckets
+  std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
+
+  // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces of
+  // up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
+  static CpuChunkGeometry plan(std::size_t memory_bytes, const KeyLayout& layout, unsigned threads,
+                               std::size_t push_records, std::size_t piece_capacity);
+};
+
+class CpuChunkSorter final : public ChunkSorter {
+ public:
+  // All references must outlive the sorter, as must `memory` (geometry.memory_bytes).
+  // `sorters`: one a worker thread, of geometry.piece_capacity.
+  CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& geometry,
+                 std::span<std::byte> memory, Workers& workers, Mailbox& mailbox,
+                 std::vector<std::unique_ptr<PieceSorter>>& sorters, std::uint64_t seed);
+
+  bool push(const Segment& records, std::function<void()> taken) override;
+  void seal() override;
+  std::optional<Piece> pull() override;
+  bool finished() const override;
+  const MultisetHash& input_hash() const override { return input_hash_; }
+
+ private:
+  // Records on their way into the table: a block of input, or a part of a bucket that is split.
+  struct Arrival {
+    std::vector<Segment> segments;
+    std::size_t records = 0;
+    std::function<void()> taken;  // of a block
+    SlabId chain = kNoSlab;       // of a split bucket
+    bool failed = false;
+    bool from_input() const { return chain == kNoSlab; }
+  };
+  // A closed bucket, or a part of one.
+  struct Ready {
+    std::uint64_t run;
+    Chain chain;
+  };
+
+  bool has_room(const Arrival& arrival) const;
+  void start(Arrival arrival);
+  void arrived(std::uint64_t ticket, bool stored, const MultisetHash& hash);
+  void work();
+  bool wants_to_close() const;
+  void change_table();
+  bool split(std::size_t bucket);
+  bool close_bucket();
+  void make_ready(const Chain& chain);
+  void make_ready_in_parts(Chain chain, bool own_runs);
+  std::size_t slabs_for(std::uint64_t records) const;
+  std::size_t leaving_slabs() const { return closed_slabs_ - freed_slabs_; }
+
+  const KeyLayout& layout_;
+  CpuChunkGeometry geometry_;
+  Workers& workers_;
+  Mailbox& mailbox_;
+  std::vector<std::unique_ptr<PieceSorter>>& sorters_;
+  SlabPool slabs_;
+  std::vector<BucketTable::Scratch> scratch_;  // one a worker
+  BucketTable table_;
+  bool started_ = false;
+  bool sealed_ = false;
+  bool pausing_ = false;            // no new distribution: the table is to be changed
+  bool cautious_ = false;           // a distribution found no room: allow for the worst case
+  bool refused_ = false;            // the last push found no room
+  std::deque<Arrival> waiting_;     // to be distributed before anything else
+  std::deque<Arrival> running_;     // of this round, by ticket
+  std::size_t tasks_ = 0;           // distributions under way
+  std::size_t expected_slabs_ = 0;  // that they will take
+  std::deque<Ready> ready_;
+  std::uint64_t table_records_ = 0;  // in the table, or being distributed again
+  std::size_t closed_slabs_ = 0;     // of all buckets ever closed
+  std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers
+  std::uint64_t run_ = 0;
+  MultisetHash input_hash_;
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,48 @@
+// Sorts a cache-sized piece: the one inner loop that run formation and merging share.
+//
+// A piece is a list of segments that together hold all records between two keys: a bucket while
+// runs are formed, a slice through all runs while they are merged. The sorter gathers the keys,
+// sorts them, and writes the records, each moved once, to wherever they go next. Merging a slice by
+// sorting it costs the same whatever the number of runs, and on cache-sized pieces beats a loser
+// tree for every record format measured (bench/sort_kernels.cc, bench/loser_tree_bench.cc).
+//
+// Segments in stable order (of arrival, or of runs) make the result stable.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/checksum.h"
+#include "record/key_layout.h"
+#include "sort/segment.h"
+
+namespace xxl {
+
+class PieceSorter {
+ public:
+  virtual ~PieceSorter() = default;
+
+  // Sorts the records of `segments`, at most `capacity` in all. The records must stay where they
+  // are until the last write(). With `unique`, only the first record of each key is kept.
+  virtual void sort(std::span<const Segment> segments) = 0;
+
+  // Number of records after sort(), and what `unique` removed.
+  virtual std::size_t size() const = 0;
+  const MultisetHash& removed() const { return removed_; }
+
+  // Writes records [first, first + count) of the sorted piece to `out`.
+  virtual void write(std::size_t first, std::size_t count, std::byte* out) const = 0;
+
+ protected:
+  MultisetHash removed_;
+};
+
+// Scratch memory in bytes that a sorter of `capacity` records needs.
+std::size_t piece_scratch_bytes(const KeyLayout& layout, std::size_t capacity);
+
+// `layout` and `scratch` (piece_scratch_bytes, aligned to 64) must outlive the sorter.
+std::unique_ptr<PieceSorter> make_piece_sorter(const KeyLayout& layout, bool unique,
+                                               std::size_t capacity, std::span<std::byte> scratch);
+
+}  // namespace xxl
