@@ -160,7 +160,7 @@ bool OutputFile::is_replaceable(const std::string& path) {
   return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);  // the constructor refuses these
 }
 
-OutputFile::OutputFile(std::string path, bool direct)
+OutputFile::OutputFile(const std::string& path, bool direct)
     : path_(follow_links(path)), directory_(directory_of(path_)) {
   if (!is_replaceable(path)) throw Error(ErrorCode::io, "is not a regular file", path);
   attributes_ = attributes_for(path_);

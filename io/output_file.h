@@ -19,7 +19,7 @@ class OutputFile {
  public:
   // Throws Error{io} when the directory cannot be written, or `path` is a directory or not
   // replaceable. `direct` asks for O_DIRECT where there is.
-  explicit OutputFile(std::string path, bool direct = true);
+  explicit OutputFile(const std::string& path, bool direct = true);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

@@ -112,7 +112,7 @@ class Copier {
  public:
   explicit Copier(const MoveOptions& options)
       : options_(options),
-        memory_(2 * options.depth * options.block_bytes),  // work for the disks of both files
+        memory_(options.block_bytes * 2 * options.depth),  // work for the disks of both files
         service_(options.backend, {}, options.depth) {
     fill_with_noise(memory_.span());  // so that no page is touched for the first time when copying
   }
