@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdio>
 #include <limits>
+#include <vector>
 
 #include "base/error.h"
 #include "command.h"
@@ -34,9 +35,9 @@ std::uint64_t parse_count(const CommandSpec& command, std::string_view text) {
 
 // Options that would do nothing for these records are refused.
 void refuse_foreign_options(const ParsedOptions& options, const RecordFormat& format) {
-  const bool gensort = format.name == "gensort";
-  const auto foreign = gensort ? std::initializer_list<const char*>{"distribution", "seed", "total"}
-                               : std::initializer_list<const char*>{"ascii", "skewed"};
+  const std::vector<const char*> foreign = format.name == "gensort"
+                                               ? std::vector{"distribution", "seed", "total"}
+                                               : std::vector{"ascii", "skewed"};
   for (const char* key : foreign) {
     if (!options.has(key)) continue;
     throw_usage(options.command(), "--" + std::string(key) + " is not for --record=" + format.name);
