@@ -352,51 +352,41 @@ TEST_F(TransferOfADirectFile, WriteOfNothingIsAnError) {
   EXPECT_EQ(transfer.completion().error, EIO);
 }
 
-// Ends the process: 0 when the service fell back to threads and says why.
-[[noreturn]] void use_service_without_uring() {
-  if (!test::make_system_call_fail(SYS_io_uring_setup, EPERM)) _exit(77);
+// For a process of its own; 0 when the service fell back to threads and says why.
+int use_service_without_uring() {
+  if (!test::make_system_call_fail(SYS_io_uring_setup, EPERM)) return test::kCannotFilter;
   IoService service(Backend::automatic, {});
   const std::string expected = "threads (io_uring refused: Operation not permitted)";
-  if (service.backend_name() != expected) _exit(1);
+  if (service.backend_name() != expected) return 1;
   TempDirectory directory;
   MemoryRegion memory(4096);
   const File file = File::create_unnamed(directory.path());
   Completions completions;
   service.queue_for(file).submit({Op::write, &file, 0, memory.span(), completions.expect()});
-  _exit(completions.result().error == 0 ? 0 : 2);
+  return completions.result().error == 0 ? 0 : 2;
 }
 
 TEST(IoServiceDeathTest, FallsBackToThreadsWhereIoUringIsForbidden) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      use_service_without_uring(),
-      [](int status) {
-        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
-      },
-      "");
+  EXPECT_EXIT(_exit(use_service_without_uring()), test::ended_well, "");
 }
 
-[[noreturn]] void demand_uring_without_uring() {
-  if (!test::make_system_call_fail(SYS_io_uring_setup, ENOSYS)) _exit(77);
+int demand_uring_without_uring() {
+  if (!test::make_system_call_fail(SYS_io_uring_setup, ENOSYS)) return test::kCannotFilter;
   IoService service(Backend::io_uring, {});
   TempDirectory directory;
   const File file = File::create_unnamed(directory.path());
   try {
     service.queue_for(file);
   } catch (const Error& error) {
-    _exit(error.code() == ErrorCode::io && error.sys_errno() == ENOSYS ? 0 : 1);
+    return error.code() == ErrorCode::io && error.sys_errno() == ENOSYS ? 0 : 1;
   }
-  _exit(2);
+  return 2;
 }
 
 TEST(IoServiceDeathTest, SaysSoWhenIoUringIsDemandedAndForbidden) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      demand_uring_without_uring(),
-      [](int status) {
-        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
-      },
-      "");
+  EXPECT_EXIT(_exit(demand_uring_without_uring()), test::ended_well, "");
 }
 
 TEST(IoService, HasOneQueueForEachDevice) {
