@@ -23,6 +23,10 @@ class Json {
     return open('[');
   }
   Json& end_array() { return close(']'); }
+  Json& begin_object(std::string_view name) {
+    key(name);
+    return open('{');
+  }
   // The whole, or an element of an array.
   Json& begin_object() {
     separate();

@@ -281,12 +281,30 @@ constexpr std::array kValidateOptions{
 };
 
 constexpr std::array kProbeOptions{
+    OptionSpec{.long_name = "size",
+               .value = ValueKind::required,
+               .value_name = "SIZE",
+               .help = "size of each of the two test files (default: 1G)",
+               .details = "As for sort -S. They have no name and are gone afterwards."},
+    OptionSpec{.long_name = "seconds",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "time to measure each directory (default: 5)"},
     OptionSpec{.long_name = "json", .help = "print one JSON object instead of a table"},
     kHelp,
 };
 
 constexpr std::array kInfoOptions{kHelp};
 constexpr std::array kHelpOptions{kHelp};
+
+constexpr std::array kProbeSections{
+    Section{"JSON",
+            "--json prints one object:\n"
+            "\n"
+            "  directories    for each DIR: directory, backend, direct, choice (a row), rows\n"
+            "  a row          block_bytes, depth, read_bytes_per_second,\n"
+            "                 write_bytes_per_second, both_bytes_per_second\n"},
+};
 
 constexpr Section kRecords{
     "RECORDS",
@@ -407,11 +425,11 @@ constexpr std::array kCommands{
         .operands_are_directories = true,
         .summary = "measure disks",
         .description =
-            "Measures each DIR (default: the default scratch directory) with direct I/O: reading, "
-            "writing and both at once, over block sizes and queue depths, and prints what a sort "
-            "would choose. The test file has no name and is gone afterwards.\n",
+            "Measures each DIR (default: the default scratch directory): reading, writing and both "
+            "at once, over block sizes and numbers of transfers in flight. The choice is the "
+            "smallest that comes close to the best rate of reading and writing at once.\n",
         .options = kProbeOptions,
-        .sections = {}},
+        .sections = kProbeSections},
     CommandSpec{.name = "info",
                 .operands = "",
                 .summary = "print version, build features and hardware",

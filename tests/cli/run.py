@@ -57,6 +57,13 @@ class Result:
     problems: list  # texts; empty: passed
 
 
+def check_expression(path, number, expression):
+    try:
+        re.compile(expression)
+    except re.error as error:
+        raise ValueError(f"{path}:{number}: {error}: {expression}") from error
+
+
 def parse_cases(path):
     """The cases of one file; raises ValueError with the line of a mistake."""
     cases = []
@@ -72,6 +79,8 @@ def parse_cases(path):
             cases[-1][3][0] = int(line.split()[2])
             section = None
         elif section is not None:
+            if line.startswith("~ "):
+                check_expression(path, number, line[2:])
             section.append(line)
         elif line and not line.startswith("#"):
             raise ValueError(f"{path}:{number}: not part of a case: {line}")
