@@ -30,7 +30,8 @@ BlockRef PredictionSequence::next() {
   const auto& blocks = runs_[entry.ref.run].blocks;
   const std::uint32_t following = entry.ref.block + 1;
   if (following < blocks.size()) {
-    push({entry.ref.run, following}, blocks[following].trigger == entry.trigger ? entry.tied + 1 : 0);
+    push({entry.ref.run, following},
+         blocks[following].trigger == entry.trigger ? entry.tied + 1 : 0);
   }
   return entry.ref;
 }
@@ -53,10 +54,12 @@ BlockRef FetchOrder::next() {
 }
 
 void FetchOrder::fill_window() {
-  const std::size_t window_blocks = disks_ == 1 ? 256 : std::max<std::size_t>(1024, 16 * prefetch_blocks_);
+  const std::size_t window_blocks =
+      disks_ == 1 ? 256 : std::max<std::size_t>(1024, 16 * prefetch_blocks_);
   window_.clear();
   at_ = 0;
-  while (window_.size() < window_blocks && !sequence_.finished()) window_.push_back(sequence_.next());
+  while (window_.size() < window_blocks && !sequence_.finished())
+    window_.push_back(sequence_.next());
   if (disks_ == 1) return;
   std::vector<std::uint8_t> disk_of;
   disk_of.reserve(window_.size());

@@ -120,7 +120,8 @@ void RunMerger::arrived(BlockRef ref, std::size_t lead) {
     context_.mailbox.post([this, ref, records, fault, hash] {
       --reading_;
       if (!std::exchange(loaded(ref).counted, true)) files_hash_ += hash;
-      if (!fault.empty()) throw Error(runs_[ref.run].in_scratch() ? ErrorCode::corrupt : ErrorCode::bad_input, fault);
+      if (!fault.empty())
+        throw Error(runs_[ref.run].in_scratch() ? ErrorCode::corrupt : ErrorCode::bad_input, fault);
       Loaded& block = loaded(ref);
       block.records = records;
       block.state = State::arrived;
@@ -163,8 +164,8 @@ std::string RunMerger::fault_in(BlockRef ref, const std::byte* records) const {
 
 std::string RunMerger::disorder(const Run& run, std::uint64_t record) const {
   return run.file->path() + ": byte " +
-         std::to_string(run.file_offset + record * context_.layout.record_bytes()) +
-         ": record " + std::to_string(record) +
+         std::to_string(run.file_offset + record * context_.layout.record_bytes()) + ": record " +
+         std::to_string(record) +
          " is not in order: merging needs sorted inputs, sort this one without -m";
 }
 
@@ -178,8 +179,8 @@ const std::byte* RunMerger::record(std::uint32_t run, std::uint64_t index) const
 }
 
 std::uint64_t RunMerger::records_in_memory(std::uint32_t run) const {
-  return std::min<std::uint64_t>(
-      std::uint64_t{states_[run].arrived} * runs_[run].records_per_block, runs_[run].records);
+  return std::min<std::uint64_t>(std::uint64_t{states_[run].arrived} * runs_[run].records_per_block,
+                                 runs_[run].records);
 }
 
 std::uint64_t RunMerger::bound_word(const Bound& bound, std::size_t index) const {
@@ -260,7 +261,8 @@ bool RunMerger::plan_region() {
     records += states_[run].region_end - states_[run].position;
   }
   // Small regions cost as much to plan as large ones: wait for more while more is on its way.
-  const std::uint64_t in_all = blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
+  const std::uint64_t in_all =
+      blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
   const std::uint64_t worthwhile =
       std::min<std::uint64_t>(context_.workers.width() * context_.piece_records, in_all / 16);
   if (records == 0 || (records < worthwhile && (reading_ > 0 || pieces_running_ > 0))) return false;
@@ -319,7 +321,8 @@ void RunMerger::cut_next() {
   cut.ends.resize(states_.size());
   for (std::uint32_t run = 0; run < states_.size(); ++run) {
     RunState& state = states_[run];
-    const std::uint64_t end = splitters_.empty() ? state.region_end : end_before(splitters_.back(), run);
+    const std::uint64_t end =
+        splitters_.empty() ? state.region_end : end_before(splitters_.back(), run);
     append_segments(run, state.position, end, cut.segments);
     cut.records += end - state.position;
     state.position = end;
@@ -387,7 +390,8 @@ void RunMerger::release_blocks(std::uint32_t run, std::uint64_t position) {
          std::min<std::uint64_t>((std::uint64_t{state.first_block} + 1) * per_block,
                                  runs_[run].records) <= position) {
     blocks_.give_back(state.loaded.front().buffer);
-    if (runs_[run].in_scratch()) context_.scratch->release(runs_[run].blocks[state.first_block].place);
+    if (runs_[run].in_scratch())
+      context_.scratch->release(runs_[run].blocks[state.first_block].place);
     state.loaded.pop_front();
     ++state.first_block;
   }
@@ -406,7 +410,8 @@ void RunMerger::break_stall() {
 }
 
 // The last block in memory of the run whose last block starts with the largest key; of a run with
-// one block only, and of a block that has been merged in part, there is more to be had by keeping it.
+// one block only, and of a block that has been merged in part, there is more to be had by keeping
+// it.
 void RunMerger::drop_farthest_block() {
   BlockRef farthest;
   const std::byte* farthest_record = nullptr;

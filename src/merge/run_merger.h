@@ -8,16 +8,16 @@
 //     run 2   =====|===|..
 //                  ^bound
 //
-// That region is cut by keys sampled from it into pieces of cache size; each is sorted by one worker
-// (sort/piece_sorter.h says why sorted and not merged by a tree) and leaves through the output
-// stage. Fetching, cutting, sorting and writing go on side by side; one coordinator thread, woken
-// by its mailbox, decides.
+// That region is cut by keys sampled from it into pieces of cache size; each is sorted by one
+// worker (sort/piece_sorter.h says why sorted and not merged by a tree) and leaves through the
+// output stage. Fetching, cutting, sorting and writing go on side by side; one coordinator thread,
+// woken by its mailbox, decides.
 //
 // The bound uses real keys, not their order of prediction: for a run with a block in memory it is
-// the larger of its next trigger and its last key in memory. So a trigger may be cut to a few bytes.
-// If memory is full of blocks none of which can be merged (only cut triggers that tie can lead
-// there), the farthest block is dropped, to be fetched again, and the block that sets the bound is
-// fetched in its place: with one buffer more than there are runs the merge always goes on.
+// the larger of its next trigger and its last key in memory. So a trigger may be cut to a few
+// bytes. If memory is full of blocks none of which can be merged (only cut triggers that tie can
+// lead there), the farthest block is dropped, to be fetched again, and the block that sets the
+// bound is fetched in its place: with one buffer more than there are runs the merge always goes on.
 #pragma once
 
 #include <cstdint>
@@ -79,11 +79,11 @@ class RunMerger {
     const std::byte* records = nullptr;
   };
   struct RunState {
-    std::deque<Loaded> loaded;       // blocks from `first_block` on
+    std::deque<Loaded> loaded;  // blocks from `first_block` on
     std::uint32_t first_block = 0;
-    std::uint32_t arrived = 0;       // blocks [first_block, arrived) are in memory
-    std::uint64_t position = 0;      // first record that no piece has taken
-    std::uint64_t region_end = 0;    // first record that must not be merged yet
+    std::uint32_t arrived = 0;     // blocks [first_block, arrived) are in memory
+    std::uint64_t position = 0;    // first record that no piece has taken
+    std::uint64_t region_end = 0;  // first record that must not be merged yet
   };
   // Lower bound of the keys in a run that are not in memory: a trigger, or a record in memory.
   struct Bound {
@@ -144,17 +144,17 @@ class RunMerger {
   OutputStage& output_;
   FetchOrder order_;
   std::vector<RunState> states_;
-  std::deque<BlockRef> refetch_;       // dropped, to be fetched again
-  std::vector<Sample> splitters_;      // of the region, the next one last
-  std::uint64_t region_records_ = 0;   // of it that no piece has taken
-  std::optional<Cut> cut_;             // cut, waiting for room in the output
-  std::deque<Piece> pieces_;           // under way, in order
-  std::uint64_t first_piece_ = 0;      // number of pieces_.front()
+  std::deque<BlockRef> refetch_;      // dropped, to be fetched again
+  std::vector<Sample> splitters_;     // of the region, the next one last
+  std::uint64_t region_records_ = 0;  // of it that no piece has taken
+  std::optional<Cut> cut_;            // cut, waiting for room in the output
+  std::deque<Piece> pieces_;          // under way, in order
+  std::uint64_t first_piece_ = 0;     // number of pieces_.front()
   std::size_t pieces_running_ = 0;
   std::size_t reading_ = 0;
   bool output_full_ = false;
   std::uint64_t total_ = 0;
-  std::uint64_t merged_ = 0;           // records taken by pieces
+  std::uint64_t merged_ = 0;  // records taken by pieces
   std::uint64_t refetched_ = 0;
   MultisetHash files_hash_;
   InFlight in_flight_;

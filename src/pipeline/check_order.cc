@@ -28,7 +28,8 @@ class OrderChecker {
       if (previous != nullptr && layout_.compare(previous, record) > limit_) return false;
       previous = record;
     }
-    if (!block.empty()) last_.assign(block.end() - static_cast<std::ptrdiff_t>(record_bytes), block.end());
+    if (!block.empty())
+      last_.assign(block.end() - static_cast<std::ptrdiff_t>(record_bytes), block.end());
     return true;
   }
   std::uint64_t records() const { return records_; }

@@ -1,6 +1,6 @@
-// The sort from end to end. In order: open and measure the inputs; plan; open the output and reserve
-// the space; form runs; merge them in as few passes as possible; compare what went in with what came
-// out; publish. Nothing appears before the last step.
+// The sort from end to end. In order: open and measure the inputs; plan; open the output and
+// reserve the space; form runs; merge them in as few passes as possible; compare what went in with
+// what came out; publish. Nothing appears before the last step.
 #include "pipeline/external_sort.h"
 
 #include <fcntl.h>
@@ -99,8 +99,8 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   input.memory_bytes = options.memory_bytes;
   input.input_bytes = inputs.bytes;
   input.input_size_known = inputs.size_known;
-  input.threads = options.parallel != 0 ? options.parallel
-                                        : std::max(1U, std::thread::hardware_concurrency());
+  input.threads =
+      options.parallel != 0 ? options.parallel : std::max(1U, std::thread::hardware_concurrency());
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
   input.merge_only = options.merge_only;
@@ -129,12 +129,12 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
                                 (geometry.chunk.reserve_slabs + geometry.chunk.buckets * 2 + 64) *
                                     geometry.chunk.slab_bytes);
     const bool in_memory = inputs.size_known && inputs.bytes <= fits / 16 * 15;
-    plan.expected_runs =
-        in_memory ? 1 : 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes);
-    plan.passes = in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
+    plan.expected_runs = in_memory ? 1 : 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes);
+    plan.passes =
+        in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
     if (!in_memory) {
-      plan.scratch_bytes = ceil_div<std::uint64_t>(inputs.bytes, geometry.records_per_block *
-                                                                     layout.record_bytes()) *
+      plan.scratch_bytes = ceil_div<std::uint64_t>(
+                               inputs.bytes, geometry.records_per_block * layout.record_bytes()) *
                                geometry.block_bytes +
                            16 * geometry.block_bytes;
     }
@@ -168,8 +168,8 @@ class Output {
     return std::make_unique<StreamSink>(stream_, block_bytes, buffers, io, mailbox);
   }
 
-  // Starts again with a new file; what was written becomes a file of its own, which vanishes when it
-  // is closed.
+  // Starts again with a new file; what was written becomes a file of its own, which vanishes when
+  // it is closed.
   std::shared_ptr<io::File> start_again(std::uint64_t bytes) {
     std::shared_ptr<io::OutputFile> old = std::move(file_);
     open_file(bytes);
@@ -269,12 +269,15 @@ SortReport Sorting::run() {
 }
 
 void Sorting::set_up() {
-  seed_ = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u +
-          static_cast<std::uint64_t>(getpid());
+  seed_ =
+      static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u +
+      static_cast<std::uint64_t>(getpid());
   output_ = std::make_unique<Output>(options_.output, inputs_.bytes);
-  const bool needs_scratch = report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
+  const bool needs_scratch =
+      report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
   if (needs_scratch) {
-    scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
+    scratch_ =
+        std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
     if (report_.plan.scratch_bytes > 0) scratch_->reserve(report_.plan.scratch_bytes);
   }
   region_ = MemoryRegion(geometry_.region_bytes);
@@ -282,10 +285,14 @@ void Sorting::set_up() {
   // The buffers of run formation lie at the start of the region.
   const std::size_t io_bytes =
       geometry_.output_blocks * geometry_.block_bytes +
-      geometry_.read_blocks * io::SequentialReader::buffer_bytes(geometry_.read_block_bytes,
-                                                                 layout_.record_bytes());
-  io_ = std::make_unique<io::IoService>(
-      options_.backend, region_.span().first(options_.merge_only ? 0 : io_bytes));
+      geometry_.read_blocks *
+          io::SequentialReader::buffer_bytes(geometry_.read_block_bytes, layout_.record_bytes());
+  if (options_.queue_factory) {
+    io_ = std::make_unique<io::IoService>(options_.queue_factory);
+  } else {
+    io_ = std::make_unique<io::IoService>(options_.backend,
+                                          region_.span().first(options_.merge_only ? 0 : io_bytes));
+  }
   report_.plan.backend = io_->backend_name();
 }
 
@@ -306,9 +313,9 @@ void Sorting::form_runs() {
                                               geometry_.read_block_bytes, layout_.record_bytes()));
   std::vector<std::unique_ptr<PieceSorter>> sorters;
   for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
-    sorters.push_back(make_piece_sorter(
-        layout_, options_.unique, geometry_.piece_capacity,
-        carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
+    sorters.push_back(
+        make_piece_sorter(layout_, options_.unique, geometry_.piece_capacity,
+                          carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
   }
   CpuChunkSorter sorter(layout_, geometry_.chunk, carver.take(geometry_.chunk.memory_bytes),
                         *workers_, mailbox_, sorters, seed_);
@@ -329,7 +336,8 @@ void Sorting::form_runs() {
   // The first run is the whole output, or it is one run among others.
   if (output_records_ > 0 && runs_made_ > 1) {
     std::shared_ptr<io::File> file = output_->start_again(inputs_.bytes);
-    runs_.push_back(open_file_run(std::move(file), 0, output_records_, layout_, geometry_.block_bytes));
+    runs_.push_back(
+        open_file_run(std::move(file), 0, output_records_, layout_, geometry_.block_bytes));
     output_records_ = 0;
     output_hash_ = {};
   } else {
@@ -356,8 +364,8 @@ BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool l
     sinks_.push_back(output_->make_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
   } else {
     forming_.push_back(new_run());
-    sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(), *scratch_,
-                                                   buffers, *io_, mailbox_));
+    sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(),
+                                                   *scratch_, buffers, *io_, mailbox_));
   }
   return *sinks_.back();
 }
@@ -422,7 +430,8 @@ std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
 void Sorting::merge_runs() {
   const unsigned passes = std::max(1U, merge_passes(runs_.size(), geometry_.merge_degree));
   if (passes > 1 && !scratch_) {
-    scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
+    scratch_ =
+        std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
     scratch_->reserve(bytes_of(runs_));
   }
   const std::size_t degree = balanced_degree(runs_.size(), passes, geometry_.merge_degree);
@@ -434,8 +443,9 @@ void Sorting::merge_runs() {
     WaitTimes waits;
     for (std::size_t first = 0; first < runs_.size(); first += degree) {
       const std::size_t count = std::min(degree, runs_.size() - first);
-      std::vector<Run> group(std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first)),
-                             std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first + count)));
+      std::vector<Run> group(
+          std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first)),
+          std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first + count)));
       report_.merge_degree = std::max<std::uint64_t>(report_.merge_degree, count);
       if (!last && count == 1) {  // left over: it waits for the next pass as it is
         merged.push_back(std::move(group.front()));
@@ -453,7 +463,8 @@ void Sorting::merge_runs() {
 // Merges `runs` into `target` in scratch, or into the output if that is null.
 void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits) {
   Carver carver(region_.span());
-  const std::size_t block_bytes = target != nullptr ? geometry_.block_bytes : geometry_.final_block_bytes;
+  const std::size_t block_bytes =
+      target != nullptr ? geometry_.block_bytes : geometry_.final_block_bytes;
   io::BufferPool output_blocks(carver.take(geometry_.merge_output_bytes), block_bytes);
   std::vector<std::unique_ptr<PieceSorter>> sorters;
   for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
@@ -461,16 +472,24 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
         layout_, options_.unique, geometry_.merge_piece_capacity,
         carver.take(piece_scratch_bytes(layout_, geometry_.merge_piece_capacity))));
   }
-  io::BufferPool blocks(carver.take(geometry_.merge_blocks * geometry_.block_bytes), geometry_.block_bytes);
+  io::BufferPool blocks(carver.take(geometry_.merge_blocks * geometry_.block_bytes),
+                        geometry_.block_bytes);
   std::unique_ptr<BlockSink> sink;
   if (target != nullptr) {
-    sink = std::make_unique<ScratchSink>(*target, layout_.record_bytes(), *scratch_, output_blocks, *io_, mailbox_);
+    sink = std::make_unique<ScratchSink>(*target, layout_.record_bytes(), *scratch_, output_blocks,
+                                         *io_, mailbox_);
   } else {
     sink = output_->make_sink(block_bytes, output_blocks, *io_, mailbox_);
   }
   OutputStage stage(layout_, options_.unique, output_blocks, *sink, mailbox_, target == nullptr);
-  const MergeContext context{layout_, *io_, *workers_, mailbox_, scratch_.get(), sorters,
-                             geometry_.merge_piece_records, geometry_.merge_piece_capacity};
+  const MergeContext context{layout_,
+                             *io_,
+                             *workers_,
+                             mailbox_,
+                             scratch_.get(),
+                             sorters,
+                             geometry_.merge_piece_records,
+                             geometry_.merge_piece_capacity};
   RunMerger merger(context, runs, blocks, stage);
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
@@ -547,8 +566,12 @@ void Sorting::end_phase(std::string name, const WaitTimes& waits) {
 
 }  // namespace
 
-SortPlan plan_sort(const SortOptions& options) { return Sorting(options).plan(); }
+SortPlan plan_sort(const SortOptions& options) {
+  return Sorting(options).plan();
+}
 
-SortReport external_sort(const SortOptions& options) { return Sorting(options).run(); }
+SortReport external_sort(const SortOptions& options) {
+  return Sorting(options).run();
+}
 
 }  // namespace xxl

@@ -22,7 +22,8 @@ struct SortOptions {
   bool unique = false;                    // -u: keep the first record of each key
   bool merge_only = false;                // -m: the inputs are sorted, merge them
   io::Backend backend = io::Backend::automatic;
-  Progress* progress = nullptr;  // updated while running; may be null
+  io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
+  Progress* progress = nullptr;          // updated while running; may be null
 };
 
 // The process uses at most SortOptions::memory_bytes plus this for code, stacks and libraries.

@@ -15,7 +15,8 @@
 namespace xxl {
 namespace {
 
-// A block of 1 MiB reaches the full speed of the disks measured (xxl probe); more only takes memory.
+// A block of 1 MiB reaches the full speed of the disks measured (xxl probe); more only takes
+// memory.
 constexpr std::size_t kMaxBlockBytes = kMiB;
 constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
 // A piece and what it takes to sort it should stay in the caches of a core.
@@ -26,7 +27,9 @@ constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 // Runs are not planned for if the size of the input is unknown; this many are then allowed for.
 constexpr std::uint64_t kUnknownRuns = 64;
 
-std::size_t largest_power_of_two(std::size_t value) { return std::bit_floor(value); }
+std::size_t largest_power_of_two(std::size_t value) {
+  return std::bit_floor(value);
+}
 
 struct TooSmall {};
 
@@ -69,11 +72,12 @@ std::size_t output_bytes_for(const Geometry& geometry, std::size_t piece_records
 
 void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
   const std::size_t record_bytes = layout.record_bytes();
-  geometry.final_block_bytes =
-      std::max(geometry.block_bytes,
-               std::clamp(largest_power_of_two(geometry.region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
+  geometry.final_block_bytes = std::max(
+      geometry.block_bytes,
+      std::clamp(largest_power_of_two(geometry.region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
   Division division(geometry.region_bytes);
-  division.take(geometry.threads * round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
+  division.take(geometry.threads *
+                round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
   geometry.merge_output_bytes = output_bytes_for(geometry, geometry.merge_piece_capacity,
                                                  record_bytes, geometry.final_block_bytes);
   division.take(geometry.merge_output_bytes);
@@ -94,12 +98,14 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
   geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
-  geometry.output_blocks = output_bytes_for(geometry, geometry.piece_capacity, record_bytes,
-                                            geometry.block_bytes) / geometry.block_bytes;
+  geometry.output_blocks =
+      output_bytes_for(geometry, geometry.piece_capacity, record_bytes, geometry.block_bytes) /
+      geometry.block_bytes;
   Division division(geometry.region_bytes);
   division.take(geometry.read_blocks * buffer);
   division.take(geometry.output_blocks * geometry.block_bytes);
-  division.take(geometry.threads * round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
+  division.take(geometry.threads *
+                round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
   const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
   geometry.chunk = CpuChunkGeometry::plan(round_down(division.left(), kSectorBytes), layout,
                                           geometry.threads, push_records, geometry.piece_capacity);
@@ -111,7 +117,8 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
   if (input.input_size_known) runs = ceil_div<std::uint64_t>(input.input_bytes, region_bytes) + 1;
   if (input.merge_only) runs = input.merge_inputs;
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
-  const std::size_t largest = region_bytes / 4 * 3 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 4));
+  const std::size_t largest =
+      region_bytes / 4 * 3 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 4));
   const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)) / 2,
                                        kMinRunBlockBytes, kMaxBlockBytes);
   return block_for(std::min(bytes, std::max(largest_power_of_two(region_bytes / 64), 4 * kKiB)),
@@ -153,25 +160,29 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
 Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
   if (const auto geometry = plan_or_nothing(input, layout)) return *geometry;
   PlanInput enough = input;
-  enough.memory_bytes = std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);
-  while (!plan_or_nothing(enough, layout)) enough.memory_bytes += std::max<std::uint64_t>(kMiB, enough.memory_bytes / 8 / kMiB * kMiB);
-  throw Error(ErrorCode::no_space,
-              "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +
-                  (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
-                  "records of " + std::to_string(layout.record_bytes()) + " bytes: give at least -S " +
-                  std::to_string(enough.memory_bytes / kMiB) + "M");
+  enough.memory_bytes =
+      std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);
+  while (!plan_or_nothing(enough, layout))
+    enough.memory_bytes += std::max<std::uint64_t>(kMiB, enough.memory_bytes / 8 / kMiB * kMiB);
+  throw Error(
+      ErrorCode::no_space,
+      "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +
+          (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
+          "records of " + std::to_string(layout.record_bytes()) + " bytes: give at least -S " +
+          std::to_string(enough.memory_bytes / kMiB) + "M");
 }
 
 unsigned merge_passes(std::uint64_t runs, std::size_t max_degree) {
   unsigned passes = 0;
-  for (std::uint64_t left = runs; left > 1; left = ceil_div<std::uint64_t>(left, max_degree)) ++passes;
+  for (std::uint64_t left = runs; left > 1; left = ceil_div<std::uint64_t>(left, max_degree))
+    ++passes;
   return passes;
 }
 
 std::size_t balanced_degree(std::uint64_t runs, unsigned passes, std::size_t max_degree) {
   if (passes <= 1) return std::max<std::size_t>(runs, 2);
-  auto degree = static_cast<std::size_t>(
-      std::ceil(std::pow(static_cast<double>(runs), 1.0 / passes) - 1e-9));
+  auto degree =
+      static_cast<std::size_t>(std::ceil(std::pow(static_cast<double>(runs), 1.0 / passes) - 1e-9));
   degree = std::max<std::size_t>(degree, 2);
   while (degree < max_degree && merge_passes(runs, degree) > passes) ++degree;
   return std::min(degree, max_degree);

@@ -16,7 +16,7 @@ struct PlanInput {
   bool input_size_known = true;
   unsigned threads = 1;
   unsigned scratch_disks = 1;
-  unsigned batch_size = 0;      // 0: no limit
+  unsigned batch_size = 0;  // 0: no limit
   bool merge_only = false;
   std::size_t merge_inputs = 0;  // files to be merged with merge_only
 };
@@ -32,9 +32,9 @@ struct Geometry {
 
   // Run formation: read blocks | output blocks | sorters | table of buckets.
   std::size_t read_block_bytes = 0;
-  std::size_t read_blocks = 0;        // number
-  std::size_t output_blocks = 0;      // number, of block_bytes
-  std::size_t piece_capacity = 0;     // records
+  std::size_t read_blocks = 0;     // number
+  std::size_t output_blocks = 0;   // number, of block_bytes
+  std::size_t piece_capacity = 0;  // records
   CpuChunkGeometry chunk;
 
   // Merging: output blocks | sorters | blocks of the runs.

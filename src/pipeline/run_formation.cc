@@ -101,8 +101,8 @@ void RunFormation::pull_pieces() {
     }
     if (!run_open_) {
       BlockSink& sink = open_run_(input_ended_, looks_sorted());
-      stages_.push_back(std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink, mailbox_,
-                                              sink.run_identity() == 0));
+      stages_.push_back(std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink,
+                                                      mailbox_, sink.run_identity() == 0));
       run_open_ = true;
       run_ = piece_->run;
       tickets_ = 0;
@@ -117,8 +117,8 @@ void RunFormation::pull_pieces() {
 
 void RunFormation::start_piece() {
   ++pieces_running_;
-  workers_.run([this, &stage = *stages_.back(), ticket = tickets_++,
-                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
+  workers_.run([this, &stage = *stages_.back(), ticket = tickets_++, piece = std::move(*piece_),
+                token = in_flight_.begin()](unsigned thread) mutable {
     const PieceSorter& sorted = piece.sort(thread);
     stage.emit(ticket, piece.records * layout_.record_bytes(), sorted);
     piece.done();

@@ -62,9 +62,10 @@ class RunFormation {
   OpenRun open_run_;
   CloseRun close_run_;
   Progress* progress_;
-  std::optional<io::RecordBlock> block_;      // waiting for room in the sorter
-  std::optional<ChunkSorter::Piece> piece_;   // waiting for room in the output
-  std::vector<std::unique_ptr<OutputStage>> stages_;  // of the runs; blocks on their way refer to them
+  std::optional<io::RecordBlock> block_;     // waiting for room in the sorter
+  std::optional<ChunkSorter::Piece> piece_;  // waiting for room in the output
+  std::vector<std::unique_ptr<OutputStage>>
+      stages_;  // of the runs; blocks on their way refer to them
   bool run_open_ = false;
   std::uint64_t run_ = 0;
   std::uint64_t tickets_ = 0;
@@ -72,7 +73,7 @@ class RunFormation {
   bool input_ended_ = false;
   bool output_full_ = false;
   std::uint64_t blocks_seen_ = 0;
-  std::uint64_t steps_back_ = 0;              // blocks that start below the largest start before
+  std::uint64_t steps_back_ = 0;  // blocks that start below the largest start before
   std::vector<std::byte> largest_start_;
   WaitTimes waits_;
   InFlight in_flight_;

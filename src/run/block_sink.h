@@ -12,8 +12,8 @@ namespace xxl {
 struct FinishedBlock {
   std::byte* buffer = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t index = 0;    // in the stream of blocks
-  Trigger trigger;            // if the sink wants it
+  std::uint64_t index = 0;     // in the stream of blocks
+  Trigger trigger;             // if the sink wants it
   std::uint64_t checksum = 0;  // likewise
 };
 

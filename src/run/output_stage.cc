@@ -135,8 +135,8 @@ void OutputStage::finish_block(const Block& block, std::size_t bytes) {
   FinishedBlock finished{block.buffer, bytes, block.index, {}, 0};
   if (sink_.run_identity() != 0) {
     finished.trigger = trigger_of(layout_, block.buffer);
-    finished.checksum = block_checksum({block.buffer, bytes},
-                                       block_identity(sink_.run_identity(), block.index));
+    finished.checksum =
+        block_checksum({block.buffer, bytes}, block_identity(sink_.run_identity(), block.index));
   }
   mailbox_.post([this, finished] {
     ++delivered_;

@@ -27,8 +27,8 @@ namespace xxl {
 
 class OutputStage {
  public:
-  // All references must outlive the stage. `unique`: a piece's first record is left out when its key
-  // is that of the record before. `hash_output`: keep a multiset hash of what is written.
+  // All references must outlive the stage. `unique`: a piece's first record is left out when its
+  // key is that of the record before. `hash_output`: keep a multiset hash of what is written.
   OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers, BlockSink& sink,
               Mailbox& mailbox, bool hash_output);
 
@@ -80,7 +80,7 @@ class OutputStage {
   const bool hash_output_;
   const std::size_t payload_bytes_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;               // of what follows
   std::vector<std::byte*> ready_;  // empty buffers set aside
   std::size_t admitted_ = 0;       // bytes admitted and not yet reserved
   std::shared_ptr<Block> current_;

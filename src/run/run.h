@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <deque>
+#include <memory>
 
 #include <algorithm>
 #include <compare>
@@ -38,7 +38,9 @@ inline Trigger trigger_of(const KeyLayout& layout, const std::byte* record) {
 }
 
 // True if triggers of this layout are whole keys.
-inline bool triggers_are_exact(const KeyLayout& layout) { return layout.words() <= kTriggerWords; }
+inline bool triggers_are_exact(const KeyLayout& layout) {
+  return layout.words() <= kTriggerWords;
+}
 
 struct RunBlock {
   Trigger trigger;
@@ -49,7 +51,7 @@ struct RunBlock {
 struct Run {
   std::uint64_t records = 0;
   std::size_t records_per_block = 0;
-  std::uint64_t identity = 0;      // seed of the blocks' checksums, different for every run
+  std::uint64_t identity = 0;   // seed of the blocks' checksums, different for every run
   std::deque<RunBlock> blocks;  // grows without copying
   // The file of a run that was not written to scratch; its first record is at `file_offset`.
   std::shared_ptr<io::File> file;

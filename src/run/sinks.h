@@ -21,8 +21,8 @@ class WritingSink : public BlockSink {
   std::size_t pending() const override { return pending_; }
 
  protected:
-  // Writes `bytes` of `buffer`, then gives it back, calls written() and, if the write failed, throws
-  // Error.
+  // Writes `bytes` of `buffer`, then gives it back, calls written() and, if the write failed,
+  // throws Error.
   void write(const io::File& file, std::uint64_t offset, std::byte* buffer, std::size_t bytes);
   virtual void written() {}
 

@@ -2,9 +2,9 @@
 //
 // Records that arrive are distributed by key into buckets; sorted runs leave bucket by bucket. The
 // table is used like a clock. Buckets from the frontier on belong to the current run; a bucket that
-// has left is reused, empty, for the next run, since a record that arrives now with such a key comes
-// too late for the current one. When the frontier reaches the end it starts again at the first
-// bucket with the next run.
+// has left is reused, empty, for the next run, since a record that arrives now with such a key
+// comes too late for the current one. When the frontier reaches the end it starts again at the
+// first bucket with the next run.
 //
 //              next run               current run
 //     [ b0 | b1 | b2 | b3 ] f-> [ b4 | b5 | b6 | b7 | b8 ]      f: frontier
@@ -50,11 +50,11 @@ class BucketTable {
 
   // Memory of one worker for distributing up to `records` records at once.
   struct Scratch {
-    std::uint16_t* ids;       // `records`
-    std::uint32_t* counts;    // kMaxBuckets
-    std::byte** place;        // kMaxBuckets: where the next record of the bucket goes
-    std::byte** end;          // kMaxBuckets: end of that slab
-    SlabId* slab;             // kMaxBuckets: that slab
+    std::uint16_t* ids;     // `records`
+    std::uint32_t* counts;  // kMaxBuckets
+    std::byte** place;      // kMaxBuckets: where the next record of the bucket goes
+    std::byte** end;        // kMaxBuckets: end of that slab
+    SlabId* slab;           // kMaxBuckets: that slab
     static std::size_t bytes(std::size_t records);
     static Scratch carve(std::span<std::byte> memory, std::size_t records);
   };
@@ -103,8 +103,11 @@ class BucketTable {
   // before anything that arrives later. An empty chain when it cannot be split.
   Chain split(std::size_t bucket, std::size_t parts);
   std::size_t frontier() const { return frontier_; }
+  std::uint64_t records_in(std::size_t bucket) const { return chains_[bucket].records; }
   // Takes up to `slabs` slabs of records off the front of `chain`.
   Chain take_front(Chain& chain, std::size_t slabs) const;
+  // Likewise off the frontier bucket, which stays in the current run.
+  Chain take_from_frontier(std::size_t slabs) { return take_front(chains_[frontier_], slabs); }
 
   // The chain as segments, in order.
   void append_segments(const Chain& chain, std::vector<Segment>& segments) const;
@@ -113,7 +116,8 @@ class BucketTable {
   bool reserve(const Scratch& scratch, std::size_t keep);
   template <std::size_t kRecordBytes>
   void scatter(const Segment& segment, const std::uint16_t* ids, const Scratch& scratch) const;
-  std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample, std::size_t parts) const;
+  std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample,
+                                          std::size_t parts) const;
   bool is_one_key(std::size_t bucket) const;
   SplitterKey lower_bound_of(std::size_t bucket) const;
   void join_closed();

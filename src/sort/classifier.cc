@@ -50,9 +50,11 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   }
   base_ = prefixes_.front();
   top_ = prefixes_.back();
-  const std::size_t cells = std::min(kMaxCells, std::bit_ceil(kCellsPerSplitter * prefixes_.size()));
+  const std::size_t cells =
+      std::min(kMaxCells, std::bit_ceil(kCellsPerSplitter * prefixes_.size()));
   const int range_bits = static_cast<int>(std::bit_width(top_ - base_));
-  shift_ = static_cast<unsigned>(std::max(0, range_bits - static_cast<int>(std::bit_width(cells)) + 1));
+  shift_ =
+      static_cast<unsigned>(std::max(0, range_bits - static_cast<int>(std::bit_width(cells)) + 1));
   first_.clear();
   first_.push_back(0);
   std::size_t splitter = 0;
@@ -134,8 +136,7 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
       return (static_cast<std::uint64_t>(bits) ^ sign) ^ flip;
     });
   } else {
-    classify_with(segment, ids, counts,
-                  [this](const std::byte* r) { return layout_.word(r, 0); });
+    classify_with(segment, ids, counts, [this](const std::byte* r) { return layout_.word(r, 0); });
   }
 }
 

@@ -60,8 +60,8 @@ class Classifier {
   std::uint64_t base_ = 0;               // prefix of the first splitter
   std::uint64_t top_ = 0;                // prefix of the last
   unsigned shift_ = 0;
-  // Cell c > 0 covers prefixes from base_ + (c - 1 << shift_); first_[c] = number of splitters whose
-  // prefix lies below the cell.
+  // Cell c > 0 covers prefixes from base_ + (c - 1 << shift_); first_[c] = number of splitters
+  // whose prefix lies below the cell.
   std::vector<std::uint16_t> first_;
 };
 

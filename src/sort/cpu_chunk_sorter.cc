@@ -14,10 +14,13 @@ constexpr std::size_t kMinSlabBytes = 2 * kKiB;
 constexpr std::size_t kMaxSlabBytes = 64 * kKiB;
 constexpr std::size_t kSlabsInAll = std::size_t{1} << 16;  // wanted, between those bounds
 constexpr std::size_t kSplitSlabs = 32;                    // distributed again by one task
-constexpr std::size_t kSplitParts = 64;                    // of a bucket at a time
+constexpr std::size_t kSplitParts = 64;                    // of a bucket at a time, at most
+constexpr std::size_t kCrowdedPieces = 4;                  // beyond which a bucket is split early
 constexpr std::size_t kMinBuckets = 8;
 
-std::size_t split_parts(std::size_t slabs) { return std::min(kSplitParts, slabs / 16 + 2); }
+std::size_t most_split_parts(std::size_t slabs) {
+  return std::min(kSplitParts, slabs / 16 + 2);
+}
 
 }  // namespace
 
@@ -36,8 +39,7 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   };
   if (memory_bytes < 2 * scratch_bytes) throw_too_small();
   const std::size_t slab_memory = memory_bytes - scratch_bytes;
-  const std::size_t wanted =
-      std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
+  const std::size_t wanted = std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
   const std::size_t records_per_slab = std::max<std::size_t>(1, wanted / record_bytes);
   geometry.slab_bytes = records_per_slab * record_bytes;
   geometry.slabs = (slab_memory - 128) / (geometry.slab_bytes + sizeof(SlabId));
@@ -47,8 +49,8 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
                               kMinBuckets, BucketTable::kMaxBuckets / 2);
   const std::size_t split_slabs =
       std::clamp<std::size_t>(push_records / records_per_slab, 1, kSplitSlabs);
-  geometry.reserve_slabs = 2 * threads * split_slabs +
-                           (records_per_slab > 1 ? split_parts(geometry.slabs) : 0);
+  geometry.reserve_slabs =
+      2 * threads * split_slabs + (records_per_slab > 1 ? most_split_parts(geometry.slabs) : 0);
   const std::size_t push_slabs = ceil_div(push_records, records_per_slab) + kMinBuckets;
   if (geometry.slabs < 2 * (geometry.reserve_slabs + push_slabs)) throw_too_small();
   return geometry;
@@ -73,7 +75,7 @@ CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& 
         carver.take(BucketTable::Scratch::bytes(geometry.push_records), 64),
         geometry.push_records));
   }
-  table_.set_crowded_limit(2 * geometry.piece_capacity);
+  table_.set_crowded_limit(kCrowdedPieces * geometry.piece_capacity);
 }
 
 std::size_t CpuChunkSorter::slabs_for(std::uint64_t records) const {
@@ -86,8 +88,8 @@ bool CpuChunkSorter::has_room(const Arrival& arrival) const {
   if (!arrival.from_input()) return true;  // lives on the reserve and on what it gives back
   if (table_records_ == 0 && tasks_ == 0 && leaving_slabs() == 0) return true;
   const std::size_t exact = slabs_for(arrival.records);
-  const std::size_t wanted = cautious_ ? exact + std::min(table_.buckets(), arrival.records)
-                                       : exact + exact / 8 + 2;
+  const std::size_t wanted =
+      cautious_ ? exact + std::min(table_.buckets(), arrival.records) : exact + exact / 8 + 2;
   return slabs_.available() >= geometry_.reserve_slabs + expected_slabs_ + wanted;
 }
 
@@ -112,7 +114,9 @@ bool CpuChunkSorter::push(const Segment& records, std::function<void()> taken) {
   return true;
 }
 
-void CpuChunkSorter::seal() { sealed_ = true; }
+void CpuChunkSorter::seal() {
+  sealed_ = true;
+}
 
 bool CpuChunkSorter::finished() const {
   return sealed_ && table_records_ == 0 && tasks_ == 0 && waiting_.empty() && ready_.empty();
@@ -189,11 +193,10 @@ void CpuChunkSorter::change_table() {
     }
   }
   running_.clear();
-  bool split_again = splitting || std::any_of(waiting_.begin(), waiting_.end(), [](const Arrival& a) {
-    return !a.from_input();
-  });
+  bool split_again = splitting || std::any_of(waiting_.begin(), waiting_.end(),
+                                              [](const Arrival& a) { return !a.from_input(); });
   if (!split_again && table_.is_crowded()) {
-    const auto bucket = table_.oversized(2 * geometry_.piece_capacity);
+    const auto bucket = table_.oversized(kCrowdedPieces * geometry_.piece_capacity);
     split_again = bucket && split(*bucket);
   }
   while (!split_again && wants_to_close()) split_again = !close_bucket();
@@ -204,7 +207,9 @@ void CpuChunkSorter::change_table() {
 // Takes the records of a bucket out, to be distributed over smaller ones. False if it cannot be
 // split.
 bool CpuChunkSorter::split(std::size_t bucket) {
-  const std::size_t parts = split_parts(geometry_.slabs);
+  const std::size_t parts = std::min<std::size_t>(
+      ceil_div<std::uint64_t>(2 * table_.records_in(bucket), geometry_.piece_capacity),
+      most_split_parts(geometry_.slabs));
   Chain chain = table_.split(bucket, parts);
   if (chain.records == 0) return false;
   const std::size_t slabs =
@@ -233,29 +238,29 @@ bool CpuChunkSorter::close_bucket() {
   if (records <= geometry_.piece_capacity) {
     make_ready(table_.close_frontier());
   } else if (table_.frontier_is_one_key()) {
-    make_ready_in_parts(table_.close_frontier(), false);
+    // The bucket stays open: a record of this key that is still to come fits behind these.
+    make_ready(table_.take_from_frontier(piece_slabs()));
   } else if (split(table_.frontier())) {
     return false;
   } else {
     // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
-    make_ready_in_parts(table_.close_frontier(), true);
+    Chain chain = table_.close_frontier();
+    while (chain.records > 0) {
+      make_ready(table_.take_front(chain, piece_slabs()));
+      if (chain.records > 0) ++run_;
+    }
   }
   return true;
+}
+
+std::size_t CpuChunkSorter::piece_slabs() const {
+  return std::max<std::size_t>(1, geometry_.piece_capacity / table_.records_per_slab());
 }
 
 void CpuChunkSorter::make_ready(const Chain& chain) {
   closed_slabs_ += slabs_for(chain.records);
   table_records_ -= chain.records;
   ready_.push_back({run_, chain});
-}
-
-void CpuChunkSorter::make_ready_in_parts(Chain chain, bool own_runs) {
-  const std::size_t slabs =
-      std::max<std::size_t>(1, geometry_.piece_capacity / table_.records_per_slab());
-  while (chain.records > 0) {
-    make_ready(table_.take_front(chain, slabs));
-    if (own_runs && chain.records > 0) ++run_;
-  }
 }
 
 std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {

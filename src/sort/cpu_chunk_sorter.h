@@ -1,9 +1,9 @@
 // Sorts chunks on the CPU: circular replacement selection over a bucket table.
 //
-// On the way in, workers distribute each block into buckets (bucket_table.h says how that makes runs
-// of twice the memory); on the way out, they sort one bucket each, in cache. Both go on at the same
-// time. Changes of the table need a moment without distribution: then buckets are closed until so
-// much memory is free, or about to be, that distribution can go on for a while.
+// On the way in, workers distribute each block into buckets (bucket_table.h says how that makes
+// runs of twice the memory); on the way out, they sort one bucket each, in cache. Both go on at the
+// same time. Changes of the table need a moment without distribution: then buckets are closed until
+// so much memory is free, or about to be, that distribution can go on for a while.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ struct CpuChunkGeometry {
   std::size_t reserve_slabs = 0;   // kept for splitting buckets
   std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
 
-  // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces of
-  // up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
+  // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces
+  // of up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
   static CpuChunkGeometry plan(std::size_t memory_bytes, const KeyLayout& layout, unsigned threads,
                                std::size_t push_records, std::size_t piece_capacity);
 };
@@ -76,7 +76,7 @@ class CpuChunkSorter final : public ChunkSorter {
   bool split(std::size_t bucket);
   bool close_bucket();
   void make_ready(const Chain& chain);
-  void make_ready_in_parts(Chain chain, bool own_runs);
+  std::size_t piece_slabs() const;
   std::size_t slabs_for(std::uint64_t records) const;
   std::size_t leaving_slabs() const { return closed_slabs_ - freed_slabs_; }
 
@@ -98,8 +98,8 @@ class CpuChunkSorter final : public ChunkSorter {
   std::size_t tasks_ = 0;           // distributions under way
   std::size_t expected_slabs_ = 0;  // that they will take
   std::deque<Ready> ready_;
-  std::uint64_t table_records_ = 0;  // in the table, or being distributed again
-  std::size_t closed_slabs_ = 0;     // of all buckets ever closed
+  std::uint64_t table_records_ = 0;          // in the table, or being distributed again
+  std::size_t closed_slabs_ = 0;             // of all buckets ever closed
   std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers
   std::uint64_t run_ = 0;
   MultisetHash input_hash_;

@@ -334,9 +334,8 @@ auto with_sorter_type(const KeyLayout& layout, Use use) {
 }  // namespace
 
 std::size_t piece_scratch_bytes(const KeyLayout& layout, std::size_t capacity) {
-  return with_sorter_type(layout, [&]<class Sorter>(Sorter*) {
-    return Sorter::scratch_bytes(capacity);
-  });
+  return with_sorter_type(layout,
+                          [&]<class Sorter>(Sorter*) { return Sorter::scratch_bytes(capacity); });
 }
 
 std::unique_ptr<PieceSorter> make_piece_sorter(const KeyLayout& layout, bool unique,

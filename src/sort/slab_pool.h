@@ -44,9 +44,9 @@ class SlabPool {
   std::byte* memory_;
   SlabId* links_;
   mutable std::mutex mutex_;
-  SlabId free_ = kNoSlab;       // chain of slabs given back
+  SlabId free_ = kNoSlab;  // chain of slabs given back
   std::size_t free_count_ = 0;
-  std::size_t untouched_ = 0;   // slabs from here on were never used
+  std::size_t untouched_ = 0;  // slabs from here on were never used
 };
 
 }  // namespace xxl
