@@ -14,11 +14,11 @@ import statistics
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (after the choice of backend)
+from matplotlib import pyplot, ticker  # noqa: E402  (after the choice of backend)
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 GIB = 1 << 30
-NAMES = {"io_bound": "moving 4N bytes (the bound)", "xxl": "xxl", "stxxl": "stxxl::sort"}
+NAMES = {"io_bound": "moving the same volume (bound)", "xxl": "xxl", "stxxl": "stxxl::sort"}
 COLOURS = {"io_bound": "0.6", "xxl": "tab:blue", "stxxl": "tab:orange"}
 
 
@@ -53,6 +53,7 @@ def plot_time_by_size(results, directory):
     axes.set_ylabel("seconds")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     axes.grid(True, which="both", linewidth=0.3)
     axes.legend()
     save(figure, directory, "time_by_size")

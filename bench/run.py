@@ -442,6 +442,11 @@ class Bench:
                 f"  {run.label:10} {seconds:9.2f} {run.input.bytes / max(seconds, 1e-9) / 1e9:6.2f}"
                 f" {f'{volume:.2f}N' if volume else '':>7} {peak / MIB:9.0f} {limit / MIB:6.0f}"
             )
+            if run.scratch != "plain":
+                written = next(r["scratch_written"] for r in rows if r["program"] == run.label)
+                shares = [int(word) / run.input.bytes for word in written.split()]
+                print(f"  {run.label:10} scratch by directory: "
+                      + ", ".join(f"{share:.2f}N" for share in shares))  # fmt: skip
             if run.program == "xxl" and peak > limit:
                 met = False
                 print(f"  {run.label}: MORE MEMORY THAN ALLOWED")

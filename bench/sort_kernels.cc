@@ -1,9 +1,9 @@
 // Which in-memory sort for cache-sized pieces? Candidates on one core, by item, size and keys.
 //
 // Pieces that come out of a distribution share their leading bits: "narrow" is uniform keys with
-// the top 10 bits fixed. Every iteration sorts a fresh piece out of many, so that branch predictors
-// learn nothing; the time of copying it in is measured by itself ("copy") and is part of each
-// figure.
+// the top 10 bits fixed; "runs8" is the same as 8 sorted sequences, as a merge finds it. Every
+// iteration sorts a fresh piece out of many, so that branch predictors learn nothing; the time of
+// copying it in is measured by itself ("copy") and is part of each figure.
 #include <benchmark/benchmark.h>
 #include <hwy/contrib/sort/vqsort.h>
 
@@ -26,8 +26,9 @@ namespace {
 
 using xxl::Random;
 
-enum class Keys { narrow, uniform, few_distinct, zipf, constant, sorted };
-constexpr const char* kKeysNames[] = {"narrow", "uniform", "few16", "zipf", "constant", "sorted"};
+enum class Keys { narrow, uniform, few_distinct, zipf, constant, sorted, runs };
+constexpr const char* kKeysNames[] = {"narrow",   "uniform", "few16", "zipf",
+                                      "constant", "sorted",  "runs8"};
 
 struct Pair64 {
   std::uint64_t key, value;
@@ -36,13 +37,15 @@ struct Pair32 {
   std::uint32_t key, value;
 };
 
-std::vector<std::uint64_t> make_keys(Keys kind, std::size_t n) {
+// Keys for pieces of `n`, `pieces` of them.
+std::vector<std::uint64_t> make_keys(Keys kind, std::size_t n, std::size_t pieces) {
   Random random(42);
-  std::vector<std::uint64_t> keys(n);
+  std::vector<std::uint64_t> keys(n * pieces);
   for (auto& k : keys) {
     const std::uint64_t r = random();
     switch (kind) {
       case Keys::narrow:
+      case Keys::runs:
         k = (r >> 10) | (std::uint64_t{0x155} << 54);
         break;
       case Keys::few_distinct:
@@ -62,7 +65,10 @@ std::vector<std::uint64_t> make_keys(Keys kind, std::size_t n) {
         k = r;
     }
   }
-  if (kind == Keys::sorted) std::sort(keys.begin(), keys.end());
+  const std::size_t length = kind == Keys::sorted ? keys.size() : n / 8;
+  if (kind == Keys::sorted || kind == Keys::runs) {
+    for (auto run = keys.begin(); run != keys.end(); run += length) std::sort(run, run + length);
+  }
   return keys;
 }
 
@@ -136,7 +142,7 @@ template <class Item, class Sort>
 void sort_pieces(benchmark::State& state, Keys kind, Sort sort) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const std::size_t pieces = (std::size_t{1} << 20) / n;
-  const std::vector<std::uint64_t> keys = make_keys(kind, n * pieces);
+  const std::vector<std::uint64_t> keys = make_keys(kind, n, pieces);
   xxl::MemoryRegion memory((pieces + 2) * n * sizeof(Item));
   Item* const all = reinterpret_cast<Item*>(memory.data());
   const std::span<Item> items(all, n), scratch(all + n, n), source(all + 2 * n, n * pieces);
@@ -157,7 +163,7 @@ void sort_pieces(benchmark::State& state, Keys kind, Sort sort) {
 template <class Item, class Sort>
 void add(const std::string& item, const std::string& sort_name, Sort sort) {
   for (Keys kind : {Keys::narrow, Keys::uniform, Keys::few_distinct, Keys::zipf, Keys::constant,
-                    Keys::sorted}) {
+                    Keys::sorted, Keys::runs}) {
     const std::string name = item + "/" + sort_name + "/" + kKeysNames[static_cast<int>(kind)];
     benchmark::RegisterBenchmark(
         name.c_str(),
