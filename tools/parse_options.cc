@@ -1,6 +1,7 @@
 #include "parse_options.h"
 
 #include <boost/program_options.hpp>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -102,9 +103,9 @@ std::uint64_t ParsedOptions::number(std::string_view key, std::uint64_t fallback
 
 std::string ParsedOptions::word(std::string_view key, std::string_view fallback) const {
   std::string given = value(key, fallback);
-  const std::string words = " " + std::string(spec(key).words) + " ";
-  if (given.find(' ') == std::string::npos && words.find(" " + given + " ") != std::string::npos) {
-    return given;
+  std::istringstream words{std::string(spec(key).words)};
+  for (std::string word; words >> word;) {
+    if (word == given) return given;
   }
   throw_usage(*command_, "invalid argument '" + given + "' for '--" + std::string(key) +
                              "': use one of " + std::string(spec(key).words));
