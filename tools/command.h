@@ -19,8 +19,8 @@ int run_help(const ParsedOptions& options);
 
 // Options that several commands have.
 
-// --record (or `fallback`), --key and -r as a format. Throws Error{usage}.
-RecordFormat format_option(const ParsedOptions& options, std::string_view fallback);
+// --record (or `fallback`) and --key as a format; `reverse` is -r. Throws Error{usage}.
+RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse);
 // --parallel; 0 when not given.
 unsigned parallel_option(const ParsedOptions& options);
 // --output; "-" when not given. Throws Error{usage} when two different ones are.

@@ -36,7 +36,7 @@ std::uint64_t parse_count(const CommandSpec& command, std::string_view text) {
 // Options that would do nothing for these records are refused.
 void refuse_foreign_options(const ParsedOptions& options, const RecordFormat& format) {
   const std::vector<const char*> foreign = format.name == "gensort"
-                                               ? std::vector{"distribution", "seed", "total"}
+                                               ? std::vector{"key", "distribution", "seed", "total"}
                                                : std::vector{"ascii", "skewed"};
   for (const char* key : foreign) {
     if (!options.has(key)) continue;
@@ -48,7 +48,7 @@ void refuse_foreign_options(const ParsedOptions& options, const RecordFormat& fo
 
 int run_gen(const ParsedOptions& options) {
   GenerateOptions gen;
-  gen.format = parse_record_format(options.value("record", "gensort"));
+  gen.format = format_option(options, "gensort", false);
   refuse_foreign_options(options, gen.format);
   if (options.operands().size() != 1) {
     throw_usage(options.command(), options.operands().empty()

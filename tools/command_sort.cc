@@ -82,7 +82,7 @@ io::Backend backend_option(const ParsedOptions& options) {
 
 SortOptions sort_options(const ParsedOptions& options) {
   SortOptions sort;
-  sort.format = format_option(options, "");
+  sort.format = format_option(options, "", options.has("reverse"));
   sort.inputs = options.operands();
   if (sort.inputs.empty()) sort.inputs.push_back("-");
   sort.output = output_option(options);

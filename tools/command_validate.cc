@@ -15,7 +15,7 @@ int run_validate(const ParsedOptions& options) {
   if (options.operands().size() > 1) {
     throw_usage(options.command(), "extra operand '" + options.operands()[1] + "'");
   }
-  const RecordFormat format = format_option(options, "");
+  const RecordFormat format = format_option(options, "", options.has("reverse"));
   const std::string input = options.operands().empty() ? "-" : options.operands().front();
   const ValidateReport report = validate(format, input, parallel_option(options));
 

@@ -16,9 +16,8 @@ bool has_own_order(std::string_view key_spec) {
 
 }  // namespace
 
-RecordFormat format_option(const ParsedOptions& options, std::string_view fallback) {
+RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
   RecordFormat format = parse_record_format(options.value("record", fallback));
-  const bool reverse = options.has("reverse");
   const std::vector<std::string> keys = options.values("key");
   if (!keys.empty()) format.key.clear();
   for (const std::string& spec : keys) {

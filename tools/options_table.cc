@@ -228,6 +228,11 @@ constexpr std::array kGenOptions{
                .words = kRecordWords,
                .completion = Completion::words,
                .help = "what a record is (see RECORDS; default: gensort)"},
+    OptionSpec{.long_name = "key",
+               .value = ValueKind::required,
+               .value_name = "SPEC",
+               .help = "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+               .details = "The distribution is that of the first key."},
     OptionSpec{.long_name = "ascii",
                .short_name = 'a',
                .help = "gensort records as text instead of binary"},
@@ -252,9 +257,7 @@ constexpr std::array kGenOptions{
                .words = "uniform normal zipf: sorted reverse nearly-sorted few-distinct constant",
                .completion = Completion::words,
                .help = "keys of records other than gensort (default: uniform)",
-               .details =
-                   "uniform, normal, zipf:THETA, sorted, reverse, nearly-sorted, few-distinct "
-                   "or constant."},
+               .details = "See DISTRIBUTIONS."},
     OptionSpec{.long_name = "seed",
                .value = ValueKind::required,
                .value_name = "N",
@@ -366,8 +369,26 @@ constexpr std::array kSortSections{
             "  producer | xxl sort --record=kv64 -u | consumer\n"},
 };
 
+constexpr Section kDistributions{
+    "DISTRIBUTIONS",
+    "Of the keys of records other than gensort:\n"
+    "\n"
+    "  uniform        over all values; floating-point numbers from 0 to 1\n"
+    "  normal         around the middle of the range; floating-point numbers around 0\n"
+    "  zipf:THETA     the i-th most frequent key is as likely as 1 / i^THETA\n"
+    "  sorted         ascending over the whole range\n"
+    "  reverse        descending\n"
+    "  nearly-sorted  sorted, but one record in a hundred has changed places\n"
+    "  few-distinct   16 values\n"
+    "  constant       one value\n"
+    "\n"
+    "Behind the key of kv32 and kv64 stands the number of the record; all other bytes are random. "
+    "A key of bytes has the distribution in its first 8.\n"};
+
 constexpr std::array kGenSections{
     kRecords,
+    kKeys,
+    kDistributions,
     Section{"EXAMPLES",
             "  xxl gen 10M -o big.dat                 one gigabyte as gensort makes it\n"
             "  xxl gen -a -s --checksum 1000 -o small.txt\n"
