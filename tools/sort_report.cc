@@ -48,10 +48,10 @@ std::uint64_t input_bytes(const SortOptions& options, const SortReport& report) 
   return report.records_in * options.format.record_bytes;
 }
 
-std::string describe_merging(const SortPlan& plan) {
-  if (plan.expected_runs <= 1 && plan.passes == 0) return "none: the input fits in memory";
-  return std::to_string(plan.passes) + (plan.passes == 1 ? " pass" : " passes") + ", up to " +
-         std::to_string(plan.merge_degree) + " runs at once";
+std::string merging_text(unsigned passes, std::uint64_t degree) {
+  if (passes == 0) return "none: the records fit in memory";
+  return std::to_string(passes) + (passes == 1 ? " pass" : " passes") + ", at most " +
+         std::to_string(degree) + " runs at once";
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ std::string explain(const SortOptions& options, const SortPlan& plan) {
                     " expected of random input, in "
                     "blocks of " +
                     format_bytes(plan.block_bytes));
-    append_fact(out, "merging:", describe_merging(plan));
+    append_fact(out, "merging:", merging_text(plan.passes, plan.merge_degree));
     append_fact(out, "scratch space:",
                 format_exact(plan.scratch_bytes) + " in " + join(options.scratch_dirs));
   } else {
@@ -100,9 +100,7 @@ std::string stats_table(const SortOptions& options, const SortReport& report) {
                   report.plan.backend);
   append_fact(out, "runs:",
               std::to_string(report.runs) + ", blocks of " + format_bytes(report.plan.block_bytes));
-  append_fact(out, "merging:",
-              std::to_string(report.passes) + " passes, at most " +
-                  std::to_string(report.merge_degree) + " runs at once");
+  append_fact(out, "merging:", merging_text(report.passes, report.merge_degree));
   append_fact(out, "memory:",
               format_bytes(report.peak_memory_bytes) + " at most, " +
                   format_bytes(report.plan.memory_bytes) + " allowed");
@@ -121,7 +119,7 @@ std::string stats_table(const SortOptions& options, const SortReport& report) {
                   gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds),
                   phase.read_wait_seconds, phase.write_wait_seconds, phase.worker_busy_seconds);
   }
-  append_format(out, "%-16s %8.2f %10s %10s %7.2f\n", "whole sort", report.seconds, "", "",
+  append_format(out, "%-16s %8.2f %10s %10s %7.2f of input\n", "whole sort", report.seconds, "", "",
                 gb_per_second(bytes, report.seconds));
   return out;
 }
