@@ -10,27 +10,39 @@ namespace xxl {
 Workers::Workers(unsigned width)
     : width_(width),
       control_(tbb::global_control::max_allowed_parallelism, width + 1),
-      arena_(static_cast<int>(width), 0) {}
+      arena_(static_cast<int>(width), 0) {
+  for (unsigned thread = width; thread-- > 0;) idle_.push_back(thread);
+}
 
 void Workers::run(Task task) {
   {
     std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
+    if (idle_.empty()) return;  // every thread is busy and will come to it
+    const unsigned thread = idle_.back();
+    idle_.pop_back();
+    arena_.enqueue([this, thread, token = in_flight_.begin()] { run_tasks(thread); });
   }
-  arena_.enqueue([this, token = in_flight_.begin()] { run_first(); });
 }
 
-void Workers::run_first() {
-  Task task;
-  {
-    std::lock_guard lock(mutex_);
-    task = std::move(tasks_.front());
-    tasks_.pop_front();
+// Runs tasks as thread `thread` until there are none.
+void Workers::run_tasks(unsigned thread) {
+  for (;;) {
+    Task task;
+    {
+      std::lock_guard lock(mutex_);
+      if (tasks_.empty()) {
+        idle_.push_back(thread);
+        return;
+      }
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    const auto start = std::chrono::steady_clock::now();
+    task(thread);
+    busy_ns_ += static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   }
-  const auto start = std::chrono::steady_clock::now();
-  task(static_cast<unsigned>(tbb::this_task_arena::current_thread_index()));
-  busy_ns_ += static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace xxl

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <vector>
 
 #include "base/in_flight.h"
 
@@ -30,13 +31,14 @@ class Workers {
   double busy_seconds() const { return static_cast<double>(busy_ns_.load()) * 1e-9; }
 
  private:
-  void run_first();
+  void run_tasks(unsigned thread);
 
   unsigned width_;
   tbb::global_control control_;
   tbb::task_arena arena_;
   std::mutex mutex_;
-  std::deque<Task> tasks_;  // the arena's own queue is not first in, first out
+  std::deque<Task> tasks_;      // the arena's own queue is not first in, first out
+  std::vector<unsigned> idle_;  // numbers of threads without a task
   std::atomic<std::uint64_t> busy_ns_{0};
   InFlight in_flight_;
 };

@@ -122,13 +122,7 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
     plan.passes = std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
     if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
   } else {
-    // What fits in the buckets, all but what partly filled slabs waste, is sorted without scratch.
-    const std::uint64_t fits =
-        plan.sort_memory_bytes -
-        std::min<std::uint64_t>(plan.sort_memory_bytes,
-                                (geometry.chunk.reserve_slabs + geometry.chunk.buckets * 2 + 64) *
-                                    geometry.chunk.slab_bytes);
-    const bool in_memory = inputs.size_known && inputs.bytes <= fits / 16 * 15;
+    const bool in_memory = inputs.size_known && inputs.bytes <= geometry.chunk.resident_bytes;
     plan.expected_runs = in_memory ? 1 : 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes);
     plan.passes =
         in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
@@ -212,6 +206,7 @@ class Sorting {
   };
 
   void set_up();
+  void open_scratch(std::uint64_t bytes);
   void form_runs();
   BlockSink& open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted);
   void close_run(const OutputStage& stage);
@@ -275,11 +270,7 @@ void Sorting::set_up() {
   output_ = std::make_unique<Output>(options_.output, inputs_.bytes);
   const bool needs_scratch =
       report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
-  if (needs_scratch) {
-    scratch_ =
-        std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
-    if (report_.plan.scratch_bytes > 0) scratch_->reserve(report_.plan.scratch_bytes);
-  }
+  if (needs_scratch) open_scratch(report_.plan.scratch_bytes);
   region_ = MemoryRegion(geometry_.region_bytes);
   workers_ = std::make_unique<Workers>(geometry_.threads);
   // The buffers of run formation lie at the start of the region.
@@ -294,6 +285,12 @@ void Sorting::set_up() {
                                           region_.span().first(options_.merge_only ? 0 : io_bytes));
   }
   report_.plan.backend = io_->backend_name();
+}
+
+void Sorting::open_scratch(std::uint64_t bytes) {
+  scratch_ =
+      std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
+  if (bytes > 0) scratch_->reserve(bytes);
 }
 
 Run Sorting::new_run() {
@@ -363,6 +360,7 @@ BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool l
     ++runs_made_;
     sinks_.push_back(output_->make_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
   } else {
+    if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
     sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(),
                                                    *scratch_, buffers, *io_, mailbox_));
@@ -430,9 +428,7 @@ std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
 void Sorting::merge_runs() {
   const unsigned passes = std::max(1U, merge_passes(runs_.size(), geometry_.merge_degree));
   if (passes > 1 && !scratch_) {
-    scratch_ =
-        std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
-    scratch_->reserve(bytes_of(runs_));
+    open_scratch(bytes_of(runs_));
   }
   const std::size_t degree = balanced_degree(runs_.size(), passes, geometry_.merge_degree);
   for (unsigned pass = 1; runs_.size() > 0 || pass == 1; ++pass) {

@@ -20,12 +20,15 @@ namespace {
 constexpr std::size_t kMaxBlockBytes = kMiB;
 constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
 // A piece and what it takes to sort it should stay in the caches of a core.
-constexpr std::size_t kMaxPieceBytes = kMiB;
+constexpr std::size_t kMaxPieceBytes = 2 * kMiB;
 constexpr std::size_t kMinPieceRecords = 16;
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 // Runs are not planned for if the size of the input is unknown; this many are then allowed for.
 constexpr std::uint64_t kUnknownRuns = 64;
+// At least so much memory, and at most so many runs, if not all of the budget is to be used.
+constexpr std::size_t kAmpleBytes = 128 * kMiB;
+constexpr std::uint64_t kFewRuns = 16;
 
 std::size_t largest_power_of_two(std::size_t value) {
   return std::bit_floor(value);
@@ -125,6 +128,21 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
                    record_bytes);
 }
 
+// How much of the memory is worth using. Runs are twice as long as the memory they are formed in,
+// and up to some dozens of runs a merge costs the same whatever their number: where half of the
+// memory leaves few runs, as long as the whole budget, taking all of it would only cost the time to
+// get it from the system (on virtual machines as much as sorting what it holds) and take it from
+// others.
+std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
+  std::size_t bytes = available;
+  const bool may_fit = input.input_bytes < available;
+  if (input.input_size_known && !may_fit && !input.merge_only && available / 2 >= kAmpleBytes &&
+      input.input_bytes / available <= kFewRuns) {
+    bytes = available / 2;
+  }
+  return round_down(bytes, kSectorBytes);
+}
+
 Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads) {
   Geometry geometry;
   geometry.threads = threads;
@@ -136,7 +154,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
   const std::uint64_t table_bytes = blocks * sizeof(RunBlock);
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
-  geometry.region_bytes = round_down<std::size_t>(input.memory_bytes - table_bytes, kSectorBytes);
+  geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
   plan_pieces(geometry, record_bytes);
   plan_merge(geometry, input, layout);
   if (!input.merge_only) plan_formation(geometry, layout);

@@ -45,7 +45,7 @@ BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::uint64_t
 }
 
 void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) {
-  XXL_CHECK(empty() && segment.count > 0 && buckets <= kMaxBuckets / 2);
+  XXL_CHECK(empty() && segment.count > 0 && buckets <= kMaxBuckets / 4);
   wanted_buckets_ = buckets;
   std::vector<SplitterKey> sample;
   for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
@@ -224,7 +224,7 @@ Chain BucketTable::close_frontier() {
 // Splitting makes ever more buckets; where there are too many, one that has just become empty is
 // joined to its neighbour below, which is the next run's too.
 void BucketTable::join_closed() {
-  if (chains_.size() <= 2 * wanted_buckets_ || frontier_ < 2) return;
+  if (chains_.size() <= wanted_buckets_ || frontier_ < 2) return;
   XXL_CHECK(chains_[frontier_ - 1].records == 0);
   chains_.erase(chains_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 1));
   splitters_.erase(splitters_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 2));

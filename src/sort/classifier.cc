@@ -42,6 +42,7 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   XXL_CHECK(splitters_.size() < 0xffff);
   prefixes_.clear();
   for (const SplitterKey& splitter : splitters_) prefixes_.push_back(splitter.front());
+  prefixes_.resize(splitters_.size() + 2, ~std::uint64_t{0});
   if (splitters_.empty()) {
     base_ = top_ = ~std::uint64_t{0};
     shift_ = 63;
@@ -49,9 +50,9 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
     return;
   }
   base_ = prefixes_.front();
-  top_ = prefixes_.back();
+  top_ = splitters_.back().front();
   const std::size_t cells =
-      std::min(kMaxCells, std::bit_ceil(kCellsPerSplitter * prefixes_.size()));
+      std::min(kMaxCells, std::bit_ceil(kCellsPerSplitter * splitters_.size()));
   const int range_bits = static_cast<int>(std::bit_width(top_ - base_));
   shift_ =
       static_cast<unsigned>(std::max(0, range_bits - static_cast<int>(std::bit_width(cells)) + 1));
@@ -60,10 +61,10 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   std::size_t splitter = 0;
   for (std::size_t cell = 0; cell <= (top_ - base_) >> shift_; ++cell) {
     const std::uint64_t start = base_ + (static_cast<std::uint64_t>(cell) << shift_);
-    while (splitter < prefixes_.size() && prefixes_[splitter] < start) ++splitter;
+    while (splitter < splitters_.size() && prefixes_[splitter] < start) ++splitter;
     first_.push_back(static_cast<std::uint16_t>(splitter));
   }
-  first_.push_back(static_cast<std::uint16_t>(prefixes_.size()));
+  first_.push_back(static_cast<std::uint16_t>(splitters_.size()));
 }
 
 bool Classifier::above(std::size_t index, std::uint64_t prefix, const std::byte* record) const {
@@ -94,27 +95,32 @@ std::size_t Classifier::bucket_of(const std::byte* record) const {
   return search(layout_.word(record, 0), record, 0, splitters_.size());
 }
 
-template <class LoadPrefix>
+// Most cells hold one splitter or none: the first one is passed without a branch.
+template <bool kExact, class LoadPrefix>
 void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts,
                                LoadPrefix load_prefix) const {
   const std::size_t record_bytes = layout_.record_bytes();
-  const bool exact = layout_.words() == 1;
   const std::byte* record = segment.records;
   const std::uint64_t* prefixes = prefixes_.data();
   const std::uint16_t* first = first_.data();
+  const std::size_t splitters = splitters_.size();
   for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
     const std::uint64_t prefix = load_prefix(record);
     const std::size_t cell = cell_of(std::min(prefix, top_));
     std::size_t bucket = first[cell];
-    const std::size_t end = first[cell + 1];
-    if (bucket < end) {
-      if (!exact) {
-        bucket = search(prefix, record, bucket, end);
-      } else if (end - bucket <= 4) {
-        for (std::size_t s = bucket, e = end; s < e; ++s) bucket += prefixes[s] <= prefix;
-      } else {
-        bucket = static_cast<std::size_t>(
-            std::upper_bound(prefixes + bucket, prefixes + end, prefix) - prefixes);
+    if constexpr (kExact) {
+      bucket += prefixes[bucket] <= prefix ? 1 : 0;
+      if (prefixes[bucket] <= prefix) [[unlikely]] {
+        const std::uint64_t* end = prefixes + std::max<std::size_t>(bucket, first[cell + 1]);
+        bucket =
+            static_cast<std::size_t>(std::upper_bound(prefixes + bucket, end, prefix) - prefixes);
+      }
+      bucket =
+          std::min(bucket, splitters);  // only the largest key passes the words behind the last
+    } else {
+      bucket += prefixes[bucket] < prefix ? 1 : 0;
+      if (prefixes[bucket] <= prefix) [[unlikely]] {
+        bucket = search(prefix, record, bucket, std::max<std::size_t>(bucket, first[cell + 1]));
       }
     }
     ids[i] = static_cast<std::uint16_t>(bucket);
@@ -126,17 +132,20 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
   const auto flip = layout_.transform().flip;
   const bool is_float = layout_.transform().is_float;
   const bool wide = layout_.kind() == RecordKind::key64 || layout_.kind() == RecordKind::pair64;
+  const auto by_layout = [this](const std::byte* r) { return layout_.word(r, 0); };
   if (wide && !is_float) {
-    classify_with(segment, ids, counts,
-                  [flip](const std::byte* r) { return load<std::uint64_t>(r) ^ flip; });
+    classify_with<true>(segment, ids, counts,
+                        [flip](const std::byte* r) { return load<std::uint64_t>(r) ^ flip; });
   } else if (wide) {
-    classify_with(segment, ids, counts, [flip](const std::byte* r) {
+    classify_with<true>(segment, ids, counts, [flip](const std::byte* r) {
       const auto bits = load<std::int64_t>(r);
       const auto sign = static_cast<std::uint64_t>(bits >> 63) | (std::uint64_t{1} << 63);
       return (static_cast<std::uint64_t>(bits) ^ sign) ^ flip;
     });
+  } else if (layout_.words() == 1) {
+    classify_with<true>(segment, ids, counts, by_layout);
   } else {
-    classify_with(segment, ids, counts, [this](const std::byte* r) { return layout_.word(r, 0); });
+    classify_with<false>(segment, ids, counts, by_layout);
   }
 }
 

@@ -44,7 +44,7 @@ class Classifier {
   void classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const;
 
  private:
-  template <class LoadPrefix>
+  template <bool kExact, class LoadPrefix>
   void classify_with(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts,
                      LoadPrefix load_prefix) const;
   std::size_t search(std::uint64_t prefix, const std::byte* record, std::size_t low,
@@ -56,7 +56,7 @@ class Classifier {
 
   const KeyLayout& layout_;
   std::vector<SplitterKey> splitters_;
-  std::vector<std::uint64_t> prefixes_;  // word 0 of the splitters
+  std::vector<std::uint64_t> prefixes_;  // word 0 of the splitters, and two largest words behind
   std::uint64_t base_ = 0;               // prefix of the first splitter
   std::uint64_t top_ = 0;                // prefix of the last
   unsigned shift_ = 0;

@@ -46,13 +46,20 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   const std::size_t piece_bytes = piece_capacity / 2 * record_bytes;
   geometry.buckets =
       std::clamp<std::size_t>(std::min(2 * slab_memory / piece_bytes, geometry.slabs / 16),
-                              kMinBuckets, BucketTable::kMaxBuckets / 2);
+                              kMinBuckets, BucketTable::kMaxBuckets / 4);
   const std::size_t split_slabs =
       std::clamp<std::size_t>(push_records / records_per_slab, 1, kSplitSlabs);
   geometry.reserve_slabs =
       2 * threads * split_slabs + (records_per_slab > 1 ? most_split_parts(geometry.slabs) : 0);
   const std::size_t push_slabs = ceil_div(push_records, records_per_slab) + kMinBuckets;
   if (geometry.slabs < 2 * (geometry.reserve_slabs + push_slabs)) throw_too_small();
+  geometry.headroom_slabs =
+      std::min(geometry.reserve_slabs + 4 * threads * ceil_div(push_records, records_per_slab) +
+                   std::min(geometry.buckets, push_records),
+               geometry.slabs / 2);
+  // Each bucket's last slab may be empty but for a record; early splits may double the buckets.
+  const std::size_t held = geometry.slabs - geometry.headroom_slabs;
+  geometry.resident_bytes = (held - std::min(held, 2 * geometry.buckets)) * geometry.slab_bytes;
   return geometry;
 }
 
@@ -164,11 +171,7 @@ bool CpuChunkSorter::wants_to_close() const {
   if (ready_.size() >= 2 * workers_.width() || table_records_ == 0) return false;
   if (sealed_) return waiting_.empty();
   if (refused_ && tasks_ == 0 && leaving_slabs() == 0) return true;
-  const std::size_t block = slabs_for(geometry_.push_records);
-  const std::size_t headroom = geometry_.reserve_slabs + 4 * workers_.width() * block +
-                               std::min(table_.buckets(), geometry_.push_records);
-  return slabs_.available() + leaving_slabs() <
-         std::min(headroom + expected_slabs_, geometry_.slabs / 2);
+  return slabs_.available() + leaving_slabs() < geometry_.headroom_slabs + expected_slabs_;
 }
 
 void CpuChunkSorter::work() {

@@ -29,6 +29,8 @@ struct CpuChunkGeometry {
   std::size_t piece_capacity = 0;  // records a piece may have
   std::size_t push_records = 0;    // most records of one push
   std::size_t reserve_slabs = 0;   // kept for splitting buckets
+  std::size_t headroom_slabs = 0;  // buckets leave when fewer are free or about to be
+  std::size_t resident_bytes = 0;  // of records that are surely held before any has to leave
   std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
 
   // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces

@@ -53,25 +53,16 @@ class KeySorter final : public PieceSorter {
   void sort(std::span<const Segment> segments) override {
     removed_ = {};
     count_ = 0;
-    bool ordered = true;
-    Key last = 0;
     for (const Segment& segment : segments) {
       XXL_CHECK(count_ + segment.count <= capacity_);
       Key* out = keys_ + count_;
-      Key wrong = 0;
       for (std::size_t i = 0; i < segment.count; ++i) {
-        const Key key = order_.encode(load<Key>(segment.records + i * sizeof(Key)));
-        out[i] = key;
-        wrong |= static_cast<Key>(key < last);
-        last = key;
+        out[i] = order_.encode(load<Key>(segment.records + i * sizeof(Key)));
       }
-      ordered &= wrong == 0;
       count_ += segment.count;
     }
-    if (!ordered) {
-      radix_sort(std::span<Key>(keys_, count_), std::span<Key>(keys_ + capacity_, count_),
-                 [](Key key) { return key; });
-    }
+    radix_sort(std::span<Key>(keys_, count_), std::span<Key>(keys_ + capacity_, count_),
+               [](Key key) { return key; });
     if (unique_) remove_duplicates();
   }
 
@@ -124,23 +115,17 @@ class PairSorter final : public PieceSorter {
   void sort(std::span<const Segment> segments) override {
     removed_ = {};
     count_ = 0;
-    bool ordered = true;
-    Key last = 0;
     for (const Segment& segment : segments) {
       XXL_CHECK(count_ + segment.count <= capacity_);
+      Item* out = items_ + count_;
       for (std::size_t i = 0; i < segment.count; ++i) {
         const std::byte* record = segment.records + i * sizeof(Item);
-        const Key key = order_.encode(load<Key>(record));
-        items_[count_ + i] = {key, load<Key>(record + sizeof(Key))};
-        ordered &= last <= key;
-        last = key;
+        out[i] = {order_.encode(load<Key>(record)), load<Key>(record + sizeof(Key))};
       }
       count_ += segment.count;
     }
-    if (!ordered) {
-      radix_sort(std::span<Item>(items_, count_), std::span<Item>(items_ + capacity_, count_),
-                 [](const Item& item) { return item.key; });
-    }
+    radix_sort(std::span<Item>(items_, count_), std::span<Item>(items_ + capacity_, count_),
+               [](const Item& item) { return item.key; });
     if (unique_) remove_duplicates();
   }
 
@@ -195,22 +180,17 @@ class PointerSorter final : public PieceSorter {
   void sort(std::span<const Segment> segments) override {
     removed_ = {};
     count_ = 0;
-    bool ordered = true;
-    std::uint64_t last = 0;
     const std::size_t record_bytes = layout_.record_bytes();
     for (const Segment& segment : segments) {
       XXL_CHECK(count_ + segment.count <= capacity_);
       const std::byte* record = segment.records;
       for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
-        const std::uint64_t prefix = layout_.word(record, 0);
-        items_[count_ + i] = {prefix, record};
-        ordered &= last <= prefix;
-        last = prefix;
+        items_[count_ + i] = {layout_.word(record, 0), record};
       }
       count_ += segment.count;
     }
     const std::span<Item> items(items_, count_);
-    if (!ordered) radix_sort(items, scratch_for(items), prefix_of);
+    radix_sort(items, scratch_for(items), prefix_of);
     if (layout_.words() > 1) refine(items, 1);
     if (unique_) remove_duplicates();
   }
@@ -256,14 +236,8 @@ class PointerSorter final : public PieceSorter {
       return;
     }
     const std::uint64_t prefix = group.front().prefix;
-    bool ordered = true;
-    std::uint64_t last = 0;
-    for (Item& item : group) {
-      item.prefix = layout_.word(item.record, word);
-      ordered &= last <= item.prefix;
-      last = item.prefix;
-    }
-    if (!ordered) radix_sort(group, scratch_for(group), prefix_of);
+    for (Item& item : group) item.prefix = layout_.word(item.record, word);
+    radix_sort(group, scratch_for(group), prefix_of);
     if (word + 1 < layout_.words()) refine(group, word + 1);
     for (Item& item : group) item.prefix = prefix;
   }
