@@ -22,5 +22,6 @@ cmake --build "$work/consumer"
 
 (cd build-release && cpack -G DEB -B "$work/package" > "$work/cpack.log") ||
   { cat "$work/cpack.log"; exit 1; }
-dpkg-deb --contents "$work"/package/*.deb | grep -q '\./usr/bin/xxl$'
+dpkg-deb --contents "$work"/package/*.deb > "$work/contents"
+grep -q '\./usr/bin/xxl$' "$work/contents"
 dpkg-deb --field "$work"/package/*.deb Package Version Depends
