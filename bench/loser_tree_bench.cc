@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "merge/loser_tree.h"
+#include "bench/loser_tree.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
-  libboost-program-options-dev libtbb-dev liburing-dev libhwy-dev libxxhash-dev zlib1g-dev
+  libboost-program-options-dev libtbb-dev liburing-dev libhwy-dev libxxhash-dev
   libgtest-dev)
 if [[ ${1:-} == --checks ]]; then
   packages+=(clang-format-14 shellcheck ccache)

@@ -1,4 +1,4 @@
-#include "merge/loser_tree.h"
+#include "bench/loser_tree.h"
 
 #include <gtest/gtest.h>
 
