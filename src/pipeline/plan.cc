@@ -20,7 +20,9 @@ namespace {
 constexpr std::size_t kMaxBlockBytes = kMiB;
 constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
 // A piece and what it takes to sort it should stay in the caches of a core.
-constexpr std::size_t kMaxPieceBytes = 2 * kMiB;
+constexpr std::size_t kMaxPieceBytes = kMiB;
+// Smaller pieces are no dearer to cut while merging, and leave more of the shared cache to others.
+constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
 constexpr std::size_t kMinPieceRecords = 16;
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
@@ -60,8 +62,9 @@ void plan_pieces(Geometry& geometry, std::size_t record_bytes) {
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
   const std::size_t records = std::max(kMinPieceRecords, bytes / record_bytes);
   geometry.piece_capacity = 2 * records;
-  geometry.merge_piece_records = records;
-  geometry.merge_piece_capacity = 2 * records + 1;
+  geometry.merge_piece_records =
+      std::max(kMinPieceRecords, std::min(bytes, kMaxMergePieceBytes) / record_bytes);
+  geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
 }
 
 // Enough output blocks for a piece on every worker, one more, and writes under way.
