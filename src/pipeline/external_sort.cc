@@ -3,15 +3,12 @@
 // what came out; publish. Nothing appears before the last step.
 #include "pipeline/external_sort.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -20,10 +17,11 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "io/output_file.h"
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
+#include "pipeline/inputs.h"
+#include "pipeline/output.h"
 #include "pipeline/plan.h"
 #include "pipeline/run_formation.h"
 #include "run/file_run.h"
@@ -59,34 +57,6 @@ std::uint64_t peak_memory_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
-}
-
-// The inputs, opened and measured.
-struct Inputs {
-  std::vector<io::File> files;
-  std::uint64_t bytes = 0;
-  bool size_known = true;
-};
-
-Inputs open_inputs(const SortOptions& options) {
-  Inputs inputs;
-  const std::size_t record_bytes = options.format.record_bytes;
-  std::vector<std::string> paths = options.inputs;
-  if (paths.empty()) paths = {"-"};
-  for (const std::string& path : paths) {
-    io::File file = io::File::open_input(path);
-    if (!file.seekable()) {
-      inputs.size_known = false;
-    } else if (const std::uint64_t cut = file.size() % record_bytes; cut != 0) {
-      throw Error(ErrorCode::bad_input,
-                  "the last " + std::to_string(cut) + " bytes are not a whole record of " +
-                      std::to_string(record_bytes) + " bytes: check --record",
-                  file.path(), file.size() - cut);
-    }
-    inputs.bytes += file.size();
-    inputs.files.push_back(std::move(file));
-  }
-  return inputs;
 }
 
 struct Planned {
@@ -136,60 +106,13 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   return planned;
 }
 
-// Where the sorted records go: a file that appears at the end, or a stream.
-class Output {
- public:
-  Output(const std::string& path, std::uint64_t bytes) : path_(path) {
-    if (path == "-") {
-      stream_ = io::File(dup(STDOUT_FILENO), "standard output", false);
-    } else if (!io::OutputFile::is_replaceable(path)) {
-      const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-      if (fd < 0) throw_io_error(errno, "cannot open for writing", path);
-      stream_ = io::File(fd, path, false);
-    } else {
-      open_file(bytes);
-    }
-  }
-
-  bool is_file() const { return file_ != nullptr; }
-  const io::File& file() const { return is_file() ? file_->file() : stream_; }
-
-  std::unique_ptr<BlockSink> make_sink(std::size_t block_bytes, io::BufferPool& buffers,
-                                       io::IoService& io, Mailbox& mailbox) {
-    if (is_file()) {
-      return std::make_unique<FileSink>(file(), block_bytes, buffers, io, mailbox);
-    }
-    return std::make_unique<StreamSink>(stream_, block_bytes, buffers, io, mailbox);
-  }
-
-  // Starts again with a new file; what was written becomes a file of its own, which vanishes when
-  // it is closed.
-  std::shared_ptr<io::File> start_again(std::uint64_t bytes) {
-    std::shared_ptr<io::OutputFile> old = std::move(file_);
-    open_file(bytes);
-    return {old, &old->file()};
-  }
-
-  void publish(std::uint64_t bytes) {
-    if (is_file()) file_->publish(bytes);
-  }
-
- private:
-  void open_file(std::uint64_t bytes) {
-    file_ = std::make_shared<io::OutputFile>(path_);
-    if (bytes > 0) file_->file().reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
-  }
-
-  std::string path_;
-  std::shared_ptr<io::OutputFile> file_;
-  io::File stream_;
-};
-
 // One sort.
 class Sorting {
  public:
   explicit Sorting(const SortOptions& options)
-      : options_(options), layout_(options.format), inputs_(open_inputs(options)) {
+      : options_(options),
+        layout_(options.format),
+        inputs_(open_inputs(options.inputs, options.format.record_bytes)) {
     auto [geometry, plan] = make_plan(options, layout_, inputs_);
     geometry_ = geometry;
     report_.plan = plan;
@@ -211,7 +134,6 @@ class Sorting {
   BlockSink& open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted);
   void close_run(const OutputStage& stage);
   void open_merge_inputs();
-  std::shared_ptr<io::File> spool(io::File& stream, std::uint64_t& bytes);
   void merge_runs();
   void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
   void drain(const BlockSink& sink, WaitTimes& waits);
@@ -350,8 +272,7 @@ bool Sorting::may_write_output_early() const {
   if (!output_->is_file() || !inputs_.size_known) return false;
   if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
   // Should other runs follow after all, this one stays while the real output is written.
-  const std::string directory = std::filesystem::path(options_.output).parent_path().string();
-  return io::free_bytes(directory.empty() ? "." : directory) >= inputs_.bytes;
+  return output_->free_bytes() >= inputs_.bytes;
 }
 
 BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted) {
@@ -390,7 +311,9 @@ void Sorting::open_merge_inputs() {
     if (input.seekable()) {
       file = std::make_shared<io::File>(std::move(input));
     } else {
-      file = spool(input, bytes);
+      const auto buffer = region_.span().first(std::min(geometry_.block_bytes, kMiB));
+      file = std::make_shared<io::File>(
+          spool(input, options_.scratch_dirs.front(), layout_.record_bytes(), buffer, bytes));
     }
     if (bytes == 0) continue;
     runs_.push_back(open_file_run(std::move(file), 0, bytes / layout_.record_bytes(), layout_,
@@ -398,25 +321,6 @@ void Sorting::open_merge_inputs() {
   }
   report_.runs = runs_.size();
   end_phase("read triggers", {});
-}
-
-// A pipe cannot be read at the places where a merge needs it: its records are put on disk first.
-std::shared_ptr<io::File> Sorting::spool(io::File& stream, std::uint64_t& bytes) {
-  auto file = std::make_shared<io::File>(io::File::create_unnamed(options_.scratch_dirs.front()));
-  const std::span<std::byte> buffer = region_.span().first(std::min(region_.size(), kMiB));
-  bytes = 0;
-  for (std::size_t filled = buffer.size(); filled == buffer.size();) {
-    filled = stream.read_at(io::Request::kStream, buffer);
-    file->write_at(bytes, buffer.first(round_up(filled, kSectorBytes)));
-    bytes += filled;
-  }
-  if (const std::uint64_t cut = bytes % layout_.record_bytes(); cut != 0) {
-    throw Error(ErrorCode::bad_input,
-                "the last " + std::to_string(cut) + " bytes are not a whole record of " +
-                    std::to_string(layout_.record_bytes()) + " bytes: check --record",
-                stream.path(), bytes - cut);
-  }
-  return file;
 }
 
 std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {

@@ -1,0 +1,56 @@
+#include "pipeline/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "run/sinks.h"
+
+namespace xxl {
+
+Output::Output(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
+  if (path_ == "-") {
+    stream_ = io::File(dup(STDOUT_FILENO), "standard output", false);
+  } else if (!io::OutputFile::is_replaceable(path_)) {
+    const int fd = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) throw_io_error(errno, "cannot open for writing", path_);
+    stream_ = io::File(fd, path_, false);
+  } else {
+    open_file(bytes);
+  }
+}
+
+void Output::open_file(std::uint64_t bytes) {
+  file_ = std::make_shared<io::OutputFile>(path_);
+  if (bytes > 0) file_->file().reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
+}
+
+std::uint64_t Output::free_bytes() const {
+  const std::string directory = std::filesystem::path(path_).parent_path().string();
+  return io::free_bytes(directory.empty() ? "." : directory);
+}
+
+std::unique_ptr<BlockSink> Output::make_sink(std::size_t block_bytes, io::BufferPool& buffers,
+                                             io::IoService& io, Mailbox& mailbox) {
+  if (is_file()) {
+    return std::make_unique<FileSink>(file_->file(), block_bytes, buffers, io, mailbox);
+  }
+  return std::make_unique<StreamSink>(stream_, block_bytes, buffers, io, mailbox);
+}
+
+std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
+  std::shared_ptr<io::OutputFile> old = std::move(file_);
+  open_file(bytes);
+  return {old, &old->file()};
+}
+
+void Output::publish(std::uint64_t bytes) {
+  if (is_file()) file_->publish(bytes);
+}
+
+}  // namespace xxl

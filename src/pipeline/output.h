@@ -1,0 +1,45 @@
+// Where the sorted records go: a file that appears at the end, or a stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/mailbox.h"
+#include "io/buffer_pool.h"
+#include "io/io_queue.h"
+#include "io/output_file.h"
+#include "run/block_sink.h"
+
+namespace xxl {
+
+class Output {
+ public:
+  // `path`: "-" is standard output; a device or pipe is written as a stream. Reserves `bytes` in
+  // the directory of a file. Throws Error.
+  Output(std::string path, std::uint64_t bytes);
+
+  bool is_file() const { return file_ != nullptr; }
+  // Free bytes where the file will be.
+  std::uint64_t free_bytes() const;
+
+  // A sink for blocks of `block_bytes`; the arguments must outlive it.
+  std::unique_ptr<BlockSink> make_sink(std::size_t block_bytes, io::BufferPool& buffers,
+                                       io::IoService& io, Mailbox& mailbox);
+
+  // Starts again with a new file; what was written becomes a file of its own, which vanishes when
+  // it is closed. Only for files.
+  std::shared_ptr<io::File> start_again(std::uint64_t bytes);
+
+  // Makes a file of `bytes` appear; nothing for a stream.
+  void publish(std::uint64_t bytes);
+
+ private:
+  void open_file(std::uint64_t bytes);
+
+  std::string path_;
+  std::shared_ptr<io::OutputFile> file_;
+  io::File stream_;
+};
+
+}  // namespace xxl
