@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -214,12 +217,15 @@ TEST(OutputFileDeathTest, DoesWithoutUnnamedFiles) {
   EXPECT_EXIT(_exit(publish_without_unnamed_files()), test::ended_well, "");
 }
 
-// The path of the directory must reach the child process of a "threadsafe" death test, which runs
-// the test from its start: a fixed name does.
+// The child process of a "threadsafe" death test runs the test from its start: the environment
+// tells it the directory that its parent made.
 TEST(OutputFileDeathTest, SignalRemovesTheNamedFallBack) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto directory = std::filesystem::temp_directory_path() / "xxl-test-signal";
-  std::filesystem::create_directories(directory);
+  constexpr const char* kVariable = "XXL_TEST_SIGNAL_DIRECTORY";
+  const char* of_parent = getenv(kVariable);
+  std::optional<TempDirectory> own;
+  if (of_parent == nullptr) setenv(kVariable, own.emplace().path().c_str(), 1);
+  const std::filesystem::path directory = getenv(kVariable);
   const auto die_with_a_named_file = [&] {
     signal(SIGTERM, SIG_DFL);
     if (!forbid_unnamed_files()) _exit(test::kCannotFilter);
@@ -236,7 +242,7 @@ TEST(OutputFileDeathTest, SignalRemovesTheNamedFallBack) {
       },
       "");
   EXPECT_TRUE(std::filesystem::is_empty(directory));
-  std::filesystem::remove_all(directory);
+  unsetenv(kVariable);
 }
 
 }  // namespace
