@@ -54,7 +54,7 @@ struct QueueStats {
 
 class IoQueue {
  public:
-  // Waits for everything in flight.
+  // Waits for everything in flight, but cancels the reads of streams.
   virtual ~IoQueue() = default;
 
   // Queues `request`; from any thread; never blocks on I/O. Short transfers are continued by the
@@ -64,6 +64,12 @@ class IoQueue {
   // Tells the queue that most transfers will use this memory, so that it can be registered with
   // the kernel. Call before the first submit, at most once; a refusal is not an error.
   virtual void register_memory(std::span<std::byte> memory) = 0;
+
+  // Makes the reads of streams (Request::kStream), those in flight and all that follow, complete
+  // with ECANCELED at once, even if a pipe never delivers; what they had read is lost. For one who
+  // gives up. From any thread; does not wait. By default nothing happens: for queues that serve no
+  // streams.
+  virtual void cancel_streams() {}
 
   virtual QueueStats stats() const = 0;
   // "io_uring" or "threads".
@@ -77,15 +83,18 @@ class IoService {
  public:
   using Factory = std::function<std::unique_ptr<IoQueue>()>;
 
-  // `memory` (may be empty) is registered with every queue. `depth` is the number of transfers in
-  // flight a disk. With Backend::automatic, io_uring is used unless the kernel refuses it, and
-  // threads for file systems in memory, whose transfers are copies to be made in parallel.
+  // `memory` (may be empty) is registered with every queue, and must outlive the service. `depth`
+  // is the number of transfers in flight a disk. With Backend::automatic, io_uring is used unless
+  // the kernel refuses it, and threads for file systems in memory, whose transfers are copies to be
+  // made in parallel.
   IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
   // For tests: queues come from `factory`.
   explicit IoService(Factory factory);
   ~IoService();
 
   IoQueue& queue_for(const File& file);
+  // IoQueue::cancel_streams() for all queues, also those yet to be made.
+  void cancel_streams();
   // Sums over all queues.
   QueueStats stats() const;
   // Name of the backend in use ("io_uring", or "threads (io_uring refused: ...)").
@@ -97,6 +106,7 @@ class IoService {
   std::string backend_name_;
   mutable std::mutex mutex_;
   std::map<dev_t, std::unique_ptr<IoQueue>> queues_;
+  bool streams_cancelled_ = false;
 };
 
 }  // namespace xxl::io

@@ -59,8 +59,17 @@ IoService::~IoService() = default;
 IoQueue& IoService::queue_for(const File& file) {
   std::lock_guard lock(mutex_);
   auto& queue = queues_[file.device()];
-  if (queue == nullptr) queue = lives_in_memory(file) ? memory_disk_factory_() : factory_();
+  if (queue == nullptr) {
+    queue = lives_in_memory(file) ? memory_disk_factory_() : factory_();
+    if (streams_cancelled_) queue->cancel_streams();
+  }
   return *queue;
+}
+
+void IoService::cancel_streams() {
+  std::lock_guard lock(mutex_);
+  streams_cancelled_ = true;
+  for (const auto& [device, queue] : queues_) queue->cancel_streams();
 }
 
 QueueStats IoService::stats() const {

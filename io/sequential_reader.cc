@@ -22,6 +22,12 @@ SequentialReader::SequentialReader(std::vector<File>& files, std::size_t record_
   advance_file();
 }
 
+SequentialReader::~SequentialReader() {
+  const bool reads_stream =
+      !window_.empty() && !window_.back().done && !files_[window_.back().file].seekable();
+  if (reads_stream) io_.cancel_streams();
+}
+
 std::size_t SequentialReader::buffer_bytes(std::size_t block_bytes, std::size_t record_bytes) {
   return round_up(record_bytes, kSectorBytes) + block_bytes;
 }

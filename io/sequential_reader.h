@@ -38,6 +38,10 @@ class SequentialReader {
   // least `record_bytes`.
   SequentialReader(std::vector<File>& files, std::size_t record_bytes, std::size_t block_bytes,
                    std::span<std::byte> memory, IoService& io, Mailbox& mailbox);
+  // Waits for the reads under way. If one of them is of a stream, cancels the streams of the
+  // service: a pipe may never deliver.
+  ~SequentialReader();
+
   static std::size_t buffer_bytes(std::size_t block_bytes, std::size_t record_bytes);
 
   // Starts reads into free buffers.
@@ -71,9 +75,9 @@ class SequentialReader {
   BufferPool pool_;
   IoService& io_;
   Mailbox& mailbox_;
-  std::deque<Read> window_;     // in input order; references stay valid while pushed and popped
-  std::size_t to_read_ = 0;     // file of the next read
-  std::uint64_t position_ = 0;  // in it
+  std::deque<Read> window_;       // in input order; references stay valid while pushed and popped
+  std::size_t to_read_ = 0;       // file of the next read
+  std::uint64_t position_ = 0;    // in it
   std::vector<std::byte> carry_;  // first part of a record that the last block cut in two
   InFlight in_flight_;
 };

@@ -23,6 +23,7 @@ ThreadQueue::~ThreadQueue() {
 }
 
 void ThreadQueue::stop() {
+  cancel_streams();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -48,7 +49,7 @@ void ThreadQueue::serve() {
     lock.unlock();
 
     meter_.started();
-    transfer.carry_out();
+    transfer.carry_out(streams_cancelled_.fd());
     meter_.finished(transfer.request().op, transfer.completion().bytes);
     transfer.finish();
   }

@@ -10,6 +10,7 @@
 #include "io/io_queue.h"
 #include "io/queue_meter.h"
 #include "io/request_fifo.h"
+#include "io/wake_event.h"
 
 namespace xxl::io {
 
@@ -24,6 +25,7 @@ class ThreadQueue final : public IoQueue {
 
   void submit(Request request) override;
   void register_memory(std::span<std::byte>) override {}  // nothing to gain
+  void cancel_streams() override { streams_cancelled_.send(); }
   QueueStats stats() const override { return meter_.snapshot(); }
   std::string name() const override { return "threads"; }
 
@@ -36,6 +38,7 @@ class ThreadQueue final : public IoQueue {
   RequestFifo waiting_;
   bool stopping_ = false;
   QueueMeter meter_;
+  WakeEvent streams_cancelled_;  // never taken back: it stays readable
   std::vector<std::thread> threads_;
 };
 

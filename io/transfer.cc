@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "base/units.h"
 
@@ -48,10 +49,15 @@ bool Transfer::advance(std::int64_t result) {
   return is_end_of_file() ? true : fail(EIO);
 }
 
-Completion Transfer::carry_out() {
+Completion Transfer::carry_out(int cancel_fd) {
+  if (!is_stream_read()) cancel_fd = -1;
   std::int64_t result = 0;
   do {
-    if (result == -EAGAIN) wait_until_ready();
+    const bool may_have_to_wait = cancel_fd >= 0 || result == -EAGAIN;
+    if (may_have_to_wait && !wait_until_ready(cancel_fd)) {
+      cancel();
+      return completion_;
+    }
     result = call();
   } while (!advance(result));
   return completion_;
@@ -73,11 +79,14 @@ std::int64_t Transfer::call() const {
   return result < 0 ? -errno : result;
 }
 
-// Sleeps until a non-blocking file (a pipe set up so by whoever shares it) can go on.
-void Transfer::wait_until_ready() const {
+// Sleeps until the file can go on: one that is not to block the thread, or that does not block (a
+// pipe set up so by whoever shares it). False when `cancel_fd` (negative: none) is readable.
+bool Transfer::wait_until_ready(int cancel_fd) const {
   const short events = request_.op == Op::read ? POLLIN : POLLOUT;
-  pollfd ready{request_.file->fd(), events, 0};
-  poll(&ready, 1, -1);
+  pollfd watched[] = {{request_.file->fd(), events, 0}, {cancel_fd, POLLIN, 0}};
+  while (poll(watched, std::size(watched), -1) < 0 && errno == EINTR) {
+  }
+  return watched[1].revents == 0;
 }
 
 bool Transfer::fail(int error) {

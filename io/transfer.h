@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <span>
 
@@ -22,6 +23,11 @@ class Transfer {
   // What became of it so far.
   const Completion& completion() const { return completion_; }
 
+  // True for reads that may wait for ever: of a pipe, which somebody else has to fill.
+  bool is_stream_read() const {
+    return request_.op == Op::read && request_.offset == Request::kStream;
+  }
+
   // Where the next system call starts; Request::kStream stays what it is.
   std::uint64_t offset() const;
   // What the next system call is to move: the rest, or as much of it as one call takes.
@@ -32,15 +38,19 @@ class Transfer {
   // is not.
   bool advance(std::int64_t result);
 
-  // Does all of it with blocking system calls.
-  Completion carry_out();
+  // Ends it with ECANCELED.
+  void cancel() { fail(ECANCELED); }
+
+  // Does all of it with blocking system calls. The read of a stream is cancelled as soon as
+  // `cancel_fd`, if there is one, is readable.
+  Completion carry_out(int cancel_fd = -1);
 
   // Tells the caller of the request.
   void finish() { request_.done(completion_); }
 
  private:
   std::int64_t call() const;
-  void wait_until_ready() const;
+  bool wait_until_ready(int cancel_fd) const;
   bool fail(int error);
   bool is_end_of_file() const;
 

@@ -1,24 +1,26 @@
 #include "io/uring_queue.h"
 
+#include <linux/capability.h>
 #include <poll.h>
-#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "io/quiet_thread.h"
 
 namespace xxl::io {
 namespace {
 
 // What a completion is of (user_data): the index of a slot for its transfer, the same with this bit
-// for the slot's file having become ready, or the wake event.
+// for the slot's file having become ready, the wake event, or the attempt to cancel something.
 constexpr std::uint64_t kReadyTag = std::uint64_t{1} << 32;
 constexpr std::uint64_t kWakeTag = std::uint64_t{1} << 33;
+constexpr std::uint64_t kCancelTag = std::uint64_t{1} << 34;
 
 // Ways to set up a ring, best first; kernels refuse flags that they do not know.
 constexpr unsigned kSetupFlags[] = {
@@ -26,6 +28,27 @@ constexpr unsigned kSetupFlags[] = {
     IORING_SETUP_COOP_TASKRUN,
     0,
 };
+
+// Entries that can wait for submission together: a transfer in each slot, two attempts to cancel
+// it, and the poll for the wake event.
+unsigned ring_entries(std::size_t depth) {
+  return static_cast<unsigned>(3 * depth + 1);
+}
+
+// CAP_IPC_LOCK: the limit on locked memory is not for this process.
+bool may_exceed_lock_limit() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  return (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+}
+
+// False when the kernel would refuse to pin so much; it asks only after it has touched every page.
+bool may_lock(std::size_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && bytes <= limit.rlim_cur) return true;
+  return may_exceed_lock_limit();
+}
 
 }  // namespace
 
@@ -59,27 +82,14 @@ io_uring_sqe* Ring::new_entry() {
   return entry;
 }
 
-WakeEvent::WakeEvent() : fd_(eventfd(0, EFD_CLOEXEC)) {
-  if (fd_ < 0) throw_io_error(errno, "cannot create an eventfd", {});
-}
-
-WakeEvent::~WakeEvent() {
-  close(fd_);
-}
-
-void WakeEvent::send() {
-  XXL_CHECK(eventfd_write(fd_, 1) == 0);
-}
-
-void WakeEvent::take() {
-  eventfd_t count = 0;
-  XXL_CHECK(eventfd_read(fd_, &count) == 0);
+bool Ring::register_buffer(std::span<std::byte> memory) {
+  if (!may_lock(memory.size())) return false;
+  const iovec buffer{memory.data(), memory.size()};
+  return io_uring_register_buffers(&ring_, &buffer, 1) == 0;
 }
 
 UringQueue::UringQueue(unsigned depth)
-    : depth_(std::max(depth, 1u)),
-      ring_(static_cast<unsigned>(depth_) + 1),  // one more for the wake event
-      slots_(depth_) {
+    : depth_(std::max(depth, 1u)), ring_(ring_entries(depth_)), slots_(depth_) {
   for (std::size_t slot = depth_; slot-- > 0;) free_slots_.push_back(slot);
   thread_ = start_quiet_thread([this] { run(); });
 }
@@ -88,6 +98,7 @@ UringQueue::~UringQueue() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    cancel_streams_ = true;
   }
   wake_event_.send();
   thread_.join();
@@ -103,6 +114,14 @@ void UringQueue::submit(Request request) {
   if (!was_awake) wake_event_.send();
 }
 
+void UringQueue::cancel_streams() {
+  {
+    std::lock_guard lock(mutex_);
+    cancel_streams_ = true;
+  }
+  wake_event_.send();
+}
+
 void UringQueue::run() {
   ring_.bind_to_this_thread();
   watch_wake_event();
@@ -113,30 +132,76 @@ void UringQueue::run() {
 }
 
 bool UringQueue::start_waiting() {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (cancel_streams_ && !streams_cancelled_) cancel_streams_in_flight();
   while (!waiting_.empty() && !free_slots_.empty()) {
     const std::size_t slot = free_slots_.back();
     free_slots_.pop_back();
     slots_[slot] = Transfer(waiting_.pop());
+    lock.unlock();
     meter_.started();
     issue(slot);
+    lock.lock();
   }
   awake_ = free_slots_.empty();  // then nothing can start before a completion comes
   return !stopping_ || free_slots_.size() < depth_;
 }
 
 void UringQueue::issue(std::size_t slot) {
-  const Transfer& transfer = slots_[slot];
+  io_uring_sqe* entry = ring_.new_entry();
+  if (is_cancelled(slots_[slot])) {
+    io_uring_prep_nop(entry);
+  } else {
+    prepare(entry, slots_[slot]);
+  }
+  io_uring_sqe_set_data64(entry, slot);
+}
+
+void UringQueue::prepare(io_uring_sqe* entry, const Transfer& transfer) {
   const auto data = transfer.next();
   const int fd = transfer.request().file->fd();
   const auto bytes = static_cast<unsigned>(data.size());
-  io_uring_sqe* entry = ring_.new_entry();
+  const bool fixed = is_registered(data);
   if (transfer.request().op == Op::read) {
-    io_uring_prep_read(entry, fd, data.data(), bytes, transfer.offset());
+    fixed ? io_uring_prep_read_fixed(entry, fd, data.data(), bytes, transfer.offset(), 0)
+          : io_uring_prep_read(entry, fd, data.data(), bytes, transfer.offset());
   } else {
-    io_uring_prep_write(entry, fd, data.data(), bytes, transfer.offset());
+    fixed ? io_uring_prep_write_fixed(entry, fd, data.data(), bytes, transfer.offset(), 0)
+          : io_uring_prep_write(entry, fd, data.data(), bytes, transfer.offset());
   }
-  io_uring_sqe_set_data64(entry, slot);
+}
+
+// Registers the memory when as much was transferred in it as it holds: then its pages are there,
+// and a short sort, which gains nothing, does not wait for pages that it does not need.
+bool UringQueue::is_registered(std::span<const std::byte> data) {
+  const bool inside =
+      data.data() >= memory_.data() && data.data() + data.size() <= memory_.data() + memory_.size();
+  if (!inside || data.empty() || registration_ == Registration::refused) return false;
+  if (registration_ == Registration::untried) {
+    bytes_before_registration_ += data.size();
+    if (bytes_before_registration_ < memory_.size()) return false;
+    const bool done = memory_.size() <= kMaxRegisteredBytes && ring_.register_buffer(memory_);
+    registration_ = done ? Registration::done : Registration::refused;
+  }
+  return registration_ == Registration::done;
+}
+
+// A slot is being read into, or waits for its file to become ready: the ring finds one of the two,
+// or none when its completion is already there. After that, continue_or_finish() ends the transfer.
+void UringQueue::cancel_streams_in_flight() {
+  streams_cancelled_ = true;
+  for (std::size_t slot = 0; slot < depth_; ++slot) {
+    if (!slots_[slot].is_stream_read()) continue;
+    for (const std::uint64_t tag : {std::uint64_t{slot}, kReadyTag | slot}) {
+      io_uring_sqe* entry = ring_.new_entry();
+      io_uring_prep_cancel64(entry, tag, 0);
+      io_uring_sqe_set_data64(entry, kCancelTag);
+    }
+  }
+}
+
+bool UringQueue::is_cancelled(const Transfer& transfer) const {
+  return streams_cancelled_ && transfer.is_stream_read();
 }
 
 // For a non-blocking file (a pipe set up so by whoever shares it) that said EAGAIN.
@@ -173,6 +238,8 @@ void UringQueue::handle(std::uint64_t tag, int result) {
     XXL_CHECK(result >= 0);
     wake_event_.take();
     watch_wake_event();
+  } else if (tag == kCancelTag) {
+    // Whatever became of the attempt, its target completes.
   } else if ((tag & kReadyTag) != 0) {
     issue(tag & ~kReadyTag);  // an error of the file shows there
   } else {
@@ -181,11 +248,13 @@ void UringQueue::handle(std::uint64_t tag, int result) {
 }
 
 void UringQueue::continue_or_finish(std::size_t slot, int result) {
-  if (!slots_[slot].advance(result)) {
+  if (is_cancelled(slots_[slot])) {
+    slots_[slot].cancel();
+  } else if (!slots_[slot].advance(result)) {
     result == -EAGAIN ? wait_until_ready(slot) : issue(slot);
     return;
   }
-  Transfer transfer = std::move(slots_[slot]);
+  Transfer transfer = std::exchange(slots_[slot], Transfer());
   free_slots_.push_back(slot);
   meter_.finished(transfer.request().op, transfer.completion().bytes);
   transfer.finish();

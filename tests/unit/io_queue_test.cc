@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 #include "base/error.h"
@@ -26,22 +30,9 @@ namespace {
 using test::Completions;
 using test::fill;
 using test::is_filled;
+using test::Pipe;
 using test::TempDirectory;
-
-struct Pipe {
-  Pipe() {
-    int ends[2];
-    XXL_CHECK(pipe2(ends, O_CLOEXEC) == 0);
-    read_end = File(ends[0], "pipe", false);
-    write_end = File(ends[1], "pipe", false);
-  }
-  void send(const std::string& text) {
-    XXL_CHECK(write(write_end.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  }
-
-  File read_end;
-  File write_end;
-};
+using test::uring_works;
 
 class EveryQueue : public testing::TestWithParam<Backend> {
  protected:
@@ -50,10 +41,6 @@ class EveryQueue : public testing::TestWithParam<Backend> {
       GTEST_SKIP() << "no io_uring on this system";
     }
     queue_ = make_queue(8);
-  }
-
-  static bool uring_works() {
-    return IoService(Backend::automatic, {}).backend_name() == "io_uring";
   }
 
   static std::unique_ptr<IoQueue> make_queue(unsigned depth) {
@@ -217,6 +204,105 @@ TEST_P(EveryQueue, NonBlockingPipeIsWaitedFor) {
   const Completion completion = completions.result();
   EXPECT_EQ(completion.error, 0);
   EXPECT_EQ(completion.bytes, 6);
+}
+
+TEST_P(EveryQueue, CancelledStreamReadsEndThoughThePipesAreSilent) {
+  Pipe pipes[3];
+  ASSERT_EQ(fcntl(pipes[1].read_end.fd(), F_SETFL, O_NONBLOCK), 0);
+  pipes[2].send("abc");
+  Completions completions;
+  for (std::size_t i = 0; i < std::size(pipes); ++i) {
+    queue_->submit({Op::read, &pipes[i].read_end, Request::kStream,
+                    memory_.span().subspan(i * 4096, 4096), completions.expect(i)});
+  }
+  while (queue_->stats().busy_ns == 0) std::this_thread::yield();
+  queue_->cancel_streams();
+  for (std::size_t i = 0; i < std::size(pipes); ++i) {
+    EXPECT_EQ(completions.result(i).error, ECANCELED);
+  }
+}
+
+TEST_P(EveryQueue, StreamReadsAfterACancellationAreCancelled) {
+  Pipe pipe;
+  pipe.send("abc");
+  queue_->cancel_streams();
+  queue_->cancel_streams();
+  const auto block = memory_.span().first(3);
+  EXPECT_EQ(transfer(Op::read, pipe.read_end, Request::kStream, block).error, ECANCELED);
+}
+
+TEST_P(EveryQueue, CancellationReachesStreamReadsThatWaitBehindOthers) {
+  queue_ = make_queue(1);
+  Pipe pipes[2];
+  Completions completions;
+  for (std::size_t i = 0; i < std::size(pipes); ++i) {
+    queue_->submit({Op::read, &pipes[i].read_end, Request::kStream,
+                    memory_.span().subspan(i * 4096, 4096), completions.expect(i)});
+  }
+  queue_->cancel_streams();
+  EXPECT_EQ(completions.result(0).error, ECANCELED);
+  EXPECT_EQ(completions.result(1).error, ECANCELED);
+}
+
+TEST_P(EveryQueue, CancellationSparesFilesAndStreamWrites) {
+  const File file = File::create_unnamed(directory_.path());
+  Pipe pipe;
+  const auto block = memory_.span().first(4096);
+  queue_->cancel_streams();
+  EXPECT_EQ(transfer(Op::write, file, 0, block).error, 0);
+  EXPECT_EQ(transfer(Op::read, file, 0, block).bytes, block.size());
+  EXPECT_EQ(transfer(Op::write, pipe.write_end, Request::kStream, block).bytes, block.size());
+}
+
+TEST_P(EveryQueue, DestructorDoesNotWaitForASilentPipe) {
+  Pipe pipe;
+  Completions completions;
+  queue_->submit(
+      {Op::read, &pipe.read_end, Request::kStream, memory_.span(), completions.expect()});
+  queue_.reset();
+  EXPECT_TRUE(completions.all_done());
+  EXPECT_EQ(completions.result().error, ECANCELED);
+}
+
+TEST_P(EveryQueue, TransfersLieInsideOutsideAndAcrossRegisteredMemory) {
+  constexpr std::size_t kBlock = 64 * kKiB;
+  const auto all = memory_.span().first(4 * kBlock);
+  queue_->register_memory(all.subspan(kBlock, kBlock + kBlock / 2));  // blocks 1 and half of 2
+  const File file = File::create_unnamed(directory_.path());
+  for (std::uint64_t round = 0; round < 3; ++round) {  // registered in the second
+    fill(all, round);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(transfer(Op::write, file, i * kBlock, all.subspan(i * kBlock, kBlock)).error, 0);
+    }
+    std::fill(all.begin(), all.end(), std::byte{0});
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto block = all.subspan(i * kBlock, kBlock);
+      EXPECT_EQ(transfer(Op::read, file, i * kBlock, block).bytes, kBlock);
+    }
+    EXPECT_TRUE(is_filled(all, round));
+  }
+}
+
+TEST_P(EveryQueue, StreamsUseRegisteredMemory) {
+  queue_->register_memory(memory_.span().first(8192));
+  Pipe pipe;
+  const auto sent = memory_.span().first(4096);
+  const auto received = memory_.span().subspan(4096, 4096);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    fill(sent, round);
+    EXPECT_EQ(transfer(Op::write, pipe.write_end, Request::kStream, sent).error, 0);
+    EXPECT_EQ(transfer(Op::read, pipe.read_end, Request::kStream, received).error, 0);
+    EXPECT_TRUE(is_filled(received, round));
+  }
+}
+
+TEST_P(EveryQueue, MoreMemoryThanIsRegisteredIsUsedAsItIs) {
+  MemoryRegion large(UringQueue::kMaxRegisteredBytes + kMiB);
+  queue_->register_memory(large.span());
+  const File null(open("/dev/null", O_WRONLY | O_CLOEXEC), "/dev/null", false);
+  for (std::size_t moved = 0; moved <= large.size(); moved += kMiB) {
+    EXPECT_EQ(transfer(Op::write, null, 0, large.span().first(kMiB)).bytes, kMiB);
+  }
 }
 
 TEST_P(EveryQueue, DestructorWaitsForAllRequests) {
@@ -387,6 +473,54 @@ int demand_uring_without_uring() {
 TEST(IoServiceDeathTest, SaysSoWhenIoUringIsDemandedAndForbidden) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(_exit(demand_uring_without_uring()), test::ended_well, "");
+}
+
+// For a process of its own; 0 when transfers work though their memory cannot be locked, and most of
+// it was not touched in trying.
+int transfer_with_little_locked_memory() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 1;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 8 * kMiB);
+  if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 1;
+  if (geteuid() == 0 && setuid(65534) != 0) return 2;  // root may lock what it likes
+  MemoryRegion memory(64 * kMiB);
+  UringQueue queue(2);
+  queue.register_memory(memory.span());
+  const File null(open("/dev/null", O_WRONLY | O_CLOEXEC), "/dev/null", false);
+  for (std::size_t moved = 0; moved <= memory.size(); moved += kMiB) {
+    Completions completions;
+    queue.submit({Op::write, &null, 0, memory.span().first(kMiB), completions.expect()});
+    if (completions.result().error != 0) return 3;
+  }
+  std::vector<unsigned char> resident(memory.size() / 4096);
+  if (mincore(memory.data(), memory.size(), resident.data()) != 0) return 4;
+  const auto touched = std::ranges::count_if(resident, [](unsigned char page) { return page & 1; });
+  return touched <= 512 ? 0 : 5;  // at most one huge page
+}
+
+TEST(UringQueueDeathTest, DoesNotTouchMemoryThatItMayNotLock) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  if (!uring_works()) GTEST_SKIP() << "no io_uring on this system";
+  EXPECT_EXIT(_exit(transfer_with_little_locked_memory()), test::ended_well, "");
+}
+
+TEST(IoService, CancelsTheStreamsOfAllQueuesAndOfThoseToCome) {
+  TempDirectory directory;
+  ASSERT_EQ(mkfifo((directory / "fifo").c_str(), 0600), 0);
+  const File fifo(open((directory / "fifo").c_str(), O_RDWR | O_CLOEXEC), "fifo", false);
+  Pipe pipe;
+  MemoryRegion memory(8192);
+  IoService service([] { return std::make_unique<ThreadQueue>(1); });
+  Completions completions;
+  service.queue_for(pipe.read_end)
+      .submit({Op::read, &pipe.read_end, Request::kStream, memory.span().first(4096),
+               completions.expect(0)});
+  service.cancel_streams();
+  service.queue_for(fifo).submit(
+      {Op::read, &fifo, Request::kStream, memory.span().subspan(4096), completions.expect(1)});
+  EXPECT_NE(&service.queue_for(fifo), &service.queue_for(pipe.read_end));
+  EXPECT_EQ(completions.result(0).error, ECANCELED);
+  EXPECT_EQ(completions.result(1).error, ECANCELED);
 }
 
 TEST(IoService, HasOneQueueForEachDevice) {

@@ -2,12 +2,14 @@
 // requests, and system calls that fail on demand.
 #pragma once
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -23,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/memory_region.h"
 #include "io/io_queue.h"
 
@@ -79,6 +82,25 @@ inline bool is_filled(std::span<const std::byte> data, std::uint64_t offset) {
   std::vector<std::byte> expected(data.size());
   fill(expected, offset);
   return std::equal(data.begin(), data.end(), expected.begin());
+}
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    XXL_CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    read_end = File(ends[0], "pipe", false);
+    write_end = File(ends[1], "pipe", false);
+  }
+  void send(const std::string& text) {
+    XXL_CHECK(write(write_end.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  }
+
+  File read_end;
+  File write_end;
+};
+
+inline bool uring_works() {
+  return IoService(Backend::automatic, {}).backend_name() == "io_uring";
 }
 
 // Counts completions and lets a test wait for them.
