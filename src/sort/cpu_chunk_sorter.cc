@@ -170,7 +170,7 @@ void CpuChunkSorter::arrived(std::uint64_t ticket, bool stored, const MultisetHa
 bool CpuChunkSorter::wants_to_close() const {
   if (ready_.size() >= 2 * workers_.width() || table_records_ == 0) return false;
   if (sealed_) return waiting_.empty();
-  if (refused_ && tasks_ == 0 && leaving_slabs() == 0) return true;
+  if ((refused_ || !waiting_.empty()) && tasks_ == 0 && leaving_slabs() == 0) return true;
   return slabs_.available() + leaving_slabs() < geometry_.headroom_slabs + expected_slabs_;
 }
 
