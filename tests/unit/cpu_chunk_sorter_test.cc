@@ -1,0 +1,373 @@
+#include "sort/cpu_chunk_sorter.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "sort_test_support.h"
+#include "watchdog.h"
+
+namespace xxl {
+namespace {
+
+using test::Bytes;
+using test::format_of;
+
+struct Shape {
+  std::size_t memory_bytes = 512 * kKiB;
+  unsigned threads = 2;
+  std::size_t push_bytes = 4 * kKiB;
+  std::size_t piece_bytes = 8 * kKiB;
+};
+
+// Pushes records through a sorter as run formation does, but with a pace of its own.
+class Harness {
+ public:
+  Harness(const RecordFormat& format, const Shape& shape, std::uint64_t seed)
+      : format_(format),
+        layout_(format),
+        geometry_(CpuChunkGeometry::plan(
+            shape.memory_bytes, layout_, shape.threads,
+            std::max<std::size_t>(1, shape.push_bytes / format.record_bytes),
+            2 * std::max<std::size_t>(16, shape.piece_bytes / format.record_bytes))),
+        memory_(geometry_.memory_bytes),
+        workers_(shape.threads),
+        random_(seed) {
+    for (unsigned thread = 0; thread < shape.threads; ++thread) {
+      const std::size_t bytes = piece_scratch_bytes(layout_, geometry_.piece_capacity);
+      scratch_.emplace_back(bytes);
+      sorters_.push_back(
+          make_piece_sorter(layout_, false, geometry_.piece_capacity, scratch_.back().span()));
+    }
+    sorter_ = std::make_unique<CpuChunkSorter>(layout_, geometry_, memory_.span(), workers_,
+                                               mailbox_, sorters_, seed);
+  }
+
+  CpuChunkSorter& sorter() { return *sorter_; }
+  const CpuChunkGeometry& geometry() const { return geometry_; }
+  std::size_t slab_records() const {
+    return geometry_.slabs * (geometry_.slab_bytes / format_.record_bytes);
+  }
+
+  // Pushes a block; false when there is no room.
+  bool push(const Segment& block) {
+    return sorter_->push(block, [this, block] { taken_records_ += block.count; });
+  }
+  std::uint64_t taken_records() const { return taken_records_; }
+
+  // Starts what can be pulled, up to `most` pieces.
+  bool pull(std::size_t most) {
+    for (std::size_t i = 0; i < most; ++i) {
+      std::optional<ChunkSorter::Piece> piece = sorter_->pull();
+      if (!piece) return i > 0;
+      start(std::move(*piece));
+    }
+    return true;
+  }
+  std::size_t pieces_running() const { return pieces_running_; }
+  void wait() { mailbox_.wait_and_run(); }
+
+  // Forms runs of all `records`, in blocks of random sizes. With `hesitant`, pulls fewer pieces
+  // than it might.
+  std::vector<Bytes> form_runs(const Bytes& records, bool hesitant = false) {
+    const std::size_t count = records.size() / format_.record_bytes;
+    std::size_t next = 0, block = 0;
+    const auto push_blocks = [&] {
+      while (next < count) {
+        if (block == 0) {
+          block = 1 + random_.below(std::min(count - next, geometry_.push_records));
+        }
+        if (!push({records.data() + next * format_.record_bytes, block})) return;
+        next += block;
+        block = 0;
+      }
+    };
+    for (bool sealed = false;;) {
+      push_blocks();
+      if (next == count && !sealed) {
+        sorter_->seal();
+        sealed = true;
+      }
+      const std::size_t most = hesitant ? 1 : 2 * workers_.width();
+      while (pieces_running_ < most && pull(1)) {
+      }
+      push_blocks();  // where pulling made room, no message will tell
+      if (next == count && !sealed) continue;
+      if (sorter_->finished() && pieces_running_ == 0) break;
+      wait();
+    }
+    EXPECT_EQ(taken_records_, count);
+    std::vector<Bytes> runs;
+    for (const auto& [number, pieces] : runs_) {
+      EXPECT_EQ(number, runs.size());
+      Bytes& run = runs.emplace_back();
+      for (const auto& piece : pieces) run.insert(run.end(), piece->begin(), piece->end());
+    }
+    return runs;
+  }
+
+ private:
+  void start(ChunkSorter::Piece piece) {
+    EXPECT_GT(piece.records, 0u);
+    EXPECT_LE(piece.records, geometry_.piece_capacity);
+    EXPECT_TRUE(runs_.empty() || piece.run >= runs_.rbegin()->first);
+    auto content = std::make_shared<Bytes>();
+    runs_[piece.run].push_back(content);
+    ++pieces_running_;
+    workers_.run([this, content, piece = std::move(piece)](unsigned thread) {
+      const PieceSorter& sorted = piece.sort(thread);
+      content->resize(sorted.size() * format_.record_bytes);
+      sorted.write(0, sorted.size(), content->data());
+      piece.done();
+      mailbox_.post([this] { --pieces_running_; });
+    });
+  }
+
+  test::Watchdog watchdog_;
+  RecordFormat format_;
+  KeyLayout layout_;
+  CpuChunkGeometry geometry_;
+  MemoryRegion memory_;
+  Mailbox mailbox_;
+  std::vector<MemoryRegion> scratch_;
+  std::vector<std::unique_ptr<PieceSorter>> sorters_;
+  std::map<std::uint64_t, std::vector<std::shared_ptr<Bytes>>> runs_;
+  std::uint64_t taken_records_ = 0;
+  std::size_t pieces_running_ = 0;
+  Workers workers_;
+  Random random_;
+  std::unique_ptr<CpuChunkSorter> sorter_;
+};
+
+// Every run is in order, and merging the runs in their order is a stable sort of the input.
+void expect_runs_of(const RecordFormat& format, const std::vector<Bytes>& runs,
+                    const Bytes& records) {
+  Bytes all;
+  for (const Bytes& run : runs) {
+    ASSERT_EQ(run, test::sorted_records(format, run));
+    all.insert(all.end(), run.begin(), run.end());
+  }
+  ASSERT_EQ(test::sorted_records(format, all), test::sorted_records(format, records));
+}
+
+struct Parameter {
+  std::string name;
+  RecordFormat format;
+};
+
+class CpuChunkSorterOfFormat : public testing::TestWithParam<Parameter> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, CpuChunkSorterOfFormat,
+    testing::Values(Parameter{"u32", format_of("u32")}, Parameter{"u64", format_of("u64")},
+                    Parameter{"kv64_desc", format_of("kv64", {"0:u64:desc"})},
+                    Parameter{"gensort", format_of("gensort")},
+                    Parameter{"small_key", format_of("fixed:12", {"3:u8", "0:u16"})},
+                    Parameter{"large_record", format_of("fixed:3000", {"10:bytes20"})}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_P(CpuChunkSorterOfFormat, forms_sorted_runs_that_merge_to_a_stable_sort) {
+  const RecordFormat& format = GetParam().format;
+  std::uint64_t seed = 100;
+  for (const test::Distribution& distribution : test::distributions()) {
+    for (const std::size_t bytes : {5 * kKiB, 200 * kKiB, 2 * kMiB}) {
+      SCOPED_TRACE(distribution.name + " bytes " + std::to_string(bytes) + " seed " +
+                   std::to_string(++seed));
+      Random random(seed);
+      const Bytes records = distribution.make(format, bytes / format.record_bytes, random);
+      Harness harness(format, {.memory_bytes = 700 * kKiB}, seed);
+      const auto runs = harness.form_runs(records, seed % 2 == 0);
+      ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
+      EXPECT_EQ(harness.sorter().input_hash(), test::hash_of(records, format.record_bytes));
+    }
+  }
+}
+
+TEST_P(CpuChunkSorterOfFormat, sorted_and_constant_input_are_one_run) {
+  const RecordFormat& format = GetParam().format;
+  for (const char* name : {"sorted", "constant"}) {
+    const auto distribution =
+        std::ranges::find(test::distributions(), std::string(name), &test::Distribution::name);
+    for (const std::uint64_t seed : {1u, 2u, 3u}) {
+      SCOPED_TRACE(std::string(name) + " seed " + std::to_string(seed));
+      Random random(seed);
+      const Bytes records = distribution->make(format, 3 * kMiB / format.record_bytes, random);
+      Harness harness(format, {.memory_bytes = 700 * kKiB}, seed);
+      EXPECT_EQ(harness.form_runs(records).size(), 1u);
+    }
+  }
+}
+
+TEST(CpuChunkSorter, runs_of_uniform_input_are_nearly_twice_the_memory) {
+  const RecordFormat format = format_of("u64");
+  for (const std::uint64_t seed : {1u, 2u}) {
+    Random random(seed);
+    Harness harness(format, {.memory_bytes = 2 * kMiB}, seed);
+    const std::size_t count = 12 * harness.slab_records();
+    EXPECT_LE(harness.form_runs(test::random_records(format, count, random)).size(), 10u)
+        << "of 12 times the memory, seed " << seed;
+  }
+}
+
+TEST(CpuChunkSorter, runs_of_reverse_input_are_about_the_memory) {
+  const RecordFormat format = format_of("u64");
+  Random random(4);
+  Harness harness(format, {.memory_bytes = kMiB}, 4);
+  const std::size_t count = 10 * harness.slab_records();
+  const Bytes records = test::reversed_records(
+      format, test::sorted_records(format, test::random_records(format, count, random)));
+  EXPECT_LE(harness.form_runs(records).size(), 16u);
+}
+
+TEST(CpuChunkSorter, a_change_of_the_key_range_is_followed) {
+  const RecordFormat format = format_of("kv64");
+  for (const std::uint64_t seed : {5u, 6u, 7u, 8u}) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Bytes records;
+    for (int part = 0; part < 8; ++part) {  // narrow ranges in random places, one after the other
+      const std::uint64_t low = random() >> 1, width = std::uint64_t{1} << (8 * random.below(7));
+      for (int i = 0; i < 20000; ++i) {
+        const std::uint64_t record[2] = {low + random.below(width), random()};
+        const auto* bytes = reinterpret_cast<const std::byte*>(record);
+        records.insert(records.end(), bytes, bytes + sizeof record);
+      }
+    }
+    Harness harness(format, {.memory_bytes = 700 * kKiB}, seed);
+    const auto runs = harness.form_runs(records, seed % 2 == 0);
+    ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
+  }
+}
+
+TEST(CpuChunkSorter, keys_that_agree_beyond_what_splitters_hold_are_sorted) {
+  for (const std::size_t prefix : {200u, 260u, 296u}) {
+    SCOPED_TRACE(prefix);
+    const RecordFormat format = format_of("fixed:300");
+    Random random(prefix);
+    const Bytes records =
+        test::common_prefix_records(format, 3 * kMiB / format.record_bytes, prefix, random);
+    Harness harness(format, {.memory_bytes = 700 * kKiB}, prefix);
+    const auto runs = harness.form_runs(records);
+    ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
+  }
+}
+
+TEST(CpuChunkSorter, works_in_the_smallest_memory_that_can_be_planned) {
+  std::uint64_t seed = 300;
+  for (const RecordFormat& format :
+       {format_of("u32"), format_of("kv64"), format_of("gensort"), format_of("fixed:5000")}) {
+    for (const unsigned threads : {1u, 2u, 4u}) {
+      const KeyLayout layout(format);
+      Shape shape{.memory_bytes = 64 * kKiB, .threads = threads, .push_bytes = 20 * kKiB};
+      const auto fits = [&] {
+        try {
+          Harness harness(format, shape, 1);
+          return true;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::no_space);
+          return false;
+        }
+      };
+      while (!fits()) shape.memory_bytes += 4 * kKiB;
+      for (const test::Distribution& distribution : test::distributions()) {
+        SCOPED_TRACE(format.name + " threads " + std::to_string(threads) + " " + distribution.name +
+                     " seed " + std::to_string(++seed));
+        Random random(seed);
+        const Bytes records = distribution.make(format, 2 * kMiB / format.record_bytes, random);
+        Harness harness(format, shape, seed);
+        const auto runs = harness.form_runs(records, seed % 2 == 0);
+        ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
+      }
+    }
+  }
+}
+
+TEST(CpuChunkSorter, sealed_without_input_it_is_finished) {
+  Harness harness(format_of("u64"), {}, 1);
+  EXPECT_FALSE(harness.sorter().finished());
+  harness.sorter().seal();
+  EXPECT_FALSE(harness.sorter().pull());
+  EXPECT_TRUE(harness.sorter().finished());
+  EXPECT_EQ(harness.sorter().input_hash(), MultisetHash{});
+}
+
+TEST(CpuChunkSorter, what_fits_in_memory_is_held_back_until_the_input_ends) {
+  const RecordFormat format = format_of("u64");
+  Random random(9);
+  Harness harness(format, {}, 9);
+  const std::size_t block = 100;
+  const Bytes records = test::random_records(format, harness.slab_records() / 4, random);
+  const std::size_t count = records.size() / 8;
+  for (std::size_t next = 0; next < count;) {
+    const std::size_t part = std::min(block, count - next);
+    if (harness.push({records.data() + next * 8, part})) {
+      next += part;
+    } else {
+      harness.wait();
+    }
+    EXPECT_FALSE(harness.sorter().pull());
+  }
+}
+
+TEST(CpuChunkSorter, full_it_refuses_blocks_until_pieces_have_left) {
+  const RecordFormat format = format_of("u64");
+  Random random(10);
+  Harness harness(format, {}, 10);
+  const std::size_t block = harness.geometry().push_records;
+  const Bytes records = test::random_records(format, 4 * harness.slab_records(), random);
+  std::size_t next = 0;
+  const auto push = [&] {
+    if (!harness.push({records.data() + next * 8, block})) return false;
+    next += block;
+    return true;
+  };
+  // Without pulling, it takes what fits in memory and no more.
+  for (std::size_t before = next + 1; before != next;) {
+    before = next;
+    while (push()) {
+    }
+    while (harness.taken_records() < next) harness.wait();
+  }
+  EXPECT_GT(next, harness.slab_records() / 3);
+  EXPECT_LE(next, harness.slab_records());
+  EXPECT_FALSE(push());
+  const std::size_t held = next;
+  while (next < held + 10 * block) {
+    while (harness.pull(1)) {
+    }
+    while (push()) {
+    }
+    if (next < held + 10 * block) harness.wait();
+  }
+  EXPECT_GE(next, held + 10 * block);
+  while (harness.pieces_running() > 0) harness.wait();
+}
+
+TEST(CpuChunkSorter, may_be_given_up_at_any_time) {
+  const RecordFormat format = format_of("gensort");
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    Random random(seed);
+    const Bytes records = test::random_records(format, 20000, random);
+    Harness harness(format, {}, seed);
+    std::size_t next = 0;
+    for (std::uint64_t i = 0; i < 20 * seed; ++i) {
+      if (harness.push({records.data() + next * 100, 20})) next += 20;
+    }
+  }  // destroyed with blocks on their way
+}
+
+TEST(CpuChunkGeometry, too_little_memory_is_an_error) {
+  const KeyLayout layout(format_of("u64"));
+  for (const std::size_t bytes : {std::size_t{0}, kKiB, 150 * kKiB}) {
+    EXPECT_THROW(CpuChunkGeometry::plan(bytes, layout, 2, 1000, 1000), Error) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace xxl

@@ -1,0 +1,244 @@
+#include "run/output_stage.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "base/workers.h"
+#include "sort_test_support.h"
+#include "watchdog.h"
+
+namespace xxl {
+namespace {
+
+using test::Bytes;
+using test::format_of;
+
+// Records that are in order already.
+class SortedPiece final : public PieceSorter {
+ public:
+  SortedPiece(Bytes records, std::size_t record_bytes)
+      : records_(std::move(records)), record_bytes_(record_bytes) {}
+
+  void sort(std::span<const Segment>) override {}
+  std::size_t size() const override { return records_.size() / record_bytes_; }
+  void write(std::size_t first, std::size_t count, std::byte* out) const override {
+    ASSERT_LE(first + count, size());
+    std::memcpy(out, records_.data() + first * record_bytes_, count * record_bytes_);
+  }
+  void set_removed(const MultisetHash& removed) { removed_ = removed; }
+
+ private:
+  Bytes records_;
+  std::size_t record_bytes_;
+};
+
+// Keeps blocks until a test gives their buffers back.
+class KeepingSink final : public BlockSink {
+ public:
+  KeepingSink(std::size_t payload_bytes, std::uint64_t run_identity, io::BufferPool& buffers)
+      : payload_bytes_(payload_bytes), run_identity_(run_identity), buffers_(buffers) {}
+
+  std::size_t payload_bytes() const override { return payload_bytes_; }
+  std::uint64_t run_identity() const override { return run_identity_; }
+  std::size_t pending() const override { return kept_.size(); }
+  void put(const FinishedBlock& block) override {
+    if (blocks_.size() <= block.index) blocks_.resize(block.index + 1);
+    EXPECT_EQ(blocks_[block.index].bytes, 0u);
+    blocks_[block.index] = block;
+    stream_.resize(std::max(stream_.size(), block.index * payload_bytes_ + block.bytes));
+    std::memcpy(stream_.data() + block.index * payload_bytes_, block.buffer, block.bytes);
+    kept_.push_back(block.buffer);
+  }
+  void give_back() {
+    for (std::byte* buffer : kept_) buffers_.give_back(buffer);
+    kept_.clear();
+  }
+
+  const Bytes& stream() const { return stream_; }
+  const std::vector<FinishedBlock>& blocks() const { return blocks_; }
+
+ private:
+  std::size_t payload_bytes_;
+  std::uint64_t run_identity_;
+  io::BufferPool& buffers_;
+  std::vector<FinishedBlock> blocks_;
+  std::vector<std::byte*> kept_;
+  Bytes stream_;
+};
+
+class OutputStageTest : public testing::Test {
+ protected:
+  void make(const RecordFormat& format, std::size_t payload_bytes, std::size_t buffers,
+            bool unique = false, std::uint64_t run_identity = 0) {
+    format_ = format;
+    layout_ = std::make_unique<KeyLayout>(format);
+    const std::size_t buffer_bytes = round_up(payload_bytes, kSectorBytes);
+    memory_.resize(buffers * buffer_bytes);
+    pool_ = std::make_unique<io::BufferPool>(memory_, buffer_bytes);
+    sink_ = std::make_unique<KeepingSink>(payload_bytes, run_identity, *pool_);
+    stage_ = std::make_unique<OutputStage>(*layout_, unique, *pool_, *sink_, mailbox_, true);
+  }
+
+  // Emits `records` as one piece on this thread.
+  void emit(const Bytes& records) {
+    ASSERT_TRUE(stage_->admit(records.size()));
+    stage_->emit(ticket_++, records.size(), SortedPiece(records, format_.record_bytes));
+  }
+  void finish() {
+    stage_->finish();
+    while (!stage_->delivered()) mailbox_.wait_and_run();
+  }
+
+  test::Watchdog watchdog_;
+  RecordFormat format_;
+  std::unique_ptr<KeyLayout> layout_;
+  Bytes memory_;
+  Mailbox mailbox_;
+  std::unique_ptr<io::BufferPool> pool_;
+  std::unique_ptr<KeepingSink> sink_;
+  std::unique_ptr<OutputStage> stage_;
+  std::uint64_t ticket_ = 0;
+  Random random_{41};
+};
+
+TEST_F(OutputStageTest, pieces_become_a_stream_of_full_blocks) {
+  make(format_of("fixed:7"), 100, 50);  // records lie across blocks
+  Bytes all;
+  for (const std::size_t count : {1u, 14u, 0u, 100u, 3u, 2u}) {
+    const Bytes piece = test::random_records(format_, count, random_);
+    emit(piece);
+    all.insert(all.end(), piece.begin(), piece.end());
+  }
+  finish();
+  EXPECT_EQ(sink_->stream(), all);
+  EXPECT_EQ(stage_->records(), all.size() / 7);
+  EXPECT_EQ(stage_->hash(), test::hash_of(all, 7));
+  const auto& blocks = sink_->blocks();
+  for (std::size_t i = 0; i + 1 < blocks.size(); ++i) EXPECT_EQ(blocks[i].bytes, 100u);
+  EXPECT_EQ(blocks.back().bytes, all.size() % 100);
+  sink_->give_back();
+  EXPECT_EQ(pool_->available(), pool_->count());
+}
+
+TEST_F(OutputStageTest, a_record_may_be_longer_than_a_block) {
+  make(format_of("fixed:1000"), 64, 400);
+  const Bytes records = test::random_records(format_, 20, random_);
+  emit(records);
+  finish();
+  EXPECT_EQ(sink_->stream(), records);
+  EXPECT_EQ(stage_->hash(), test::hash_of(records, 1000));
+}
+
+TEST_F(OutputStageTest, nothing_emitted_is_no_block) {
+  make(format_of("u64"), 64, 2);
+  finish();
+  EXPECT_TRUE(stage_->delivered());
+  EXPECT_TRUE(sink_->blocks().empty());
+  EXPECT_EQ(stage_->records(), 0u);
+}
+
+TEST_F(OutputStageTest, a_piece_is_admitted_when_there_are_buffers_for_all_of_it) {
+  make(format_of("u64"), 64, 3);
+  EXPECT_FALSE(stage_->admit(4 * 64));
+  const Bytes half = test::random_records(format_, 4, random_);
+  emit(half);
+  EXPECT_TRUE(stage_->admit(2 * 64 + 32));  // the rest of the open block counts
+  EXPECT_FALSE(stage_->admit(1));
+  const Bytes piece = test::random_records(format_, 20, random_);
+  stage_->emit(ticket_++, piece.size(), SortedPiece(piece, 8));
+  EXPECT_FALSE(stage_->admit(8));  // every buffer is on its way
+  mailbox_.wait_and_run();
+  EXPECT_FALSE(stage_->admit(8));
+  sink_->give_back();
+  EXPECT_TRUE(stage_->admit(8));
+  stage_->emit(ticket_++, 8, SortedPiece(test::random_records(format_, 1, random_), 8));
+  finish();
+}
+
+TEST_F(OutputStageTest, workers_emit_in_any_order_and_the_stream_is_in_order_of_tickets) {
+  make(format_of("fixed:12"), 1000, 100);
+  Workers workers(3);
+  Bytes all;
+  std::size_t running = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto piece = std::make_shared<SortedPiece>(
+        test::random_records(format_, random_.below(300), random_), 12);
+    Bytes content(piece->size() * 12);
+    piece->write(0, piece->size(), content.data());
+    all.insert(all.end(), content.begin(), content.end());
+    while (!stage_->admit(content.size())) {
+      mailbox_.wait_and_run();
+      sink_->give_back();
+    }
+    ++running;
+    workers.run([this, piece, ticket = ticket_++, bytes = content.size(), &running](unsigned) {
+      stage_->emit(ticket, bytes, *piece);
+      mailbox_.post([&running] { --running; });
+    });
+  }
+  while (running > 0) mailbox_.wait_and_run();
+  finish();
+  EXPECT_EQ(sink_->stream(), all);
+  EXPECT_EQ(stage_->hash(), test::hash_of(all, 12));
+}
+
+TEST_F(OutputStageTest, blocks_of_a_run_carry_their_first_key_and_a_checksum_of_their_own) {
+  make(format_of("gensort"), 500, 100, false, 77);
+  const Bytes records = test::random_records(format_, 43, random_);
+  emit(records);
+  finish();
+  const auto& blocks = sink_->blocks();
+  ASSERT_EQ(blocks.size(), 9u);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::byte* first = records.data() + i * 500;
+    EXPECT_EQ(blocks[i].trigger, trigger_of(*layout_, first));
+    EXPECT_EQ(blocks[i].checksum, block_checksum({first, blocks[i].bytes}, block_identity(77, i)));
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(blocks[i].checksum, blocks[j].checksum);
+  }
+}
+
+TEST_F(OutputStageTest, unique_leaves_out_a_key_that_the_piece_before_ended_with) {
+  make(format_of("kv32"), 64, 100, true);
+  const auto record = [](std::uint32_t key, std::uint32_t value) {
+    Bytes bytes(8);
+    std::memcpy(bytes.data(), &key, 4);
+    std::memcpy(bytes.data() + 4, &value, 4);
+    return bytes;
+  };
+  const auto join = [](std::initializer_list<Bytes> parts) {
+    Bytes all;
+    for (const Bytes& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  };
+  emit(join({record(1, 10), record(2, 20)}));
+  emit(Bytes{});
+  emit(record(2, 21));  // nothing is left of it
+  emit(record(2, 22));
+  emit(join({record(2, 23), record(3, 30)}));
+  finish();
+  EXPECT_EQ(sink_->stream(), join({record(1, 10), record(2, 20), record(3, 30)}));
+  EXPECT_EQ(stage_->records(), 3u);
+  EXPECT_EQ(stage_->removed(),
+            test::hash_of(join({record(2, 21), record(2, 22), record(2, 23)}), 8));
+  sink_->give_back();
+  EXPECT_EQ(pool_->available(), pool_->count());
+}
+
+TEST_F(OutputStageTest, unique_accounts_for_what_the_sorters_removed) {
+  make(format_of("u32"), 64, 10, true);
+  SortedPiece piece(test::random_records(format_, 3, random_), 4);
+  const MultisetHash removed = test::hash_of(test::random_records(format_, 5, random_), 4);
+  piece.set_removed(removed);
+  ASSERT_TRUE(stage_->admit(8 * 4));  // of 8 records, 3 are left
+  stage_->emit(ticket_++, 8 * 4, piece);
+  finish();
+  EXPECT_EQ(stage_->removed(), removed);
+  EXPECT_EQ(stage_->records(), 3u);
+}
+
+}  // namespace
+}  // namespace xxl

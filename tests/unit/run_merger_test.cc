@@ -1,0 +1,410 @@
+#include "merge/run_merger.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "io_test_support.h"
+#include "run/file_run.h"
+#include "simulated_queue.h"
+#include "sort_test_support.h"
+#include "watchdog.h"
+
+namespace xxl {
+namespace {
+
+using test::Bytes;
+using test::format_of;
+
+// Keeps the merged stream; a block's buffer is given back at once.
+class CollectingSink final : public BlockSink {
+ public:
+  CollectingSink(std::size_t payload_bytes, io::BufferPool& buffers)
+      : payload_bytes_(payload_bytes), buffers_(buffers) {}
+  std::size_t payload_bytes() const override { return payload_bytes_; }
+  std::uint64_t run_identity() const override { return 0; }
+  std::size_t pending() const override { return 0; }
+  void put(const FinishedBlock& block) override {
+    stream_.resize(std::max(stream_.size(), block.index * payload_bytes_ + block.bytes));
+    std::memcpy(stream_.data() + block.index * payload_bytes_, block.buffer, block.bytes);
+    buffers_.give_back(block.buffer);
+  }
+  const Bytes& stream() const { return stream_; }
+
+ private:
+  std::size_t payload_bytes_;
+  io::BufferPool& buffers_;
+  Bytes stream_;
+};
+
+struct Shape {
+  unsigned disks = 1;
+  std::size_t block_bytes = kSectorBytes;
+  std::size_t spare_blocks = 8;  // buffers beyond one for each run
+  std::size_t piece_records = 200;
+  bool unique = false;
+  unsigned threads = 2;
+};
+
+// Merges runs that it has put into scratch, or into files.
+class Harness {
+ public:
+  Harness(const RecordFormat& format, const Shape& shape, std::uint64_t seed,
+          test::TransferFunction transfer = test::honest_transfer)
+      : format_(format),
+        shape_(shape),
+        layout_(format),
+        store_(std::vector<std::string>(shape.disks, directory_.path()), shape.block_bytes, seed),
+        workers_(shape.threads),
+        random_(seed),
+        io_(test::simulated_queues(seed, std::move(transfer))) {}
+
+  // A run of `records`, which are in order.
+  void add_scratch_run(const Bytes& records) {
+    Run run;
+    run.records = records.size() / format_.record_bytes;
+    run.records_per_block = shape_.block_bytes / format_.record_bytes;
+    run.identity = random_() | 1;
+    io::ScratchStripe stripe = store_.new_stripe();
+    const std::size_t payload = run.records_per_block * format_.record_bytes;
+    MemoryRegion buffer(shape_.block_bytes);
+    for (std::size_t at = 0; at < records.size(); at += payload) {
+      const std::size_t bytes = std::min(payload, records.size() - at);
+      std::memcpy(buffer.data(), records.data() + at, bytes);
+      RunBlock block;
+      block.trigger = trigger_of(layout_, buffer.data());
+      block.checksum =
+          block_checksum({buffer.data(), bytes}, block_identity(run.identity, run.blocks.size()));
+      block.place = store_.allocate(stripe);
+      store_.file(block.place).write_at(store_.offset(block.place), buffer.span());
+      run.blocks.push_back(block);
+    }
+    runs_.push_back(std::move(run));
+    append(records);
+  }
+
+  // The same as a file whose records start at `offset`.
+  void add_file_run(const Bytes& records, std::size_t offset) {
+    const std::string path = directory_ / "run" + std::to_string(runs_.size());
+    std::string text(offset, 'x');
+    text.append(reinterpret_cast<const char*>(records.data()), records.size());
+    io::test::write_file(path, text);
+    runs_.push_back(open_file_run(std::make_shared<io::File>(io::File::open_input(path)), offset,
+                                  records.size() / format_.record_bytes, layout_,
+                                  shape_.block_bytes + 2 * kSectorBytes));
+    append(records);
+  }
+
+  std::vector<Run>& runs() { return runs_; }
+  const std::string& directory() const { return directory_.path(); }
+  Bytes expected() const { return test::sorted_records(format_, all_, shape_.unique); }
+  std::uint64_t refetched_blocks() const { return refetched_; }
+  const MultisetHash& files_hash() const { return files_hash_; }
+
+  // The merged records. Checks that everything borrowed was given back.
+  Bytes merge() {
+    const std::size_t capacity = 2 * shape_.piece_records + 1;
+    const std::size_t buffer_bytes = shape_.block_bytes + 2 * kSectorBytes;
+    const std::size_t blocks = runs_.size() + shape_.spare_blocks;
+    MemoryRegion block_memory(blocks * buffer_bytes);
+    io::BufferPool pool(block_memory.span(), buffer_bytes);
+    const std::size_t output_blocks =
+        3 + (shape_.threads + 1) * capacity * format_.record_bytes / kSectorBytes;
+    MemoryRegion output_memory(output_blocks * kSectorBytes);
+    io::BufferPool output_pool(output_memory.span(), kSectorBytes);
+    std::vector<MemoryRegion> scratch;
+    std::vector<std::unique_ptr<PieceSorter>> sorters;
+    for (unsigned thread = 0; thread < shape_.threads; ++thread) {
+      scratch.emplace_back(piece_scratch_bytes(layout_, capacity));
+      sorters.push_back(make_piece_sorter(layout_, shape_.unique, capacity, scratch.back().span()));
+    }
+    CollectingSink sink(kSectorBytes - 96, output_pool);
+    OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
+    const MergeContext context{
+        layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity};
+    RunMerger merger(context, runs_, pool, stage);
+    for (merger.pump(); !merger.finished(); merger.pump()) mailbox_.wait_and_run();
+    stage.finish();
+    while (!stage.delivered()) mailbox_.wait_and_run();
+    EXPECT_EQ(pool.available(), pool.count());
+    EXPECT_EQ(output_pool.available(), output_pool.count());
+    EXPECT_EQ(store_.bytes_in_use(), 0u);
+    EXPECT_EQ(merger.records_merged() * format_.record_bytes, all_.size());
+    EXPECT_EQ(stage.hash(), test::hash_of(sink.stream(), format_.record_bytes));
+    refetched_ = merger.refetched_blocks();
+    files_hash_ = merger.files_hash();
+    return sink.stream();
+  }
+
+ private:
+  void append(const Bytes& records) { all_.insert(all_.end(), records.begin(), records.end()); }
+
+  test::Watchdog watchdog_;
+  RecordFormat format_;
+  Shape shape_;
+  KeyLayout layout_;
+  io::test::TempDirectory directory_;
+  io::ScratchStore store_;
+  std::vector<Run> runs_;
+  Bytes all_;
+  std::uint64_t refetched_ = 0;
+  MultisetHash files_hash_;
+  Mailbox mailbox_;
+  Workers workers_;
+  Random random_;
+  io::IoService io_;
+};
+
+struct Parameter {
+  std::string name;
+  RecordFormat format;
+};
+
+class RunMergerOfFormat : public testing::TestWithParam<Parameter> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, RunMergerOfFormat,
+    testing::Values(Parameter{"u32", format_of("u32")},
+                    Parameter{"f64_desc", format_of("f64", {"0:f64:desc"})},
+                    Parameter{"kv64", format_of("kv64")},
+                    Parameter{"gensort", format_of("gensort")},
+                    Parameter{"long_key", format_of("fixed:60", {"5:bytes40"})},
+                    Parameter{"large_record", format_of("fixed:1500", {"3:u8"})}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_P(RunMergerOfFormat, merges_random_runs_stably) {
+  const RecordFormat& format = GetParam().format;
+  std::uint64_t seed = 700;
+  for (const test::Distribution& distribution : test::distributions()) {
+    for (const std::size_t runs : {1u, 2u, 9u, 60u}) {
+      ++seed;
+      Random random(seed);
+      const Shape shape{.disks = 1 + static_cast<unsigned>(random.below(4)),
+                        .block_bytes = kSectorBytes * (1 + random.below(3)),
+                        .spare_blocks = 1 + random.below(30),
+                        .piece_records = runs + random.below(300),
+                        .unique = random.below(3) == 0,
+                        .threads = 1 + static_cast<unsigned>(random.below(3))};
+      SCOPED_TRACE(distribution.name + " runs " + std::to_string(runs) + " seed " +
+                   std::to_string(seed));
+      Harness harness(format, shape, seed);
+      const Bytes all = distribution.make(format, 200 * kKiB / format.record_bytes, random);
+      const std::size_t count = all.size() / format.record_bytes;
+      for (std::size_t run = 0; run < runs; ++run) {  // runs of random lengths, some empty
+        const auto at = [&](std::size_t index) {
+          return all.begin() + static_cast<std::ptrdiff_t>(index * format.record_bytes);
+        };
+        const std::size_t first = random.below(count + 1);
+        const std::size_t part = random.below(std::min(count - first, 3 * count / runs) + 1);
+        harness.add_scratch_run(test::sorted_records(format, Bytes(at(first), at(first + part))));
+      }
+      ASSERT_EQ(harness.merge(), harness.expected());
+    }
+  }
+}
+
+TEST(RunMerger, with_one_buffer_more_than_runs_it_still_goes_on) {
+  const RecordFormat format = format_of("u64");
+  for (const unsigned disks : {1u, 4u}) {
+    for (const std::uint64_t seed : {1u, 2u, 3u}) {
+      SCOPED_TRACE("disks " + std::to_string(disks) + " seed " + std::to_string(seed));
+      Random random(seed);
+      Harness harness(format, {.disks = disks, .spare_blocks = 1, .piece_records = 50}, seed);
+      for (int run = 0; run < 30; ++run) {
+        harness.add_scratch_run(
+            test::sorted_records(format, test::random_records(format, random.below(6000), random)));
+      }
+      ASSERT_EQ(harness.merge(), harness.expected());
+    }
+  }
+}
+
+TEST(RunMerger, merges_hundreds_of_runs) {
+  const RecordFormat format = format_of("kv32");
+  Random random(71);
+  Harness harness(format, {.disks = 3, .spare_blocks = 20, .piece_records = 500}, 71);
+  for (int run = 0; run < 500; ++run) {
+    harness.add_scratch_run(
+        test::sorted_records(format, test::few_distinct_records(format, 1200, 900, random)));
+  }
+  EXPECT_EQ(harness.merge(), harness.expected());
+}
+
+// Keys that are equal in all that a trigger holds: the order of fetching is a guess, and blocks
+// must be dropped and fetched again.
+TEST(RunMerger, cut_triggers_that_tie_do_not_stall_it) {
+  const RecordFormat format = format_of("fixed:40");
+  std::uint64_t refetched = 0;
+  for (const unsigned disks : {1u, 3u}) {
+    for (const std::size_t spare : {1u, 2u, 5u, 40u}) {
+      for (const std::uint64_t seed : {1u, 2u}) {
+        SCOPED_TRACE("disks " + std::to_string(disks) + " spare " + std::to_string(spare) +
+                     " seed " + std::to_string(seed));
+        Random random(seed);
+        Harness harness(format, {.disks = disks, .spare_blocks = spare, .piece_records = 100},
+                        seed);
+        for (int run = 0; run < 12; ++run) {
+          Bytes records =
+              test::common_prefix_records(format, random.below(2500), 8 * kTriggerWords, random);
+          // Ranges that hardly overlap: one run is needed to its end while the others wait.
+          for (std::size_t at = 0; at < records.size(); at += 40) {
+            records[at + 16] = static_cast<std::byte>(random.below(10) == 0 ? random() : run * 20);
+          }
+          harness.add_scratch_run(test::sorted_records(format, records));
+        }
+        ASSERT_EQ(harness.merge(), harness.expected());
+        refetched += harness.refetched_blocks();
+      }
+    }
+  }
+  EXPECT_GT(refetched, 0u) << "this test was to make it drop blocks";
+}
+
+TEST(RunMerger, some_cut_triggers_tie_and_others_do_not) {
+  const RecordFormat format = format_of("fixed:32");
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Harness harness(format,
+                    {.disks = 2,
+                     .spare_blocks = 1 + random.below(3),
+                     .piece_records = 64,
+                     .unique = seed % 2 == 0},
+                    seed);
+    for (int run = 0; run < 15; ++run) {
+      Bytes records = test::random_records(format, random.below(3000), random);
+      for (std::size_t at = 0; at < records.size(); at += 32) {
+        std::fill_n(records.begin() + static_cast<std::ptrdiff_t>(at), 15, std::byte{1});
+        records[at + 15] = static_cast<std::byte>(random.below(3));
+        for (std::size_t i = 17; i < 32; ++i) records[at + i] = std::byte{0};
+      }
+      harness.add_scratch_run(test::sorted_records(format, records));
+    }
+    ASSERT_EQ(harness.merge(), harness.expected());
+  }
+}
+
+TEST(RunMerger, equal_records_only) {
+  const RecordFormat format = format_of("fixed:48");
+  Random random(72);
+  for (const bool unique : {false, true}) {
+    Harness harness(format, {.disks = 2, .spare_blocks = 1, .piece_records = 64, .unique = unique},
+                    72);
+    for (int run = 0; run < 20; ++run) {
+      harness.add_scratch_run(Bytes(48 * random.below(1500), std::byte{9}));
+    }
+    EXPECT_EQ(harness.merge(), harness.expected());
+  }
+}
+
+TEST(RunMerger, merges_files_at_any_offset_together_with_runs_in_scratch) {
+  for (const char* record : {"gensort", "kv64", "fixed:1001"}) {
+    const RecordFormat format = format_of(record);
+    Random random(73);
+    Harness harness(format, {.spare_blocks = 6}, 73);
+    Bytes in_files;
+    for (std::size_t run = 0; run < 8; ++run) {
+      const Bytes records = test::sorted_records(
+          format, test::random_records(format, random.below(100000 / format.record_bytes), random));
+      if (run % 3 == 2) {
+        harness.add_scratch_run(records);
+      } else {
+        harness.add_file_run(records, run * 1237);
+        in_files.insert(in_files.end(), records.begin(), records.end());
+      }
+    }
+    EXPECT_EQ(harness.merge(), harness.expected()) << record;
+    EXPECT_EQ(harness.files_hash(), test::hash_of(in_files, format.record_bytes)) << record;
+  }
+}
+
+TEST(RunMerger, a_file_that_is_not_in_order_is_named_with_the_record) {
+  const RecordFormat format = format_of("u64");
+  Random random(74);
+  const Bytes sorted = test::sorted_records(format, test::random_records(format, 5000, random));
+  for (const std::size_t place : {1u, 700u, 512u, 1024u, 4999u}) {  // some at a block's start
+    Bytes records = sorted;
+    std::fill_n(records.begin() + static_cast<std::ptrdiff_t>(8 * place), 8, std::byte{0});
+    Harness harness(format, {}, 74);
+    harness.add_file_run(sorted, 0);
+    harness.add_file_run(records, 0);
+    try {
+      harness.merge();
+      FAIL() << "must throw";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input);
+      const std::string text = error.what();
+      EXPECT_NE(text.find("record " + std::to_string(place) + " "), std::string::npos) << text;
+      EXPECT_NE(text.find("byte " + std::to_string(8 * place) + ":"), std::string::npos) << text;
+      EXPECT_NE(text.find("/run1"), std::string::npos) << text;
+    }
+  }
+}
+
+// ---- what disks may do ----
+
+class RunMergerFaults : public testing::Test {
+ protected:
+  // Merges 5 runs of 10 blocks each, block 17 of those read meets `fault`. Returns what is thrown.
+  Error error_with(const test::TransferFunction& fault) {
+    const RecordFormat format = format_of("u64");
+    Random random(75);
+    std::size_t reads = 0;
+    Harness harness(format, {}, 75, [&](const io::Request& request) {
+      return ++reads == 17 ? fault(request) : test::honest_transfer(request);
+    });
+    directory_ = harness.directory();
+    for (int run = 0; run < 5; ++run) {
+      harness.add_scratch_run(
+          test::sorted_records(format, test::random_records(format, 5000, random)));
+    }
+    try {
+      harness.merge();
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error(ErrorCode::usage, "nothing was thrown");
+  }
+
+  std::string directory_;
+};
+
+TEST_F(RunMergerFaults, a_flipped_bit_is_noticed_with_directory_and_place) {
+  const Error error = error_with([](const io::Request& request) {
+    const io::Completion completion = test::honest_transfer(request);
+    request.data[1234] ^= std::byte{4};
+    return completion;
+  });
+  EXPECT_EQ(error.code(), ErrorCode::corrupt);
+  EXPECT_NE(std::string(error.what()).find(directory_), std::string::npos) << error.what();
+}
+
+TEST_F(RunMergerFaults, a_block_of_another_place_is_noticed) {
+  const Error error = error_with([](io::Request request) {
+    request.offset = request.offset == 0 ? kSectorBytes : 0;
+    return test::honest_transfer(request);
+  });
+  EXPECT_EQ(error.code(), ErrorCode::corrupt);
+}
+
+TEST_F(RunMergerFaults, a_failed_read_is_an_error_with_its_number) {
+  const Error error = error_with([](const io::Request&) { return io::Completion{EIO, 0}; });
+  EXPECT_EQ(error.code(), ErrorCode::io);
+  EXPECT_EQ(error.sys_errno(), EIO);
+  EXPECT_EQ(error.path(), directory_);
+}
+
+TEST_F(RunMergerFaults, a_short_read_is_an_error) {
+  const Error error = error_with([](const io::Request& request) {
+    return io::Completion{0, request.data.size() / 2};
+  });
+  EXPECT_NE(error.code(), ErrorCode::usage) << error.what();
+}
+
+}  // namespace
+}  // namespace xxl

@@ -1,0 +1,94 @@
+// An IoQueue for tests: transfers complete in random order, and may be tampered with.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "io/io_queue.h"
+#include "io/transfer.h"
+
+namespace xxl::test {
+
+// Carries out a transfer, or does something else. Called on threads of queues, one at a time for
+// each queue.
+using TransferFunction = std::function<io::Completion(const io::Request&)>;
+
+inline io::Completion honest_transfer(const io::Request& request) {
+  return io::Transfer(request).carry_out();
+}
+
+// Serves what waits in random order, writes and reads alike, on one thread.
+class SimulatedQueue final : public io::IoQueue {
+ public:
+  SimulatedQueue(std::uint64_t seed, TransferFunction transfer)
+      : random_(seed), transfer_(std::move(transfer)), thread_([this] { serve(); }) {}
+
+  ~SimulatedQueue() override {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    arrived_.notify_one();
+    thread_.join();
+  }
+
+  void submit(io::Request request) override {
+    {
+      std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(request));
+    }
+    arrived_.notify_one();
+  }
+  void register_memory(std::span<std::byte>) override {}
+  io::QueueStats stats() const override {
+    io::QueueStats stats;
+    stats.bytes_read = bytes_read_;
+    stats.bytes_written = bytes_written_;
+    return stats;
+  }
+  std::string name() const override { return "simulated"; }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      arrived_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      std::swap(waiting_[random_.below(waiting_.size())], waiting_.back());
+      const io::Request request = std::move(waiting_.back());
+      waiting_.pop_back();
+      lock.unlock();
+      const io::Completion completion = transfer_(request);
+      (request.op == io::Op::read ? bytes_read_ : bytes_written_) += completion.bytes;
+      request.done(completion);
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<io::Request> waiting_;
+  bool stopping_ = false;
+  Random random_;
+  TransferFunction transfer_;
+  std::atomic<std::uint64_t> bytes_read_{0};
+  std::atomic<std::uint64_t> bytes_written_{0};
+  std::thread thread_;
+};
+
+// For SortOptions::queue_factory and IoService: simulated queues, all with the same `transfer`.
+inline io::IoService::Factory simulated_queues(std::uint64_t seed,
+                                               TransferFunction transfer = honest_transfer) {
+  return [seed, transfer = std::move(transfer)]() mutable -> std::unique_ptr<io::IoQueue> {
+    return std::make_unique<SimulatedQueue>(seed++, transfer);
+  };
+}
+
+}  // namespace xxl::test

@@ -1,0 +1,203 @@
+// What the tests of sorting and merging share: record formats, data, an order of keys that owes
+// nothing to the library, and an oracle.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/random.h"
+#include "record/record_format.h"
+#include "sort/segment.h"
+
+namespace xxl::test {
+
+using Bytes = std::vector<std::byte>;
+
+// A record format with keys of its own in place of the preset's, if there are any.
+inline RecordFormat format_of(std::string_view record,
+                              std::initializer_list<std::string_view> keys = {}) {
+  RecordFormat format = parse_record_format(record);
+  if (keys.size() == 0) return format;
+  std::vector<KeyField> fields;
+  for (const std::string_view key : keys) fields.push_back(parse_key_field(key, format));
+  format.key = std::move(fields);
+  return format;
+}
+
+// ---- the order of keys, worked out field by field with native numbers ----
+
+inline std::uint64_t field_bits(const std::byte* field, const KeyField& key) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < key.length; ++i) {
+    const std::size_t place = key.big_endian ? key.length - 1 - i : i;
+    value |= std::to_integer<std::uint64_t>(field[i]) << (8 * place);
+  }
+  return value;
+}
+
+inline int compare_field(const std::byte* a, const std::byte* b, const KeyField& key) {
+  if (key.type == KeyType::bytes) return std::memcmp(a, b, key.length);
+  const std::uint64_t x = field_bits(a, key), y = field_bits(b, key);
+  const unsigned unused = 64 - 8 * static_cast<unsigned>(key.length);
+  const auto as_signed = [unused](std::uint64_t v) {
+    return static_cast<std::int64_t>(v << unused) >> unused;
+  };
+  const auto three_way = [](auto p, auto q) { return p < q ? -1 : p > q ? 1 : 0; };
+  switch (key.type) {
+    case KeyType::f32:
+    case KeyType::f64: {  // totalOrder: sign and magnitude
+      const auto place = [&](std::uint64_t v) {
+        const std::int64_t s = as_signed(v);
+        const auto magnitude = static_cast<std::int64_t>((v << (unused + 1)) >> (unused + 1));
+        return s < 0 ? -magnitude - 1 : magnitude;
+      };
+      return three_way(place(x), place(y));
+    }
+    case KeyType::i8:
+    case KeyType::i16:
+    case KeyType::i32:
+    case KeyType::i64:
+      return three_way(as_signed(x), as_signed(y));
+    default:
+      return three_way(x, y);
+  }
+}
+
+inline int compare_records(const RecordFormat& format, const std::byte* a, const std::byte* b) {
+  for (const KeyField& key : format.key) {
+    const int order = compare_field(a + key.offset, b + key.offset, key);
+    if (order != 0) return key.descending ? -order : order;
+  }
+  return 0;
+}
+
+// ---- the oracle ----
+
+// `records` in stable order; with `unique` the first of each key only.
+inline Bytes sorted_records(const RecordFormat& format, const Bytes& records, bool unique = false) {
+  const std::size_t size = format.record_bytes;
+  std::vector<const std::byte*> order;
+  for (std::size_t at = 0; at < records.size(); at += size) order.push_back(records.data() + at);
+  std::stable_sort(order.begin(), order.end(), [&](const std::byte* a, const std::byte* b) {
+    return compare_records(format, a, b) < 0;
+  });
+  if (unique) {
+    const auto equal = [&](const std::byte* a, const std::byte* b) {
+      return compare_records(format, a, b) == 0;
+    };
+    order.erase(std::unique(order.begin(), order.end(), equal), order.end());
+  }
+  Bytes sorted;
+  sorted.reserve(order.size() * size);
+  for (const std::byte* record : order) sorted.insert(sorted.end(), record, record + size);
+  return sorted;
+}
+
+inline MultisetHash hash_of(const Bytes& records, std::size_t record_bytes) {
+  MultisetHash hash;
+  add_records(hash, records.data(), records.size() / record_bytes, record_bytes);
+  return hash;
+}
+
+// ---- data ----
+
+inline Bytes random_bytes(std::size_t count, Random& random) {
+  Bytes bytes(count);
+  std::size_t at = 0;
+  for (; at + 8 <= count; at += 8) {
+    const std::uint64_t value = random();
+    std::memcpy(bytes.data() + at, &value, 8);
+  }
+  for (; at < count; ++at) bytes[at] = static_cast<std::byte>(random());
+  return bytes;
+}
+
+// Records that are random in every byte.
+inline Bytes random_records(const RecordFormat& format, std::size_t count, Random& random) {
+  return random_bytes(count * format.record_bytes, random);
+}
+
+// Records of `distinct` different keys, and random in all bytes that are not key.
+inline Bytes few_distinct_records(const RecordFormat& format, std::size_t count,
+                                  std::size_t distinct, Random& random) {
+  const std::size_t size = format.record_bytes;
+  const Bytes models = random_records(format, distinct, random);
+  Bytes records = random_records(format, count, random);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* model = models.data() + random.below(distinct) * size;
+    for (const KeyField& key : format.key) {
+      std::memcpy(records.data() + i * size + key.offset, model + key.offset, key.length);
+    }
+  }
+  return records;
+}
+
+inline Bytes reversed_records(const RecordFormat& format, const Bytes& records) {
+  const std::size_t size = format.record_bytes;
+  Bytes reversed;
+  reversed.reserve(records.size());
+  for (std::size_t end = records.size(); end > 0; end -= size) {
+    reversed.insert(reversed.end(), records.begin() + static_cast<std::ptrdiff_t>(end - size),
+                    records.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return reversed;
+}
+
+// Records that agree in their first `prefix` bytes.
+inline Bytes common_prefix_records(const RecordFormat& format, std::size_t count,
+                                   std::size_t prefix, Random& random) {
+  const std::size_t size = format.record_bytes;
+  Bytes records = random_records(format, count, random);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::fill_n(records.data() + i * size, std::min(prefix, size), std::byte{'/'});
+  }
+  return records;
+}
+
+// A named way to make test data.
+struct Distribution {
+  std::string name;
+  std::function<Bytes(const RecordFormat&, std::size_t count, Random&)> make;
+};
+
+inline const std::vector<Distribution>& distributions() {
+  static const std::vector<Distribution> all = {
+      {"uniform", random_records},
+      {"sorted", [](const RecordFormat& f, std::size_t n,
+                    Random& r) { return sorted_records(f, random_records(f, n, r)); }},
+      {"reverse",
+       [](const RecordFormat& f, std::size_t n, Random& r) {
+         return reversed_records(f, sorted_records(f, random_records(f, n, r)));
+       }},
+      {"constant", [](const RecordFormat& f, std::size_t n,
+                      Random& r) { return few_distinct_records(f, n, 1, r); }},
+      {"few_distinct", [](const RecordFormat& f, std::size_t n,
+                          Random& r) { return few_distinct_records(f, n, 7, r); }},
+      {"many_duplicates", [](const RecordFormat& f, std::size_t n,
+                             Random& r) { return few_distinct_records(f, n, n / 8 + 1, r); }},
+  };
+  return all;
+}
+
+// `records` as segments of random lengths, some of them empty.
+inline std::vector<Segment> random_segments(const Bytes& records, std::size_t record_bytes,
+                                            std::size_t longest, Random& random) {
+  std::vector<Segment> segments;
+  const std::size_t count = records.size() / record_bytes;
+  for (std::size_t first = 0; first < count;) {
+    const std::size_t part = std::min(count - first, random.below(longest + 1));
+    segments.push_back({records.data() + first * record_bytes, part});
+    first += part;
+  }
+  return segments;
+}
+
+}  // namespace xxl::test
