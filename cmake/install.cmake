@@ -27,6 +27,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # For the library, which is in the same package.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-  "libtbb-dev, liburing-dev, libxxhash-dev , pkg-config")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libtbb-dev, liburing-dev, libxxhash-dev, pkg-config")
 include(CPack)

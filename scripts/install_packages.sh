@@ -1,15 +1,15 @@
 #!/bin/bash
 # Installs what xxl needs to be built and tested, from the distribution's own packages (Debian 12,
-# Ubuntu 24.04). With --checks also what the further checks of .ci/run need. Packages that are
-# there already are left alone.
+# Ubuntu 24.04). With --checks also what the further checks of .ci/run need, with --bench what the
+# benchmarks need. Packages that are there already are left alone.
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
-  libboost-program-options-dev libtbb-dev liburing-dev libhwy-dev libxxhash-dev
-  libgtest-dev)
-if [[ ${1:-} == --checks ]]; then
-  packages+=(clang-format-14 shellcheck ccache)
-fi
+  libboost-program-options-dev libtbb-dev liburing-dev libxxhash-dev libgtest-dev)
+case ${1:-} in
+  --checks) packages+=(clang-format-14 shellcheck ccache) ;;
+  --bench) packages+=(libbenchmark-dev libstxxl-dev libhwy-dev) ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do

@@ -1,5 +1,4 @@
 // xxl info.
-#include <hwy/targets.h>
 #include <tbb/version.h>
 
 #include <cstdio>
@@ -19,13 +18,18 @@ void print_fact(const char* name, const std::string& value) {
   std::printf("%-16s %s\n", name, value.c_str());
 }
 
-// Vector instruction sets that Highway may choose from on this processor, best first.
-std::string simd_targets() {
+// Vector instruction sets of this processor that are worth knowing.
+std::string simd_names() {
   std::string names;
-  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
-    names.append(names.empty() ? "" : " ").append(hwy::TargetName(rest & -rest));
-  }
-  return names;
+#if defined(__x86_64__)
+  const auto add = [&](const char* name, int supported) {
+    if (supported != 0) names.append(names.empty() ? "" : " ").append(name);
+  };
+  add("SSE4.2", __builtin_cpu_supports("sse4.2"));
+  add("AVX2", __builtin_cpu_supports("avx2"));
+  add("AVX-512F", __builtin_cpu_supports("avx512f"));
+#endif
+  return names.empty() ? "unknown" : names;
 }
 
 }  // namespace
@@ -39,7 +43,7 @@ int run_info(const ParsedOptions& options) {
   print_fact("disk access:", io::IoService(io::Backend::automatic, {}).backend_name());
   print_fact("threads:", std::string("oneTBB ") + TBB_runtime_version());
   print_fact("processor:", processor_name());
-  print_fact("SIMD:", simd_targets());
+  print_fact("SIMD:", simd_names());
   print_fact("processors:", std::to_string(std::thread::hardware_concurrency()));
   print_fact("memory:", format_bytes(physical_memory_bytes()) + ", default of -S now " +
                             format_bytes(default_memory_bytes()));
