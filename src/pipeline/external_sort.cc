@@ -277,7 +277,11 @@ bool Sorting::may_write_output_early() const {
 
 BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted) {
   const bool first = runs_made_ == 0;
-  if (first && (all_in_memory || (looks_sorted && may_write_output_early()))) {
+  // Of keys that agree in all that splitters hold, even what fits in memory may become several
+  // runs: then the first one must not go where it cannot be taken back from.
+  const bool surely_all = all_in_memory && layout_.words() <= kMaxSplitterWords;
+  const bool perhaps_all = all_in_memory || looks_sorted;
+  if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
     ++runs_made_;
     sinks_.push_back(output_->make_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
   } else {

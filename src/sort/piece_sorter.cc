@@ -236,8 +236,18 @@ class PointerSorter final : public PieceSorter {
       return;
     }
     const std::uint64_t prefix = group.front().prefix;
-    for (Item& item : group) item.prefix = layout_.word(item.record, word);
-    radix_sort(group, scratch_for(group), prefix_of);
+    // Words that are equal in all of the group are passed over here: each level of recursion has
+    // smaller groups, so that its depth is bounded however long the key is.
+    bool differ = false;
+    for (;;) {
+      for (Item& item : group) {
+        item.prefix = layout_.word(item.record, word);
+        differ |= item.prefix != group.front().prefix;
+      }
+      if (differ || word + 1 == layout_.words()) break;
+      ++word;
+    }
+    if (differ) radix_sort(group, scratch_for(group), prefix_of);
     if (word + 1 < layout_.words()) refine(group, word + 1);
     for (Item& item : group) item.prefix = prefix;
   }

@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+"""What only a whole process can show: xxl killed, interrupted, out of disk space, without
+permission; and the memory it takes at most.
+
+Some tests mount small file systems or change to another user: they need root, and say so when they
+are skipped.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+import xml.etree.ElementTree
+
+MIB = 1 << 20
+PATIENCE_SECONDS = 120  # a sort that takes longer hangs
+NOBODY = 65534
+MEMORY_CONSTANT = 48 * MIB  # promised: -S and this bound the process
+
+XXL = ""
+SANITIZED = False
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def can_mount():
+    if not is_root():
+        return False
+    with tempfile.TemporaryDirectory() as directory:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", directory],
+                          stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            return False
+        subprocess.run(["umount", directory], check=True)
+    return True
+
+
+@contextlib.contextmanager
+def small_file_system(path, mebibytes):
+    """A directory that holds so much and no more."""
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=1777", "tmpfs", path],
+                   check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+def bytes_transferred(pid):
+    """Bytes the process has read and written so far, as the kernel counts them: in system calls, or
+    for io_uring at the disks."""
+    counts = dict(re.findall(r"(\w+): (\d+)", pathlib.Path(f"/proc/{pid}/io").read_text()))
+    return max(int(counts["rchar"]) + int(counts["wchar"]),
+               int(counts["read_bytes"]) + int(counts["write_bytes"]))
+
+
+def bytes_waiting(pipe):
+    """Bytes in a pipe that its reader has not taken."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def wait_until(process, condition):
+    """Waits until the condition holds or the process has ended."""
+    with contextlib.suppress(OSError):  # it ended while it was looked at
+        while process.poll() is None and not condition():
+            os.sched_yield()
+
+
+class FaultTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="xxl-faults-")
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        self.scratch = self.root / "scratch"
+        self.out = self.root / "out"
+        self.scratch.mkdir()
+        self.out.mkdir()
+
+    def gen(self, name, *arguments):
+        path = self.root / name
+        subprocess.run([XXL, "gen", *arguments, "-o", path], check=True)
+        return path
+
+    def command(self, *arguments, scratch=None):
+        return [XXL, "sort", "-T", scratch or self.scratch, *arguments]
+
+    def run_xxl(self, *arguments, **options):
+        scratch = options.pop("scratch", None)
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.run(self.command(*arguments, scratch=scratch), stderr=subprocess.PIPE,
+                              timeout=PATIENCE_SECONDS, check=False, **options)
+
+    def assert_fails(self, done, *patterns):
+        """Exit status 2 and one line of a message, with all of the patterns in it."""
+        message = done.stderr.decode()
+        self.assertEqual(done.returncode, 2, message)
+        self.assertEqual(message.count("\n"), 1, message)
+        for pattern in patterns:
+            self.assertRegex(message, pattern)
+
+    def assert_sorted(self, path, records):
+        done = subprocess.run([XXL, "validate", "--record=u64", path], capture_output=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"Records: {records}\n", done.stdout.decode())
+
+    def assert_only_in_out(self, *names):
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), sorted(names))
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+
+class Ended(FaultTest):
+    """A sort that a signal ends, at several moments of its work."""
+
+    def end_with(self, number):
+        records = 6_000_000
+        source = self.gen("in", "--record=u64", str(records))
+        volume = records * 8
+        output = self.out / "file"
+        caught = 0
+        for moment in (0, volume // 10, volume, 3 * volume // 2, 5 * volume // 2, 7 * volume // 2):
+            with self.subTest(transferred=moment):
+                output.write_bytes(b"old content")
+                process = subprocess.Popen(
+                    self.command("--record=u64", "-S", "8M", source, "-o", output),
+                    stderr=subprocess.PIPE)
+                wait_until(process, lambda: bytes_transferred(process.pid) >= moment)
+                process.send_signal(number)
+                process.communicate(timeout=PATIENCE_SECONDS)
+                if process.returncode == 0:  # it was faster
+                    self.assert_sorted(output, records)
+                    self.assert_only_in_out("file")
+                    continue
+                caught += 1
+                self.assertIn(process.returncode, (-number, 128 + number))
+                self.assertEqual(output.read_bytes(), b"old content")
+                self.assert_only_in_out("file")
+                output.unlink()
+        self.assertGreaterEqual(caught, 3)
+
+    def test_killed_it_leaves_nothing_behind_and_the_old_output_intact(self):
+        self.end_with(signal.SIGKILL)
+
+    def test_interrupted_it_leaves_nothing_behind_and_the_old_output_intact(self):
+        self.end_with(signal.SIGINT)
+
+    def test_terminated_it_leaves_nothing_behind_and_the_old_output_intact(self):
+        self.end_with(signal.SIGTERM)
+
+    def test_it_ends_when_nobody_reads_its_output(self):
+        source = self.gen("in", "--record=u64", "3000000")
+        process = subprocess.Popen(self.command("--record=u64", "-S", "8M", source),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.read(1)
+        process.stdout.close()
+        process.stderr.read()
+        self.assertNotEqual(process.wait(timeout=PATIENCE_SECONDS), 0)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_interrupted_it_does_not_wait_for_a_pipe(self):
+        process = subprocess.Popen(self.command("--record=u64", "-S", "8M", "-o", self.out / "file"),
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(bytes(MIB))
+        process.stdin.flush()
+        wait_until(process, lambda: bytes_waiting(process.stdin) == 0)
+        process.send_signal(signal.SIGINT)
+        self.assertNotEqual(process.wait(timeout=PATIENCE_SECONDS), 0)
+        process.stdin.close()
+        process.stderr.close()
+        self.assert_only_in_out()
+
+
+class FullDisks(FaultTest):
+    """Space is asked for before any work. The inputs are so large (files of nothing but a hole)
+    that a sort which noticed later would run into the time limit."""
+
+    HUGE = 512 << 30
+
+    def huge_input(self):
+        path = self.root / "huge"
+        with open(path, "wb") as file:
+            file.truncate(self.HUGE)
+        return path
+
+    def setUp(self):
+        super().setUp()
+        if not can_mount():
+            print("SKIPPED: full disks: only root can mount small file systems", file=sys.stderr)
+            self.skipTest("only root can mount small file systems")
+
+    def test_full_scratch_is_told_at_once_with_directory_and_bytes(self):
+        with small_file_system(self.root / "small", 16) as small:
+            done = self.run_xxl("--record=u64", "-S", "1G", self.huge_input(), scratch=small)
+            self.assert_fails(done, re.escape(str(small)), r"512(\.\d+)? GiB", r"1[56](\.\d+)? MiB")
+            self.assertEqual(list(small.iterdir()), [])
+
+    def test_full_output_is_told_at_once_with_its_name_and_bytes(self):
+        with small_file_system(self.root / "small", 16) as small:
+            output = small / "file"
+            output.write_bytes(b"old content")
+            done = self.run_xxl("--record=u64", "-S", "1G", self.huge_input(), "-o", output)
+            self.assert_fails(done, re.escape(str(small)), r"512(\.\d+)? GiB")
+            self.assertEqual(output.read_bytes(), b"old content")
+            self.assertEqual([path.name for path in small.iterdir()], ["file"])
+
+    def test_an_input_of_unknown_size_that_overflows_scratch_is_an_error(self):
+        source = self.gen("in", "--record=u64", "8000000")
+        with small_file_system(self.root / "small", 16) as small:
+            with open(source, "rb") as file:
+                pipe = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+                done = self.run_xxl("--record=u64", "-S", "8M", "-o", self.out / "file",
+                                    scratch=small, stdin=pipe.stdout)
+                pipe.stdout.close()
+                pipe.wait()
+            self.assert_fails(done, re.escape(str(small)))
+            self.assertEqual(list(small.iterdir()), [])
+        self.assert_only_in_out()
+
+    def test_a_small_scratch_directory_is_filled_and_the_other_takes_the_rest(self):
+        source = self.gen("in", "--record=u64", "8000000")
+        with small_file_system(self.root / "small", 16) as small:
+            done = self.run_xxl("--record=u64", "-S", "8M", "-T", small, "--stats=json", source,
+                                "-o", self.out / "file")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            written = [int(n) for n in re.findall(rb'"bytes_written": *(\d+)', done.stderr)]
+            self.assertGreater(max(written), 16 * MIB)
+        self.assert_sorted(self.out / "file", 8000000)
+        self.assert_only_in_out("file")
+
+    def test_full_standard_output_is_an_error(self):
+        source = self.gen("in", "--record=u64", "1000000")
+        with open("/dev/full", "wb") as full:
+            done = self.run_xxl("--record=u64", source, stdout=full)
+        self.assert_fails(done, "No space left")
+
+
+class Forbidden(FaultTest):
+    """Files that may not be read or written, by a user who is not root."""
+
+    def setUp(self):
+        super().setUp()
+        self.prefix = []
+        if is_root():
+            if shutil.which("setpriv") is None:
+                print("SKIPPED: permissions: no setpriv to stop being root", file=sys.stderr)
+                self.skipTest("no setpriv")
+            # A copy where anybody can read it.
+            program = self.root / "xxl"
+            shutil.copy(XXL, program)
+            program.chmod(0o755)
+            self.root.chmod(0o755)
+            self.prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            self.program = program
+            for directory in (self.scratch, self.out):
+                os.chown(directory, NOBODY, NOBODY)
+        else:
+            self.program = XXL
+
+    def run_as_nobody(self, *arguments, scratch=None):
+        return subprocess.run(
+            [*self.prefix, self.program, "sort", "-T", scratch or self.scratch, "--record=u64",
+             *arguments],
+            capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+
+    def test_an_input_without_permission_is_named(self):
+        source = self.gen("in", "--record=u64", "1000")
+        source.chmod(0)
+        done = self.run_as_nobody(source, "-o", self.out / "file")
+        self.assert_fails(done, re.escape(str(source)), "Permission denied")
+        self.assert_only_in_out()
+
+    def test_an_output_directory_without_permission_is_named(self):
+        source = self.gen("in", "--record=u64", "1000")
+        source.chmod(0o644)
+        self.out.chmod(0o555)
+        if is_root():
+            os.chown(self.out, 0, 0)
+        done = self.run_as_nobody(source, "-o", self.out / "file")
+        self.assert_fails(done, re.escape(str(self.out)), "Permission denied")
+        self.out.chmod(0o755)
+
+    def test_a_scratch_directory_without_permission_is_named(self):
+        source = self.gen("in", "--record=u64", "2000000")
+        source.chmod(0o644)
+        closed = self.root / "closed"
+        closed.mkdir(0o555)
+        done = self.run_as_nobody("-S", "8M", source, "-o", self.out / "file", scratch=closed)
+        self.assert_fails(done, re.escape(str(closed)), "Permission denied")
+        self.assert_only_in_out()
+
+    def test_a_read_only_input_is_enough(self):
+        source = self.gen("in", "--record=u64", "1000")
+        source.chmod(0o444)
+        done = self.run_as_nobody(source, "-o", self.out / "file")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_sorted(self.out / "file", 1000)
+
+    def test_a_directory_as_input_is_named(self):
+        done = self.run_as_nobody(self.out, "-o", self.out / "file")
+        self.assert_fails(done, re.escape(str(self.out)), "[Ii]s a directory")
+        self.assert_only_in_out()
+
+
+class Memory(FaultTest):
+    """The largest resident size stays within -S and the constant."""
+
+    def peak_bytes(self, *arguments):
+        process = subprocess.Popen(self.command(*arguments), stderr=subprocess.PIPE)
+        with process.stderr:
+            message = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, message)
+        return usage.ru_maxrss * 1024
+
+    def assert_bounded(self, source, record, memory, *arguments):
+        peak = self.peak_bytes(f"--record={record}", "-S", f"{memory // MIB}M", source,
+                               "-o", self.out / "file", *arguments)
+        self.assertLessEqual(peak, memory + MEMORY_CONSTANT,
+                             f"{peak / MIB:.1f} MiB with -S {memory // MIB}M")
+        (self.out / "file").unlink()
+
+    def setUp(self):
+        super().setUp()
+        if SANITIZED:
+            self.skipTest("a sanitizer takes memory of its own")
+
+    def test_of_small_budgets(self):
+        for record, size in (("u64", 8), ("kv32", 8), ("f64", 8), ("gensort", 100)):
+            source = self.gen("in", f"--record={record}", str(100 * MIB // size))
+            for threads in (1, 2, 16):
+                for batch in ([], ["--batch-size=2"]):
+                    with self.subTest(record=record, threads=threads, batch=batch):
+                        self.assert_bounded(source, record, 16 * MIB, f"--parallel={threads}",
+                                            *batch)
+
+    def test_of_middling_budgets(self):
+        for record, size in (("kv64", 16), ("gensort", 100)):
+            source = self.gen("in", f"--record={record}", str(300 * MIB // size))
+            for memory in (64, 200):
+                for threads in (2, 8):
+                    with self.subTest(record=record, memory=memory, threads=threads):
+                        self.assert_bounded(source, record, memory * MIB, f"--parallel={threads}")
+
+    def test_of_a_sort_in_memory(self):
+        source = self.gen("in", "--record=u64", str(100 * MIB // 8))
+        self.assert_bounded(source, "u64", 200 * MIB)
+        self.assert_bounded(source, "u64", 1024 * MIB)
+
+    def test_of_sorted_and_constant_input(self):
+        for distribution in ("sorted", "constant", "reverse"):
+            source = self.gen("in", "--record=u64", f"--distribution={distribution}",
+                              str(100 * MIB // 8))
+            with self.subTest(distribution=distribution):
+                self.assert_bounded(source, "u64", 16 * MIB)
+
+    def test_of_merging_many_files(self):
+        parts = []
+        for part in range(40):
+            path = self.gen(f"part{part}", "--record=u64", f"--seed={part}",
+                            "--distribution=sorted", str(2 * MIB // 8))
+            parts.append(path)
+        for batch in ([], ["--batch-size=2"]):
+            with self.subTest(batch=batch):
+                self.assert_bounded(parts[0], "u64", 16 * MIB, "-m", *batch, *parts[1:])
+
+    def test_of_large_records(self):
+        size = 4 * MIB
+        source = self.root / "in"
+        with open("/dev/urandom", "rb") as random, open(source, "wb") as file:
+            for _ in range(100):
+                file.write(random.read(4096).ljust(size, b"x"))
+        self.assert_bounded(source, f"fixed:{size}", 600 * MIB, "--key=0:bytes10")
+        self.assert_bounded(source, f"fixed:{size}", 600 * MIB)  # the key is the whole record
+
+
+class Result(unittest.TextTestResult):
+    """Remembers what passed and how long each test took."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.seconds = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.seconds[test.id()] = -time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.seconds[test.id()] += time.monotonic()
+
+
+def failures_of(result):
+    """Texts by name of the test; those of subtests belong to their test."""
+    texts = {}
+    for test, text in result.failures + result.errors:
+        name = getattr(test, "test_case", test).id()
+        texts[name] = texts.get(name, "") + text
+    return texts
+
+
+def write_junit(path, result):
+    failures = failures_of(result)
+    skipped = {test.id() for test, _ in result.skipped}
+    suite = xml.etree.ElementTree.Element("testsuite", name="faults", tests=str(len(result.seconds)),
+                                          failures=str(len(failures)), skipped=str(len(skipped)))
+    for name, seconds in result.seconds.items():
+        element = xml.etree.ElementTree.SubElement(suite, "testcase", name=name,
+                                                   time=f"{seconds:.3f}")
+        if name in failures:
+            failure = xml.etree.ElementTree.SubElement(element, "failure")
+            failure.text = failures[name].encode("ascii", "backslashreplace").decode()
+        elif name in skipped:
+            xml.etree.ElementTree.SubElement(element, "skipped")
+    xml.etree.ElementTree.ElementTree(suite).write(path)
+
+
+def main():
+    global XXL, SANITIZED
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--xxl", required=True, help="the program to test")
+    parser.add_argument("--junit", help="write results as JUnit XML to this file")
+    parser.add_argument("--sanitized", action="store_true", help="do not measure memory")
+    parser.add_argument("--only", action="append", help="run only tests with this in their name")
+    arguments = parser.parse_args()
+    XXL = str(pathlib.Path(arguments.xxl).resolve())
+    SANITIZED = arguments.sanitized
+
+    loader = unittest.TestLoader()
+    if arguments.only:
+        loader.testNamePatterns = [f"*{pattern}*" for pattern in arguments.only]
+    suite = loader.loadTestsFromModule(sys.modules[__name__])
+    result = unittest.TextTestRunner(resultclass=Result, verbosity=2).run(suite)
+    if arguments.junit:
+        write_junit(arguments.junit, result)
+    failed = len(failures_of(result))
+    print(f"{len(result.seconds) - failed - len(result.skipped)} passed, {failed} failed, "
+          f"{len(result.skipped)} skipped")
+    return 0 if result.wasSuccessful() and result.seconds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
