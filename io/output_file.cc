@@ -20,6 +20,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <random>
 #include <utility>
@@ -98,10 +99,17 @@ std::string read_link(const std::string& path) {
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 
+// True for names below /proc, also by way of a linked directory, as /dev/fd is.
+bool lies_in_proc(const std::string& path) {
+  std::error_code error;
+  const auto directory = std::filesystem::canonical(directory_of(path), error);
+  return path.starts_with("/proc/") || (!error && directory.string().starts_with("/proc/"));
+}
+
 // What `path` stands for when it is a symbolic link, whether or not that exists. Stops at a link
 // below /proc: it leads to an open file, not to a name.
 std::string follow_links(std::string path) {
-  for (int i = 0; i < kMaxLinksFollowed && !path.starts_with("/proc/"); ++i) {
+  for (int i = 0; i < kMaxLinksFollowed && !lies_in_proc(path); ++i) {
     const std::string target = read_link(path);
     if (target.empty()) return path;
     path = target.front() == '/' ? target : directory_of(path) + "/" + target;
@@ -154,7 +162,7 @@ void remove_named_output_files() {
 
 bool OutputFile::is_replaceable(const std::string& path) {
   const std::string target = follow_links(path);
-  if (target.starts_with("/proc/")) return false;
+  if (lies_in_proc(target)) return false;
   struct stat status;
   if (stat(target.c_str(), &status) != 0) return true;
   return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);  // the constructor refuses these
