@@ -1,5 +1,6 @@
 #include "base/units.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,6 +89,12 @@ std::string format_bytes(std::uint64_t bytes) {
       unit == 0 || value == static_cast<double>(static_cast<int>(value)) ? "%.0f %s" : "%.1f %s",
       value, kUnits[unit]);
   return text;
+}
+
+unsigned available_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
 std::uint64_t physical_memory_bytes() {

@@ -11,7 +11,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -69,8 +68,7 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   input.memory_bytes = options.memory_bytes;
   input.input_bytes = inputs.bytes;
   input.input_size_known = inputs.size_known;
-  input.threads =
-      options.parallel != 0 ? options.parallel : std::max(1U, std::thread::hardware_concurrency());
+  input.threads = options.parallel != 0 ? options.parallel : available_processors();
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
   input.merge_only = options.merge_only;

@@ -176,7 +176,7 @@ TEST_P(CpuChunkSorterOfFormat, forms_sorted_runs_that_merge_to_a_stable_sort) {
   const RecordFormat& format = GetParam().format;
   std::uint64_t seed = 100;
   for (const test::Distribution& distribution : test::distributions()) {
-    for (const std::size_t bytes : {5 * kKiB, 200 * kKiB, 2 * kMiB}) {
+    for (const std::size_t bytes : {5 * kKiB, 200 * kKiB, 3 * kMiB / 2}) {
       SCOPED_TRACE(distribution.name + " bytes " + std::to_string(bytes) + " seed " +
                    std::to_string(++seed));
       Random random(seed);
@@ -279,7 +279,7 @@ TEST(CpuChunkSorter, works_in_the_smallest_memory_that_can_be_planned) {
         SCOPED_TRACE(format.name + " threads " + std::to_string(threads) + " " + distribution.name +
                      " seed " + std::to_string(++seed));
         Random random(seed);
-        const Bytes records = distribution.make(format, 2 * kMiB / format.record_bytes, random);
+        const Bytes records = distribution.make(format, kMiB / 2 / format.record_bytes, random);
         Harness harness(format, shape, seed);
         const auto runs = harness.form_runs(records, seed % 2 == 0);
         ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
@@ -300,10 +300,10 @@ TEST(CpuChunkSorter, sealed_without_input_it_is_finished) {
 TEST(CpuChunkSorter, what_fits_in_memory_is_held_back_until_the_input_ends) {
   const RecordFormat format = format_of("u64");
   Random random(9);
+  const std::size_t block = 100, count = 9000;
+  const Bytes records = test::random_records(format, count, random);
   Harness harness(format, {}, 9);
-  const std::size_t block = 100;
-  const Bytes records = test::random_records(format, harness.slab_records() / 4, random);
-  const std::size_t count = records.size() / 8;
+  ASSERT_LE(4 * count, harness.slab_records());
   for (std::size_t next = 0; next < count;) {
     const std::size_t part = std::min(block, count - next);
     if (harness.push({records.data() + next * 8, part})) {
@@ -318,9 +318,10 @@ TEST(CpuChunkSorter, what_fits_in_memory_is_held_back_until_the_input_ends) {
 TEST(CpuChunkSorter, full_it_refuses_blocks_until_pieces_have_left) {
   const RecordFormat format = format_of("u64");
   Random random(10);
+  const Bytes records = test::random_records(format, 300000, random);
   Harness harness(format, {}, 10);
+  ASSERT_LE(4 * harness.slab_records(), 300000u);
   const std::size_t block = harness.geometry().push_records;
-  const Bytes records = test::random_records(format, 4 * harness.slab_records(), random);
   std::size_t next = 0;
   const auto push = [&] {
     if (!harness.push({records.data() + next * 8, block})) return false;

@@ -27,7 +27,7 @@ class SortedPiece final : public PieceSorter {
   std::size_t size() const override { return records_.size() / record_bytes_; }
   void write(std::size_t first, std::size_t count, std::byte* out) const override {
     ASSERT_LE(first + count, size());
-    std::memcpy(out, records_.data() + first * record_bytes_, count * record_bytes_);
+    if (count > 0) std::memcpy(out, records_.data() + first * record_bytes_, count * record_bytes_);
   }
   void set_removed(const MultisetHash& removed) { removed_ = removed; }
 
