@@ -1,12 +1,59 @@
 #include "merge/run_merger.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 
 namespace xxl {
+namespace {
+
+const CellGrid* common_grid(const std::vector<Run>& runs) {
+  const auto grid_of = [](const Run& run) { return run.cells ? &run.cells->grid() : nullptr; };
+  const bool common = !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return grid_of(run) == grid_of(runs.front());
+  });
+  return common ? grid_of(runs.front()) : nullptr;
+}
+
+std::vector<std::uint64_t> records_of_cells(const CellGrid* grid, const std::vector<Run>& runs) {
+  std::vector<std::uint64_t> records(grid == nullptr ? 1 : grid->cells());
+  for (const Run& run : runs) {
+    if (grid == nullptr) {
+      records.front() += run.records;
+      continue;
+    }
+    for (std::size_t cell = 0; cell < records.size(); ++cell) {
+      records[cell] += run.cells->records(cell);
+    }
+  }
+  return records;
+}
+
+}  // namespace
+
+std::size_t RunMerger::blocks_held(const std::vector<Run>& runs, std::size_t piece_capacity) {
+  const CellGrid* grid = common_grid(runs);
+  const std::vector<std::uint64_t> cell_records = records_of_cells(grid, runs);
+  std::vector<std::size_t> held(cell_records.size());
+  std::size_t held_apart = 0;  // when each run is sorted cell by cell, without regard to others
+  for (const Run& run : runs) {
+    std::size_t most = 1;
+    for (std::size_t cell = 0; run.cells && cell < run.cells->grid().cells(); ++cell) {
+      const auto blocks = static_cast<std::size_t>(
+          ceil_div<std::uint64_t>(run.cells->records(cell), run.records_per_block) + 1);
+      if (!run.cells->is_sorted(cell)) most = std::max(most, blocks);
+      if (grid == nullptr) continue;
+      const bool whole = cell_records[cell] <= piece_capacity || !run.cells->is_sorted(cell);
+      held[cell] += whole ? blocks : 1;
+    }
+    held_apart += most;
+  }
+  if (grid == nullptr) return held_apart;
+  return *std::max_element(held.begin(), held.end());
+}
 
 RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
                      io::BufferPool& blocks, OutputStage& output)
@@ -18,10 +65,14 @@ RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
              context.scratch == nullptr ? 1 : context.scratch->disks(),
              [&] {  // how many of the buffers the schedule may count on: section 5 of the paper
                const std::size_t disks = context.scratch == nullptr ? 1 : context.scratch->disks();
-               const std::size_t spare = blocks.count() - std::min(blocks.count(), runs.size());
+               const std::size_t held = blocks_held(runs, context.piece_capacity);
+               XXL_CHECK(blocks.count() > held);
+               const std::size_t spare = blocks.count() - held;
                return 2 * disks + 3 * (spare - std::min(spare, 2 * disks)) / 10;
              }()),
-      states_(runs.size()) {
+      states_(runs.size()),
+      grid_(common_grid(runs)),
+      cell_records_(records_of_cells(grid_, runs)) {
   XXL_CHECK(blocks.count() > runs.size() && runs.size() <= context.piece_records);
   for (const Run& run : runs) total_ += run.records;
 }
@@ -30,7 +81,7 @@ void RunMerger::pump() {
   fetch();
   while (cut_piece()) {
   }
-  if (pieces_.empty() && reading_ == 0 && merged_ < total_ && !output_full_) {
+  if (pieces_.empty() && reading_ == 0 && sorting_ == 0 && merged_ < total_ && !output_full_) {
     break_stall();
   }
 }
@@ -130,6 +181,7 @@ void RunMerger::arrived(BlockRef ref, std::size_t lead) {
              state.loaded[state.arrived - state.first_block].state == State::arrived) {
         ++state.arrived;
       }
+      advance(ref.run);
     });
     token.reset();
   });
@@ -188,13 +240,69 @@ std::uint64_t RunMerger::bound_word(const Bound& bound, std::size_t index) const
   return index < kTriggerWords ? bound.trigger.words[index] : 0;
 }
 
+// The records that have arrived are usable, but for those of a cell that is not sorted: these only
+// when all of them are there and no cut will be needed between them, or they have been sorted.
+void RunMerger::advance(std::uint32_t run) {
+  RunState& state = states_[run];
+  const std::uint64_t in_memory = records_in_memory(run);
+  if (!runs_[run].cells) {
+    state.usable = in_memory;
+    return;
+  }
+  const RunCells& cells = *runs_[run].cells;
+  for (;;) {
+    while (state.cell + 1 < cells.grid().cells() && cells.start(state.cell + 1) <= state.usable) {
+      ++state.cell;
+    }
+    if (state.usable >= in_memory) return;
+    const std::uint64_t end = cells.start(state.cell + 1);
+    if (!cells.is_sorted(state.cell)) {
+      if (in_memory < end || state.sorting) return;
+      if (!takes_whole(state.cell)) return sort_cell(run);
+    }
+    state.usable = std::min(end, in_memory);
+  }
+}
+
+void RunMerger::sort_cell(std::uint32_t run) {
+  RunState& state = states_[run];
+  state.sorting = true;
+  ++sorting_;
+  const std::uint64_t end = runs_[run].cells->start(state.cell + 1);
+  std::vector<Segment> segments;
+  append_segments(run, state.usable, end, segments);
+  context_.workers.run([this, run, end, segments = std::move(segments),
+                        token = in_flight_.begin()](unsigned thread) mutable {
+    PieceSorter& sorter = *context_.sorters[thread];
+    sorter.sort(segments);
+    const std::byte* sorted = context_.spare[thread].data();
+    sorter.write(0, sorter.size(), context_.spare[thread].data());
+    for (const Segment& segment : segments) {
+      const std::size_t bytes = segment.count * context_.layout.record_bytes();
+      std::memcpy(const_cast<std::byte*>(segment.records), sorted, bytes);  // in our own buffers
+      sorted += bytes;
+    }
+    context_.mailbox.post([this, run, end] {
+      --sorting_;
+      states_[run].sorting = false;
+      states_[run].usable = end;
+      advance(run);
+    });
+    token.reset();
+  });
+}
+
 RunMerger::Bound RunMerger::bound_of(std::uint32_t run) const {
   const RunState& state = states_[run];
   const auto& blocks = runs_[run].blocks;
   Bound bound;
-  if (state.arrived == blocks.size()) return bound;
+  if (state.usable == runs_[run].records) return bound;
   bound.none = false;
   bound.run = run;
+  if (runs_[run].cells && !runs_[run].cells->is_sorted(state.cell)) {
+    bound.trigger = runs_[run].cells->grid().lower_bound(state.cell);
+    return bound;
+  }
   bound.trigger = blocks[state.arrived].trigger;
   if (triggers_are_exact(context_.layout) || state.arrived == state.first_block) return bound;
   const std::byte* last = record(run, records_in_memory(run) - 1);
@@ -239,9 +347,9 @@ std::uint64_t RunMerger::partition_point(std::uint32_t run, std::uint64_t low, s
   return low;
 }
 
-// End of the records in memory that may be merged, given the smallest bound.
+// End of the records of the current cell that may be merged, given the smallest bound.
 std::uint64_t RunMerger::records_below(const Bound& bound, std::uint32_t run) const {
-  const std::uint64_t high = records_in_memory(run);
+  const std::uint64_t high = std::min(states_[run].usable, cell_end(run));
   if (bound.none || run == bound.run) return high;
   return partition_point(run, states_[run].position, high, [&](const std::byte* record) {
     for (std::size_t i = 0; i < context_.layout.words(); ++i) {
@@ -252,20 +360,51 @@ std::uint64_t RunMerger::records_below(const Bound& bound, std::uint32_t run) co
   });
 }
 
+// Where the current cell ends in `run`.
+std::uint64_t RunMerger::cell_end(std::uint32_t run) const {
+  return grid_ == nullptr ? runs_[run].records : runs_[run].cells->start(cell_ + 1);
+}
+
+// As many of the next cells as make a piece of some size.
+bool RunMerger::plan_whole_cells() {
+  const Bound bound = smallest_bound();
+  const std::size_t usable = bound.none ? grid_->cells() : grid_->cell_of(bound.trigger);
+  if (usable <= cell_) return false;
+  std::size_t last = cell_;
+  std::uint64_t records = cell_records_[last];
+  while (last + 1 < usable && takes_whole(last + 1) &&
+         records + cell_records_[last + 1] <= context_.piece_records) {
+    records += cell_records_[++last];
+  }
+  cell_ = last;
+  for (std::uint32_t run = 0; run < states_.size(); ++run) {
+    states_[run].region_end = cell_end(run);
+  }
+  ++cell_;
+  region_records_ = records;
+  splitters_.clear();
+  return true;
+}
+
 bool RunMerger::plan_region() {
   if (merged_ == total_) return false;
+  if (takes_whole(cell_)) return plan_whole_cells();
   const Bound bound = smallest_bound();
   std::uint64_t records = 0;
+  bool ends_cell = true;
   for (std::uint32_t run = 0; run < states_.size(); ++run) {
     states_[run].region_end = std::max(states_[run].position, records_below(bound, run));
     records += states_[run].region_end - states_[run].position;
+    ends_cell = ends_cell && states_[run].region_end == cell_end(run);
   }
   // Small regions cost as much to plan as large ones: wait for more while more is on its way.
   const std::uint64_t in_all =
       blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
   const std::uint64_t worthwhile =
       std::min<std::uint64_t>(context_.workers.width() * context_.piece_records, in_all / 16);
-  if (records == 0 || (records < worthwhile && (reading_ > 0 || pieces_running_ > 0))) return false;
+  const bool more_to_come = reading_ > 0 || pieces_running_ > 0 || sorting_ > 0;
+  if (records < worthwhile && !ends_cell && (records == 0 || more_to_come)) return false;
+  if (ends_cell) ++cell_;
   region_records_ = records;
   choose_splitters(records);
   return true;
@@ -348,7 +487,7 @@ bool RunMerger::cut_piece() {
   if (pieces_running_ >= 2 * context_.workers.width()) return false;
   while (!cut_) {
     if (region_records_ == 0 && !plan_region()) return false;
-    cut_next();
+    if (region_records_ > 0) cut_next();
   }
   XXL_CHECK(cut_->records <= context_.piece_capacity);
   const std::size_t bytes = cut_->records * context_.layout.record_bytes();
@@ -432,6 +571,7 @@ void RunMerger::drop_farthest_block() {
   block.state = State::absent;
   RunState& state = states_[farthest.run];
   state.arrived = std::min(state.arrived, farthest.block);
+  advance(farthest.run);
   refetch_.push_front(farthest);
 }
 

@@ -13,6 +13,11 @@
 // output stage. Fetching, cutting, sorting and writing go on side by side; one coordinator thread,
 // woken by its mailbox, decides.
 //
+// Runs that are sorted only by cells (run/cell_grid.h) give way to no cut inside a cell: a cell that
+// is small enough in all runs together is taken whole, when all of it has arrived; its pieces need
+// no search for places to cut. In a larger cell, what a run holds of it unsorted is sorted where it
+// lies in memory before anything is cut off it.
+//
 // The bound uses real keys, not their order of prediction: for a run with a block in memory it is
 // the larger of its next trigger and its last key in memory. So a trigger may be cut to a few
 // bytes. If memory is full of blocks none of which can be merged (only cut triggers that tie can
@@ -24,6 +29,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,14 +56,20 @@ struct MergeContext {
   std::vector<std::unique_ptr<PieceSorter>>& sorters;  // one a worker thread
   std::size_t piece_records;                           // wanted size of a piece
   std::size_t piece_capacity;                          // of the sorters, at least twice that
+  // For runs with cells: memory for piece_capacity records, one a worker thread.
+  std::vector<std::span<std::byte>> spare = {};
 };
 
 class RunMerger {
  public:
   // Buffers in `blocks` hold a block of any run (plus two sectors for runs outside scratch). There
-  // must be at least one more than runs, and fewer runs than `piece_records`.
+  // must be at least one more than runs, and fewer runs than `piece_records`; for runs with cells,
+  // more than blocks_held() of them.
   RunMerger(const MergeContext& context, const std::vector<Run>& runs, io::BufferPool& blocks,
             OutputStage& output);
+
+  // Most buffers that records which cannot be merged yet may take up.
+  static std::size_t blocks_held(const std::vector<Run>& runs, std::size_t piece_capacity);
 
   // Does what can be done now without waiting.
   void pump();
@@ -83,14 +95,17 @@ class RunMerger {
     std::uint32_t first_block = 0;
     std::uint32_t arrived = 0;     // blocks [first_block, arrived) are in memory
     std::uint64_t position = 0;    // first record that no piece has taken
+    std::uint64_t usable = 0;      // records before this one are in memory and may be cut
+    std::size_t cell = 0;          // the run's cell that `usable` lies in
+    bool sorting = false;          // that cell is being sorted
     std::uint64_t region_end = 0;  // first record that must not be merged yet
   };
-  // Lower bound of the keys in a run that are not in memory: a trigger, or a record in memory.
+  // Lower bound of the keys in a run that are not usable: a trigger, or a record in memory.
   struct Bound {
     Trigger trigger;
     const std::byte* record = nullptr;
     std::uint32_t run = 0;
-    bool none = true;  // everything is in memory
+    bool none = true;  // everything is usable
   };
   struct Sample {
     std::uint64_t prefix;
@@ -126,7 +141,14 @@ class RunMerger {
   std::uint64_t partition_point(std::uint32_t run, std::uint64_t low, std::uint64_t high,
                                 Before before) const;
 
+  void advance(std::uint32_t run);
+  void sort_cell(std::uint32_t run);
+  bool takes_whole(std::size_t cell) const {
+    return grid_ != nullptr && cell_records_[cell] <= context_.piece_capacity;
+  }
+  std::uint64_t cell_end(std::uint32_t run) const;
   bool plan_region();
+  bool plan_whole_cells();
   void choose_splitters(std::uint64_t records);
   std::uint64_t end_before(const Sample& splitter, std::uint32_t run) const;
   void cut_next();
@@ -144,6 +166,10 @@ class RunMerger {
   OutputStage& output_;
   FetchOrder order_;
   std::vector<RunState> states_;
+  const CellGrid* grid_ = nullptr;           // common to all runs, if there is one
+  std::vector<std::uint64_t> cell_records_;  // of all runs
+  std::size_t cell_ = 0;                     // the first one not yet merged
+  std::size_t sorting_ = 0;                  // cells of runs being sorted
   std::deque<BlockRef> refetch_;      // dropped, to be fetched again
   std::vector<Sample> splitters_;     // of the region, the next one last
   std::uint64_t region_records_ = 0;  // of it that no piece has taken

@@ -72,6 +72,7 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
   input.merge_only = options.merge_only;
+  input.unique = options.unique;
   input.merge_inputs = inputs.files.size();
   Planned planned;
   planned.geometry = plan_geometry(input, layout);
@@ -129,7 +130,8 @@ class Sorting {
   void set_up();
   void open_scratch(std::uint64_t bytes);
   void form_runs();
-  BlockSink& open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted);
+  BlockSink& open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+                      bool looks_sorted);
   void close_run(const OutputStage& stage);
   void open_merge_inputs();
   void merge_runs();
@@ -157,6 +159,7 @@ class Sorting {
   std::unique_ptr<io::ScratchStore> scratch_;
   std::uint64_t seed_ = 0;
   std::uint64_t runs_made_ = 0;
+  std::unique_ptr<CellGrid> grid_;  // of runs left unsorted within cells
   std::vector<Run> runs_;
   bool sorted_into_output_ = false;  // the first run was written to the output file
   std::uint64_t output_records_ = 0;
@@ -241,7 +244,7 @@ void Sorting::form_runs() {
   RunFormation formation(
       layout_, options_.unique, reader, sorter, *workers_, output_blocks, mailbox_,
       [&](bool all_in_memory, bool looks_sorted) -> BlockSink& {
-        return open_run(output_blocks, all_in_memory, looks_sorted);
+        return open_run(sorter, output_blocks, all_in_memory, looks_sorted);
       },
       [&](const OutputStage& stage) { close_run(stage); }, options_.progress);
   formation.run();
@@ -273,7 +276,8 @@ bool Sorting::may_write_output_early() const {
   return output_->free_bytes() >= inputs_.bytes;
 }
 
-BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool looks_sorted) {
+BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
+                             bool all_in_memory, bool looks_sorted) {
   const bool first = runs_made_ == 0;
   // Of keys that agree in all that splitters hold, even what fits in memory may become several
   // runs: then the first one must not go where it cannot be taken back from.
@@ -285,6 +289,14 @@ BlockSink& Sorting::open_run(io::BufferPool& buffers, bool all_in_memory, bool l
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
+    if (geometry_.cells_unsorted && !grid_) {
+      std::vector<Trigger> boundaries;
+      for (const SplitterKey& key : sorter.cell_boundaries()) {
+        std::copy(key.begin(), key.end(), boundaries.emplace_back().words);
+      }
+      grid_ = std::make_unique<CellGrid>(std::move(boundaries));
+    }
+    if (grid_) forming_.back().cells.emplace(*grid_);
     sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(),
                                                    *scratch_, buffers, *io_, mailbox_));
   }
@@ -374,6 +386,10 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
         layout_, options_.unique, geometry_.merge_piece_capacity,
         carver.take(piece_scratch_bytes(layout_, geometry_.merge_piece_capacity))));
   }
+  std::vector<std::span<std::byte>> spare;
+  for (unsigned thread = 0; geometry_.cells_unsorted && thread < geometry_.threads; ++thread) {
+    spare.push_back(carver.take(geometry_.merge_piece_capacity * layout_.record_bytes()));
+  }
   io::BufferPool blocks(carver.take(geometry_.merge_blocks * geometry_.block_bytes),
                         geometry_.block_bytes);
   std::unique_ptr<BlockSink> sink;
@@ -391,7 +407,8 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
                              scratch_.get(),
                              sorters,
                              geometry_.merge_piece_records,
-                             geometry_.merge_piece_capacity};
+                             geometry_.merge_piece_capacity,
+                             spare};
   RunMerger merger(context, runs, blocks, stage);
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {

@@ -24,6 +24,10 @@ constexpr std::size_t kMaxPieceBytes = kMiB;
 // Smaller pieces are no dearer to cut while merging, and leave more of the shared cache to others.
 constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
 constexpr std::size_t kMinPieceRecords = 16;
+// A cell that the merge takes whole, on average; and how much larger one may be.
+constexpr std::size_t kCellBytes = 2 * kMiB;
+constexpr std::size_t kCellSlack = 2;
+constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 // Runs are not planned for if the size of the input is unknown; this many are then allowed for.
@@ -57,14 +61,21 @@ std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
   return round_up(std::max(bytes, record_bytes), kSectorBytes);
 }
 
-void plan_pieces(Geometry& geometry, std::size_t record_bytes) {
-  const std::size_t bytes =
+void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_bytes) {
+  std::size_t bytes =
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
-  const std::size_t records = std::max(kMinPieceRecords, bytes / record_bytes);
-  geometry.piece_capacity = 2 * records;
   geometry.merge_piece_records =
       std::max(kMinPieceRecords, std::min(bytes, kMaxMergePieceBytes) / record_bytes);
   geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
+  if (geometry.cells_unsorted) {
+    // What leaves at a time is the same part of what fits in memory (twice: see run formation) as
+    // a cell is of the input.
+    const auto part = static_cast<double>(kCellBytes) / static_cast<double>(input.input_bytes);
+    const auto leaving =
+        static_cast<std::size_t>(2 * part * static_cast<double>(geometry.region_bytes));
+    bytes = std::clamp(leaving, kMinPieceBytes, bytes);
+  }
+  geometry.piece_capacity = 2 * std::max(kMinPieceRecords, bytes / record_bytes);
 }
 
 // Enough output blocks for a piece on every worker, one more, and writes under way.
@@ -87,6 +98,10 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   geometry.merge_output_bytes = output_bytes_for(geometry, geometry.merge_piece_capacity,
                                                  record_bytes, geometry.final_block_bytes);
   division.take(geometry.merge_output_bytes);
+  if (geometry.cells_unsorted) {
+    division.take(geometry.threads *
+                  round_up(geometry.merge_piece_capacity * record_bytes, kSectorBytes));
+  }
   geometry.merge_blocks = division.left() / geometry.block_bytes;
   const std::size_t spare = std::max<std::size_t>(2, 2 * input.scratch_disks);
   if (geometry.merge_blocks < 2 + spare) throw TooSmall{};
@@ -115,6 +130,25 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
   geometry.chunk = CpuChunkGeometry::plan(round_down(division.left(), kSectorBytes), layout,
                                           geometry.threads, push_records, geometry.piece_capacity);
+}
+
+// Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
+// TooSmall if it could not for as many runs as there may be.
+void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  const std::uint64_t records = input.input_bytes / record_bytes;
+  const auto cell_records = static_cast<std::size_t>(records / geometry.chunk.buckets + 1);
+  geometry.merge_piece_capacity = std::max(
+      {geometry.merge_piece_capacity, geometry.piece_capacity, kCellSlack * cell_records});
+  plan_merge(geometry, input, layout);
+  const std::size_t blocks_a_run = ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
+  const std::size_t others =
+      ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) + kCellPrefetchBlocks;
+  if (geometry.merge_blocks < others) throw TooSmall{};
+  geometry.merge_degree =
+      std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
+  const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
+  if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) throw TooSmall{};
 }
 
 // Block size of the runs: half the largest power of two that still allows one merge pass.
@@ -146,8 +180,10 @@ std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
   return round_down(bytes, kSectorBytes);
 }
 
-Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads) {
+Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
+                  bool cells_unsorted) {
   Geometry geometry;
+  geometry.cells_unsorted = cells_unsorted;
   geometry.threads = threads;
   const std::size_t record_bytes = layout.record_bytes();
   if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
@@ -155,23 +191,45 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
   const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
-  const std::uint64_t table_bytes = blocks * sizeof(RunBlock);
+  std::uint64_t table_bytes = blocks * sizeof(RunBlock);
+  if (cells_unsorted) {
+    const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
+    table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxBuckets / 4);
+  }
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
-  plan_pieces(geometry, record_bytes);
-  plan_merge(geometry, input, layout);
+  plan_pieces(geometry, input, record_bytes);
   if (!input.merge_only) plan_formation(geometry, layout);
+  if (cells_unsorted) {
+    plan_cells(geometry, input, layout);
+  } else {
+    plan_merge(geometry, input, layout);
+  }
   return geometry;
 }
 
+// True if leaving runs unsorted within cells can be thought of: keys that are triggers, and more
+// input than memory.
+bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
+  return input.input_size_known && !input.merge_only && !input.unique &&
+         triggers_are_exact(layout) && input.input_bytes > input.memory_bytes;
+}
+
 std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout& layout) {
-  // With little memory, fewer threads get more of it each.
-  for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
+  const auto plan = [&](unsigned threads, bool cells_unsorted) -> std::optional<Geometry> {
     try {
-      return try_plan(input, layout, threads);
+      return try_plan(input, layout, threads, cells_unsorted);
     } catch (const TooSmall&) {
     } catch (const Error&) {  // from the plan of the bucket table
     }
+    return std::nullopt;
+  };
+  // With little memory, fewer threads get more of it each.
+  for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
+    std::optional<Geometry> geometry;
+    if (may_leave_cells_unsorted(input, layout)) geometry = plan(threads, true);
+    if (!geometry) geometry = plan(threads, false);
+    if (geometry) return geometry;
   }
   return std::nullopt;
 }

@@ -18,6 +18,7 @@ struct PlanInput {
   unsigned scratch_disks = 1;
   unsigned batch_size = 0;  // 0: no limit
   bool merge_only = false;
+  bool unique = false;
   std::size_t merge_inputs = 0;  // files to be merged with merge_only
 };
 
@@ -36,6 +37,7 @@ struct Geometry {
   std::size_t output_blocks = 0;   // number, of block_bytes
   std::size_t piece_capacity = 0;  // records
   CpuChunkGeometry chunk;
+  bool cells_unsorted = false;  // runs are left unsorted within cells (run/cell_grid.h)
 
   // Merging: output blocks | sorters | blocks of the runs.
   std::size_t merge_piece_records = 0;   // number

@@ -106,6 +106,8 @@ void RunFormation::pull_pieces() {
       run_open_ = true;
       run_ = piece_->run;
       tickets_ = 0;
+      run_records_ = 0;
+      cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
     }
     if (!stages_.back()->admit(piece_->records * layout_.record_bytes())) {
       output_full_ = true;
@@ -117,10 +119,17 @@ void RunFormation::pull_pieces() {
 
 void RunFormation::start_piece() {
   ++pieces_running_;
-  workers_.run([this, &stage = *stages_.back(), ticket = tickets_++, piece = std::move(*piece_),
-                token = in_flight_.begin()](unsigned thread) mutable {
-    const PieceSorter& sorted = piece.sort(thread);
-    stage.emit(ticket, piece.records * layout_.record_bytes(), sorted);
+  const bool sorting = cells_ == nullptr || !piece_->whole_cell;
+  if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);
+  run_records_ += piece_->records;
+  workers_.run([this, sorting, &stage = *stages_.back(), ticket = tickets_++,
+                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
+    const std::size_t bytes = piece.records * layout_.record_bytes();
+    if (sorting) {
+      stage.emit(ticket, bytes, piece.sort(thread));
+    } else {
+      stage.emit(ticket, bytes, piece.leave_unsorted());
+    }
     piece.done();
     mailbox_.post([this] { --pieces_running_; });
     token.reset();
@@ -131,6 +140,7 @@ void RunFormation::start_piece() {
 void RunFormation::close_run() {
   if (!run_open_) return;
   stages_.back()->finish();
+  if (cells_ != nullptr) cells_->finish(run_records_);
   close_run_(*stages_.back());
   run_open_ = false;
 }

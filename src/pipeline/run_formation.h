@@ -31,7 +31,8 @@ class RunFormation {
   // the input has ended, this is the only run. `looks_sorted`: the input came nearly in order so
   // far, so that this first run may well be the only one.
   using OpenRun = std::function<BlockSink&(bool all_in_memory, bool looks_sorted)>;
-  // The run is complete but for writes under way.
+  // The run is complete but for writes under way. (A run with cells is left unsorted within them
+  // where it can be.)
   using CloseRun = std::function<void(const OutputStage& stage)>;
 
   // All references must outlive the formation. `hash_output` as in OutputStage.
@@ -69,6 +70,8 @@ class RunFormation {
   bool run_open_ = false;
   std::uint64_t run_ = 0;
   std::uint64_t tickets_ = 0;
+  RunCells* cells_ = nullptr;      // of the open run, if it may be left unsorted within cells
+  std::uint64_t run_records_ = 0;  // of the open run so far
   std::size_t pieces_running_ = 0;
   bool input_ended_ = false;
   bool output_full_ = false;

@@ -27,6 +27,8 @@ class BlockSink {
   virtual std::size_t payload_bytes() const = 0;
   // For scratch runs: what the blocks' checksums are seeded with; 0: no trigger or checksum wanted.
   virtual std::uint64_t run_identity() const = 0;
+  // The scratch run that is written; null: another place, which wants sorted records.
+  virtual Run* run() { return nullptr; }
   virtual void put(const FinishedBlock& block) = 0;
   // Writes that have not completed.
   virtual std::size_t pending() const = 0;

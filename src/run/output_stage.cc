@@ -65,33 +65,33 @@ std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::s
 }
 
 // Within its turn: number of records at the start of the piece (0 or 1) whose key has been written.
-std::size_t OutputStage::skip_duplicate(const PieceSorter& sorter) {
-  if (!unique_ || sorter.size() == 0) return 0;
+std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
+  if (!unique_ || source.size() == 0) return 0;
   const std::size_t record_bytes = layout_.record_bytes();
   std::vector<std::byte> record(record_bytes);
-  sorter.write(0, 1, record.data());
+  source.write(0, 1, record.data());
   const bool duplicate = !last_.empty() && layout_.compare(last_.data(), record.data()) == 0;
   {
     std::lock_guard lock(mutex_);
-    removed_ += sorter.removed();
+    removed_ += source.removed();
     if (duplicate) add_records(removed_, record.data(), 1, record_bytes);
   }
   last_.resize(record_bytes);
-  sorter.write(sorter.size() - 1, 1, last_.data());
+  source.write(source.size() - 1, 1, last_.data());
   return duplicate ? 1 : 0;
 }
 
-void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const PieceSorter& sorter) {
+void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source) {
   wait_for_turn(ticket);
-  const std::size_t first = skip_duplicate(sorter);
-  const auto spans = reserve(admitted, (sorter.size() - first) * layout_.record_bytes());
+  const std::size_t first = skip_duplicate(source);
+  const auto spans = reserve(admitted, (source.size() - first) * layout_.record_bytes());
   end_turn(ticket);
-  fill(spans, sorter, first);
+  fill(spans, source, first);
 }
 
 // Writes the records from `next` on. A record that lies across two blocks is written aside and
 // copied in two parts.
-void OutputStage::fill(const std::vector<Span>& spans, const PieceSorter& sorter,
+void OutputStage::fill(const std::vector<Span>& spans, const RecordSource& source,
                        std::size_t next) {
   const std::size_t record_bytes = layout_.record_bytes();
   MultisetHash hash;
@@ -104,7 +104,7 @@ void OutputStage::fill(const std::vector<Span>& spans, const PieceSorter& sorter
     const std::size_t whole = (span.bytes - head) / record_bytes;
     std::byte* out = span.data + head;
     if (whole > 0) {
-      sorter.write(next, whole, out);
+      source.write(next, whole, out);
       if (hash_output_) add_records(hash, out, whole, record_bytes);
       next += whole;
       out += whole * record_bytes;
@@ -112,7 +112,7 @@ void OutputStage::fill(const std::vector<Span>& spans, const PieceSorter& sorter
     const std::size_t tail = span.bytes - head - whole * record_bytes;
     if (tail > 0) {
       split.resize(record_bytes);
-      sorter.write(next++, 1, split.data());
+      source.write(next++, 1, split.data());
       if (hash_output_) add_records(hash, split.data(), 1, record_bytes);
       std::memcpy(out, split.data(), tail);
       split_left = record_bytes - tail;
@@ -134,7 +134,8 @@ void OutputStage::commit(const Span& span) {
 void OutputStage::finish_block(const Block& block, std::size_t bytes) {
   FinishedBlock finished{block.buffer, bytes, block.index, {}, 0};
   if (sink_.run_identity() != 0) {
-    finished.trigger = trigger_of(layout_, block.buffer);
+    finished.trigger = sink_.run() != nullptr ? block_trigger(*sink_.run(), layout_, block.buffer)
+                                              : trigger_of(layout_, block.buffer);
     finished.checksum =
         block_checksum({block.buffer, bytes}, block_identity(sink_.run_identity(), block.index));
   }

@@ -47,9 +47,9 @@ class OutputStage {
 
   // --- workers ---
 
-  // Emits what `sorter` holds as piece number `ticket` (0, 1, 2, ...; every ticket must come), for
+  // Emits the records of `source` as piece number `ticket` (0, 1, 2, ...; every ticket must come), for
   // which `admitted` bytes were set aside.
-  void emit(std::uint64_t ticket, std::size_t admitted, const PieceSorter& sorter);
+  void emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source);
 
  private:
   struct Block {
@@ -67,8 +67,8 @@ class OutputStage {
   void wait_for_turn(std::uint64_t ticket);
   void end_turn(std::uint64_t ticket);
   std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
-  std::size_t skip_duplicate(const PieceSorter& sorter);
-  void fill(const std::vector<Span>& spans, const PieceSorter& sorter, std::size_t next);
+  std::size_t skip_duplicate(const RecordSource& source);
+  void fill(const std::vector<Span>& spans, const RecordSource& source, std::size_t next);
   void commit(const Span& span);
   void finish_block(const Block& block, std::size_t bytes);
 

@@ -1,46 +1,26 @@
-// A sorted run on disk, and what is remembered of its blocks.
+// A run on disk, and what is remembered of its blocks.
 //
 // A run is a sequence of blocks of whole records; every block but the last holds the same number of
-// them. Scratch runs have their blocks spread over the scratch disks and remember a checksum for
+// them. Its records are sorted, or in order of cells and in part sorted within. Scratch runs have their blocks spread over the scratch disks and remember a checksum for
 // each; a file that is sorted already (sort -m, or an input found sorted) is a run as it stands,
 // its blocks lying one behind the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <vector>
 
-#include <algorithm>
-#include <compare>
-
+#include "base/error.h"
 #include "io/file.h"
 #include "io/scratch_store.h"
 #include "record/key_layout.h"
+#include "run/cell_grid.h"
+#include "run/trigger.h"
 
 namespace xxl {
-
-// Key words kept of a block's first key. A longer key is cut, which leaves a lower bound of the
-// block's keys; merging needs no more (src/merge/run_merger.h).
-inline constexpr std::size_t kTriggerWords = 2;
-
-struct Trigger {
-  std::uint64_t words[kTriggerWords] = {};
-
-  friend auto operator<=>(const Trigger&, const Trigger&) = default;
-};
-
-inline Trigger trigger_of(const KeyLayout& layout, const std::byte* record) {
-  Trigger trigger;
-  for (std::size_t i = 0; i < kTriggerWords && i < layout.words(); ++i) {
-    trigger.words[i] = layout.word(record, i);
-  }
-  return trigger;
-}
-
-// True if triggers of this layout are whole keys.
-inline bool triggers_are_exact(const KeyLayout& layout) {
-  return layout.words() <= kTriggerWords;
-}
 
 struct RunBlock {
   Trigger trigger;
@@ -48,11 +28,44 @@ struct RunBlock {
   io::ScratchPlace place;      // scratch runs only
 };
 
+// Where the cells of a run start, and which of them are sorted.
+class RunCells {
+ public:
+  // `grid` must outlive the run.
+  explicit RunCells(const CellGrid& grid) : grid_(&grid), sorted_(grid.cells(), 1) {
+    start_.reserve(grid.cells() + 1);
+  }
+
+  const CellGrid& grid() const { return *grid_; }
+  // Record that `cell` (up to grid().cells(): the end of the last one) starts with.
+  std::uint64_t start(std::size_t cell) const { return start_[cell]; }
+  std::uint64_t records(std::size_t cell) const { return start_[cell + 1] - start_[cell]; }
+  bool is_sorted(std::size_t cell) const { return sorted_[cell] != 0; }
+
+  // The records from `record` on are of `cell`; cells come in order, a cell may come in parts.
+  void enter(std::size_t cell, std::uint64_t record, bool sorted) {
+    while (start_.size() <= cell) start_.push_back(record);
+    XXL_CHECK(start_.size() == cell + 1 && (sorted || start_.back() == record));
+    sorted_[cell] = sorted ? 1 : 0;
+  }
+  void finish(std::uint64_t records) { start_.resize(grid_->cells() + 1, records); }
+
+  static std::size_t memory_bytes(std::size_t cells) {
+    return cells * (sizeof(std::uint64_t) + 1) + sizeof(std::uint64_t);
+  }
+
+ private:
+  const CellGrid* grid_;
+  std::vector<std::uint64_t> start_;
+  std::vector<std::uint8_t> sorted_;  // bytes: workers read some while others are written
+};
+
 struct Run {
   std::uint64_t records = 0;
   std::size_t records_per_block = 0;
   std::uint64_t identity = 0;   // seed of the blocks' checksums, different for every run
   std::deque<RunBlock> blocks;  // grows without copying
+  std::optional<RunCells> cells;  // none: all of the run is sorted
   // The file of a run that was not written to scratch; its first record is at `file_offset`.
   std::shared_ptr<io::File> file;
   std::uint64_t file_offset = 0;
@@ -63,6 +76,14 @@ struct Run {
     return static_cast<std::size_t>(std::min<std::uint64_t>(records_per_block, records - first));
   }
 };
+
+// The trigger of a block of `run` that starts with `record`.
+inline Trigger block_trigger(const Run& run, const KeyLayout& layout, const std::byte* record) {
+  const Trigger key = trigger_of(layout, record);
+  if (!run.cells) return key;
+  const std::size_t cell = run.cells->grid().cell_of(key);
+  return run.cells->is_sorted(cell) ? key : run.cells->grid().lower_bound(cell);
+}
 
 // What a block's checksum is seeded with: a block of another sort, run or place does not fit.
 inline std::uint64_t block_identity(std::uint64_t run_identity, std::uint64_t index) {

@@ -48,6 +48,7 @@ class ScratchSink final : public WritingSink {
 
   std::size_t payload_bytes() const override { return run_.records_per_block * record_bytes_; }
   std::uint64_t run_identity() const override { return run_.identity; }
+  Run* run() override { return &run_; }
   void put(const FinishedBlock& block) override;
 
  private:

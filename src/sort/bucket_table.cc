@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -15,37 +16,41 @@ constexpr std::size_t kOversampling = 32;
 
 }  // namespace
 
-std::size_t BucketTable::Scratch::bytes(std::size_t records) {
-  return records * sizeof(std::uint16_t) + kMaxBuckets * (sizeof(std::uint32_t) + sizeof(SlabId)) +
-         2 * kMaxBuckets * sizeof(std::byte*) + 5 * 64;
+std::size_t BucketTable::Scratch::bytes(std::size_t records, std::size_t max_buckets) {
+  return records * sizeof(std::uint16_t) + max_buckets * (sizeof(std::uint32_t) + sizeof(SlabId)) +
+         2 * max_buckets * sizeof(std::byte*) + 5 * 64;
 }
 
-BucketTable::Scratch BucketTable::Scratch::carve(std::span<std::byte> memory, std::size_t records) {
+BucketTable::Scratch BucketTable::Scratch::carve(std::span<std::byte> memory, std::size_t records,
+                                                 std::size_t max_buckets) {
   Carver carver(memory);
   const auto take = [&carver]<class T>(T*, std::size_t count) {
     return reinterpret_cast<T*>(carver.take(count * sizeof(T), 64).data());
   };
   Scratch scratch;
   scratch.ids = take(static_cast<std::uint16_t*>(nullptr), records);
-  scratch.counts = take(static_cast<std::uint32_t*>(nullptr), kMaxBuckets);
-  scratch.place = take(static_cast<std::byte**>(nullptr), kMaxBuckets);
-  scratch.end = take(static_cast<std::byte**>(nullptr), kMaxBuckets);
-  scratch.slab = take(static_cast<SlabId*>(nullptr), kMaxBuckets);
+  scratch.counts = take(static_cast<std::uint32_t*>(nullptr), max_buckets);
+  scratch.place = take(static_cast<std::byte**>(nullptr), max_buckets);
+  scratch.end = take(static_cast<std::byte**>(nullptr), max_buckets);
+  scratch.slab = take(static_cast<SlabId*>(nullptr), max_buckets);
   return scratch;
 }
 
-BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::uint64_t seed)
+BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t max_buckets,
+                         std::uint64_t seed)
     : layout_(layout),
       slabs_(slabs),
       records_per_slab_(slabs.slab_bytes() / layout.record_bytes()),
       classifier_(layout),
       chains_(1),
+      cell_of_(1),
+      max_buckets_(max_buckets),
       random_(seed) {
-  XXL_CHECK(records_per_slab_ > 0);
+  XXL_CHECK(records_per_slab_ > 0 && max_buckets <= kMaxBuckets);
 }
 
 void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) {
-  XXL_CHECK(empty() && segment.count > 0 && buckets <= kMaxBuckets / 4);
+  XXL_CHECK(empty() && segment.count > 0 && buckets <= max_buckets_ / 4);
   wanted_buckets_ = buckets;
   std::vector<SplitterKey> sample;
   for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
@@ -53,8 +58,12 @@ void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) 
     sample.push_back(splitter_key(layout_, segment.records + index * layout_.record_bytes()));
   }
   splitters_ = pick_splitters(sample, buckets);
+  round_splitters(splitters_);
   splitters_changed_ = true;
+  cells_ = splitters_;
   chains_.assign(splitters_.size() + 1, {});
+  cell_of_.resize(chains_.size());
+  std::iota(cell_of_.begin(), cell_of_.end(), std::uint16_t{0});
   frontier_ = 0;
   begin_round();
 }
@@ -214,6 +223,12 @@ bool BucketTable::is_one_key(std::size_t bucket) const {
   return next == splitters_[bucket];
 }
 
+bool BucketTable::frontier_is_whole_cell() const {
+  const std::size_t cell = cell_of_[frontier_];
+  return (frontier_ == 0 || cell_of_[frontier_ - 1] != cell) &&
+         (frontier_ + 1 == cell_of_.size() || cell_of_[frontier_ + 1] != cell);
+}
+
 Chain BucketTable::close_frontier() {
   const Chain chain = std::exchange(chains_[frontier_], {});
   ++frontier_;
@@ -222,11 +237,13 @@ Chain BucketTable::close_frontier() {
 }
 
 // Splitting makes ever more buckets; where there are too many, one that has just become empty is
-// joined to its neighbour below, which is the next run's too.
+// joined to its neighbour below in the same cell, which is the next run's too.
 void BucketTable::join_closed() {
   if (chains_.size() <= wanted_buckets_ || frontier_ < 2) return;
+  if (cell_of_[frontier_ - 1] != cell_of_[frontier_ - 2]) return;
   XXL_CHECK(chains_[frontier_ - 1].records == 0);
   chains_.erase(chains_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 1));
+  cell_of_.erase(cell_of_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 1));
   splitters_.erase(splitters_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 2));
   splitters_changed_ = true;
   --frontier_;
@@ -245,8 +262,8 @@ std::optional<std::size_t> BucketTable::oversized(std::uint64_t records) const {
 }
 
 Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
-  if (chains_.size() + 2 > kMaxBuckets) return {};
-  parts = std::clamp<std::size_t>(parts, 2, kMaxBuckets - chains_.size());
+  if (chains_.size() + 2 > max_buckets_) return {};
+  parts = std::clamp<std::size_t>(parts, 2, max_buckets_ - chains_.size());
   std::vector<Segment> segments;
   append_segments(chains_[bucket], segments);
   std::vector<SplitterKey> sample;
@@ -260,13 +277,14 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
   std::erase_if(inner, [&](const SplitterKey& key) {
     return key <= low || (bucket < splitters_.size() && key >= splitters_[bucket]);
   });
-  if (inner.size() > kMaxBuckets - chains_.size()) inner.resize(kMaxBuckets - chains_.size());
+  if (inner.size() > max_buckets_ - chains_.size()) inner.resize(max_buckets_ - chains_.size());
   if (inner.empty()) return {};
   const auto at = static_cast<std::ptrdiff_t>(bucket);
   splitters_.insert(splitters_.begin() + at, inner.begin(), inner.end());
   splitters_changed_ = true;
   const Chain chain = std::exchange(chains_[bucket], {});
   chains_.insert(chains_.begin() + at, inner.size(), {});
+  cell_of_.insert(cell_of_.begin() + at, inner.size(), cell_of_[bucket]);
   if (bucket < frontier_) frontier_ += inner.size();
   return chain;
 }

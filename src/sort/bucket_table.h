@@ -45,26 +45,30 @@ struct Chain {
 
 class BucketTable {
  public:
-  // Most buckets there can be.
-  static constexpr std::size_t kMaxBuckets = 4096;
+  // Bound of `max_buckets`.
+  static constexpr std::size_t kMaxBuckets = 8192;
 
   // Memory of one worker for distributing up to `records` records at once.
   struct Scratch {
     std::uint16_t* ids;     // `records`
-    std::uint32_t* counts;  // kMaxBuckets
-    std::byte** place;      // kMaxBuckets: where the next record of the bucket goes
-    std::byte** end;        // kMaxBuckets: end of that slab
-    SlabId* slab;           // kMaxBuckets: that slab
-    static std::size_t bytes(std::size_t records);
-    static Scratch carve(std::span<std::byte> memory, std::size_t records);
+    std::uint32_t* counts;  // a bucket, as the following
+    std::byte** place;      // where the next record of the bucket goes
+    std::byte** end;        // end of that slab
+    SlabId* slab;           // that slab
+    static std::size_t bytes(std::size_t records, std::size_t max_buckets);
+    static Scratch carve(std::span<std::byte> memory, std::size_t records,
+                         std::size_t max_buckets);
   };
 
-  BucketTable(const KeyLayout& layout, SlabPool& slabs, std::uint64_t seed);
+  // `max_buckets`: the most there can be, in all; at least four times those wanted.
+  BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t max_buckets,
+              std::uint64_t seed);
 
   std::size_t buckets() const { return chains_.size(); }
   std::size_t records_per_slab() const { return records_per_slab_; }
 
-  // Divides an empty table into about `buckets` buckets by keys sampled from `segment`.
+  // Divides an empty table into about `buckets` buckets by keys sampled from `segment`. These are
+  // the cells: buckets that come and go later are parts of them.
   void choose_splitters(const Segment& segment, std::size_t buckets);
 
   // --- any worker ---
@@ -93,6 +97,11 @@ class BucketTable {
   std::uint64_t frontier_records();
   // True if the frontier bucket can only hold one key, so that its records need no sorting.
   bool frontier_is_one_key() const { return is_one_key(frontier_); }
+  // The cell that the frontier bucket is part of, and whether it is all of it.
+  std::size_t frontier_cell() const { return cell_of_[frontier_]; }
+  bool frontier_is_whole_cell() const;
+  // The boundaries of cells.
+  std::span<const SplitterKey> cells() const { return cells_; }
   // Takes the frontier bucket out; its keys are the next run's from now on.
   Chain close_frontier();
   // Ends the current run: the frontier goes back to the first bucket.
@@ -129,6 +138,9 @@ class BucketTable {
   std::vector<SplitterKey> splitters_;  // the classifier's, or those of the next round
   bool splitters_changed_ = false;
   std::vector<Chain> chains_;
+  std::vector<SplitterKey> cells_;
+  std::vector<std::uint16_t> cell_of_;  // each bucket
+  const std::size_t max_buckets_;
   std::size_t wanted_buckets_ = 1;
   std::size_t frontier_ = 0;
   Random random_;

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "base/checksum.h"
+#include "sort/classifier.h"
 #include "sort/piece_sorter.h"
 #include "sort/segment.h"
 
@@ -19,13 +21,17 @@ namespace xxl {
 // All calls by the coordinator thread, from its mailbox's loop.
 class ChunkSorter {
  public:
-  // A sorted stretch of a run. Pieces come in the order of their run.
+  // A stretch of a run. Pieces come in the order of their run.
   struct Piece {
     std::uint64_t run = 0;    // 0, 1, 2, ...
     std::size_t records = 0;  // at most: `unique` may leave fewer
+    std::size_t cell = 0;     // of cell_boundaries(), which all records belong to
+    bool whole_cell = false;  // all of the run's records of that cell are in this piece
     // Brings the records into order; called once, on worker `thread`. What it returns is valid
     // until `done`.
-    std::function<const PieceSorter&(unsigned thread)> sort;
+    std::function<const RecordSource&(unsigned thread)> sort;
+    // Instead of `sort`: the records in stable order of arrival.
+    std::function<UnsortedPiece()> leave_unsorted;
     // To be called on the same worker when the records have been written elsewhere.
     std::function<void()> done;
   };
@@ -42,6 +48,9 @@ class ChunkSorter {
   virtual std::optional<Piece> pull() = 0;
   // Sealed, and everything has been pulled.
   virtual bool finished() const = 0;
+  // The keys that divide the key space into cells, chosen with the first push; none if pieces never
+  // are whole cells.
+  virtual std::span<const SplitterKey> cell_boundaries() const { return {}; }
   // Of everything taken so far.
   virtual const MultisetHash& input_hash() const = 0;
 };

@@ -9,10 +9,11 @@
 namespace xxl {
 namespace {
 
-// Cells of the table for each splitter, so that few cells hold one; and a bound that keeps the
-// table in the first-level cache.
-constexpr std::size_t kCellsPerSplitter = 8;
-constexpr std::size_t kMaxCells = std::size_t{1} << 14;
+// Slots of the table for each splitter, so that moving one to an edge changes little; and a bound
+// that keeps the table in half of the first-level cache.
+constexpr std::size_t kSlotsPerSplitter = 8;
+constexpr std::size_t kMaxSlots = std::size_t{1} << 13;
+constexpr std::uint16_t kMixed = 0x8000;
 
 template <class T>
 T load(const std::byte* from) {
@@ -37,39 +38,65 @@ SplitterKey successor(const SplitterKey& key) {
   return {};
 }
 
+Classifier::Table::Table(const std::vector<SplitterKey>& splitters) {
+  if (splitters.empty()) return;
+  base = splitters.front().front();
+  top = splitters.back().front();
+  const std::size_t slots =
+      std::min(kMaxSlots, std::bit_ceil(kSlotsPerSplitter * splitters.size()));
+  const int spare_bits =
+      static_cast<int>(std::bit_width(top - base)) - static_cast<int>(std::bit_width(slots)) + 1;
+  shift = static_cast<unsigned>(std::max(0, spare_bits));
+}
+
+void round_splitters(std::vector<SplitterKey>& splitters) {
+  const Classifier::Table table(splitters);
+  const std::uint64_t slot = std::uint64_t{1} << table.shift;
+  std::uint64_t before = table.base;
+  for (std::size_t i = 1; i + 1 < splitters.size(); ++i) {
+    const std::uint64_t prefix = splitters[i].front();
+    const std::uint64_t gap = std::min(prefix - before, splitters[i + 1].front() - prefix);
+    before = prefix;
+    if (gap / 2 < slot) continue;
+    const std::uint64_t rounded = (prefix - table.base + slot / 2) & ~(slot - 1);
+    splitters[i].assign(splitters[i].size(), 0);
+    splitters[i].front() = table.base + rounded;
+  }
+}
+
 void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   splitters_ = std::move(splitters);
-  XXL_CHECK(splitters_.size() < 0xffff);
-  prefixes_.clear();
-  for (const SplitterKey& splitter : splitters_) prefixes_.push_back(splitter.front());
-  prefixes_.resize(splitters_.size() + 2, ~std::uint64_t{0});
-  if (splitters_.empty()) {
-    base_ = top_ = ~std::uint64_t{0};
-    shift_ = 63;
-    first_.assign(4, 0);
-    return;
-  }
-  base_ = prefixes_.front();
-  top_ = splitters_.back().front();
-  const std::size_t cells =
-      std::min(kMaxCells, std::bit_ceil(kCellsPerSplitter * splitters_.size()));
-  const int range_bits = static_cast<int>(std::bit_width(top_ - base_));
-  shift_ =
-      static_cast<unsigned>(std::max(0, range_bits - static_cast<int>(std::bit_width(cells)) + 1));
+  XXL_CHECK(splitters_.size() < kMixed);
+  table_ = Table(splitters_);
   first_.clear();
   first_.push_back(0);
+  if (splitters_.empty()) {  // everything is below the first splitter that is not there
+    table_.base = table_.top = ~std::uint64_t{0};
+    first_.assign(3, 0);
+    return;
+  }
+  // A splitter on a slot's edge that differs from it in later words lies inside.
+  const auto edge_before = [this](std::size_t splitter, std::uint64_t start) {
+    const SplitterKey& key = splitters_[splitter];
+    return key.front() < start ||
+           (key.front() == start &&
+            std::all_of(key.begin() + 1, key.end(), [](std::uint64_t word) { return word == 0; }));
+  };
+  const std::size_t slots = table_.slot_of(table_.top) + 1;
   std::size_t splitter = 0;
-  for (std::size_t cell = 0; cell <= (top_ - base_) >> shift_; ++cell) {
-    const std::uint64_t start = base_ + (static_cast<std::uint64_t>(cell) << shift_);
-    while (splitter < splitters_.size() && prefixes_[splitter] < start) ++splitter;
-    first_.push_back(static_cast<std::uint16_t>(splitter));
+  for (std::size_t slot = 1; slot < slots; ++slot) {
+    while (splitter < splitters_.size() && edge_before(splitter, table_.start(slot))) ++splitter;
+    const auto bucket = static_cast<std::uint16_t>(splitter);
+    const bool mixed = splitter < splitters_.size() &&
+                       (slot + 1 == slots || splitters_[splitter].front() < table_.start(slot + 1));
+    first_.push_back(mixed ? bucket | kMixed : bucket);
   }
   first_.push_back(static_cast<std::uint16_t>(splitters_.size()));
 }
 
 bool Classifier::above(std::size_t index, std::uint64_t prefix, const std::byte* record) const {
-  if (prefixes_[index] != prefix) return prefixes_[index] > prefix;
   const SplitterKey& splitter = splitters_[index];
+  if (splitter.front() != prefix) return splitter.front() > prefix;
   for (std::size_t i = 1; i < splitter.size(); ++i) {
     const std::uint64_t word = layout_.word(record, i);
     if (splitter[i] != word) return splitter[i] > word;
@@ -95,33 +122,20 @@ std::size_t Classifier::bucket_of(const std::byte* record) const {
   return search(layout_.word(record, 0), record, 0, splitters_.size());
 }
 
-// Most cells hold one splitter or none: the first one is passed without a branch.
-template <bool kExact, class LoadPrefix>
+template <class LoadPrefix>
 void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts,
                                LoadPrefix load_prefix) const {
   const std::size_t record_bytes = layout_.record_bytes();
   const std::byte* record = segment.records;
-  const std::uint64_t* prefixes = prefixes_.data();
   const std::uint16_t* first = first_.data();
-  const std::size_t splitters = splitters_.size();
+  const Table table = table_;
   for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
     const std::uint64_t prefix = load_prefix(record);
-    const std::size_t cell = cell_of(std::min(prefix, top_));
-    std::size_t bucket = first[cell];
-    if constexpr (kExact) {
-      bucket += prefixes[bucket] <= prefix ? 1 : 0;
-      if (prefixes[bucket] <= prefix) [[unlikely]] {
-        const std::uint64_t* end = prefixes + std::max<std::size_t>(bucket, first[cell + 1]);
-        bucket =
-            static_cast<std::size_t>(std::upper_bound(prefixes + bucket, end, prefix) - prefixes);
-      }
-      bucket =
-          std::min(bucket, splitters);  // only the largest key passes the words behind the last
-    } else {
-      bucket += prefixes[bucket] < prefix ? 1 : 0;
-      if (prefixes[bucket] <= prefix) [[unlikely]] {
-        bucket = search(prefix, record, bucket, std::max<std::size_t>(bucket, first[cell + 1]));
-      }
+    const std::size_t slot = table.slot_of(prefix);
+    std::size_t bucket = first[slot];
+    if ((bucket & kMixed) != 0) [[unlikely]] {
+      bucket = search(prefix, record, bucket & ~std::size_t{kMixed},
+                      first[slot + 1] & ~std::size_t{kMixed});
     }
     ids[i] = static_cast<std::uint16_t>(bucket);
     ++counts[bucket];
@@ -134,18 +148,16 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
   const bool wide = layout_.kind() == RecordKind::key64 || layout_.kind() == RecordKind::pair64;
   const auto by_layout = [this](const std::byte* r) { return layout_.word(r, 0); };
   if (wide && !is_float) {
-    classify_with<true>(segment, ids, counts,
+    classify_with(segment, ids, counts,
                         [flip](const std::byte* r) { return load<std::uint64_t>(r) ^ flip; });
   } else if (wide) {
-    classify_with<true>(segment, ids, counts, [flip](const std::byte* r) {
+    classify_with(segment, ids, counts, [flip](const std::byte* r) {
       const auto bits = load<std::int64_t>(r);
       const auto sign = static_cast<std::uint64_t>(bits >> 63) | (std::uint64_t{1} << 63);
       return (static_cast<std::uint64_t>(bits) ^ sign) ^ flip;
     });
-  } else if (layout_.words() == 1) {
-    classify_with<true>(segment, ids, counts, by_layout);
   } else {
-    classify_with<false>(segment, ids, counts, by_layout);
+    classify_with(segment, ids, counts, by_layout);
   }
 }
 

@@ -1,9 +1,9 @@
 // Which bucket does a key belong to? Splitters divide the key space into buckets.
 //
 // Bucket i holds the keys with s(i-1) <= key < s(i), for splitters s(0) < s(1) < ... A table over
-// the leading bits of the first key word gives the first splitter that can lie above the key; from
-// there it is a step or none for keys of any smooth distribution, and a binary search in the cells
-// where many splitters crowd.
+// the leading bits of the first key word gives the bucket at once for the slots that lie within one
+// bucket. Where splitters lie inside a slot, a binary search follows: in few slots, if splitters
+// are moved to the nearest edge of a slot where they are far apart (round_splitters).
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,10 @@ SplitterKey splitter_key(const KeyLayout& layout, const std::byte* record);
 // The smallest key (of as many words) above `key`; empty when there is none.
 SplitterKey successor(const SplitterKey& key);
 
+// Moves the splitters of a sample a little, to edges of the table's slots, where that changes the
+// buckets on both sides by no more than a quarter. Splitters that lie closer stay as they are.
+void round_splitters(std::vector<SplitterKey>& splitters);
+
 class Classifier {
  public:
   explicit Classifier(const KeyLayout& layout) : layout_(layout) { set_splitters({}); }
@@ -44,24 +48,35 @@ class Classifier {
   void classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const;
 
  private:
-  template <bool kExact, class LoadPrefix>
+  template <class LoadPrefix>
   void classify_with(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts,
                      LoadPrefix load_prefix) const;
   std::size_t search(std::uint64_t prefix, const std::byte* record, std::size_t low,
                      std::size_t high) const;
   bool above(std::size_t index, std::uint64_t prefix, const std::byte* record) const;
-  std::size_t cell_of(std::uint64_t prefix) const {
-    return prefix < base_ ? 0 : static_cast<std::size_t>((prefix - base_) >> shift_) + 1;
-  }
 
   const KeyLayout& layout_;
   std::vector<SplitterKey> splitters_;
-  std::vector<std::uint64_t> prefixes_;  // word 0 of the splitters, and two largest words behind
-  std::uint64_t base_ = 0;               // prefix of the first splitter
-  std::uint64_t top_ = 0;                // prefix of the last
-  unsigned shift_ = 0;
-  // Cell c > 0 covers prefixes from base_ + (c - 1 << shift_); first_[c] = number of splitters
-  // whose prefix lies below the cell.
+  // The table: slot 0 lies below the first splitter; slot i > 0 covers prefixes from
+  // base + (i - 1 << shift), up to `top`.
+  struct Table {
+    std::uint64_t base = 0;  // prefix of the first splitter
+    std::uint64_t top = 0;   // prefix of the last
+    unsigned shift = 63;
+
+    explicit Table(const std::vector<SplitterKey>& splitters);
+    std::size_t slot_of(std::uint64_t prefix) const {
+      prefix = prefix < top ? prefix : top;
+      return prefix < base ? 0 : static_cast<std::size_t>((prefix - base) >> shift) + 1;
+    }
+    std::uint64_t start(std::size_t slot) const {
+      return base + (static_cast<std::uint64_t>(slot - 1) << shift);
+    }
+  };
+  friend void round_splitters(std::vector<SplitterKey>& splitters);
+
+  Table table_{{}};
+  // Bucket of the first key of each slot, and of a last one behind; kMixed: others follow in it.
   std::vector<std::uint16_t> first_;
 };
 

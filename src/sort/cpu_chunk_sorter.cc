@@ -32,8 +32,13 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   geometry.memory_bytes = memory_bytes;
   geometry.push_records = push_records;
   geometry.piece_capacity = piece_capacity;
+  const std::size_t piece_bytes = piece_capacity / 2 * record_bytes;
+  const std::size_t most_buckets = std::clamp<std::size_t>(2 * memory_bytes / piece_bytes,
+                                                           kMinBuckets, BucketTable::kMaxBuckets / 4);
+  geometry.max_buckets = 4 * most_buckets;
   const std::size_t scratch_bytes =
-      threads * (BucketTable::Scratch::bytes(push_records) + kSectorBytes) + kSectorBytes;
+      threads * (BucketTable::Scratch::bytes(push_records, geometry.max_buckets) + kSectorBytes) +
+      kSectorBytes;
   const auto throw_too_small = [] {
     throw Error(ErrorCode::no_space, "the memory budget is too small for these records");
   };
@@ -43,10 +48,8 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   const std::size_t records_per_slab = std::max<std::size_t>(1, wanted / record_bytes);
   geometry.slab_bytes = records_per_slab * record_bytes;
   geometry.slabs = (slab_memory - 128) / (geometry.slab_bytes + sizeof(SlabId));
-  const std::size_t piece_bytes = piece_capacity / 2 * record_bytes;
-  geometry.buckets =
-      std::clamp<std::size_t>(std::min(2 * slab_memory / piece_bytes, geometry.slabs / 16),
-                              kMinBuckets, BucketTable::kMaxBuckets / 4);
+  geometry.buckets = std::clamp<std::size_t>(
+      std::min(2 * slab_memory / piece_bytes, geometry.slabs / 16), kMinBuckets, most_buckets);
   const std::size_t split_slabs =
       std::clamp<std::size_t>(push_records / records_per_slab, 1, kSplitSlabs);
   geometry.reserve_slabs =
@@ -74,13 +77,13 @@ CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& 
       sorters_(sorters),
       slabs_(memory.first(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes)),
              geometry.slab_bytes),
-      table_(layout, slabs_, seed) {
+      table_(layout, slabs_, geometry.max_buckets, seed) {
   Carver carver(memory);
   carver.take(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes));
   for (unsigned thread = 0; thread < workers.width(); ++thread) {
     scratch_.push_back(BucketTable::Scratch::carve(
-        carver.take(BucketTable::Scratch::bytes(geometry.push_records), 64),
-        geometry.push_records));
+        carver.take(BucketTable::Scratch::bytes(geometry.push_records, geometry.max_buckets), 64),
+        geometry.push_records, geometry.max_buckets));
   }
   table_.set_crowded_limit(kCrowdedPieces * geometry.piece_capacity);
 }
@@ -238,18 +241,20 @@ bool CpuChunkSorter::close_bucket() {
     table_.start_next_run();
     ++run_;
   }
+  const std::size_t cell = table_.frontier_cell();
   if (records <= geometry_.piece_capacity) {
-    make_ready(table_.close_frontier());
+    const bool whole_cell = table_.frontier_is_whole_cell();
+    make_ready(table_.close_frontier(), cell, whole_cell);
   } else if (table_.frontier_is_one_key()) {
     // The bucket stays open: a record of this key that is still to come fits behind these.
-    make_ready(table_.take_from_frontier(piece_slabs()));
+    make_ready(table_.take_from_frontier(piece_slabs()), cell, false);
   } else if (split(table_.frontier())) {
     return false;
   } else {
     // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
     Chain chain = table_.close_frontier();
     while (chain.records > 0) {
-      make_ready(table_.take_front(chain, piece_slabs()));
+      make_ready(table_.take_front(chain, piece_slabs()), cell, false);
       if (chain.records > 0) ++run_;
     }
   }
@@ -260,10 +265,10 @@ std::size_t CpuChunkSorter::piece_slabs() const {
   return std::max<std::size_t>(1, geometry_.piece_capacity / table_.records_per_slab());
 }
 
-void CpuChunkSorter::make_ready(const Chain& chain) {
+void CpuChunkSorter::make_ready(const Chain& chain, std::size_t cell, bool whole_cell) {
   closed_slabs_ += slabs_for(chain.records);
   table_records_ -= chain.records;
-  ready_.push_back({run_, chain});
+  ready_.push_back({run_, cell, whole_cell, chain});
 }
 
 std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
@@ -274,7 +279,14 @@ std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
   Piece piece;
   piece.run = ready.run;
   piece.records = ready.chain.records;
-  piece.sort = [this, chain = ready.chain](unsigned thread) -> const PieceSorter& {
+  piece.cell = ready.cell;
+  piece.whole_cell = ready.whole_cell;
+  piece.leave_unsorted = [this, chain = ready.chain] {
+    std::vector<Segment> segments;
+    table_.append_segments(chain, segments);
+    return UnsortedPiece(std::move(segments), layout_.record_bytes());
+  };
+  piece.sort = [this, chain = ready.chain](unsigned thread) -> const RecordSource& {
     std::vector<Segment> segments;
     table_.append_segments(chain, segments);
     sorters_[thread]->sort(segments);

@@ -26,6 +26,7 @@ struct CpuChunkGeometry {
   std::size_t slab_bytes = 0;
   std::size_t slabs = 0;           // number
   std::size_t buckets = 0;         // number wanted
+  std::size_t max_buckets = 0;     // number, with those that others were split into
   std::size_t piece_capacity = 0;  // records a piece may have
   std::size_t push_records = 0;    // most records of one push
   std::size_t reserve_slabs = 0;   // kept for splitting buckets
@@ -51,6 +52,7 @@ class CpuChunkSorter final : public ChunkSorter {
   void seal() override;
   std::optional<Piece> pull() override;
   bool finished() const override;
+  std::span<const SplitterKey> cell_boundaries() const override { return table_.cells(); }
   const MultisetHash& input_hash() const override { return input_hash_; }
 
  private:
@@ -66,6 +68,8 @@ class CpuChunkSorter final : public ChunkSorter {
   // A closed bucket, or a part of one.
   struct Ready {
     std::uint64_t run;
+    std::size_t cell;
+    bool whole_cell;
     Chain chain;
   };
 
@@ -77,7 +81,7 @@ class CpuChunkSorter final : public ChunkSorter {
   void change_table();
   bool split(std::size_t bucket);
   bool close_bucket();
-  void make_ready(const Chain& chain);
+  void make_ready(const Chain& chain, std::size_t cell, bool whole_cell);
   std::size_t piece_slabs() const;
   std::size_t slabs_for(std::uint64_t records) const;
   std::size_t leaving_slabs() const { return closed_slabs_ - freed_slabs_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "sort/radix_sort.h"
@@ -316,6 +317,26 @@ auto with_sorter_type(const KeyLayout& layout, Use use) {
 }
 
 }  // namespace
+
+UnsortedPiece::UnsortedPiece(std::vector<Segment> segments, std::size_t record_bytes)
+    : segments_(std::move(segments)), record_bytes_(record_bytes) {
+  for (const Segment& segment : segments_) records_ += segment.count;
+}
+
+void UnsortedPiece::write(std::size_t first, std::size_t count, std::byte* out) const {
+  for (const Segment& segment : segments_) {
+    if (first >= segment.count) {
+      first -= segment.count;
+      continue;
+    }
+    if (count == 0) return;
+    const std::size_t part = std::min(count, segment.count - first);
+    std::memcpy(out, segment.records + first * record_bytes_, part * record_bytes_);
+    out += part * record_bytes_;
+    count -= part;
+    first = 0;
+  }
+}
 
 std::size_t piece_scratch_bytes(const KeyLayout& layout, std::size_t capacity) {
   return with_sorter_type(layout,

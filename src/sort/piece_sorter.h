@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/checksum.h"
 #include "record/key_layout.h"
@@ -19,23 +20,41 @@
 
 namespace xxl {
 
-class PieceSorter {
+// A piece on its way out.
+class RecordSource {
  public:
-  virtual ~PieceSorter() = default;
+  virtual ~RecordSource() = default;
 
-  // Sorts the records of `segments`, at most `capacity` in all. The records must stay where they
-  // are until the last write(). With `unique`, only the first record of each key is kept.
-  virtual void sort(std::span<const Segment> segments) = 0;
-
-  // Number of records after sort(), and what `unique` removed.
-  virtual std::size_t size() const = 0;
-  const MultisetHash& removed() const { return removed_; }
-
-  // Writes records [first, first + count) of the sorted piece to `out`.
+  virtual std::size_t size() const = 0;  // in records
+  // Writes records [first, first + count) to `out`.
   virtual void write(std::size_t first, std::size_t count, std::byte* out) const = 0;
+  // What `unique` left out.
+  const MultisetHash& removed() const { return removed_; }
 
  protected:
   MultisetHash removed_;
+};
+
+class PieceSorter : public RecordSource {
+ public:
+  // Sorts the records of `segments`, at most `capacity` in all. The records must stay where they
+  // are until the last write(). With `unique`, only the first record of each key is kept.
+  virtual void sort(std::span<const Segment> segments) = 0;
+};
+
+// Records in the order in which they lie in memory.
+class UnsortedPiece final : public RecordSource {
+ public:
+  // `records` must stay where they are until the last write().
+  UnsortedPiece(std::vector<Segment> segments, std::size_t record_bytes);
+
+  std::size_t size() const override { return records_; }
+  void write(std::size_t first, std::size_t count, std::byte* out) const override;
+
+ private:
+  std::vector<Segment> segments_;
+  std::size_t record_bytes_;
+  std::size_t records_ = 0;
 };
 
 // Scratch memory in bytes that a sorter of `capacity` records needs.
