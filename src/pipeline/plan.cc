@@ -25,7 +25,7 @@ constexpr std::size_t kMaxPieceBytes = kMiB;
 constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
 constexpr std::size_t kMinPieceRecords = 16;
 // A cell that the merge takes whole, on average; and how much larger one may be.
-constexpr std::size_t kCellBytes = 2 * kMiB;
+constexpr std::size_t kCellBytes = 4 * kMiB;
 constexpr std::size_t kCellSlack = 2;
 constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
@@ -149,6 +149,8 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
   const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
   if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) throw TooSmall{};
+  geometry.chunk.first_slabs =
+      std::max(geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
 }
 
 // Block size of the runs: half the largest power of two that still allows one merge pass.

@@ -6,6 +6,13 @@
 #include "base/error.h"
 
 namespace xxl {
+namespace {
+
+// Pieces given to the workers at once, for each of them: enough for the time until the coordinator
+// is heard again, also where they are only copied.
+constexpr std::size_t kPiecesRunning = 8;
+
+}  // namespace
 
 RunFormation::RunFormation(const KeyLayout& layout, bool unique, io::SequentialReader& reader,
                            ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
@@ -92,7 +99,7 @@ bool RunFormation::looks_sorted() const {
 
 void RunFormation::pull_pieces() {
   output_full_ = false;
-  while (pieces_running_ < 2 * workers_.width()) {
+  while (pieces_running_ < kPiecesRunning * workers_.width()) {
     if (!piece_) piece_ = sorter_.pull();
     if (!piece_) return;
     if (run_open_ && piece_->run != run_) {

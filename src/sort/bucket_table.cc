@@ -127,6 +127,7 @@ bool BucketTable::distribute(std::uint64_t ticket, std::span<const Segment> segm
 // Makes room for scratch.counts records in each bucket and notes where it is.
 bool BucketTable::reserve(const Scratch& scratch, std::size_t keep) {
   if (full_) return false;
+  std::lock_guard lock(mutex_);
   const auto missing = [&](std::size_t bucket) -> std::size_t {
     const std::size_t used = chains_[bucket].records % records_per_slab_;
     const std::size_t room = used == 0 ? 0 : records_per_slab_ - used;
@@ -194,20 +195,20 @@ void BucketTable::begin_round() {
 }
 
 bool BucketTable::run_is_empty() const {
+  std::lock_guard lock(mutex_);
   return std::all_of(chains_.begin() + static_cast<std::ptrdiff_t>(frontier_), chains_.end(),
                      [](const Chain& chain) { return chain.records == 0; });
 }
 
 bool BucketTable::empty() const {
+  std::lock_guard lock(mutex_);
   return std::all_of(chains_.begin(), chains_.end(),
                      [](const Chain& chain) { return chain.records == 0; });
 }
 
 std::uint64_t BucketTable::frontier_records() {
-  while (frontier_ < chains_.size() && chains_[frontier_].records == 0) {
-    ++frontier_;
-    join_closed();
-  }
+  std::lock_guard lock(mutex_);
+  while (frontier_ < chains_.size() && chains_[frontier_].records == 0) ++frontier_;
   return frontier_ < chains_.size() ? chains_[frontier_].records : 0;
 }
 
@@ -229,24 +230,35 @@ bool BucketTable::frontier_is_whole_cell() const {
          (frontier_ + 1 == cell_of_.size() || cell_of_[frontier_ + 1] != cell);
 }
 
-Chain BucketTable::close_frontier() {
-  const Chain chain = std::exchange(chains_[frontier_], {});
-  ++frontier_;
-  join_closed();
-  return chain;
+Chain BucketTable::close_frontier(std::uint64_t most) {
+  std::lock_guard lock(mutex_);
+  if (chains_[frontier_].records > most || chains_[frontier_].records == 0) return {};
+  return std::exchange(chains_[frontier_++], {});
 }
 
-// Splitting makes ever more buckets; where there are too many, one that has just become empty is
-// joined to its neighbour below in the same cell, which is the next run's too.
-void BucketTable::join_closed() {
-  if (chains_.size() <= wanted_buckets_ || frontier_ < 2) return;
-  if (cell_of_[frontier_ - 1] != cell_of_[frontier_ - 2]) return;
-  XXL_CHECK(chains_[frontier_ - 1].records == 0);
-  chains_.erase(chains_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 1));
-  cell_of_.erase(cell_of_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 1));
-  splitters_.erase(splitters_.begin() + static_cast<std::ptrdiff_t>(frontier_ - 2));
+// An empty bucket is joined to its neighbour below in the same cell, if both are of the same run.
+void BucketTable::join_empty() {
+  if (chains_.size() <= wanted_buckets_) return;
+  std::size_t kept = 1;
+  std::size_t frontier = std::min<std::size_t>(frontier_, 1);
+  for (std::size_t bucket = 1; bucket < chains_.size(); ++bucket) {
+    const bool joined = chains_[bucket].records == 0 && bucket != frontier_ &&
+                        cell_of_[bucket] == cell_of_[kept - 1] &&
+                        chains_.size() - bucket + kept > wanted_buckets_;
+    if (joined) continue;
+    if (bucket < frontier_) ++frontier;
+    chains_[kept] = chains_[bucket];
+    cell_of_[kept] = cell_of_[bucket];
+    if (kept != bucket) splitters_[kept - 1] = std::move(splitters_[bucket - 1]);
+    ++kept;
+  }
+  if (kept == chains_.size()) return;
+  if (frontier_ == chains_.size()) frontier = kept;
+  chains_.resize(kept);
+  cell_of_.resize(kept);
+  splitters_.resize(kept - 1);
   splitters_changed_ = true;
-  --frontier_;
+  frontier_ = frontier;
 }
 
 void BucketTable::start_next_run() {
@@ -287,6 +299,11 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
   cell_of_.insert(cell_of_.begin() + at, inner.size(), cell_of_[bucket]);
   if (bucket < frontier_) frontier_ += inner.size();
   return chain;
+}
+
+Chain BucketTable::take_from_frontier(std::size_t slabs) {
+  std::lock_guard lock(mutex_);
+  return take_front(chains_[frontier_], slabs);
 }
 
 Chain BucketTable::take_front(Chain& chain, std::size_t slabs) const {

@@ -17,13 +17,15 @@
 // out. A bucket that turns out too large to be sorted in cache (the input changed, or is sorted) is
 // split by splitters sampled from it; one key that fills a bucket by itself needs no sorting.
 //
-// The coordinator changes the table (close, split) only while no distribution is running;
-// distribution itself runs on all workers.
+// Distribution runs on all workers. The coordinator takes buckets out at any time, but must wait for
+// the distributions begun before that to end, which may still be writing to them; it splits buckets
+// only while no distribution is running.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -83,13 +85,10 @@ class BucketTable {
   // True if a bucket has grown beyond the limit and may be split; until begin_round.
   bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
-  // --- coordinator, while no distribution runs ---
+  // --- coordinator ---
 
   // A bucket is worth splitting beyond this many records.
   void set_crowded_limit(std::uint64_t records) { crowded_limit_ = records; }
-
-  // To be called when the changes below are done: distribution may go on, with ticket 0.
-  void begin_round();
 
   bool run_is_empty() const;  // nothing left in the current run
   bool empty() const;
@@ -102,21 +101,30 @@ class BucketTable {
   bool frontier_is_whole_cell() const;
   // The boundaries of cells.
   std::span<const SplitterKey> cells() const { return cells_; }
-  // Takes the frontier bucket out; its keys are the next run's from now on.
-  Chain close_frontier();
+  // Takes the frontier bucket out, unless it has more than `most` records (or none): then the chain
+  // is empty. Its keys are the next run's from now on.
+  Chain close_frontier(std::uint64_t most);
   // Ends the current run: the frontier goes back to the first bucket.
   void start_next_run();
+  // Takes up to `slabs` slabs of records off the front of `chain`.
+  Chain take_front(Chain& chain, std::size_t slabs) const;
+  // Likewise off the frontier bucket, which stays in the current run.
+  Chain take_from_frontier(std::size_t slabs);
+  std::size_t frontier() const { return frontier_; }
+
+  // --- coordinator, while no distribution runs ---
+
+  // Splitting makes ever more buckets: where there are more than wanted, empty ones are joined to
+  // their neighbours. Not to be called while a split bucket is distributed again.
+  void join_empty();
   // A bucket of more than `records`, if there is one.
   std::optional<std::size_t> oversized(std::uint64_t records) const;
   // Splits `bucket` into about `parts`, taking its records out: they must be distributed again,
   // before anything that arrives later. An empty chain when it cannot be split.
   Chain split(std::size_t bucket, std::size_t parts);
-  std::size_t frontier() const { return frontier_; }
   std::uint64_t records_in(std::size_t bucket) const { return chains_[bucket].records; }
-  // Takes up to `slabs` slabs of records off the front of `chain`.
-  Chain take_front(Chain& chain, std::size_t slabs) const;
-  // Likewise off the frontier bucket, which stays in the current run.
-  Chain take_from_frontier(std::size_t slabs) { return take_front(chains_[frontier_], slabs); }
+  // Distribution may go on, with ticket 0.
+  void begin_round();
 
   // The chain as segments, in order.
   void append_segments(const Chain& chain, std::vector<Segment>& segments) const;
@@ -129,7 +137,6 @@ class BucketTable {
                                           std::size_t parts) const;
   bool is_one_key(std::size_t bucket) const;
   SplitterKey lower_bound_of(std::size_t bucket) const;
-  void join_closed();
 
   const KeyLayout& layout_;
   SlabPool& slabs_;
@@ -137,6 +144,7 @@ class BucketTable {
   Classifier classifier_;
   std::vector<SplitterKey> splitters_;  // the classifier's, or those of the next round
   bool splitters_changed_ = false;
+  mutable std::mutex mutex_;  // of chains_ while distributions run
   std::vector<Chain> chains_;
   std::vector<SplitterKey> cells_;
   std::vector<std::uint16_t> cell_of_;  // each bucket

@@ -17,6 +17,8 @@ constexpr std::size_t kSplitSlabs = 32;                    // distributed again 
 constexpr std::size_t kSplitParts = 64;                    // of a bucket at a time, at most
 constexpr std::size_t kCrowdedPieces = 4;                  // beyond which a bucket is split early
 constexpr std::size_t kMinBuckets = 8;
+constexpr std::size_t kReadyPieces = 8;     // a worker, at the end
+constexpr std::size_t kInputPerMemory = 4;  // so much arrives for each slab first used
 
 std::size_t most_split_parts(std::size_t slabs) {
   return std::min(kSplitParts, slabs / 16 + 2);
@@ -60,6 +62,7 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
       std::min(geometry.reserve_slabs + 4 * threads * ceil_div(push_records, records_per_slab) +
                    std::min(geometry.buckets, push_records),
                geometry.slabs / 2);
+  geometry.first_slabs = geometry.slabs;
   // Each bucket's last slab may be empty but for a record; early splits may double the buckets.
   const std::size_t held = geometry.slabs - geometry.headroom_slabs;
   geometry.resident_bytes = (held - std::min(held, 2 * geometry.buckets)) * geometry.slab_bytes;
@@ -85,6 +88,7 @@ CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& 
         carver.take(BucketTable::Scratch::bytes(geometry.push_records, geometry.max_buckets), 64),
         geometry.push_records, geometry.max_buckets));
   }
+  slabs_.allow(geometry.first_slabs);
   table_.set_crowded_limit(kCrowdedPieces * geometry.piece_capacity);
 }
 
@@ -119,6 +123,7 @@ bool CpuChunkSorter::push(const Segment& records, std::function<void()> taken) {
     return false;
   }
   refused_ = false;
+  table_records_ += records.count;
   arrival.taken = std::move(taken);
   start(std::move(arrival));
   return true;
@@ -133,7 +138,7 @@ bool CpuChunkSorter::finished() const {
 }
 
 void CpuChunkSorter::start(Arrival arrival) {
-  const std::uint64_t ticket = running_.size();
+  const std::uint64_t ticket = first_running_ + running_.size();
   if (arrival.from_input()) expected_slabs_ += slabs_for(arrival.records);
   ++tasks_;
   running_.push_back(std::move(arrival));
@@ -154,32 +159,55 @@ void CpuChunkSorter::start(Arrival arrival) {
 
 void CpuChunkSorter::arrived(std::uint64_t ticket, bool stored, const MultisetHash& hash) {
   --tasks_;
-  Arrival& arrival = running_[ticket];
+  Arrival& arrival = running_[ticket - first_running_];
   if (arrival.from_input()) expected_slabs_ -= slabs_for(arrival.records);
+  arrival.stored = stored;
+  arrival.failed = !stored;
   if (!stored) {
-    arrival.failed = true;
     pausing_ = cautious_ = true;
     return;
   }
-  if (!arrival.from_input()) return;
-  input_hash_ += hash;
-  table_records_ += arrival.records;
-  cautious_ = false;
-  arrival.taken();
+  if (arrival.from_input()) {
+    input_hash_ += hash;
+    cautious_ = false;
+    touch_more(arrival.records);
+    arrival.taken();
+  } else {
+    --splitting_;
+  }
+  while (!running_.empty() && running_.front().stored) {
+    running_.pop_front();
+    ++first_running_;
+  }
+}
+
+// Fresh memory is dear on virtual machines: it is taken bit by bit, while the disks are busy.
+void CpuChunkSorter::touch_more(std::size_t records) {
+  input_records_ += records;
+  if (geometry_.first_slabs < geometry_.slabs) {
+    slabs_.allow(geometry_.first_slabs + slabs_for(input_records_ / kInputPerMemory));
+  }
 }
 
 // True when buckets should be closed: so little memory is free or about to be that distribution
 // will soon stand still; or the input has ended and the workers have little left to sort.
 bool CpuChunkSorter::wants_to_close() const {
-  if (ready_.size() >= 2 * workers_.width() || table_records_ == 0) return false;
-  if (sealed_) return waiting_.empty();
+  if (table_records_ == 0 || splitting_ > 0) return false;
+  if (sealed_) {
+    return waiting_.empty() && tasks_ == 0 && ready_.size() < kReadyPieces * workers_.width();
+  }
   if ((refused_ || !waiting_.empty()) && tasks_ == 0 && leaving_slabs() == 0) return true;
   return slabs_.available() + leaving_slabs() < geometry_.headroom_slabs + expected_slabs_;
 }
 
 void CpuChunkSorter::work() {
-  if (!pausing_) pausing_ = table_.is_crowded() || wants_to_close();
-  if (pausing_ && tasks_ == 0) change_table();
+  for (;;) {
+    if (!pausing_) pausing_ = table_.is_crowded();
+    while (!pausing_ && wants_to_close() && close_bucket()) {
+    }
+    if (!pausing_ || tasks_ > 0) break;
+    change_table();
+  }
   while (!pausing_ && !waiting_.empty() && tasks_ < 2 * workers_.width() &&
          has_room(waiting_.front())) {
     Arrival arrival = std::move(waiting_.front());
@@ -188,10 +216,9 @@ void CpuChunkSorter::work() {
   }
 }
 
-// With no distribution under way: splits and closes buckets, then begins a new round.
+// With no distribution under way: takes back those that found no room, splits a bucket if one is
+// too large, and begins a new round.
 void CpuChunkSorter::change_table() {
-  const bool splitting = std::any_of(waiting_.begin(), waiting_.end(),
-                                     [](const Arrival& a) { return !a.from_input(); });
   for (std::size_t i = running_.size(); i-- > 0;) {
     if (running_[i].failed) {
       running_[i].failed = false;
@@ -199,13 +226,18 @@ void CpuChunkSorter::change_table() {
     }
   }
   running_.clear();
-  bool split_again = splitting || std::any_of(waiting_.begin(), waiting_.end(),
-                                              [](const Arrival& a) { return !a.from_input(); });
-  if (!split_again && table_.is_crowded()) {
-    const auto bucket = table_.oversized(kCrowdedPieces * geometry_.piece_capacity);
-    split_again = bucket && split(*bucket);
+  first_running_ = 0;
+  for (Ready& ready : ready_) ready.after = 0;
+  if (splitting_ == 0) {
+    table_.join_empty();
+    if (split_frontier_) {
+      break_up_frontier();
+    } else if (table_.is_crowded()) {
+      const auto bucket = table_.oversized(kCrowdedPieces * geometry_.piece_capacity);
+      if (bucket) split(*bucket);
+    }
   }
-  while (!split_again && wants_to_close()) split_again = !close_bucket();
+  split_frontier_ = false;
   table_.begin_round();
   pausing_ = false;
 }
@@ -229,36 +261,49 @@ bool CpuChunkSorter::split(std::size_t bucket) {
     arrival.chain = front.head;
     arrivals.push_back(std::move(arrival));
   }
+  splitting_ += arrivals.size();
   waiting_.insert(waiting_.begin(), std::make_move_iterator(arrivals.begin()),
                   std::make_move_iterator(arrivals.end()));
   return true;
 }
 
-// Takes the next bucket out of the current run. False if it must be split first, which was begun.
+// Takes the next bucket out of the current run. False if there is none in the table, or if it must
+// be split first, for which distribution is to pause.
 bool CpuChunkSorter::close_bucket() {
   std::uint64_t records;
   while ((records = table_.frontier_records()) == 0) {
+    if (table_.empty()) return false;
     table_.start_next_run();
     ++run_;
   }
   const std::size_t cell = table_.frontier_cell();
-  if (records <= geometry_.piece_capacity) {
-    const bool whole_cell = table_.frontier_is_whole_cell();
-    make_ready(table_.close_frontier(), cell, whole_cell);
-  } else if (table_.frontier_is_one_key()) {
+  const bool whole_cell = table_.frontier_is_whole_cell();
+  if (table_.frontier_is_one_key()) {
     // The bucket stays open: a record of this key that is still to come fits behind these.
-    make_ready(table_.take_from_frontier(piece_slabs()), cell, false);
-  } else if (split(table_.frontier())) {
-    return false;
-  } else {
-    // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
-    Chain chain = table_.close_frontier();
-    while (chain.records > 0) {
-      make_ready(table_.take_front(chain, piece_slabs()), cell, false);
-      if (chain.records > 0) ++run_;
+    if (records > geometry_.piece_capacity) {
+      make_ready(table_.take_from_frontier(piece_slabs()), cell, false);
+      return true;
     }
   }
-  return true;
+  const Chain chain = table_.close_frontier(geometry_.piece_capacity);
+  if (chain.records > 0) {
+    make_ready(chain, cell, whole_cell);
+    return true;
+  }
+  if (!table_.frontier_is_one_key()) pausing_ = split_frontier_ = true;
+  return !pausing_;
+}
+
+// With no distribution under way: the frontier bucket is larger than a piece can be.
+void CpuChunkSorter::break_up_frontier() {
+  if (split(table_.frontier())) return;
+  // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
+  const std::size_t cell = table_.frontier_cell();
+  Chain chain = table_.close_frontier(~std::uint64_t{0});
+  while (chain.records > 0) {
+    make_ready(table_.take_front(chain, piece_slabs()), cell, false);
+    if (chain.records > 0) ++run_;
+  }
 }
 
 std::size_t CpuChunkSorter::piece_slabs() const {
@@ -268,12 +313,12 @@ std::size_t CpuChunkSorter::piece_slabs() const {
 void CpuChunkSorter::make_ready(const Chain& chain, std::size_t cell, bool whole_cell) {
   closed_slabs_ += slabs_for(chain.records);
   table_records_ -= chain.records;
-  ready_.push_back({run_, cell, whole_cell, chain});
+  ready_.push_back({first_running_ + running_.size(), run_, cell, whole_cell, chain});
 }
 
 std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
   work();
-  if (ready_.empty()) return std::nullopt;
+  if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
   const Ready ready = ready_.front();
   ready_.pop_front();
   Piece piece;

@@ -2,8 +2,8 @@
 //
 // On the way in, workers distribute each block into buckets (bucket_table.h says how that makes
 // runs of twice the memory); on the way out, they sort one bucket each, in cache. Both go on at the
-// same time. Changes of the table need a moment without distribution: then buckets are closed until
-// so much memory is free, or about to be, that distribution can go on for a while.
+// same time: a bucket that has been closed waits only for the distributions that had begun before.
+// Splitting buckets needs a moment without distribution.
 #pragma once
 
 #include <atomic>
@@ -31,6 +31,7 @@ struct CpuChunkGeometry {
   std::size_t push_records = 0;    // most records of one push
   std::size_t reserve_slabs = 0;   // kept for splitting buckets
   std::size_t headroom_slabs = 0;  // buckets leave when fewer are free or about to be
+  std::size_t first_slabs = 0;     // used from the start; the others as input arrives
   std::size_t resident_bytes = 0;  // of records that are surely held before any has to leave
   std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
 
@@ -62,11 +63,13 @@ class CpuChunkSorter final : public ChunkSorter {
     std::size_t records = 0;
     std::function<void()> taken;  // of a block
     SlabId chain = kNoSlab;       // of a split bucket
+    bool stored = false;
     bool failed = false;
     bool from_input() const { return chain == kNoSlab; }
   };
   // A closed bucket, or a part of one.
   struct Ready {
+    std::uint64_t after;  // distributions with tickets below may still write to it
     std::uint64_t run;
     std::size_t cell;
     bool whole_cell;
@@ -81,6 +84,8 @@ class CpuChunkSorter final : public ChunkSorter {
   void change_table();
   bool split(std::size_t bucket);
   bool close_bucket();
+  void break_up_frontier();
+  void touch_more(std::size_t records);
   void make_ready(const Chain& chain, std::size_t cell, bool whole_cell);
   std::size_t piece_slabs() const;
   std::size_t slabs_for(std::uint64_t records) const;
@@ -96,15 +101,19 @@ class CpuChunkSorter final : public ChunkSorter {
   BucketTable table_;
   bool started_ = false;
   bool sealed_ = false;
-  bool pausing_ = false;            // no new distribution: the table is to be changed
+  bool pausing_ = false;            // no new distribution: a bucket is to be split
+  bool split_frontier_ = false;     // which is larger than a piece can be
   bool cautious_ = false;           // a distribution found no room: allow for the worst case
   bool refused_ = false;            // the last push found no room
   std::deque<Arrival> waiting_;     // to be distributed before anything else
-  std::deque<Arrival> running_;     // of this round, by ticket
+  std::deque<Arrival> running_;     // of this round, by ticket, from first_running_ on
+  std::uint64_t first_running_ = 0; // all tickets before are done
+  std::size_t splitting_ = 0;       // arrivals of split buckets, waiting or running
   std::size_t tasks_ = 0;           // distributions under way
   std::size_t expected_slabs_ = 0;  // that they will take
   std::deque<Ready> ready_;
-  std::uint64_t table_records_ = 0;          // in the table, or being distributed again
+  std::uint64_t table_records_ = 0;          // in the table, or on their way there
+  std::uint64_t input_records_ = 0;
   std::size_t closed_slabs_ = 0;             // of all buckets ever closed
   std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers
   std::uint64_t run_ = 0;

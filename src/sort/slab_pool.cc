@@ -1,5 +1,7 @@
 #include "sort/slab_pool.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace xxl {
@@ -15,12 +17,17 @@ SlabPool::SlabPool(std::span<std::byte> memory, std::size_t slab_bytes)
 
 std::size_t SlabPool::available() const {
   std::lock_guard lock(mutex_);
-  return free_count_ + (count_ - untouched_);
+  return free_count_ + (allowed_ - untouched_);
+}
+
+void SlabPool::allow(std::size_t slabs) {
+  std::lock_guard lock(mutex_);
+  allowed_ = std::clamp(slabs, untouched_, count_);
 }
 
 SlabId SlabPool::take(std::size_t count, SlabId tail) {
   std::lock_guard lock(mutex_);
-  if (free_count_ + (count_ - untouched_) < count) return kNoSlab;
+  if (free_count_ + (allowed_ - untouched_) < count) return kNoSlab;
   SlabId first = kNoSlab;
   for (std::size_t i = 0; i < count; ++i) {
     SlabId slab;

@@ -25,6 +25,9 @@ class SlabPool {
   std::size_t slab_bytes() const { return slab_bytes_; }
   std::size_t count() const { return count_; }
   std::size_t available() const;
+  // At most `slabs` slabs may be in use (all of them unless this was called): memory that was never
+  // touched is only taken when it is worth it. Never less than before.
+  void allow(std::size_t slabs);
 
   std::byte* data(SlabId slab) const { return memory_ + slab * slab_bytes_; }
   // The slab behind `slab` in its chain. Whoever owns the records of both may read the link.
@@ -41,6 +44,7 @@ class SlabPool {
  private:
   std::size_t slab_bytes_;
   std::size_t count_;
+  std::size_t allowed_ = count_;
   std::byte* memory_;
   SlabId* links_;
   mutable std::mutex mutex_;

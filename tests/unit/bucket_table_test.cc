@@ -25,7 +25,7 @@ class Table {
         layout_(format),
         memory_(SlabPool::memory_bytes(slabs, records_per_slab * format.record_bytes)),
         slabs_(memory_, records_per_slab * format.record_bytes),
-        table_(layout_, slabs_, 1234) {
+        table_(layout_, slabs_, BucketTable::kMaxBuckets, 1234) {
     for (int worker = 0; worker < 2; ++worker) add_scratch();
   }
 
@@ -57,7 +57,7 @@ class Table {
   Bytes take_run() {
     Bytes run;
     while (table_.frontier_records() > 0) {
-      const Chain chain = table_.close_frontier();
+      const Chain chain = table_.close_frontier(~std::uint64_t{0});
       const Bytes bucket = test::sorted_records(format_, content(chain));
       run.insert(run.end(), bucket.begin(), bucket.end());
       give_back(chain);
@@ -68,12 +68,13 @@ class Table {
  private:
   void add_scratch() {
     constexpr std::size_t kAlignment = 64;
-    scratch_memory_.emplace_back(BucketTable::Scratch::bytes(kMaxRecords) + kAlignment);
+    scratch_memory_.emplace_back(BucketTable::Scratch::bytes(kMaxRecords, BucketTable::kMaxBuckets) + kAlignment);
     Bytes& memory = scratch_memory_.back();
     const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::size_t skip = round_up<std::uintptr_t>(start, kAlignment) - start;
     scratch_.push_back(
-        BucketTable::Scratch::carve(std::span<std::byte>(memory).subspan(skip), kMaxRecords));
+        BucketTable::Scratch::carve(std::span<std::byte>(memory).subspan(skip), kMaxRecords,
+                                    BucketTable::kMaxBuckets));
   }
 
   RecordFormat format_;
@@ -130,7 +131,7 @@ TEST(BucketTable, records_that_come_too_late_wait_for_the_next_run) {
   Bytes left;
   for (int i = 0; i < 5; ++i) {
     ASSERT_GT(table->frontier_records(), 0u);
-    const Chain chain = table->close_frontier();
+    const Chain chain = table->close_frontier(~std::uint64_t{0});
     const Bytes bucket = test::sorted_records(format, table.content(chain));
     left.insert(left.end(), bucket.begin(), bucket.end());
     table.give_back(chain);
@@ -202,7 +203,7 @@ TEST(BucketTable, a_key_that_fills_a_bucket_has_it_to_itself) {
   bool found = false;
   while (table->frontier_records() > 0) {
     const bool one_key = table->frontier_is_one_key();
-    const Chain chain = table->close_frontier();
+    const Chain chain = table->close_frontier(~std::uint64_t{0});
     if (one_key) {
       found = true;
       EXPECT_EQ(table.content(chain), equal);

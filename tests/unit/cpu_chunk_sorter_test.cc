@@ -121,7 +121,7 @@ class Harness {
     runs_[piece.run].push_back(content);
     ++pieces_running_;
     workers_.run([this, content, piece = std::move(piece)](unsigned thread) {
-      const PieceSorter& sorted = piece.sort(thread);
+      const RecordSource& sorted = piece.sort(thread);
       content->resize(sorted.size() * format_.record_bytes);
       sorted.write(0, sorted.size(), content->data());
       piece.done();
