@@ -301,9 +301,9 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
   return chain;
 }
 
-Chain BucketTable::take_from_frontier(std::size_t slabs) {
+Chain BucketTable::empty_frontier() {
   std::lock_guard lock(mutex_);
-  return take_front(chains_[frontier_], slabs);
+  return std::exchange(chains_[frontier_], {});
 }
 
 Chain BucketTable::take_front(Chain& chain, std::size_t slabs) const {

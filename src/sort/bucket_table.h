@@ -106,10 +106,11 @@ class BucketTable {
   Chain close_frontier(std::uint64_t most);
   // Ends the current run: the frontier goes back to the first bucket.
   void start_next_run();
-  // Takes up to `slabs` slabs of records off the front of `chain`.
+  // Takes the records of the frontier bucket out, which stays in the current run.
+  Chain empty_frontier();
+  // Takes up to `slabs` slabs of records off the front of `chain`, to which nothing is written any
+  // more.
   Chain take_front(Chain& chain, std::size_t slabs) const;
-  // Likewise off the frontier bucket, which stays in the current run.
-  Chain take_from_frontier(std::size_t slabs);
   std::size_t frontier() const { return frontier_; }
 
   // --- coordinator, while no distribution runs ---

@@ -193,8 +193,8 @@ void CpuChunkSorter::touch_more(std::size_t records) {
 // will soon stand still; or the input has ended and the workers have little left to sort.
 bool CpuChunkSorter::wants_to_close() const {
   if (table_records_ == 0 || splitting_ > 0) return false;
-  if (sealed_) {
-    return waiting_.empty() && tasks_ == 0 && ready_.size() < kReadyPieces * workers_.width();
+  if (sealed_ && waiting_.empty()) {
+    return tasks_ == 0 && ready_.size() < kReadyPieces * workers_.width();
   }
   if ((refused_ || !waiting_.empty()) && tasks_ == 0 && leaving_slabs() == 0) return true;
   return slabs_.available() + leaving_slabs() < geometry_.headroom_slabs + expected_slabs_;
@@ -278,12 +278,10 @@ bool CpuChunkSorter::close_bucket() {
   }
   const std::size_t cell = table_.frontier_cell();
   const bool whole_cell = table_.frontier_is_whole_cell();
-  if (table_.frontier_is_one_key()) {
+  if (records > geometry_.piece_capacity && table_.frontier_is_one_key()) {
     // The bucket stays open: a record of this key that is still to come fits behind these.
-    if (records > geometry_.piece_capacity) {
-      make_ready(table_.take_from_frontier(piece_slabs()), cell, false);
-      return true;
-    }
+    make_ready(table_.empty_frontier(), cell, false);
+    return true;
   }
   const Chain chain = table_.close_frontier(geometry_.piece_capacity);
   if (chain.records > 0) {
@@ -300,9 +298,10 @@ void CpuChunkSorter::break_up_frontier() {
   // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
   const std::size_t cell = table_.frontier_cell();
   Chain chain = table_.close_frontier(~std::uint64_t{0});
-  while (chain.records > 0) {
+  for (;;) {
     make_ready(table_.take_front(chain, piece_slabs()), cell, false);
-    if (chain.records > 0) ++run_;
+    if (chain.records == 0) break;
+    ++run_;
   }
 }
 
@@ -319,8 +318,12 @@ void CpuChunkSorter::make_ready(const Chain& chain, std::size_t cell, bool whole
 std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
   work();
   if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
-  const Ready ready = ready_.front();
-  ready_.pop_front();
+  Ready ready = ready_.front();
+  if (ready.chain.records > geometry_.piece_capacity) {
+    ready.chain = table_.take_front(ready_.front().chain, piece_slabs());
+  } else {
+    ready_.pop_front();
+  }
   Piece piece;
   piece.run = ready.run;
   piece.records = ready.chain.records;

@@ -67,7 +67,7 @@ class CpuChunkSorter final : public ChunkSorter {
     bool failed = false;
     bool from_input() const { return chain == kNoSlab; }
   };
-  // A closed bucket, or a part of one.
+  // A closed bucket, or a part of one; of more than a piece can have only if it is one key.
   struct Ready {
     std::uint64_t after;  // distributions with tickets below may still write to it
     std::uint64_t run;

@@ -365,7 +365,7 @@ TEST(CpuChunkSorter, may_be_given_up_at_any_time) {
 
 TEST(CpuChunkGeometry, too_little_memory_is_an_error) {
   const KeyLayout layout(format_of("u64"));
-  for (const std::size_t bytes : {std::size_t{0}, kKiB, 150 * kKiB}) {
+  for (const std::size_t bytes : {std::size_t{0}, kKiB, 50 * kKiB}) {
     EXPECT_THROW(CpuChunkGeometry::plan(bytes, layout, 2, 1000, 1000), Error) << bytes;
   }
 }
