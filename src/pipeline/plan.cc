@@ -153,15 +153,20 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       std::max(geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
 }
 
-// Block size of the runs: half the largest power of two that still allows one merge pass.
+// Block size of the runs: the largest power of two with which the runs expected of random input
+// take up no more than 5/8 of the memory when they are merged in one pass. (STXXL takes half of the
+// largest that allows one pass; the blocks of many runs are small, and larger ones are worth more
+// than longer queues.)
 std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
   std::uint64_t runs = kUnknownRuns;
-  if (input.input_size_known) runs = ceil_div<std::uint64_t>(input.input_bytes, region_bytes) + 1;
+  if (input.input_size_known) {
+    runs = ceil_div<std::uint64_t>(input.input_bytes, region_bytes / 4 * 5) + 1;
+  }
   if (input.merge_only) runs = input.merge_inputs;
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
   const std::size_t largest =
-      region_bytes / 4 * 3 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 4));
-  const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)) / 2,
+      region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
+  const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)),
                                        kMinRunBlockBytes, kMaxBlockBytes);
   return block_for(std::min(bytes, std::max(largest_power_of_two(region_bytes / 64), 4 * kKiB)),
                    record_bytes);
