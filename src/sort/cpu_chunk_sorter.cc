@@ -277,19 +277,21 @@ bool CpuChunkSorter::close_bucket() {
     ++run_;
   }
   const std::size_t cell = table_.frontier_cell();
-  const bool whole_cell = table_.frontier_is_whole_cell();
-  if (records > geometry_.piece_capacity && table_.frontier_is_one_key()) {
+  const bool one_key = table_.frontier_is_one_key();
+  if (records > geometry_.piece_capacity && one_key) {
     // The bucket stays open: a record of this key that is still to come fits behind these.
     make_ready(table_.empty_frontier(), cell, false);
     return true;
   }
+  // (A cell of one key may have left in part; it is in order in any case.)
+  const bool whole_cell = !one_key && table_.frontier_is_whole_cell();
   const Chain chain = table_.close_frontier(geometry_.piece_capacity);
   if (chain.records > 0) {
     make_ready(chain, cell, whole_cell);
     return true;
   }
-  if (!table_.frontier_is_one_key()) pausing_ = split_frontier_ = true;
-  return !pausing_;
+  if (!one_key) pausing_ = split_frontier_ = true;
+  return one_key;
 }
 
 // With no distribution under way: the frontier bucket is larger than a piece can be.
