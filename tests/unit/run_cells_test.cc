@@ -83,7 +83,7 @@ TEST(BlockTrigger, is_the_first_key_or_the_lower_bound_of_an_unsorted_cell) {
     std::memcpy(bytes.data(), &key, 8);
     return bytes;
   };
-  Run run;
+  xxl::Run run;  // not testing::Test::Run
   EXPECT_EQ(block_trigger(run, layout, record(17).data()), (Trigger{{17, 0}}));
   const CellGrid grid = tens();
   run.cells.emplace(grid);
