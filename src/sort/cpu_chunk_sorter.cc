@@ -277,10 +277,11 @@ bool CpuChunkSorter::close_bucket() {
     ++run_;
   }
   const std::size_t cell = table_.frontier_cell();
-  const bool whole_cell = table_.frontier_is_whole_cell();
+  const bool whole_cell = table_.frontier_is_whole_cell() && !has_left_in_part(cell);
   if (records > geometry_.piece_capacity && table_.frontier_is_one_key()) {
     // The bucket stays open: a record of this key that is still to come fits behind these.
     make_ready(table_.empty_frontier(), cell, false);
+    left_in_part_ = {run_, cell};
     return true;
   }
   const Chain chain = table_.close_frontier(geometry_.piece_capacity);

@@ -10,7 +10,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/in_flight.h"
@@ -87,6 +89,9 @@ class CpuChunkSorter final : public ChunkSorter {
   void break_up_frontier();
   void touch_more(std::size_t records);
   void make_ready(const Chain& chain, std::size_t cell, bool whole_cell);
+  bool has_left_in_part(std::size_t cell) const {
+    return left_in_part_ && *left_in_part_ == std::pair{run_, cell};
+  }
   std::size_t piece_slabs() const;
   std::size_t slabs_for(std::uint64_t records) const;
   std::size_t leaving_slabs() const { return closed_slabs_ - freed_slabs_; }
@@ -117,6 +122,8 @@ class CpuChunkSorter final : public ChunkSorter {
   std::size_t closed_slabs_ = 0;             // of all buckets ever closed
   std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers
   std::uint64_t run_ = 0;
+  // Run and cell of the last bucket that stayed open when its records left.
+  std::optional<std::pair<std::uint64_t, std::size_t>> left_in_part_;
   MultisetHash input_hash_;
   InFlight in_flight_;
 };
