@@ -194,12 +194,18 @@ std::vector<RoundingCase> rounding_cases(std::size_t words, Random& random) {
     cases.push_back({name + " " + std::to_string(count), std::move(splitters)});
   };
   for (const std::size_t count : {1u, 2u, 3u, 50u, 2000u}) {
-    add("uniform", [&](std::size_t) { return random(); }, count);
-    add("narrow", [&](std::size_t) { return 12345 + random.below(4 * count); }, count);
-    add("even", [&](std::size_t i) { return i << 40; }, count);
-    add("skewed", [&](std::size_t) { return random() >> random.below(64); }, count);
-    add("at the end", [&](std::size_t) { return kMaxWord - random.below(8 * count); }, count);
-    add("few prefixes", [&](std::size_t) { return random.below(4) << 60; }, count);
+    add(
+        "uniform", [&](std::size_t) { return random(); }, count);
+    add(
+        "narrow", [&](std::size_t) { return 12345 + random.below(4 * count); }, count);
+    add(
+        "even", [&](std::size_t i) { return i << 40; }, count);
+    add(
+        "skewed", [&](std::size_t) { return random() >> random.below(64); }, count);
+    add(
+        "at the end", [&](std::size_t) { return kMaxWord - random.below(8 * count); }, count);
+    add(
+        "few prefixes", [&](std::size_t) { return random.below(4) << 60; }, count);
   }
   return cases;
 }

@@ -54,9 +54,9 @@ void expect_sound(const PlanInput& input, const KeyLayout& layout, const Geometr
   if (g.cells_unsorted) {
     EXPECT_GE(g.merge_piece_capacity, g.piece_capacity);
     const std::size_t spare = round_up(g.merge_piece_capacity * record_bytes, kSectorBytes);
-    EXPECT_LE(g.merge_output_bytes + g.threads * (merge_sorter + spare) +
-                  g.merge_blocks * g.block_bytes,
-              g.region_bytes);
+    EXPECT_LE(
+        g.merge_output_bytes + g.threads * (merge_sorter + spare) + g.merge_blocks * g.block_bytes,
+        g.region_bytes);
     EXPECT_LE(g.chunk.first_slabs, g.chunk.slabs);
     EXPECT_GE(g.chunk.first_slabs, std::min(g.chunk.slabs, 2 * g.chunk.headroom_slabs));
   }
@@ -224,10 +224,9 @@ TEST(PlanCells, the_merge_has_more_buffers_than_cells_may_hold) {
       for (const std::uint64_t times : {2u, 3u, 8u, 30u}) {
         for (const unsigned threads : {1u, 2u}) {
           const std::size_t record_bytes = layout.record_bytes();
-          const PlanInput input{
-              .memory_bytes = memory,
-              .input_bytes = times * memory / record_bytes * record_bytes,
-              .threads = threads};
+          const PlanInput input{.memory_bytes = memory,
+                                .input_bytes = times * memory / record_bytes * record_bytes,
+                                .threads = threads};
           const Geometry g = plan_geometry(input, layout);
           if (!g.cells_unsorted) continue;
           ++checked;

@@ -169,9 +169,8 @@ class Harness {
     }
     CollectingSink sink(kSectorBytes - 96, output_pool);
     OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
-    const MergeContext context{layout_, io_,     workers_,
-                               mailbox_, &store_, sorters,
-                               shape_.piece_records, capacity, spare};
+    const MergeContext context{
+        layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity, spare};
     RunMerger merger(context, runs_, pool, stage);
     for (merger.pump(); !merger.finished(); merger.pump()) mailbox_.wait_and_run();
     stage.finish();
@@ -482,7 +481,9 @@ TEST(RunMerger, with_one_buffer_more_than_cells_hold_it_still_goes_on) {
         const Bytes all = test::random_records(format, 20000, random);
         const CellGrid grid = random_grid(format, all, cells, random);
         Harness harness(format,
-                        {.disks = disks, .spare_blocks = 1, .piece_records = 50 * seed,
+                        {.disks = disks,
+                         .spare_blocks = 1,
+                         .piece_records = 50 * seed,
                          .piece_capacity = 600 * seed},
                         seed);
         for (std::size_t run = 0; run < 10; ++run) {
