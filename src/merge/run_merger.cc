@@ -10,6 +10,10 @@
 namespace xxl {
 namespace {
 
+bool has_cells(const std::vector<Run>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.cells.has_value(); });
+}
+
 const CellGrid* common_grid(const std::vector<Run>& runs) {
   const auto grid_of = [](const Run& run) { return run.cells ? &run.cells->grid() : nullptr; };
   const bool common = !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
@@ -68,7 +72,10 @@ RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
                const std::size_t held = blocks_held(runs, context.piece_capacity);
                XXL_CHECK(blocks.count() > held);
                const std::size_t spare = blocks.count() - held;
-               return 2 * disks + 3 * (spare - std::min(spare, 2 * disks)) / 10;
+               const std::size_t wanted = 2 * disks + 3 * (spare - std::min(spare, 2 * disks)) / 10;
+               // With no more than are spare, no block must ever be dropped. What was sorted in
+               // memory cannot be: it would be read again as it was before.
+               return has_cells(runs) ? std::min(wanted, spare) : wanted;
              }()),
       states_(runs.size()),
       grid_(common_grid(runs)),
@@ -552,6 +559,7 @@ void RunMerger::break_stall() {
 // one block only, and of a block that has been merged in part, there is more to be had by keeping
 // it.
 void RunMerger::drop_farthest_block() {
+  XXL_CHECK(!has_cells(runs_));
   BlockRef farthest;
   const std::byte* farthest_record = nullptr;
   for (std::uint32_t run = 0; run < states_.size(); ++run) {

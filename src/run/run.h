@@ -1,9 +1,10 @@
 // A run on disk, and what is remembered of its blocks.
 //
 // A run is a sequence of blocks of whole records; every block but the last holds the same number of
-// them. Its records are sorted, or in order of cells and in part sorted within. Scratch runs have their blocks spread over the scratch disks and remember a checksum for
-// each; a file that is sorted already (sort -m, or an input found sorted) is a run as it stands,
-// its blocks lying one behind the other.
+// them. Its records are sorted, or in order of cells and in part sorted within. Scratch runs have
+// their blocks spread over the scratch disks and remember a checksum for each; a file that is sorted
+// already (sort -m, or an input found sorted) is a run as it stands, its blocks lying one behind the
+// other.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +47,7 @@ class RunCells {
   void enter(std::size_t cell, std::uint64_t record, bool sorted) {
     while (start_.size() <= cell) start_.push_back(record);
     XXL_CHECK(start_.size() == cell + 1 && (sorted || start_.back() == record));
-    sorted_[cell] = sorted ? 1 : 0;
+    if (!sorted) sorted_[cell] = 0;  // nothing is written where a worker may be reading
   }
   void finish(std::uint64_t records) { start_.resize(grid_->cells() + 1, records); }
 

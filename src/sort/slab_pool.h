@@ -26,7 +26,7 @@ class SlabPool {
   std::size_t count() const { return count_; }
   std::size_t available() const;
   // At most `slabs` slabs may be in use (all of them unless this was called): memory that was never
-  // touched is only taken when it is worth it. Never less than before.
+  // touched is only taken when it is worth it. Slabs that were used once stay allowed.
   void allow(std::size_t slabs);
 
   std::byte* data(SlabId slab) const { return memory_ + slab * slab_bytes_; }

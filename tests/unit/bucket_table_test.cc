@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -273,6 +274,174 @@ TEST(BucketTable, a_bucket_is_crowded_when_it_grows_past_the_limit) {
   EXPECT_TRUE(table->is_crowded());
   table->begin_round();
   EXPECT_FALSE(table->is_crowded());
+}
+
+// ---- cells ----
+
+// u64 records of `keys`.
+Bytes records_of(const std::vector<std::uint64_t>& keys) {
+  Bytes records(8 * keys.size());
+  std::memcpy(records.data(), keys.data(), records.size());
+  return records;
+}
+
+// Keys 1000 * i + 1, ..., 1000 * i + 30, for i below `groups`: too far apart to share a bucket when
+// there are many.
+Bytes grouped(std::size_t groups) {
+  std::vector<std::uint64_t> keys;
+  for (std::size_t group = 0; group < groups; ++group) {
+    for (std::uint64_t i = 1; i <= 30; ++i) keys.push_back(1000 * group + i);
+  }
+  return records_of(keys);
+}
+
+class BucketTableCells : public testing::Test {
+ protected:
+  BucketTableCells() {
+    const Bytes records = grouped(40);
+    table_->choose_splitters(table_.segment(records), 8);
+    EXPECT_TRUE(table_.distribute(0, records));
+    cells_.assign(table_->cells().begin(), table_->cells().end());
+  }
+
+  // Splits `bucket` and distributes its records again.
+  void split(std::size_t bucket) {
+    const std::size_t before = table_->buckets();
+    Chain chain = table_->split(bucket, 4);
+    ASSERT_GT(chain.records, 0u);
+    ASSERT_GT(table_->buckets(), before);
+    table_->begin_round();
+    std::vector<Segment> segments;
+    table_->append_segments(chain, segments);
+    ASSERT_TRUE(table_->distribute(0, segments, table_.scratch(), 0));
+    table_.give_back(chain);
+  }
+
+  void expect_same_cells() {
+    const std::vector<SplitterKey> now(table_->cells().begin(), table_->cells().end());
+    EXPECT_EQ(now, cells_);
+  }
+
+  Table table_{format_of("u64"), 3000, 4};
+  std::vector<SplitterKey> cells_;
+};
+
+TEST_F(BucketTableCells, a_bucket_is_a_whole_cell_until_it_is_split) {
+  std::size_t cell = 0;
+  while (table_->frontier_records() > 0) {
+    EXPECT_TRUE(table_->frontier_is_whole_cell());
+    EXPECT_GE(table_->frontier_cell(), cell);
+    cell = table_->frontier_cell() + 1;
+    table_.give_back(table_->close_frontier(~std::uint64_t{0}));
+  }
+  EXPECT_EQ(cell, cells_.size() + 1);
+}
+
+TEST_F(BucketTableCells, parts_of_a_split_bucket_stay_parts_of_its_cell) {
+  ASSERT_GE(table_->buckets(), 4u);
+  ASSERT_NO_FATAL_FAILURE(split(2));
+  expect_same_cells();
+  std::size_t parts = 0;
+  while (table_->frontier_records() > 0) {
+    const bool of_split = table_->frontier_cell() == 2;
+    EXPECT_EQ(table_->frontier_is_whole_cell(), !of_split) << table_->frontier();
+    parts += of_split ? 1 : 0;
+    table_.give_back(table_->close_frontier(~std::uint64_t{0}));
+  }
+  EXPECT_GT(parts, 1u);
+}
+
+TEST_F(BucketTableCells, the_last_part_of_a_cell_is_not_all_of_it_though_the_others_have_left) {
+  ASSERT_NO_FATAL_FAILURE(split(0));
+  ASSERT_GT(table_->frontier_records(), 0u);
+  while (table_->frontier_cell() == 0 && table_->frontier_records() > 0) {
+    if (table_->frontier_cell() != 0) break;
+    EXPECT_FALSE(table_->frontier_is_whole_cell());
+    table_.give_back(table_->close_frontier(~std::uint64_t{0}));
+    table_->join_empty();
+    table_->begin_round();
+  }
+  EXPECT_TRUE(table_->frontier_is_whole_cell());
+}
+
+TEST_F(BucketTableCells, joined_again_a_split_cell_is_whole_and_no_other_is_joined) {
+  const std::size_t buckets = table_->buckets();
+  ASSERT_NO_FATAL_FAILURE(split(3));
+  ASSERT_NO_FATAL_FAILURE(split(1));
+  while (table_->frontier_records() > 0) {
+    table_.give_back(table_->close_frontier(~std::uint64_t{0}));
+  }
+  table_->start_next_run();
+  EXPECT_TRUE(table_->empty());
+  table_->join_empty();
+  table_->begin_round();
+  EXPECT_GE(table_->buckets(), std::min<std::size_t>(buckets, 8));
+  expect_same_cells();
+  const Bytes records = grouped(40);
+  ASSERT_TRUE(table_.distribute(0, records));
+  std::vector<std::size_t> cells;
+  Bytes run;
+  while (table_->frontier_records() > 0) {
+    cells.push_back(table_->frontier_cell());
+    const Chain chain = table_->close_frontier(~std::uint64_t{0});
+    for (const std::byte byte : table_.content(chain)) run.push_back(byte);
+    table_.give_back(chain);
+  }
+  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+  EXPECT_EQ(cells.size(), cells_.size() + 1) << "every cell has a bucket of its own still";
+  EXPECT_TRUE(std::is_sorted(cells.begin(), cells.end()));
+  EXPECT_EQ(test::sorted_records(format_of("u64"), run), records);
+}
+
+TEST_F(BucketTableCells, an_empty_bucket_ahead_of_the_frontier_is_not_joined_to_one_behind) {
+  // The first cell in parts, of which the first has left: what comes for it is the next run's.
+  ASSERT_NO_FATAL_FAILURE(split(0));
+  ASSERT_GT(table_->frontier_records(), 0u);
+  const Chain first = table_->close_frontier(~std::uint64_t{0});
+  const Bytes left = table_.content(first);
+  table_.give_back(first);
+  ASSERT_GT(table_->frontier_records(), 0u);
+  ASSERT_EQ(table_->frontier_cell(), 0u);
+  const Chain second = table_->empty_frontier();  // stays open
+  const Bytes moved = table_.content(second);
+  table_->join_empty();
+  table_->begin_round();
+  ASSERT_TRUE(table_.distribute(0, moved));
+  table_.give_back(second);
+  ASSERT_TRUE(table_.distribute(1, left));
+  EXPECT_EQ(table_->frontier_records(), moved.size() / 8) << "they are of the current run";
+  const Chain again = table_->close_frontier(~std::uint64_t{0});
+  EXPECT_EQ(table_.content(again), moved);
+  table_.give_back(again);
+  table_.take_run();
+  table_->start_next_run();
+  EXPECT_EQ(table_->frontier_records(), left.size() / 8) << "and these are of the next";
+}
+
+TEST_F(BucketTableCells, a_frontier_bucket_of_more_than_wanted_is_not_closed) {
+  const std::uint64_t records = table_->frontier_records();
+  const std::size_t frontier = table_->frontier();
+  ASSERT_GT(records, 1u);
+  EXPECT_EQ(table_->close_frontier(records - 1).records, 0u);
+  EXPECT_EQ(table_->frontier(), frontier);
+  EXPECT_EQ(table_->frontier_records(), records);
+  const Chain chain = table_->close_frontier(records);
+  EXPECT_EQ(chain.records, records);
+  EXPECT_EQ(table_->frontier(), frontier + 1);
+  table_.give_back(chain);
+}
+
+TEST_F(BucketTableCells, an_emptied_frontier_stays_in_the_current_run) {
+  const std::uint64_t records = table_->frontier_records();
+  const std::size_t frontier = table_->frontier();
+  const Chain chain = table_->empty_frontier();
+  EXPECT_EQ(chain.records, records);
+  EXPECT_EQ(table_->frontier(), frontier);
+  EXPECT_EQ(table_->close_frontier(100).records, 0u) << "nothing is in it to be closed";
+  EXPECT_EQ(table_->frontier(), frontier);
+  ASSERT_TRUE(table_.distribute(1, table_.content(chain)));
+  EXPECT_EQ(table_->frontier_records(), records);
+  table_.give_back(chain);
 }
 
 TEST(BucketTable, the_front_of_a_chain_is_taken_in_whole_slabs) {

@@ -147,6 +147,134 @@ TEST(Classifier, cuts_keys_that_are_too_long_for_a_splitter) {
   expect_right_buckets(format, splitters, records);
 }
 
+// ---- splitters moved to edges of slots ----
+
+// The keys of `splitters`, their neighbours, and keys in the middle between them, as records.
+Bytes records_around(const std::vector<SplitterKey>& splitters, Random& random) {
+  Bytes records;
+  const auto add = [&](const SplitterKey& key) {
+    for (const std::uint64_t word : key) {
+      for (int shift = 56; shift >= 0; shift -= 8) {
+        records.push_back(static_cast<std::byte>(word >> shift));
+      }
+    }
+  };
+  for (const SplitterKey& splitter : splitters) {
+    for (const std::uint64_t change : {~std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{1}}) {
+      for (std::size_t word = 0; word < splitter.size(); ++word) {
+        SplitterKey key = splitter;
+        key[word] += change;
+        add(key);
+      }
+    }
+    SplitterKey key = splitter;
+    key.front() += random() >> random.below(64);
+    add(key);
+  }
+  return records;
+}
+
+struct RoundingCase {
+  std::string name;
+  std::vector<SplitterKey> splitters;
+};
+
+std::vector<RoundingCase> rounding_cases(std::size_t words, Random& random) {
+  std::vector<RoundingCase> cases;
+  const auto add = [&](std::string name, auto make, std::size_t count) {
+    std::vector<SplitterKey> splitters;
+    for (std::size_t i = 0; i < count; ++i) {
+      SplitterKey key(words);
+      for (std::uint64_t& word : key) word = random.below(3) == 0 ? 0 : random();
+      key.front() = make(i);
+      splitters.push_back(key);
+    }
+    std::sort(splitters.begin(), splitters.end());
+    splitters.erase(std::unique(splitters.begin(), splitters.end()), splitters.end());
+    cases.push_back({name + " " + std::to_string(count), std::move(splitters)});
+  };
+  for (const std::size_t count : {1u, 2u, 3u, 50u, 2000u}) {
+    add(
+        "uniform", [&](std::size_t) { return random(); }, count);
+    add(
+        "narrow", [&](std::size_t) { return 12345 + random.below(4 * count); }, count);
+    add(
+        "even", [&](std::size_t i) { return i << 40; }, count);
+    add(
+        "skewed", [&](std::size_t) { return random() >> random.below(64); }, count);
+    add(
+        "at the end", [&](std::size_t) { return kMaxWord - random.below(8 * count); }, count);
+    add(
+        "few prefixes", [&](std::size_t) { return random.below(4) << 60; }, count);
+  }
+  return cases;
+}
+
+TEST(RoundSplitters, keeps_their_number_and_order_and_classification_stays_exact) {
+  Random random(26);
+  for (const std::size_t words : {1u, 2u, 4u}) {
+    const std::string bytes = std::to_string(8 * words);
+    const RecordFormat format = format_of("fixed:" + bytes);
+    for (const RoundingCase& c : rounding_cases(words, random)) {
+      SCOPED_TRACE(c.name + ", words " + std::to_string(words));
+      std::vector<SplitterKey> rounded = c.splitters;
+      round_splitters(rounded);
+      ASSERT_EQ(rounded.size(), c.splitters.size());
+      ASSERT_TRUE(std::is_sorted(rounded.begin(), rounded.end()));
+      ASSERT_EQ(std::adjacent_find(rounded.begin(), rounded.end()), rounded.end());
+      expect_right_buckets(format, rounded, records_around(rounded, random));
+      expect_right_buckets(format, rounded, records_around(c.splitters, random));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(RoundSplitters, changes_buckets_by_a_quarter_at_most) {
+  Random random(27);
+  for (const RoundingCase& c : rounding_cases(1, random)) {
+    std::vector<SplitterKey> rounded = c.splitters;
+    round_splitters(rounded);
+    for (std::size_t i = 1; i + 1 < rounded.size(); ++i) {
+      const std::uint64_t key = c.splitters[i].front(), moved = rounded[i].front();
+      const std::uint64_t gap =
+          std::min(key - c.splitters[i - 1].front(), c.splitters[i + 1].front() - key);
+      ASSERT_LE(moved < key ? key - moved : moved - key, gap / 4) << c.name << " splitter " << i;
+    }
+  }
+}
+
+TEST(RoundSplitters, leaves_the_bucket_of_a_single_key_alone) {
+  Random random(28);
+  for (const std::size_t words : {1u, 2u}) {
+    std::vector<SplitterKey> splitters;
+    std::vector<SplitterKey> single;
+    for (std::size_t i = 1; i < 40; ++i) {
+      SplitterKey key(words, random());
+      key.front() = (i << 58) + random.below(std::uint64_t{1} << 50);
+      if (i % 5 == 0 && words > 1) key.back() = kMaxWord;  // its successor has another first word
+      splitters.push_back(key);
+      if (i % 3 == 0 || i % 5 == 0) {
+        single.push_back(key);
+        splitters.push_back(successor(key));
+      }
+    }
+    round_splitters(splitters);
+    for (const SplitterKey& key : single) {
+      EXPECT_TRUE(std::binary_search(splitters.begin(), splitters.end(), key));
+      EXPECT_TRUE(std::binary_search(splitters.begin(), splitters.end(), successor(key)));
+    }
+  }
+}
+
+TEST(RoundSplitters, nothing_to_round_is_no_error) {
+  std::vector<SplitterKey> none;
+  round_splitters(none);
+  EXPECT_TRUE(none.empty());
+  std::vector<SplitterKey> one = {{7, 3}};
+  round_splitters(one);
+  EXPECT_EQ(one, (std::vector<SplitterKey>{{7, 3}}));
+}
+
 TEST(SplitterKeys, the_successor_is_the_next_number) {
   EXPECT_EQ(successor({7}), SplitterKey{8});
   EXPECT_EQ(successor({7, kMaxWord}), (SplitterKey{8, 0}));

@@ -9,17 +9,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "io_test_support.h"
+#include "pipeline/plan.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
 #include "watchdog.h"
@@ -153,6 +156,76 @@ TEST_P(ExternalSortOfFormat, sorts_what_does_not_fit_in_memory_in_any_order_of_c
     options.queue_factory = test::simulated_queues(seed);
     ASSERT_NO_FATAL_FAILURE(expect_sorted(options));
     if (HasFailure()) return;
+  }
+}
+
+// ---- runs left unsorted within cells ----
+
+// Keys of which few are frequent and many are rare: the k-th most frequent as often as 1/k.
+Bytes zipf_records(const RecordFormat& format, std::size_t count, Random& random) {
+  Bytes records = test::random_records(format, count, random);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double u = static_cast<double>(random() >> 11) / 9007199254740992.0;
+    const auto rank = static_cast<std::uint64_t>(std::pow(1e6, u));  // log-uniform
+    const std::uint64_t key = rank * 0x9e3779b97f4a7c15u;            // spread over the key space
+    std::byte* record = records.data() + i * format.record_bytes;
+    std::fill_n(record, format.key.front().length, std::byte{0});
+    std::memcpy(record, &key, std::min<std::size_t>(8, format.key.front().length));
+  }
+  return records;
+}
+
+Bytes drifting_records(const RecordFormat& format, std::size_t count, Random& random) {
+  // The second half agrees in the leading byte of the key.
+  Bytes records = test::random_records(format, count, random);
+  const KeyField& key = format.key.front();
+  const bool last_byte_leads = key.type != KeyType::bytes && !key.big_endian;
+  const std::size_t leading = key.offset + (last_byte_leads ? key.length - 1 : 0);
+  for (std::size_t i = count / 2; i < count; ++i) {
+    records[i * format.record_bytes + leading] = std::byte{0x41};
+  }
+  return records;
+}
+
+class ExternalSortOfCells : public ExternalSortTest,
+                            public testing::WithParamInterface<Parameter> {};
+
+INSTANTIATE_TEST_SUITE_P(Formats, ExternalSortOfCells,
+                         testing::Values(Parameter{"u64", format_of("u64")},
+                                         Parameter{"kv64", format_of("kv64")},
+                                         Parameter{"gensort", format_of("gensort")}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(ExternalSortOfCells, sorts_any_input_in_any_order_of_completion) {
+  const RecordFormat& format = GetParam().format;
+  std::vector<test::Distribution> distributions = test::distributions();
+  distributions.push_back({"zipf", zipf_records});
+  distributions.push_back({"drifting", drifting_records});
+  std::uint64_t seed = 830;
+  for (const auto& [threads, memory, tenths] :
+       {std::tuple{1u, 6 * kMiB, 25u}, std::tuple{2u, 4 * kMiB, 12u}}) {
+    for (const test::Distribution& distribution : distributions) {
+      SCOPED_TRACE(distribution.name + " threads " + std::to_string(threads) + " seed " +
+                   std::to_string(++seed));
+      Random random(seed);
+      inputs_.clear();
+      all_.clear();
+      const std::size_t count = memory * tenths / 10 / format.record_bytes;
+      add_input(distribution.make(format, count, random));
+      ASSERT_TRUE(plan_geometry({.memory_bytes = memory,
+                                 .input_bytes = count * format.record_bytes,
+                                 .threads = threads},
+                                KeyLayout(format))
+                      .cells_unsorted);
+      SortOptions options = this->options(format, memory);
+      options.parallel = threads;
+      options.queue_factory = test::simulated_queues(seed);
+      const SortReport report = expect_sorted(options);
+      if (distribution.name == "uniform") {
+        EXPECT_GT(report.runs, 1u);
+      }
+      if (HasFailure()) return;
+    }
   }
 }
 

@@ -232,6 +232,32 @@ TEST(PieceSorter, equal_records_of_a_mebibyte_do_not_exhaust_the_stack) {
   EXPECT_EQ(sorter->removed().records, 31u);
 }
 
+TEST(UnsortedPiece, writes_any_stretch_of_its_segments_in_their_order) {
+  Random random(18);
+  for (const char* record : {"u32", "gensort", "fixed:3"}) {
+    const RecordFormat format = format_of(record);
+    const Bytes records = test::random_records(format, 300, random);
+    const UnsortedPiece piece(test::random_segments(records, format.record_bytes, 20, random),
+                              format.record_bytes);
+    ASSERT_EQ(piece.size(), 300u);
+    EXPECT_EQ(piece.removed(), MultisetHash{});
+    for (int i = 0; i < 100; ++i) {
+      const std::size_t first = random.below(301), count = random.below(301 - first);
+      Bytes part(count * format.record_bytes);
+      piece.write(first, count, part.data());
+      const auto begin = records.begin() + static_cast<std::ptrdiff_t>(first * format.record_bytes);
+      ASSERT_EQ(part, Bytes(begin, begin + static_cast<std::ptrdiff_t>(part.size())))
+          << record << " " << first << " " << count;
+    }
+  }
+}
+
+TEST(UnsortedPiece, may_be_empty) {
+  const UnsortedPiece piece({}, 8);
+  EXPECT_EQ(piece.size(), 0u);
+  piece.write(0, 0, nullptr);
+}
+
 TEST(PieceSorter, checks_its_capacity) {
   for (const char* record : {"u32", "kv64", "gensort"}) {
     const RecordFormat format = format_of(record);

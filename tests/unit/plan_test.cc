@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
+#include "merge/run_merger.h"
 #include "run/run.h"
 #include "sort/piece_sorter.h"
 #include "sort_test_support.h"
@@ -48,6 +50,15 @@ void expect_sound(const PlanInput& input, const KeyLayout& layout, const Geometr
   EXPECT_GE(g.merge_piece_capacity, 2 * g.merge_piece_records);
   if (input.batch_size != 0) {
     EXPECT_LE(g.merge_degree, input.batch_size);
+  }
+  if (g.cells_unsorted) {
+    EXPECT_GE(g.merge_piece_capacity, g.piece_capacity);
+    const std::size_t spare = round_up(g.merge_piece_capacity * record_bytes, kSectorBytes);
+    EXPECT_LE(
+        g.merge_output_bytes + g.threads * (merge_sorter + spare) + g.merge_blocks * g.block_bytes,
+        g.region_bytes);
+    EXPECT_LE(g.chunk.first_slabs, g.chunk.slabs);
+    EXPECT_GE(g.chunk.first_slabs, std::min(g.chunk.slabs, 2 * g.chunk.headroom_slabs));
   }
   EXPECT_GE(g.final_block_bytes, g.block_bytes);
   EXPECT_EQ(g.final_block_bytes % kSectorBytes, 0u);
@@ -155,6 +166,95 @@ TEST(Plan, ordinary_budgets_merge_in_one_pass) {
     EXPECT_GE(geometry.merge_degree, 30u) << memory;
     EXPECT_GE(geometry.chunk.slabs * geometry.chunk.slab_bytes, memory / 2) << memory;
   }
+}
+
+// ---- runs left unsorted within cells ----
+
+PlanInput large_random_input() {
+  return {.memory_bytes = kGiB, .input_bytes = 4 * kGiB, .threads = 2};
+}
+
+TEST(PlanCells, large_inputs_of_few_runs_are_left_unsorted_within_cells) {
+  for (const char* record : {"u32", "u64", "kv64", "gensort"}) {
+    const KeyLayout layout(format_of(record));
+    PlanInput input = large_random_input();
+    input.input_bytes = input.input_bytes / layout.record_bytes() * layout.record_bytes();
+    EXPECT_TRUE(plan_geometry(input, layout).cells_unsorted) << record;
+    input.scratch_disks = 4;
+    EXPECT_TRUE(plan_geometry(input, layout).cells_unsorted) << record;
+  }
+}
+
+TEST(PlanCells, not_where_merging_could_not_or_need_not_take_whole_cells) {
+  const KeyLayout layout(format_of("u64"));
+  ASSERT_TRUE(plan_geometry(large_random_input(), layout).cells_unsorted);
+  PlanInput input = large_random_input();
+  input.unique = true;
+  EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "-u";
+  input = large_random_input();
+  input.merge_only = true;
+  input.merge_inputs = 4;
+  EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "-m";
+  input = large_random_input();
+  input.input_size_known = false;
+  EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "unknown size";
+  input = large_random_input();
+  input.input_bytes = input.memory_bytes / 2;
+  EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "fits in memory";
+  input = large_random_input();
+  input.memory_bytes = kMiB;
+  input.input_bytes = 40 * kMiB;
+  EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "too little memory";
+  input = large_random_input();
+  input.batch_size = 2;
+  EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "several passes";
+  for (const char* record : {"fixed:24", "fixed:300"}) {
+    EXPECT_FALSE(plan_geometry(large_random_input(), KeyLayout(format_of(record))).cells_unsorted)
+        << "keys longer than a trigger: " << record;
+  }
+}
+
+// Runs as large as run formation may leave them: cells of as many records as a piece may have in
+// every run, or all that the merge takes whole in one run or two.
+TEST(PlanCells, the_merge_has_more_buffers_than_cells_may_hold) {
+  std::size_t checked = 0;
+  for (const char* record : {"u32", "u64", "kv64", "gensort"}) {
+    const KeyLayout layout(format_of(record));
+    for (const std::uint64_t memory : {4 * kMiB, 6 * kMiB, 64 * kMiB, kGiB}) {
+      for (const std::uint64_t times : {2u, 3u, 8u, 30u}) {
+        for (const unsigned threads : {1u, 2u}) {
+          const std::size_t record_bytes = layout.record_bytes();
+          const PlanInput input{.memory_bytes = memory,
+                                .input_bytes = times * memory / record_bytes * record_bytes,
+                                .threads = threads};
+          const Geometry g = plan_geometry(input, layout);
+          if (!g.cells_unsorted) continue;
+          ++checked;
+          const CellGrid grid({{{10, 0}}, {{20, 0}}});
+          for (const std::uint64_t first :
+               {g.piece_capacity, g.merge_piece_capacity / g.merge_degree, std::size_t{1}}) {
+            std::vector<xxl::Run> runs(g.merge_degree);
+            for (xxl::Run& run : runs) {
+              const std::uint64_t in_cell = std::min<std::uint64_t>(first, g.piece_capacity);
+              run.records_per_block = g.records_per_block;
+              run.records = 3 * in_cell;
+              run.cells.emplace(grid);
+              for (std::size_t cell = 0; cell < 3; ++cell) {
+                run.cells->enter(cell, cell * in_cell, false);
+              }
+              run.cells->finish(run.records);
+            }
+            EXPECT_GT(g.merge_blocks, RunMerger::blocks_held(runs, g.merge_piece_capacity))
+                << describe(input, format_of(record));
+            runs.front().cells.reset();  // a run of another kind among them
+            EXPECT_GT(g.merge_blocks, RunMerger::blocks_held(runs, g.merge_piece_capacity))
+                << describe(input, format_of(record));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(checked, 20u);
 }
 
 TEST(MergePasses, is_the_number_of_levels_of_a_tree_of_the_degree) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "io_test_support.h"
 #include "run/file_run.h"
 #include "simulated_queue.h"
+#include "sort/classifier.h"
 #include "sort_test_support.h"
 #include "watchdog.h"
 
@@ -49,6 +52,7 @@ struct Shape {
   std::size_t piece_records = 200;
   bool unique = false;
   unsigned threads = 2;
+  std::size_t piece_capacity = 0;  // 0: as small as may be
 };
 
 // Merges runs that it has put into scratch, or into files.
@@ -65,8 +69,40 @@ class Harness {
         io_(test::simulated_queues(seed, std::move(transfer))) {}
 
   // A run of `records`, which are in order.
-  void add_scratch_run(const Bytes& records) {
+  void add_scratch_run(const Bytes& records) { add_scratch_run(records, std::nullopt); }
+
+  // A run of `records` in order but for those cells of `grid` that `leave_unsorted` chooses: their
+  // records lie in the order of `records`. The oracle is given that order.
+  template <class LeaveUnsorted>
+  void add_run_of_cells(const CellGrid& grid, const Bytes& records, LeaveUnsorted leave_unsorted) {
+    const std::size_t size = format_.record_bytes;
+    std::vector<Bytes> cells(grid.cells());
+    for (std::size_t at = 0; at < records.size(); at += size) {
+      const std::byte* record = records.data() + at;
+      Bytes& cell = cells[grid.cell_of(trigger_of(layout_, record))];
+      cell.insert(cell.end(), record, record + size);
+    }
+    RunCells run_cells(grid);
+    Bytes run;
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+      if (cells[cell].empty()) continue;
+      const bool sorted = !leave_unsorted(cells[cell].size() / size);
+      run_cells.enter(cell, run.size() / size, sorted);
+      if (sorted) cells[cell] = test::sorted_records(format_, cells[cell]);
+      run.insert(run.end(), cells[cell].begin(), cells[cell].end());
+    }
+    run_cells.finish(run.size() / size);
+    add_scratch_run(run, std::move(run_cells));
+  }
+
+  std::size_t piece_capacity() const {
+    return std::max(2 * shape_.piece_records + 1, shape_.piece_capacity);
+  }
+
+ private:
+  void add_scratch_run(const Bytes& records, std::optional<RunCells> cells) {
     Run run;
+    run.cells = std::move(cells);
     run.records = records.size() / format_.record_bytes;
     run.records_per_block = shape_.block_bytes / format_.record_bytes;
     run.identity = random_() | 1;
@@ -77,7 +113,7 @@ class Harness {
       const std::size_t bytes = std::min(payload, records.size() - at);
       std::memcpy(buffer.data(), records.data() + at, bytes);
       RunBlock block;
-      block.trigger = trigger_of(layout_, buffer.data());
+      block.trigger = block_trigger(run, layout_, buffer.data());
       block.checksum =
           block_checksum({buffer.data(), bytes}, block_identity(run.identity, run.blocks.size()));
       block.place = store_.allocate(stripe);
@@ -88,7 +124,8 @@ class Harness {
     append(records);
   }
 
-  // The same as a file whose records start at `offset`.
+ public:
+  // A sorted run as a file whose records start at `offset`.
   void add_file_run(const Bytes& records, std::size_t offset) {
     const std::string path = directory_ / "run" + std::to_string(runs_.size());
     std::string text(offset, 'x');
@@ -108,9 +145,10 @@ class Harness {
 
   // The merged records. Checks that everything borrowed was given back.
   Bytes merge() {
-    const std::size_t capacity = 2 * shape_.piece_records + 1;
+    const std::size_t capacity = piece_capacity();
     const std::size_t buffer_bytes = shape_.block_bytes + 2 * kSectorBytes;
-    const std::size_t blocks = runs_.size() + shape_.spare_blocks;
+    const std::size_t blocks =
+        std::max(runs_.size(), RunMerger::blocks_held(runs_, capacity)) + shape_.spare_blocks;
     MemoryRegion block_memory(blocks * buffer_bytes);
     io::BufferPool pool(block_memory.span(), buffer_bytes);
     const std::size_t output_blocks =
@@ -123,10 +161,16 @@ class Harness {
       scratch.emplace_back(piece_scratch_bytes(layout_, capacity));
       sorters.push_back(make_piece_sorter(layout_, shape_.unique, capacity, scratch.back().span()));
     }
+    std::vector<MemoryRegion> spare_memory;
+    std::vector<std::span<std::byte>> spare;
+    for (unsigned thread = 0; thread < shape_.threads; ++thread) {
+      spare_memory.emplace_back(capacity * format_.record_bytes);
+      spare.push_back(spare_memory.back().span());
+    }
     CollectingSink sink(kSectorBytes - 96, output_pool);
     OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
     const MergeContext context{
-        layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity};
+        layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity, spare};
     RunMerger merger(context, runs_, pool, stage);
     for (merger.pump(); !merger.finished(); merger.pump()) mailbox_.wait_and_run();
     stage.finish();
@@ -321,6 +365,174 @@ TEST(RunMerger, merges_files_at_any_offset_together_with_runs_in_scratch) {
     EXPECT_EQ(harness.merge(), harness.expected()) << record;
     EXPECT_EQ(harness.files_hash(), test::hash_of(in_files, format.record_bytes)) << record;
   }
+}
+
+// ---- runs left unsorted within cells ----
+
+// About `cells` cells between keys of random records, some of them of a single key.
+CellGrid random_grid(const RecordFormat& format, const Bytes& records, std::size_t cells,
+                     Random& random) {
+  const KeyLayout layout(format);
+  std::vector<Trigger> boundaries;
+  const std::size_t count = records.size() / format.record_bytes;
+  for (std::size_t i = 1; i < cells && count > 0; ++i) {
+    const std::byte* record = records.data() + random.below(count) * format.record_bytes;
+    const Trigger key = trigger_of(layout, record);
+    boundaries.push_back(key);
+    if (random.below(4) != 0) continue;
+    SplitterKey next = successor(splitter_key(layout, record));
+    if (next.empty()) continue;
+    std::copy(next.begin(), next.end(), boundaries.emplace_back().words);
+  }
+  std::sort(boundaries.begin(), boundaries.end());
+  boundaries.erase(std::unique(boundaries.begin(), boundaries.end()), boundaries.end());
+  return CellGrid(std::move(boundaries));
+}
+
+Bytes part_of(const Bytes& records, std::size_t record_bytes, std::size_t first,
+              std::size_t count) {
+  const auto begin = records.begin() + static_cast<std::ptrdiff_t>(first * record_bytes);
+  return Bytes(begin, begin + static_cast<std::ptrdiff_t>(count * record_bytes));
+}
+
+class RunMergerOfCells : public testing::TestWithParam<Parameter> {};
+
+INSTANTIATE_TEST_SUITE_P(Formats, RunMergerOfCells,
+                         testing::Values(Parameter{"u64", format_of("u64")},
+                                         Parameter{"f64_desc", format_of("f64", {"0:f64:desc"})},
+                                         Parameter{"kv64", format_of("kv64")},
+                                         Parameter{"gensort", format_of("gensort")}),
+                         [](const auto& info) { return info.param.name; });
+
+// Cells of all sizes, from empty ones to some that are too large to be taken whole; a few of them
+// sorted in a run, as run formation leaves those that came in parts.
+TEST_P(RunMergerOfCells, merges_runs_in_order_of_cells_stably) {
+  const RecordFormat& format = GetParam().format;
+  std::uint64_t seed = 900;
+  for (const test::Distribution& distribution : test::distributions()) {
+    for (const std::size_t cells : {1u, 5u, 60u, 700u}) {
+      for (const std::size_t runs : {1u, 3u, 12u}) {
+        SCOPED_TRACE(distribution.name + " cells " + std::to_string(cells) + " runs " +
+                     std::to_string(runs) + " seed " + std::to_string(++seed));
+        Random random(seed);
+        const Shape shape{.disks = 1 + static_cast<unsigned>(random.below(4)),
+                          .block_bytes = kSectorBytes * (1 + random.below(3)),
+                          .spare_blocks = 9 + random.below(30),
+                          .piece_records = runs + random.below(300),
+                          .threads = 1 + static_cast<unsigned>(random.below(3)),
+                          .piece_capacity = random.below(2000)};
+        const std::size_t count = 150 * kKiB / format.record_bytes;
+        const Bytes all = distribution.make(format, count, random);
+        const CellGrid grid = random_grid(format, all, cells, random);
+        Harness harness(format, shape, seed);
+        for (std::size_t run = 0; run < runs; ++run) {
+          const std::size_t first = random.below(count + 1);
+          const std::size_t part = random.below(std::min(count - first, 3 * count / runs) + 1);
+          harness.add_run_of_cells(
+              grid, part_of(all, format.record_bytes, first, part), [&](std::size_t records) {
+                return records <= harness.piece_capacity() && random.below(5) != 0;
+              });
+        }
+        ASSERT_EQ(harness.merge(), harness.expected());
+      }
+    }
+  }
+}
+
+TEST_P(RunMergerOfCells, merges_them_with_runs_that_know_no_cells) {
+  const RecordFormat& format = GetParam().format;
+  for (std::uint64_t seed = 950; seed < 962; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const Bytes all = test::few_distinct_records(format, 200 * kKiB / format.record_bytes,
+                                                 seed % 2 == 0 ? 5000 : 50, random);
+    const std::size_t count = all.size() / format.record_bytes;
+    const CellGrid grid = random_grid(format, all, 1 + random.below(100), random);
+    Harness harness(format,
+                    {.disks = seed % 3 == 0 ? 3u : 1u,
+                     .spare_blocks = 9,
+                     .piece_records = 60,
+                     .piece_capacity = 150 + random.below(1000)},
+                    seed);
+    for (std::size_t run = 0; run < 6; ++run) {
+      const Bytes part = part_of(all, format.record_bytes, run * count / 6, count / 6);
+      if (run == seed % 6) {
+        harness.add_file_run(test::sorted_records(format, part), 123);
+      } else if (run == (seed + 3) % 6) {
+        harness.add_scratch_run(test::sorted_records(format, part));
+      } else {
+        harness.add_run_of_cells(grid, part, [&](std::size_t records) {
+          return records <= harness.piece_capacity() && random.below(8) != 0;
+        });
+      }
+    }
+    ASSERT_EQ(harness.merge(), harness.expected());
+  }
+}
+
+TEST(RunMerger, with_one_buffer_more_than_cells_hold_it_still_goes_on) {
+  const RecordFormat format = format_of("kv64");
+  for (const unsigned disks : {1u, 2u, 5u}) {
+    for (const std::size_t cells : {1u, 20u, 150u, 2000u}) {
+      for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        SCOPED_TRACE("disks " + std::to_string(disks) + " cells " + std::to_string(cells) +
+                     " seed " + std::to_string(seed));
+        Random random(seed);
+        const Bytes all = test::random_records(format, 20000, random);
+        const CellGrid grid = random_grid(format, all, cells, random);
+        Harness harness(format,
+                        {.disks = disks,
+                         .spare_blocks = 1,
+                         .piece_records = 50 * seed,
+                         .piece_capacity = 600 * seed},
+                        seed);
+        for (std::size_t run = 0; run < 10; ++run) {
+          harness.add_run_of_cells(
+              grid, part_of(all, 16, run * 2000, 2000),
+              [&](std::size_t records) { return records <= harness.piece_capacity(); });
+        }
+        ASSERT_EQ(harness.merge(), harness.expected());
+      }
+    }
+  }
+}
+
+TEST(RunMerger, cells_of_one_key_larger_than_a_piece_are_merged_in_order_of_runs) {
+  const RecordFormat format = format_of("kv64");
+  Random random(76);
+  const Bytes all = test::few_distinct_records(format, 12000, 3, random);
+  const CellGrid grid = random_grid(format, all, 12, random);
+  Harness harness(format, {.disks = 2, .piece_records = 50, .piece_capacity = 900}, 76);
+  for (std::size_t run = 0; run < 6; ++run) {
+    harness.add_run_of_cells(grid, part_of(all, 16, run * 2000, 2000), [&](std::size_t records) {
+      return records <= harness.piece_capacity();
+    });
+  }
+  EXPECT_EQ(harness.merge(), harness.expected());
+}
+
+TEST(RunMerger, blocks_held_are_those_of_the_largest_cell_or_of_parts_that_are_sorted_apart) {
+  const CellGrid grid({{{10, 0}}, {{20, 0}}});
+  const auto run_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    xxl::Run run;  // not testing::Test::Run
+    run.records = a + b + c;
+    run.records_per_block = 10;
+    run.cells.emplace(grid);
+    run.cells->enter(0, 0, false);
+    run.cells->enter(1, a, false);
+    run.cells->enter(2, a + b, false);
+    run.cells->finish(run.records);
+    return run;
+  };
+  std::vector<xxl::Run> runs;
+  runs.push_back(run_of(30, 5, 100));
+  runs.push_back(run_of(30, 5, 15));
+  EXPECT_EQ(RunMerger::blocks_held(runs, 1000), 11u + 3u);
+  xxl::Run sorted;
+  sorted.records = 50;
+  sorted.records_per_block = 10;
+  runs.push_back(std::move(sorted));  // no cells in common: each run sorts its own
+  EXPECT_EQ(RunMerger::blocks_held(runs, 1000), 11u + 4u + 1u);
 }
 
 TEST(RunMerger, a_file_that_is_not_in_order_is_named_with_the_record) {

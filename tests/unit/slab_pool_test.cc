@@ -88,6 +88,37 @@ TEST_F(SlabPoolTest, a_chain_that_was_cut_goes_back_in_two_parts) {
   EXPECT_EQ(chain(pool_.take(pool_.count(), kNoSlab)).size(), pool_.count());
 }
 
+TEST_F(SlabPoolTest, no_more_slabs_are_in_use_than_allowed) {
+  pool_.allow(10);
+  EXPECT_EQ(pool_.available(), 10u);
+  EXPECT_EQ(pool_.take(11, kNoSlab), kNoSlab);
+  const SlabId head = pool_.take(8, kNoSlab);
+  EXPECT_EQ(pool_.available(), 2u);
+  pool_.allow(20);
+  EXPECT_EQ(pool_.available(), 12u);
+  pool_.give_back(head);
+  EXPECT_EQ(pool_.available(), 20u);
+  EXPECT_EQ(chain(pool_.take(20, kNoSlab)).size(), 20u);
+  EXPECT_EQ(pool_.take(1, kNoSlab), kNoSlab);
+}
+
+TEST_F(SlabPoolTest, slabs_given_back_are_used_before_others_are_touched) {
+  pool_.allow(30);
+  const SlabId head = pool_.take(12, kNoSlab);
+  std::set<SlabId> used;
+  for (const SlabId slab : chain(head)) used.insert(slab);
+  pool_.give_back(head);
+  for (const SlabId slab : chain(pool_.take(12, kNoSlab))) EXPECT_TRUE(used.contains(slab));
+}
+
+TEST_F(SlabPoolTest, what_was_used_once_stays_allowed_and_there_are_never_more_than_all) {
+  pool_.give_back(pool_.take(40, kNoSlab));
+  pool_.allow(5);
+  EXPECT_EQ(pool_.available(), 40u);
+  pool_.allow(10 * kSlabs);
+  EXPECT_EQ(pool_.available(), pool_.count());
+}
+
 TEST_F(SlabPoolTest, threads_never_share_a_slab) {
   std::vector<std::jthread> threads;
   for (unsigned seed = 0; seed < 4; ++seed) {
