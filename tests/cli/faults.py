@@ -291,6 +291,18 @@ class Forbidden(FaultTest):
         self.assert_fails(done, re.escape(str(self.out)), "Permission denied")
         self.out.chmod(0o755)
 
+    def test_an_output_directory_that_cannot_be_read_is_told_before_the_output_is_replaced(self):
+        source = self.gen("in", "--record=u64", "1000")
+        source.chmod(0o644)
+        output = self.out / "file"
+        output.write_bytes(b"old content")
+        output.chmod(0o666)
+        self.out.chmod(0o333)
+        done = self.run_as_nobody(source, "-o", output)
+        self.out.chmod(0o755)
+        self.assert_fails(done, re.escape(str(self.out)), "Permission denied")
+        self.assertEqual(output.read_bytes(), b"old content")
+
     def test_a_scratch_directory_without_permission_is_named(self):
         source = self.gen("in", "--record=u64", "2000000")
         source.chmod(0o644)
