@@ -108,7 +108,10 @@ std::optional<RecordBlock> SequentialReader::next() {
   const std::size_t cut = bytes % record_bytes_;
   carry_.assign(first + bytes - cut, first + bytes);
   const bool file_ends = window_.empty() ? to_read_ > read.file : window_.front().file > read.file;
-  if (file_ends) check_whole_records(file, read.offset + arrived, record_bytes_);
+  if (file_ends) {
+    check_whole_records(file, read.offset + arrived, record_bytes_);
+    check_not_grown(file);
+  }
   return RecordBlock{read.buffer, {first, bytes - cut}};
 }
 

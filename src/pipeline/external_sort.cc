@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io/input_checks.h"
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
@@ -182,6 +183,9 @@ SortReport Sorting::run() {
     form_runs();
   }
   if (!sorted_into_output_) merge_runs();
+  if (options_.merge_only) {
+    for (const io::File& input : inputs_.files) io::check_not_grown(input);
+  }
   finish();
   return std::move(report_);
 }
@@ -323,7 +327,7 @@ void Sorting::open_merge_inputs() {
     std::uint64_t bytes = input.size();
     std::shared_ptr<io::File> file;
     if (input.seekable()) {
-      file = std::make_shared<io::File>(std::move(input));
+      file = {std::shared_ptr<void>(), &input};  // inputs_ owns it
     } else {
       const auto buffer = region_.span().first(std::min(geometry_.block_bytes, kMiB));
       file = std::make_shared<io::File>(
