@@ -490,7 +490,9 @@ void Sorting::end_phase(std::string name, const WaitTimes& waits) {
 }  // namespace
 
 SortPlan plan_sort(const SortOptions& options) {
-  return Sorting(options).plan();
+  SortPlan plan = Sorting(options).plan();
+  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  return plan;
 }
 
 SortReport external_sort(const SortOptions& options) {
