@@ -53,7 +53,10 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
 }
 
 IoService::IoService(Factory factory)
-    : factory_(std::move(factory)), memory_disk_factory_(factory_), file_stream_factory_(factory_), backend_name_("custom") {}
+    : factory_(std::move(factory)),
+      memory_disk_factory_(factory_),
+      file_stream_factory_(factory_),
+      backend_name_("custom") {}
 
 IoService::~IoService() = default;
 

@@ -5,8 +5,8 @@
 //   linkat(fd, .xxl-PID-RANDOM.tmp), rename(path)  since a link cannot replace
 //   fsync(directory)
 //
-// Once the output has its name it is there to stay, so all that can fail comes before: the directory
-// is opened at the start.
+// Once the output has its name it is there to stay, so all that can fail comes before: the
+// directory is opened at the start.
 //
 // An unnamed file vanishes with the process, however that ends. The short-lived name before a
 // rename, and the fall-back's name, are kept in a table for signal handlers to remove.

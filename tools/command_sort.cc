@@ -106,7 +106,8 @@ bool shows_progress(const ParsedOptions& options) {
 
 void warn_of_fewer_threads(const SortOptions& sort, const SortPlan& plan) {
   if (plan.threads >= sort.parallel) return;
-  std::fprintf(stderr, "xxl: sort: warning: -S %s is enough for %u thread%s, not for --parallel=%u\n",
+  std::fprintf(stderr,
+               "xxl: sort: warning: -S %s is enough for %u thread%s, not for --parallel=%u\n",
                format_bytes(sort.memory_bytes).c_str(), plan.threads, plan.threads == 1 ? "" : "s",
                sort.parallel);
 }

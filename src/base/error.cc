@@ -52,7 +52,9 @@ void throw_io_error(int sys_errno, std::string_view operation, std::string_view 
 }
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "xxl: internal error: %s does not hold at %s:%d; no output file was written, and what is on standard output is not complete\n",
+  std::fprintf(stderr,
+               "xxl: internal error: %s does not hold at %s:%d; no output file was written, and "
+               "what is on standard output is not complete\n",
                condition, file, line);
   std::abort();
 }

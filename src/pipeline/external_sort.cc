@@ -280,8 +280,8 @@ bool Sorting::may_write_output_early() const {
   return output_->free_bytes() >= inputs_.bytes;
 }
 
-BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
-                             bool all_in_memory, bool looks_sorted) {
+BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+                             bool looks_sorted) {
   const bool first = runs_made_ == 0;
   // Of keys that agree in all that splitters hold, even what fits in memory may become several
   // runs: then the first one must not go where it cannot be taken back from.
