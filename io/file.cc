@@ -96,7 +96,8 @@ File::File(int fd, std::string path, bool direct)
     if (fd_ >= 0) close(fd_);
     throw_io_error(error, "cannot examine", path_);
   }
-  seekable_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  is_stored_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  seekable_ = is_stored_;
   size_ = measure(fd_, status);
   device_ = status.st_dev;
 }
@@ -112,6 +113,7 @@ File& File::operator=(File&& other) noexcept {
   path_ = std::move(other.path_);
   direct_ = other.direct_;
   seekable_ = other.seekable_;
+  is_stored_ = other.is_stored_;
   size_ = other.size_;
   device_ = other.device_;
   return *this;
@@ -147,6 +149,12 @@ File File::open_standard_input() {
   }
   File file(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "-", false);
   if (is_directory(file.fd_)) throw_io_error(EISDIR, "cannot read", "-");
+  file.seekable_ = false;
+  return file;
+}
+
+File File::stream(int fd, std::string path) {
+  File file(fd, std::move(path), false);
   file.seekable_ = false;
   return file;
 }

@@ -26,6 +26,10 @@ class File {
   // Throws Error{io} with the path when it cannot be opened or is a directory.
   static File open_input(const std::string& path);
 
+  // Takes ownership of `fd`, to be read or written where its own position stands
+  // (Request::kStream), also when it is a regular file.
+  static File stream(int fd, std::string path);
+
   // Creates an unnamed file in `directory` (0600; O_TMPFILE, or created and unlinked at once), open
   // for reading and writing, direct where possible. Its path(), for messages, is the directory.
   static File create_unnamed(const std::string& directory);
@@ -38,6 +42,8 @@ class File {
   // for inputs whose size is unknown (files of /proc) or that are to be read from their middle
   // (standard input after somebody read its start).
   bool seekable() const { return seekable_; }
+  // True for a regular file or block device, also one that is used as a stream.
+  bool is_stored() const { return is_stored_; }
   // Size in bytes when it was opened (0 for pipes).
   std::uint64_t size() const { return size_; }
   // The device the file lives on: files of one device share a queue.
@@ -60,6 +66,7 @@ class File {
   std::string path_;
   bool direct_ = false;
   bool seekable_ = false;
+  bool is_stored_ = false;
   std::uint64_t size_ = 0;
   dev_t device_ = 0;
 };

@@ -86,7 +86,9 @@ class IoService {
   // `memory` (may be empty) is registered with every queue, and must outlive the service. `depth`
   // is the number of transfers in flight a disk. With Backend::automatic, io_uring is used unless
   // the kernel refuses it, and threads for file systems in memory, whose transfers are copies to be
-  // made in parallel.
+  // made in parallel. Files that are used as streams always get threads: where a transfer ends
+  // early, as at the limit of file sizes, io_uring does not advance the file's position by what was
+  // written, and the rest would go to the wrong place.
   IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
   // For tests: queues come from `factory`.
   explicit IoService(Factory factory);
@@ -103,9 +105,10 @@ class IoService {
  private:
   Factory factory_;
   Factory memory_disk_factory_;  // for file systems in memory
+  Factory file_stream_factory_;  // for files used as streams
   std::string backend_name_;
   mutable std::mutex mutex_;
-  std::map<dev_t, std::unique_ptr<IoQueue>> queues_;
+  std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: of file streams
   bool streams_cancelled_ = false;
 };
 

@@ -47,20 +47,27 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
   const bool use_uring = backend != Backend::threads && reason.empty();
   factory_ = use_uring ? uring_factory(memory, depth) : thread_factory(depth);
   memory_disk_factory_ = backend == Backend::io_uring ? factory_ : thread_factory(depth);
+  file_stream_factory_ = thread_factory(depth);
   backend_name_ = use_uring ? "io_uring" : "threads";
   if (!reason.empty()) backend_name_ += " (" + reason + ")";
 }
 
 IoService::IoService(Factory factory)
-    : factory_(std::move(factory)), memory_disk_factory_(factory_), backend_name_("custom") {}
+    : factory_(std::move(factory)),
+      memory_disk_factory_(factory_),
+      file_stream_factory_(factory_),
+      backend_name_("custom") {}
 
 IoService::~IoService() = default;
 
 IoQueue& IoService::queue_for(const File& file) {
   std::lock_guard lock(mutex_);
-  auto& queue = queues_[file.device()];
+  const bool file_stream = file.is_stored() && !file.seekable();
+  auto& queue = queues_[{file.device(), file_stream}];
   if (queue == nullptr) {
-    queue = lives_in_memory(file) ? memory_disk_factory_() : factory_();
+    queue = file_stream             ? file_stream_factory_()
+            : lives_in_memory(file) ? memory_disk_factory_()
+                                    : factory_();
     if (streams_cancelled_) queue->cancel_streams();
   }
   return *queue;

@@ -1,9 +1,12 @@
 // The way to an atomic output:
 //
-//   open(directory, O_TMPFILE)   write ...   ftruncate, fchown, fchmod, fsync
+//   open(directory), open(directory, O_TMPFILE)   write ...   ftruncate, fchown, fchmod, fsync
 //   linkat(fd, path)                               when nothing has that name yet, otherwise
 //   linkat(fd, .xxl-PID-RANDOM.tmp), rename(path)  since a link cannot replace
 //   fsync(directory)
+//
+// Once the output has its name it is there to stay, so all that can fail comes before: the
+// directory is opened at the start.
 //
 // An unnamed file vanishes with the process, however that ends. The short-lived name before a
 // rename, and the fall-back's name, are kept in a table for signal handlers to remove.
@@ -132,13 +135,18 @@ mode_t current_umask() {
   return mask;
 }
 
-void sync_directory(const std::string& directory) {
+// Open for no more than being synced.
+File open_directory(const std::string& directory) {
   const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw_io_error(errno, "cannot sync", directory);
-  const int error = fsync(fd) == 0 ? 0 : errno;
-  close(fd);
+  if (fd < 0) throw_io_error(errno, "cannot open this directory, in order to sync it", directory);
+  return File(fd, directory, false);
+}
+
+void sync_directory(const File& directory) {
   // Some file systems cannot sync directories; they do it by themselves, or not at all.
-  if (error != 0 && error != EINVAL) throw_io_error(error, "cannot sync", directory);
+  if (fsync(directory.fd()) != 0 && errno != EINVAL) {
+    throw_io_error(errno, "cannot sync", directory.path());
+  }
 }
 
 std::string descriptor_path(int fd) {
@@ -172,6 +180,7 @@ OutputFile::OutputFile(const std::string& path, bool direct)
     : path_(follow_links(path)), directory_(directory_of(path_)) {
   if (!is_replaceable(path)) throw Error(ErrorCode::io, "is not a regular file", path);
   attributes_ = attributes_for(path_);
+  opened_directory_ = open_directory(directory_);
   int fd = open_unnamed();
   if (fd < 0) fd = open_named();
   file_ = File(fd, path_, direct && enable_direct(fd));
@@ -232,7 +241,7 @@ void OutputFile::publish(std::uint64_t bytes) {
   apply_attributes();
   if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
   give_name();
-  sync_directory(directory_);
+  sync_directory(opened_directory_);
 }
 
 void OutputFile::apply_attributes() {

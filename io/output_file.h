@@ -17,7 +17,7 @@ namespace xxl::io {
 // remains and what was there stays.
 class OutputFile {
  public:
-  // Throws Error{io} when the directory cannot be written, or `path` is a directory or not
+  // Throws Error{io} when the directory cannot be read and written, or `path` is a directory or not
   // replaceable. `direct` asks for O_DIRECT where there is.
   explicit OutputFile(const std::string& path, bool direct = true);
   ~OutputFile();
@@ -54,6 +54,7 @@ class OutputFile {
 
   std::string path_;       // with symbolic links followed, so that a link's target is replaced
   std::string directory_;  // of path_
+  File opened_directory_;  // the same, to be synced
   Attributes attributes_;
   // The name that is to be removed if it does not become path_: of the fall-back file, or of an
   // unnamed file about to replace another; empty otherwise.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "io/input_checks.h"
 
 namespace xxl::io {
 
@@ -107,11 +108,9 @@ std::optional<RecordBlock> SequentialReader::next() {
   const std::size_t cut = bytes % record_bytes_;
   carry_.assign(first + bytes - cut, first + bytes);
   const bool file_ends = window_.empty() ? to_read_ > read.file : window_.front().file > read.file;
-  if (file_ends && cut != 0) {
-    throw Error(ErrorCode::bad_input,
-                "the last " + std::to_string(cut) + " bytes are not a whole record of " +
-                    std::to_string(record_bytes_) + " bytes: check --record",
-                file.path(), read.offset + arrived - cut);
+  if (file_ends) {
+    check_whole_records(file, read.offset + arrived, record_bytes_);
+    check_not_grown(file);
   }
   return RecordBlock{read.buffer, {first, bytes - cut}};
 }

@@ -47,7 +47,7 @@ class SequentialReader {
   // Starts reads into free buffers.
   void pump();
   // The next block in order if it has arrived. Throws Error for a failed read, a file that became
-  // shorter, or a stream that ends inside a record.
+  // shorter or grew, or a stream that ends inside a record.
   std::optional<RecordBlock> next();
   void release(const RecordBlock& block);
 

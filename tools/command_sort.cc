@@ -104,6 +104,14 @@ bool shows_progress(const ParsedOptions& options) {
   return when == "always" || (when == "auto" && isatty(STDERR_FILENO) == 1);
 }
 
+void warn_of_fewer_threads(const SortOptions& sort, const SortPlan& plan) {
+  if (plan.threads >= sort.parallel) return;
+  std::fprintf(stderr,
+               "xxl: sort: warning: -S %s is enough for %u thread%s, not for --parallel=%u\n",
+               format_bytes(sort.memory_bytes).c_str(), plan.threads, plan.threads == 1 ? "" : "s",
+               sort.parallel);
+}
+
 int check(const SortOptions& sort, bool silent) {
   const OrderCheck result = check_order(sort);
   if (result.ordered) return kExitSuccess;
@@ -126,7 +134,9 @@ int run_sort(const ParsedOptions& options) {
 
   if (only_checks(options)) return check(sort, checks_silently(options));
   if (options.has("explain")) {
-    std::fputs(explain(sort, plan_sort(sort)).c_str(), stdout);
+    const SortPlan plan = plan_sort(sort);
+    std::fputs(explain(sort, plan).c_str(), stdout);
+    warn_of_fewer_threads(sort, plan);
     return kExitSuccess;
   }
 
@@ -137,6 +147,7 @@ int run_sort(const ParsedOptions& options) {
   const SortReport report = external_sort(sort);
   line.reset();
 
+  warn_of_fewer_threads(sort, report.plan);
   if (stats == "table") std::fputs(stats_table(sort, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(sort, report).c_str());
   return kExitSuccess;

@@ -1,4 +1,6 @@
 // The program xxl: finds the command and runs it; the one place where errors become exit statuses.
+#include <sys/resource.h>
+
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -88,13 +90,28 @@ void flush_stdout() {
   }
 }
 
+// Writing to a pipe that nobody reads, or beyond the largest size of files (ulimit -f), is an error
+// like any other, not a silent death.
+void make_signals_errors() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+// All inputs are open at once, and there may be more of them than the usual soft limit.
+void raise_limit_of_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, opening the file too many will say so
+}
+
 }  // namespace
 }  // namespace xxl::cli
 
 int main(int argc, char** argv) {
   using namespace xxl::cli;
-  // Writing to a pipe that nobody reads is an error like any other, not a silent death.
-  std::signal(SIGPIPE, SIG_IGN);
+  make_signals_errors();
+  raise_limit_of_open_files();
   const std::string called_as = std::filesystem::path(argc > 0 ? argv[0] : "xxl").filename();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   std::string prefix = "xxl: ";

@@ -76,10 +76,11 @@ constexpr std::array kSortOptions{
                .value = ValueKind::required,
                .value_name = "SIZE",
                .help = "use at most SIZE of memory (default: half of what is free)",
-               .details = "A number with b (bytes), K (the default), M, G, T or %. It bounds the "
-                          "whole process, except for a constant of 48 MiB for code, stacks and "
-                          "libraries. Without -S it is half of the memory that is available, or "
-                          "half of the limit of the control group if that is less."},
+               .details =
+                   "A number with b (bytes), K (the default), M, G, T, P or %. It bounds the "
+                   "whole process, except for a constant of 48 MiB for code, stacks and "
+                   "libraries. Without -S it is half of the memory that is available, or "
+                   "half of the limit of the control group if that is less."},
     OptionSpec{.long_name = "temporary-directory",
                .short_name = 'T',
                .value = ValueKind::required,
@@ -91,7 +92,12 @@ constexpr std::array kSortOptions{
                    "first because /tmp is often held in memory. Space is reserved before "
                    "the sort starts. Scratch files have no name, so nothing is left behind "
                    "when the sort is killed."},
-    kParallel,
+    OptionSpec{.long_name = "parallel",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "use N threads (default: one for each processor)",
+               .details = "Fewer are used, with a warning, when the memory of -S is too little for "
+                          "so many."},
     OptionSpec{.long_name = "batch-size",
                .value = ValueKind::required,
                .value_name = "N",

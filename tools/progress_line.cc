@@ -13,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kInterval{250};
+constexpr std::chrono::milliseconds kShortestForRate{500};
 constexpr const char* kEraseLine = "\r\x1b[K";
 
 std::string phase_name(const Progress& progress) {
@@ -42,12 +43,33 @@ std::string format_time(double seconds) {
   return text;
 }
 
-// "merging, pass 1 of 1: 42% 1.3 of 3.1 GiB, 1.21 GB/s, 0:14 left". `seconds`: since the phase
-// began.
-std::string describe(const Progress& progress, double seconds) {
+// A phase as it was when it was first looked at.
+struct PhaseStart {
+  explicit PhaseStart(const Progress& progress)
+      : phase(progress.phase), pass(progress.pass), bytes_done(progress.phase_bytes_done) {}
+  bool is_of(const Progress& progress) const {
+    return progress.phase == phase && progress.pass == pass;
+  }
+
+  Phase phase;
+  unsigned pass;
+  std::uint64_t bytes_done;
+  Clock::time_point time = Clock::now();
+};
+
+// Bytes a second since `start`; 0 when that is too short ago to tell.
+double rate_since(const PhaseStart& start, std::uint64_t bytes_done) {
+  const Clock::duration elapsed = Clock::now() - start.time;
+  if (elapsed < kShortestForRate || bytes_done <= start.bytes_done) return 0;
+  return static_cast<double>(bytes_done - start.bytes_done) /
+         std::chrono::duration<double>(elapsed).count();
+}
+
+// "merging, pass 1 of 1: 42% of 3.1 GiB, 1.21 GB/s, 0:14 left".
+std::string describe(const Progress& progress, const PhaseStart& start) {
   const std::uint64_t total = progress.phase_bytes_total;
   const std::uint64_t done = progress.phase_bytes_done;
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;  // bytes a second
+  const double rate = rate_since(start, done);
   std::string text = "xxl: " + phase_name(progress);
   if (done == 0) return text;
   char part[64];
@@ -56,9 +78,10 @@ std::string describe(const Progress& progress, double seconds) {
                   100.0 * static_cast<double>(done) / static_cast<double>(total));
   }
   text.append(": ").append(total != 0 ? part : "").append(format_bytes(total != 0 ? total : done));
+  if (rate == 0) return text;
   std::snprintf(part, sizeof part, ", %.2f GB/s", rate / 1e9);
   text.append(part);
-  if (total > done && rate > 0) {
+  if (total > done) {
     text.append(", ").append(format_time(static_cast<double>(total - done) / rate));
     text.append(" left");
   }
@@ -80,19 +103,12 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::run() {
-  Phase phase = progress_.phase;
-  unsigned pass = progress_.pass;
-  Clock::time_point phase_start = Clock::now();
+  PhaseStart start(progress_);
   bool shown = false;
   std::unique_lock lock(mutex_);
   while (!stop_changed_.wait_for(lock, kInterval, [this] { return stop_; })) {
-    if (progress_.phase != phase || progress_.pass != pass) {
-      phase = progress_.phase;
-      pass = progress_.pass;
-      phase_start = Clock::now();
-    }
-    const std::chrono::duration<double> elapsed = Clock::now() - phase_start;
-    std::fprintf(stderr, "%s%s", kEraseLine, describe(progress_, elapsed.count()).c_str());
+    if (!start.is_of(progress_)) start = PhaseStart(progress_);
+    std::fprintf(stderr, "%s%s", kEraseLine, describe(progress_, start).c_str());
     shown = true;
   }
   if (shown) std::fputs(kEraseLine, stderr);

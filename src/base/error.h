@@ -28,7 +28,8 @@ class Error : public std::runtime_error {
 
   // `message` says what is wrong and what to do, in one line without a final period. `path` is the
   // file concerned or empty; `offset` the place in it in bytes, or kNoOffset; `sys_errno` the errno
-  // value behind it, or 0. what() is "path: byte offset: message: strerror".
+  // value behind it, or 0. what() is "path: byte offset: message: strerror",
+  // with the limit behind it if `sys_errno` says that one of the process was reached.
   Error(ErrorCode code, std::string_view message, std::string_view path = {},
         std::uint64_t offset = kNoOffset, int sys_errno = 0);
 

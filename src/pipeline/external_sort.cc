@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io/input_checks.h"
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
@@ -182,6 +183,9 @@ SortReport Sorting::run() {
     form_runs();
   }
   if (!sorted_into_output_) merge_runs();
+  if (options_.merge_only) {
+    for (const io::File& input : inputs_.files) io::check_not_grown(input);
+  }
   finish();
   return std::move(report_);
 }
@@ -276,8 +280,8 @@ bool Sorting::may_write_output_early() const {
   return output_->free_bytes() >= inputs_.bytes;
 }
 
-BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
-                             bool all_in_memory, bool looks_sorted) {
+BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+                             bool looks_sorted) {
   const bool first = runs_made_ == 0;
   // Of keys that agree in all that splitters hold, even what fits in memory may become several
   // runs: then the first one must not go where it cannot be taken back from.
@@ -323,7 +327,7 @@ void Sorting::open_merge_inputs() {
     std::uint64_t bytes = input.size();
     std::shared_ptr<io::File> file;
     if (input.seekable()) {
-      file = std::make_shared<io::File>(std::move(input));
+      file = {std::shared_ptr<void>(), &input};  // inputs_ owns it
     } else {
       const auto buffer = region_.span().first(std::min(geometry_.block_bytes, kMiB));
       file = std::make_shared<io::File>(
@@ -486,7 +490,9 @@ void Sorting::end_phase(std::string name, const WaitTimes& waits) {
 }  // namespace
 
 SortPlan plan_sort(const SortOptions& options) {
-  return Sorting(options).plan();
+  SortPlan plan = Sorting(options).plan();
+  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  return plan;
 }
 
 SortReport external_sort(const SortOptions& options) {

@@ -172,7 +172,7 @@ io::File open_stream(const std::string& path) {
   const int fd =
       standard_output ? dup(STDOUT_FILENO) : open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) throw_io_error(errno, "cannot open for writing", path);
-  return io::File(fd, standard_output ? "standard output" : path, false);
+  return io::File::stream(fd, standard_output ? "standard output" : path);
 }
 
 // Lets the chunks through to a stream in order.

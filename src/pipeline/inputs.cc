@@ -2,23 +2,11 @@
 
 #include <utility>
 
-#include "base/error.h"
 #include "base/units.h"
+#include "io/input_checks.h"
 #include "io/io_queue.h"
 
 namespace xxl {
-namespace {
-
-void check_whole_records(const io::File& file, std::uint64_t bytes, std::size_t record_bytes) {
-  const std::uint64_t cut = bytes % record_bytes;
-  if (cut == 0) return;
-  throw Error(ErrorCode::bad_input,
-              "the last " + std::to_string(cut) + " bytes are not a whole record of " +
-                  std::to_string(record_bytes) + " bytes: check --record",
-              file.path(), bytes - cut);
-}
-
-}  // namespace
 
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes) {
   Inputs inputs;
@@ -26,7 +14,7 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes) {
   for (const std::string& path : paths) {
     io::File file = io::File::open_input(path);
     if (file.seekable()) {
-      check_whole_records(file, file.size(), record_bytes);
+      io::check_whole_records(file, file.size(), record_bytes);
     } else {
       inputs.size_known = false;
     }
@@ -45,7 +33,7 @@ io::File spool(const io::File& stream, const std::string& directory, std::size_t
     file.write_at(bytes, buffer.first(round_up(filled, kSectorBytes)));
     bytes += filled;
   }
-  check_whole_records(stream, bytes, record_bytes);
+  io::check_whole_records(stream, bytes, record_bytes);
   return file;
 }
 

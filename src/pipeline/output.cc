@@ -15,11 +15,11 @@ namespace xxl {
 
 Output::Output(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
   if (path_ == "-") {
-    stream_ = io::File(dup(STDOUT_FILENO), "standard output", false);
+    stream_ = io::File::stream(dup(STDOUT_FILENO), "standard output");
   } else if (!io::OutputFile::is_replaceable(path_)) {
     const int fd = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0) throw_io_error(errno, "cannot open for writing", path_);
-    stream_ = io::File(fd, path_, false);
+    stream_ = io::File::stream(fd, path_);
   } else {
     open_file(bytes);
   }

@@ -16,6 +16,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "io/input_checks.h"
 #include "io/io_queue.h"
 #include "pipeline/chunk_threads.h"
 #include "pipeline/record_checksum.h"
@@ -129,16 +130,6 @@ Tally examine(const KeyLayout& layout, const Chunk& chunk) {
   return tally;
 }
 
-void check_whole_records(std::uint64_t bytes, std::size_t record_bytes, const io::File& file) {
-  const std::uint64_t left_over = bytes % record_bytes;
-  if (left_over == 0) return;
-  throw Error(ErrorCode::bad_input,
-              "size " + std::to_string(bytes) + " is not a whole number of " +
-                  std::to_string(record_bytes) + "-byte records; the last " +
-                  std::to_string(left_over) + " bytes are left over",
-              file.path(), bytes - left_over);
-}
-
 // Chunks of a file that can be read anywhere.
 class SeekableSource {
  public:
@@ -147,7 +138,7 @@ class SeekableSource {
         record_bytes_(record_bytes),
         chunk_records_(std::max<std::size_t>(1, kChunkBytes / record_bytes)),
         records_(file.size() / record_bytes) {
-    check_whole_records(file.size(), record_bytes, file);
+    io::check_whole_records(file, file.size(), record_bytes);
   }
 
   std::uint64_t chunks() const { return ceil_div<std::uint64_t>(records_, chunk_records_); }
@@ -206,7 +197,7 @@ class StreamSource {
     const std::size_t bytes = file_.read_at(io::Request::kStream, data);
     ended_ = bytes < data.size();
     const std::uint64_t first = records_;
-    check_whole_records(first * record_bytes_ + bytes, record_bytes_, file_);
+    io::check_whole_records(file_, first * record_bytes_ + bytes, record_bytes_);
     const std::size_t count = bytes / record_bytes_;
     records_ += count;
     const auto last = buffer.subspan(count * record_bytes_, record_bytes_);
@@ -259,6 +250,7 @@ ValidateReport validate(const RecordFormat& format, const std::string& input, un
   const io::File file = io::File::open_input(input);
   const Tally tally = file.seekable() ? examine_file<SeekableSource>(layout, file, parallel)
                                       : examine_file<StreamSource>(layout, file, parallel);
+  io::check_not_grown(file);
   ValidateReport report;
   report.records = tally.records;
   report.checksum_high = static_cast<std::uint64_t>(tally.checksum >> 64);

@@ -58,6 +58,33 @@ def small_file_system(path, mebibytes):
         subprocess.run(["umount", path], check=True)
 
 
+def can_mount_loop():
+    if shutil.which("mkfs.ext4") is None:
+        return False
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            with small_disk(pathlib.Path(directory), 4):
+                return True
+        except subprocess.CalledProcessError:
+            return False
+
+
+@contextlib.contextmanager
+def small_disk(root, mebibytes):
+    """The same on a file system that is not in memory: it is reached in other ways."""
+    image = root / "image"
+    with open(image, "wb") as file:
+        file.truncate(mebibytes * MIB)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    path = root / "small"
+    path.mkdir()
+    subprocess.run(["mount", "-o", "loop", image, path], stderr=subprocess.DEVNULL, check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
 def bytes_transferred(pid):
     """Bytes the process has read and written so far, as the kernel counts them: in system calls, or
     for io_uring at the disks."""
@@ -170,8 +197,15 @@ class Ended(FaultTest):
         self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_interrupted_it_does_not_wait_for_a_pipe(self):
-        process = subprocess.Popen(self.command("--record=u64", "-S", "8M", "-o", self.out / "file"),
-                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.interrupt_waiting_for_a_pipe()
+
+    def test_interrupted_while_merging_it_does_not_wait_for_a_pipe(self):
+        self.interrupt_waiting_for_a_pipe("-m")
+
+    def interrupt_waiting_for_a_pipe(self, *options):
+        process = subprocess.Popen(
+            self.command("--record=u64", "-S", "8M", *options, "-o", self.out / "file"),
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(bytes(MIB))
         process.stdin.flush()
         wait_until(process, lambda: bytes_waiting(process.stdin) == 0)
@@ -239,6 +273,15 @@ class FullDisks(FaultTest):
         self.assert_sorted(self.out / "file", 8000000)
         self.assert_only_in_out("file")
 
+    def test_standard_output_to_a_file_on_a_full_disk_is_an_error(self):
+        if not can_mount_loop():
+            print("SKIPPED: full disk behind standard output: no loop devices", file=sys.stderr)
+            self.skipTest("no loop devices")
+        source = self.gen("in", "--record=u64", "4000000")
+        with small_disk(self.root, 16) as small, open(small / "file", "wb") as output:
+            done = self.run_xxl("--record=u64", "-S", "8M", source, stdout=output)
+            self.assert_fails(done, "standard output", "No space left")
+
     def test_full_standard_output_is_an_error(self):
         source = self.gen("in", "--record=u64", "1000000")
         with open("/dev/full", "wb") as full:
@@ -290,6 +333,18 @@ class Forbidden(FaultTest):
         done = self.run_as_nobody(source, "-o", self.out / "file")
         self.assert_fails(done, re.escape(str(self.out)), "Permission denied")
         self.out.chmod(0o755)
+
+    def test_an_output_directory_that_cannot_be_read_is_told_before_the_output_is_replaced(self):
+        source = self.gen("in", "--record=u64", "1000")
+        source.chmod(0o644)
+        output = self.out / "file"
+        output.write_bytes(b"old content")
+        output.chmod(0o666)
+        self.out.chmod(0o333)
+        done = self.run_as_nobody(source, "-o", output)
+        self.out.chmod(0o755)
+        self.assert_fails(done, re.escape(str(self.out)), "Permission denied")
+        self.assertEqual(output.read_bytes(), b"old content")
 
     def test_a_scratch_directory_without_permission_is_named(self):
         source = self.gen("in", "--record=u64", "2000000")

@@ -648,16 +648,24 @@ TEST_F(ExternalSortFaults, an_input_that_becomes_shorter_ends_the_sort) {
   }
 }
 
-TEST_F(ExternalSortFaults, an_input_that_grows_is_sorted_as_it_was_at_the_start) {
+TEST_F(ExternalSortFaults, an_input_that_grows_ends_the_sort) {
   const std::string path = inputs_.front();
-  const auto fault = std::make_shared<Fault>(input_reads(), 5, [&](const io::Request& request) {
-    EXPECT_EQ(truncate(path.c_str(), 5 * kMiB), 0);
-    return test::honest_transfer(request);
-  });
-  SortOptions options = sort_options();
-  options.queue_factory =
-      test::simulated_queues(1, [fault](const io::Request& r) { return (*fault)(r); });
-  expect_sorted(options);
+  const std::string content = file_text(path);
+  for (const std::uint64_t number : {1u, 2u, 9u}) {
+    write_file(path, content);
+    const auto fault =
+        std::make_shared<Fault>(input_reads(), number, [&](const io::Request& request) {
+          EXPECT_EQ(truncate(path.c_str(), 5 * kMiB), 0);
+          return test::honest_transfer(request);
+        });
+    SortOptions options = sort_options();
+    options.queue_factory =
+        test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
+    const Error error = error_of(options);
+    EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
+    EXPECT_EQ(error.path(), path);
+    EXPECT_EQ(error.offset(), content.size());
+  }
 }
 
 // The first run goes to the output's own file here, until it turns out not to be the only one.

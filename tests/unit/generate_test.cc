@@ -1,6 +1,7 @@
 #include "pipeline/generate.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "io_test_support.h"
+#include "pipeline/chunk_threads.h"
 #include "pipeline/distributions.h"
 #include "pipeline/gensort.h"
 #include "pipeline/record_checksum.h"
@@ -518,6 +520,19 @@ TEST(Distributions, SeedsGiveDifferentData) {
     }
   }
   EXPECT_EQ(seen.size(), 2000u);
+}
+
+TEST(ChunkThreads, AreAsManyAsProcessorsAllowed) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(thread_count(0, 4, 1000, 1, 1000), 5u);
+  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(thread_count(0, 4, 100000, 1, 100000), available_processors() + 4);
+  EXPECT_EQ(thread_count(3, 4, 1000, 1, 1000), 7u);
 }
 
 }  // namespace

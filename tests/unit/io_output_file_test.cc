@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,6 +193,27 @@ TEST(OutputFile, RefusesWhatIsToBeWrittenToInstead) {
   EXPECT_FALSE(OutputFile::is_replaceable("/dev/stdout"));
   EXPECT_FALSE(OutputFile::is_replaceable(directory / "fifo"));
   EXPECT_THROW(OutputFile("/dev/null"), Error);
+}
+
+// Whatever publish() needed could be missing when the output has its name already.
+int publish_without_free_descriptors() {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  OutputFile output(directory / "out");
+  write_output(output, "sorted");
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = 0;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  output.publish(6);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  return file_text(directory / "out") == "sorted" ? 0 : 1;
+}
+
+TEST(OutputFileDeathTest, PublishOpensNothing) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(publish_without_free_descriptors()), testing::ExitedWithCode(0), "");
 }
 
 // Without O_TMPFILE: the output has a name from the start.

@@ -1,0 +1,18 @@
+// What is wrong with an input file is told in the same words whoever reads it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "io/file.h"
+
+namespace xxl::io {
+
+// Throws Error{bad_input} unless the `bytes` of `file` are a whole number of records.
+void check_whole_records(const File& file, std::uint64_t bytes, std::size_t record_bytes);
+
+// To be called when the end of `file` was read. Throws Error{bad_input} if it is a regular file
+// that is larger now than when it was opened: what came behind has not been read.
+void check_not_grown(const File& file);
+
+}  // namespace xxl::io
