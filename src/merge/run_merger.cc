@@ -10,6 +10,11 @@
 namespace xxl {
 namespace {
 
+// Pieces given to the workers at once, for each of them: enough for the time until the coordinator
+// is heard again.
+constexpr std::size_t kPiecesRunning = 8;
+
+
 bool has_cells(const std::vector<Run>& runs) {
   return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.cells.has_value(); });
 }
@@ -491,7 +496,7 @@ void RunMerger::append_segments(std::uint32_t run, std::uint64_t first, std::uin
 }
 
 bool RunMerger::cut_piece() {
-  if (pieces_running_ >= 2 * context_.workers.width()) return false;
+  if (pieces_running_ >= kPiecesRunning * context_.workers.width()) return false;
   while (!cut_) {
     if (region_records_ == 0 && !plan_region()) return false;
     if (region_records_ > 0) cut_next();

@@ -83,7 +83,7 @@ std::size_t output_bytes_for(const Geometry& geometry, std::size_t piece_records
                              std::size_t record_bytes, std::size_t block_bytes) {
   const std::size_t pieces = (geometry.threads + 1) * piece_records * record_bytes;
   const std::size_t behind =
-      std::clamp(geometry.region_bytes / 16, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
+      std::clamp(geometry.region_bytes / 8, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
   return round_up(pieces + behind, block_bytes) + block_bytes;
 }
 

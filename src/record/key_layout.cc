@@ -32,7 +32,16 @@ KeyTransform transform_of(const KeyField& field) {
 
 std::uint64_t load(const std::byte* from, unsigned bytes, bool big_endian) {
   std::uint64_t value = 0;
-  std::memcpy(&value, from, bytes);
+  switch (bytes) {  // a copy of known size is one instruction
+    case 8:
+      std::memcpy(&value, from, 8);
+      break;
+    case 4:
+      std::memcpy(&value, from, 4);
+      break;
+    default:
+      std::memcpy(&value, from, bytes);
+  }
   return big_endian ? __builtin_bswap64(value) >> (64 - 8 * bytes) : value;
 }
 
@@ -87,10 +96,11 @@ KeyLayout::KeyLayout(const RecordFormat& format)
   }
   for (Word& word : words_) {
     const Segment& only = word.segments.front();
-    if (word.segments.size() == 1 && only.bytes == 8 && only.big_endian && !only.is_float) {
-      word.fast = true;
-      word.fast_offset = only.offset;
-      word.fast_flip = only.flip;
+    if (word.segments.size() == 1 && only.bytes == 8 && !only.is_float && only.right_shift == 0 &&
+        only.left_shift == 0) {
+      word.load = only.big_endian ? Load::big_endian : Load::little_endian;
+      word.offset = only.offset;
+      word.flip = only.flip;
     }
   }
 }

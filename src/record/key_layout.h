@@ -47,12 +47,10 @@ class KeyLayout {
   // Word `index` of the key of the record at `record`.
   std::uint64_t word(const std::byte* record, std::size_t index) const {
     const Word& w = words_[index];
-    if (w.fast) {
-      std::uint64_t raw;
-      std::memcpy(&raw, record + w.fast_offset, sizeof raw);
-      return __builtin_bswap64(raw) ^ w.fast_flip;
-    }
-    return slow_word(record, w);
+    if (w.load == Load::slow) return slow_word(record, w);
+    std::uint64_t raw;
+    std::memcpy(&raw, record + w.offset, sizeof raw);
+    return (w.load == Load::big_endian ? __builtin_bswap64(raw) : raw) ^ w.flip;
   }
 
   // Three-way comparison of keys: negative, 0 or positive.
@@ -76,10 +74,12 @@ class KeyLayout {
     unsigned left_shift;   // moves the rest to its place in the word
     std::uint64_t mask;    // what of the value (after right_shift) belongs to this word
   };
+  // A word that is 8 bytes of a byte string, or one whole integer, is loaded at once.
+  enum class Load : std::uint8_t { slow, big_endian, little_endian };
   struct Word {
-    bool fast = false;  // 8 consecutive bytes of a byte string (or a big-endian unsigned)
-    std::size_t fast_offset = 0;
-    std::uint64_t fast_flip = 0;
+    Load load = Load::slow;
+    std::size_t offset = 0;
+    std::uint64_t flip = 0;
     std::vector<Segment> segments;
   };
 
