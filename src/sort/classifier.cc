@@ -9,10 +9,11 @@
 namespace xxl {
 namespace {
 
-// Slots of the table for each splitter, so that moving one to an edge changes little; and a bound
-// that keeps the table in half of the first-level cache.
-constexpr std::size_t kSlotsPerSplitter = 8;
-constexpr std::size_t kMaxSlots = std::size_t{1} << 13;
+// Slots of the table for each splitter, so that moving one to an edge changes little, also where
+// splitters lie closer than on average (floats); and a bound that keeps the table in the
+// second-level cache.
+constexpr std::size_t kSlotsPerSplitter = 16;
+constexpr std::size_t kMaxSlots = std::size_t{1} << 15;
 constexpr std::uint16_t kMixed = 0x8000;
 
 template <class T>
@@ -68,6 +69,8 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   splitters_ = std::move(splitters);
   XXL_CHECK(splitters_.size() < kMixed);
   table_ = Table(splitters_);
+  prefixes_.clear();
+  for (const SplitterKey& splitter : splitters_) prefixes_.push_back(splitter.front());
   first_.clear();
   first_.push_back(0);
   if (splitters_.empty()) {  // everything is below the first splitter that is not there
@@ -94,9 +97,9 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   first_.push_back(static_cast<std::uint16_t>(splitters_.size()));
 }
 
-bool Classifier::above(std::size_t index, std::uint64_t prefix, const std::byte* record) const {
+// Compares the words after the first.
+bool Classifier::above(std::size_t index, const std::byte* record) const {
   const SplitterKey& splitter = splitters_[index];
-  if (splitter.front() != prefix) return splitter.front() > prefix;
   for (std::size_t i = 1; i < splitter.size(); ++i) {
     const std::uint64_t word = layout_.word(record, i);
     if (splitter[i] != word) return splitter[i] > word;
@@ -107,14 +110,12 @@ bool Classifier::above(std::size_t index, std::uint64_t prefix, const std::byte*
 // First splitter in [low, high] above the key; `high` when none below it is.
 std::size_t Classifier::search(std::uint64_t prefix, const std::byte* record, std::size_t low,
                                std::size_t high) const {
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if (above(middle, prefix, record)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
+  const auto begin = prefixes_.begin();
+  low = static_cast<std::size_t>(
+      std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                       begin + static_cast<std::ptrdiff_t>(high), prefix) -
+      begin);
+  while (low < high && prefixes_[low] == prefix && !above(low, record)) ++low;
   return low;
 }
 

@@ -53,10 +53,11 @@ class Classifier {
                      LoadPrefix load_prefix) const;
   std::size_t search(std::uint64_t prefix, const std::byte* record, std::size_t low,
                      std::size_t high) const;
-  bool above(std::size_t index, std::uint64_t prefix, const std::byte* record) const;
+  bool above(std::size_t index, const std::byte* record) const;
 
   const KeyLayout& layout_;
   std::vector<SplitterKey> splitters_;
+  std::vector<std::uint64_t> prefixes_;  // their first words
   // The table: slot 0 lies below the first splitter; slot i > 0 covers prefixes from
   // base + (i - 1 << shift), up to `top`.
   struct Table {
