@@ -14,9 +14,9 @@ namespace {
 // is heard again.
 constexpr std::size_t kPiecesRunning = 8;
 
-
 bool has_cells(const std::vector<Run>& runs) {
-  return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.cells.has_value(); });
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const Run& run) { return run.cells.has_value(); });
 }
 
 const CellGrid* common_grid(const std::vector<Run>& runs) {

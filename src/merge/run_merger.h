@@ -13,10 +13,10 @@
 // output stage. Fetching, cutting, sorting and writing go on side by side; one coordinator thread,
 // woken by its mailbox, decides.
 //
-// Runs that are sorted only by cells (run/cell_grid.h) give way to no cut inside a cell: a cell that
-// is small enough in all runs together is taken whole, when all of it has arrived; its pieces need
-// no search for places to cut. In a larger cell, what a run holds of it unsorted is sorted where it
-// lies in memory before anything is cut off it.
+// Runs that are sorted only by cells (run/cell_grid.h) give way to no cut inside a cell: a cell
+// that is small enough in all runs together is taken whole, when all of it has arrived; its pieces
+// need no search for places to cut. In a larger cell, what a run holds of it unsorted is sorted
+// where it lies in memory before anything is cut off it.
 //
 // The bound uses real keys, not their order of prediction: for a run with a block in memory it is
 // the larger of its next trigger and its last key in memory. So a trigger may be cut to a few
@@ -170,12 +170,12 @@ class RunMerger {
   std::vector<std::uint64_t> cell_records_;  // of all runs
   std::size_t cell_ = 0;                     // the first one not yet merged
   std::size_t sorting_ = 0;                  // cells of runs being sorted
-  std::deque<BlockRef> refetch_;      // dropped, to be fetched again
-  std::vector<Sample> splitters_;     // of the region, the next one last
-  std::uint64_t region_records_ = 0;  // of it that no piece has taken
-  std::optional<Cut> cut_;            // cut, waiting for room in the output
-  std::deque<Piece> pieces_;          // under way, in order
-  std::uint64_t first_piece_ = 0;     // number of pieces_.front()
+  std::deque<BlockRef> refetch_;             // dropped, to be fetched again
+  std::vector<Sample> splitters_;            // of the region, the next one last
+  std::uint64_t region_records_ = 0;         // of it that no piece has taken
+  std::optional<Cut> cut_;                   // cut, waiting for room in the output
+  std::deque<Piece> pieces_;                 // under way, in order
+  std::uint64_t first_piece_ = 0;            // number of pieces_.front()
   std::size_t pieces_running_ = 0;
   std::size_t reading_ = 0;
   bool output_full_ = false;

@@ -138,10 +138,11 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   const std::size_t record_bytes = layout.record_bytes();
   const std::uint64_t records = input.input_bytes / record_bytes;
   const auto cell_records = static_cast<std::size_t>(records / geometry.chunk.buckets + 1);
-  geometry.merge_piece_capacity = std::max(
-      {geometry.merge_piece_capacity, geometry.piece_capacity, kCellSlack * cell_records});
+  geometry.merge_piece_capacity =
+      std::max({geometry.merge_piece_capacity, geometry.piece_capacity, kCellSlack * cell_records});
   plan_merge(geometry, input, layout);
-  const std::size_t blocks_a_run = ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
+  const std::size_t blocks_a_run =
+      ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
   const std::size_t others =
       ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) + kCellPrefetchBlocks;
   if (geometry.merge_blocks < others) throw TooSmall{};
@@ -149,8 +150,8 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
   const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
   if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) throw TooSmall{};
-  geometry.chunk.first_slabs =
-      std::max(geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
+  geometry.chunk.first_slabs = std::max(
+      geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
 }
 
 // Block size of the runs: the largest power of two with which the runs expected of random input

@@ -30,8 +30,8 @@ class CellGrid {
     return cell == 0 ? Trigger{} : boundaries_[cell - 1];
   }
   std::size_t cell_of(const Trigger& key) const {
-    return static_cast<std::size_t>(
-        std::upper_bound(boundaries_.begin(), boundaries_.end(), key) - boundaries_.begin());
+    return static_cast<std::size_t>(std::upper_bound(boundaries_.begin(), boundaries_.end(), key) -
+                                    boundaries_.begin());
   }
 
  private:

@@ -47,8 +47,8 @@ class OutputStage {
 
   // --- workers ---
 
-  // Emits the records of `source` as piece number `ticket` (0, 1, 2, ...; every ticket must come), for
-  // which `admitted` bytes were set aside.
+  // Emits the records of `source` as piece number `ticket` (0, 1, 2, ...; every ticket must come),
+  // for which `admitted` bytes were set aside.
   void emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source);
 
  private:

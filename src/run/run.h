@@ -2,9 +2,9 @@
 //
 // A run is a sequence of blocks of whole records; every block but the last holds the same number of
 // them. Its records are sorted, or in order of cells and in part sorted within. Scratch runs have
-// their blocks spread over the scratch disks and remember a checksum for each; a file that is sorted
-// already (sort -m, or an input found sorted) is a run as it stands, its blocks lying one behind the
-// other.
+// their blocks spread over the scratch disks and remember a checksum for each; a file that is
+// sorted already (sort -m, or an input found sorted) is a run as it stands, its blocks lying one
+// behind the other.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +64,8 @@ class RunCells {
 struct Run {
   std::uint64_t records = 0;
   std::size_t records_per_block = 0;
-  std::uint64_t identity = 0;   // seed of the blocks' checksums, different for every run
-  std::deque<RunBlock> blocks;  // grows without copying
+  std::uint64_t identity = 0;     // seed of the blocks' checksums, different for every run
+  std::deque<RunBlock> blocks;    // grows without copying
   std::optional<RunCells> cells;  // none: all of the run is sorted
   // The file of a run that was not written to scratch; its first record is at `file_offset`.
   std::shared_ptr<io::File> file;

@@ -17,9 +17,9 @@
 // out. A bucket that turns out too large to be sorted in cache (the input changed, or is sorted) is
 // split by splitters sampled from it; one key that fills a bucket by itself needs no sorting.
 //
-// Distribution runs on all workers. The coordinator takes buckets out at any time, but must wait for
-// the distributions begun before that to end, which may still be writing to them; it splits buckets
-// only while no distribution is running.
+// Distribution runs on all workers. The coordinator takes buckets out at any time, but must wait
+// for the distributions begun before that to end, which may still be writing to them; it splits
+// buckets only while no distribution is running.
 #pragma once
 
 #include <atomic>
@@ -58,8 +58,7 @@ class BucketTable {
     std::byte** end;        // end of that slab
     SlabId* slab;           // that slab
     static std::size_t bytes(std::size_t records, std::size_t max_buckets);
-    static Scratch carve(std::span<std::byte> memory, std::size_t records,
-                         std::size_t max_buckets);
+    static Scratch carve(std::span<std::byte> memory, std::size_t records, std::size_t max_buckets);
   };
 
   // `max_buckets`: the most there can be, in all; at least four times those wanted.

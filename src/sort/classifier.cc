@@ -111,10 +111,10 @@ bool Classifier::above(std::size_t index, const std::byte* record) const {
 std::size_t Classifier::search(std::uint64_t prefix, const std::byte* record, std::size_t low,
                                std::size_t high) const {
   const auto begin = prefixes_.begin();
-  low = static_cast<std::size_t>(
-      std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
-                       begin + static_cast<std::ptrdiff_t>(high), prefix) -
-      begin);
+  low =
+      static_cast<std::size_t>(std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                                                begin + static_cast<std::ptrdiff_t>(high), prefix) -
+                               begin);
   while (low < high && prefixes_[low] == prefix && !above(low, record)) ++low;
   return low;
 }
@@ -150,7 +150,7 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
   const auto by_layout = [this](const std::byte* r) { return layout_.word(r, 0); };
   if (wide && !is_float) {
     classify_with(segment, ids, counts,
-                        [flip](const std::byte* r) { return load<std::uint64_t>(r) ^ flip; });
+                  [flip](const std::byte* r) { return load<std::uint64_t>(r) ^ flip; });
   } else if (wide) {
     classify_with(segment, ids, counts, [flip](const std::byte* r) {
       const auto bits = load<std::int64_t>(r);

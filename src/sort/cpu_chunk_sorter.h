@@ -103,18 +103,18 @@ class CpuChunkSorter final : public ChunkSorter {
   BucketTable table_;
   bool started_ = false;
   bool sealed_ = false;
-  bool pausing_ = false;            // no new distribution: a bucket is to be split
-  bool split_frontier_ = false;     // which is larger than a piece can be
-  bool cautious_ = false;           // a distribution found no room: allow for the worst case
-  bool refused_ = false;            // the last push found no room
-  std::deque<Arrival> waiting_;     // to be distributed before anything else
-  std::deque<Arrival> running_;     // of this round, by ticket, from first_running_ on
-  std::uint64_t first_running_ = 0; // all tickets before are done
-  std::size_t splitting_ = 0;       // arrivals of split buckets, waiting or running
-  std::size_t tasks_ = 0;           // distributions under way
-  std::size_t expected_slabs_ = 0;  // that they will take
+  bool pausing_ = false;             // no new distribution: a bucket is to be split
+  bool split_frontier_ = false;      // which is larger than a piece can be
+  bool cautious_ = false;            // a distribution found no room: allow for the worst case
+  bool refused_ = false;             // the last push found no room
+  std::deque<Arrival> waiting_;      // to be distributed before anything else
+  std::deque<Arrival> running_;      // of this round, by ticket, from first_running_ on
+  std::uint64_t first_running_ = 0;  // all tickets before are done
+  std::size_t splitting_ = 0;        // arrivals of split buckets, waiting or running
+  std::size_t tasks_ = 0;            // distributions under way
+  std::size_t expected_slabs_ = 0;   // that they will take
   std::deque<Ready> ready_;
-  std::uint64_t table_records_ = 0;          // in the table, or on their way there
+  std::uint64_t table_records_ = 0;  // in the table, or on their way there
   std::uint64_t input_records_ = 0;
   std::size_t closed_slabs_ = 0;             // of all buckets ever closed
   std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers

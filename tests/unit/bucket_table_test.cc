@@ -69,13 +69,13 @@ class Table {
  private:
   void add_scratch() {
     constexpr std::size_t kAlignment = 64;
-    scratch_memory_.emplace_back(BucketTable::Scratch::bytes(kMaxRecords, BucketTable::kMaxBuckets) + kAlignment);
+    scratch_memory_.emplace_back(
+        BucketTable::Scratch::bytes(kMaxRecords, BucketTable::kMaxBuckets) + kAlignment);
     Bytes& memory = scratch_memory_.back();
     const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::size_t skip = round_up<std::uintptr_t>(start, kAlignment) - start;
-    scratch_.push_back(
-        BucketTable::Scratch::carve(std::span<std::byte>(memory).subspan(skip), kMaxRecords,
-                                    BucketTable::kMaxBuckets));
+    scratch_.push_back(BucketTable::Scratch::carve(std::span<std::byte>(memory).subspan(skip),
+                                                   kMaxRecords, BucketTable::kMaxBuckets));
   }
 
   RecordFormat format_;

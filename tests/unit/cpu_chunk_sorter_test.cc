@@ -255,8 +255,8 @@ TEST_P(CpuChunkSorterOfFormat, a_piece_said_to_be_a_whole_cell_is_all_of_it_in_i
       if (drifting) records = test::few_distinct_records(format, count, 30, random);
       const Bytes others = distribution.make(format, count, random);
       records.insert(records.end(), others.begin(), others.end());
-      Harness harness(format,
-                      {.memory_bytes = 700 * kKiB, .gradual = true, .leave_unsorted = true}, seed);
+      Harness harness(format, {.memory_bytes = 700 * kKiB, .gradual = true, .leave_unsorted = true},
+                      seed);
       const auto runs = harness.form_runs(records, seed % 2 == 0);
       const std::size_t whole = expect_pieces_in_cells(harness);
       if (HasFailure()) return;
