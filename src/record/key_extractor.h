@@ -1,0 +1,39 @@
+// Keys of records of varying length: lines and rows.
+//
+// Whatever a user sorts by, a record's key is in the end one byte string, compared byte by byte as
+// unsigned numbers, a shorter string before a longer one that starts with it. A KeyExtractor makes
+// that string, once for a record wherever records are sorted, never for a comparison. Two records
+// with equal keys are equal: they stay in the order of the input, and are one for --unique. (So
+// where sort(1) falls back to comparing whole lines, the line is the last part of the key.)
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace xxl {
+
+// Immutable, used by many threads at once.
+class KeyExtractor {
+ public:
+  static constexpr std::size_t kWholeKey = ~std::size_t{0};
+
+  virtual ~KeyExtractor() = default;
+
+  // True if the key is the record itself: then nothing is extracted, records are compared where
+  // they lie.
+  virtual bool is_whole_record() const { return false; }
+  // With is_whole_record(): the order of keys is turned round (a longer record before a shorter one
+  // that it starts with).
+  virtual bool is_descending() const { return false; }
+  // True if making a key costs so much more than reading the record that its first bytes are worth
+  // keeping in runs (collation of a locale, long double).
+  virtual bool is_expensive() const { return false; }
+
+  // Appends the key of `record` (without its terminator) to `key`: all of it, or at least its first
+  // `limit` bytes, whichever is less; more does no harm. What is appended does not depend on
+  // `limit` but for where it ends.
+  virtual void append_key(std::string_view record, std::size_t limit, std::string& key) const = 0;
+};
+
+}  // namespace xxl
