@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
-  libtbb-dev liburing-dev libxxhash-dev libgtest-dev)
+  libtbb-dev liburing-dev libxxhash-dev nettle-dev libgtest-dev)
 case ${1:-} in
   --checks) packages+=(clang-format-14 shellcheck ccache) ;;
   --bench) packages+=(libbenchmark-dev libstxxl-dev libhwy-dev) ;;

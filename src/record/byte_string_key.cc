@@ -12,7 +12,7 @@ bool needs_escape(char c) { return static_cast<unsigned char>(c) <= 1; }
 
 }  // namespace
 
-void delimit_byte_string(std::string& key, std::size_t from) {
+void delimit_byte_string(std::string& key, std::size_t from, bool complete) {
   // Text hardly ever needs an escape: one pass, of vector instructions, makes sure.
   unsigned found = 0;
   for (std::size_t i = from; i < key.size(); ++i) found |= needs_escape(key[i]) ? 1u : 0u;
@@ -27,7 +27,7 @@ void delimit_byte_string(std::string& key, std::size_t from) {
       if (needs_escape(c)) key[--write] = kEscape;
     }
   }
-  key.push_back(kEnd);
+  if (complete) key.push_back(kEnd);
 }
 
 void invert_bytes(std::string& key, std::size_t from) {

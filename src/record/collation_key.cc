@@ -61,9 +61,9 @@ void Collation::append_key(std::string_view text, bool delimited, std::size_t li
   const std::size_t from = key.size();
   while (true) {
     const std::size_t done = key.size() - from;
-    if (done >= limit) return;
     const std::size_t end = std::min(text.find('\0'), text.size());
     append_transformed(text.substr(0, end), limit - done, key);
+    if (key.size() - from >= limit) return;  // perhaps not all of it is there
     if (end == text.size()) break;
     key.push_back(0);
     if (delimited) key.push_back(1);

@@ -68,18 +68,16 @@ class LineKeys final : public KeyExtractor {
       last_resort.flags.reverse = order.flags.reverse;
       add_part(last_resort);
     }
+    whole_record_ = parts_.size() == 1 && is_all_of_line(parts_.front());
     // A part that nothing follows ends where the key ends, unless a longer one is to come first.
     for (KeyPart& part : parts_) {
       part.delimited = &part != &parts_.back() || part.field.flags.reverse;
     }
   }
 
-  bool is_whole_record() const override {
-    return parts_.size() == 1 && is_all_of_line(parts_.front());
-  }
-
+  bool is_whole_record() const override { return whole_record_; }
   bool is_descending() const override {
-    return is_whole_record() && parts_.front().field.flags.reverse;
+    return whole_record_ && parts_.front().field.flags.reverse;
   }
 
   bool is_expensive() const override {
@@ -90,7 +88,7 @@ class LineKeys final : public KeyExtractor {
   }
 
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    if (is_whole_record() && !is_descending()) {
+    if (whole_record_) {
       key.append(record.substr(0, limit));
       return;
     }
@@ -128,8 +126,8 @@ class LineKeys final : public KeyExtractor {
         part.whole_line ? line : key_span(line, part.field, separator_, classes_);
     const std::size_t from = key.size();
     if (part.kind == KeyKind::bytes) {
-      append_filtered(part, span, limit, key);
-      if (part.delimited) delimit_byte_string(key, from);
+      const bool complete = append_filtered(part, span, limit, key);
+      if (part.delimited) delimit_byte_string(key, from, complete);
     } else if (part.dropped || part.field.flags.fold) {
       thread_local std::string filtered;
       filtered.clear();
@@ -141,8 +139,8 @@ class LineKeys final : public KeyExtractor {
     if (part.field.flags.reverse) invert_bytes(key, from);
   }
 
-  // What options d, i and f make of the key; at least `limit` bytes of it.
-  void append_filtered(const KeyPart& part, std::string_view text, std::size_t limit,
+  // What options d, i and f make of the key, or at least `limit` bytes of it. True if it is all.
+  bool append_filtered(const KeyPart& part, std::string_view text, std::size_t limit,
                        std::string& out) const {
     const std::size_t from = out.size();
     if (!part.dropped) {
@@ -157,6 +155,7 @@ class LineKeys final : public KeyExtractor {
       out.resize(static_cast<std::size_t>(write - out.data()));
     }
     if (part.field.flags.fold) fold(out.data() + from, out.size() - from);
+    return part.dropped || text.size() <= limit;
   }
 
   void fold(char* text, std::size_t size) const {
@@ -237,6 +236,7 @@ class LineKeys final : public KeyExtractor {
   std::optional<char> separator_;
   md5_ctx salted_{};
   std::vector<KeyPart> parts_;
+  bool whole_record_ = false;
 };
 
 }  // namespace
