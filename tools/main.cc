@@ -12,6 +12,7 @@
 #include "command.h"
 #include "completions.h"
 #include "manual.h"
+#include "sort_shared.h"
 
 namespace xxl::cli {
 namespace {
@@ -140,6 +141,9 @@ int main(int argc, char** argv) {
     return status;
   } catch (const CommandLineError& error) {
     status = error.status();
+    message = error.what();
+  } catch (const xxl::Error& error) {
+    if (caller.stands_in) die_of_broken_pipe(caller, error);
     message = error.what();
   } catch (const std::exception& error) {
     message = error.what();

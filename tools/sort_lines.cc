@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -155,14 +154,6 @@ int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
   sort.output = "/dev/fd/" + std::to_string(ends[1]);
   text_sort(sort);
   return kExitSuccess;
-}
-
-// Who reads no further is no mistake: `sort FILE | head`. Dies as programs do that know nothing of
-// pipes, unless the caller ignores the signal.
-void die_of_broken_pipe(const Caller& caller, const Error& error) {
-  if (error.sys_errno() != EPIPE || !caller.broken_pipe_kills) return;
-  std::signal(SIGPIPE, SIG_DFL);
-  std::raise(SIGPIPE);
 }
 
 int print_and_exit(const std::string& text) {

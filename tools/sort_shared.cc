@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -125,7 +126,7 @@ std::vector<std::string> read_names0(const std::string& file) {
   }
   if (names.empty()) throw CommandLineError("no input from " + quote_name_always(file));
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == "-" && file == "-") {
+    if (names[i] == "-") {
       throw CommandLineError("when reading file names from stdin, no file name of " +
                              quote_name_always(names[i]) + " allowed");
     }
@@ -209,6 +210,12 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
   return kExitSuccess;
+}
+
+void die_of_broken_pipe(const Caller& caller, const Error& error) {
+  if (error.sys_errno() != EPIPE || !caller.broken_pipe_kills) return;
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
 }
 
 int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check) {

@@ -62,8 +62,7 @@ void check_compatible(LineKeyFlags flags) {
     return;
   }
   flags.skip_start_blanks = flags.skip_end_blanks = flags.reverse = false;
-  throw Error(ErrorCode::usage, "options " + quoted_for_message("-" + line_key_letters(flags)) +
-                                    " are incompatible");
+  throw Error(ErrorCode::usage, "options '-" + line_key_letters(flags) + "' are incompatible");
 }
 
 constexpr std::pair<std::string_view, char> kSortWords[] = {
