@@ -285,13 +285,32 @@ void LineUnderliner::append_mark(std::string_view line, std::string_view part,
 }
 
 // What of the key's place takes part in the comparison: of numbers and months, no more than they
-// are.
+// are. A key that ends before it starts is shown where its first character would be.
 std::string_view LineUnderliner::compared_part(std::string_view line,
                                                const LineKeyField& key) const {
   const LineKeyFlags& flags = key.flags;
-  std::string_view part = key_span(line, key, order_.separator, classes_);
-  if (!is_numeric(flags) && !flags.month) return part;
-  while (!part.empty() && contains(classes_.blank, part.front())) part.remove_prefix(1);
+  const bool at_line_start = key.start_field == 0 && key.start_char == 0;
+  const bool is_text = !is_numeric(flags) && !flags.month;
+  const auto place = [&](const LineKeyField& field) {
+    return key_span(line, field, order_.separator, classes_);
+  };
+  LineKeyField to_line_end = key;
+  to_line_end.end_field = LineKeyField::kLineEnd;
+  if (at_line_start) to_line_end.flags.skip_start_blanks = false;
+  LineKeyField from_line_start = key;
+  from_line_start.start_field = from_line_start.start_char = 0;
+  from_line_start.flags.skip_start_blanks = false;
+  std::string_view part = place(to_line_end);
+  const std::size_t start = line.size() - part.size();
+  const std::size_t end = place(from_line_start).size();
+  const bool ends_before_start = end < start;
+  if (!ends_before_start) part = part.substr(0, end - start);
+
+  if (!is_text || (flags.skip_start_blanks && at_line_start)) {
+    while (!part.empty() && contains(classes_.blank, part.front())) part.remove_prefix(1);
+  }
+  if (ends_before_start) return part.substr(0, 0);
+  if (is_text) return part;
   if (flags.month) return part.substr(0, month_bytes(part, classes_));
   if (flags.general_numeric) return part.substr(0, floating_point_bytes(part));
   return part.substr(0, number_bytes(part, flags.human_numeric, classes_));
