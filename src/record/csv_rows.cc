@@ -1,0 +1,313 @@
+#include "record/csv_rows.h"
+
+#include <algorithm>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kWord = 64;  // bytes of text that one mask stands for
+
+// Bit i of the result is the parity of bits 0 to i.
+[[gnu::always_inline]] inline std::uint64_t prefix_parity(std::uint64_t bits) {
+  bits ^= bits << 1;
+  bits ^= bits << 2;
+  bits ^= bits << 4;
+  bits ^= bits << 8;
+  bits ^= bits << 16;
+  bits ^= bits << 32;
+  return bits;
+}
+
+// A scan under way: masks of 64 bytes of text are added one behind the other.
+struct ScanState {
+  QuoteScan scan;
+  std::uint64_t inside = 0;  // all ones: inside quotes, if the block started outside
+
+  [[gnu::always_inline]] static void add_ends(std::uint64_t ends, std::size_t offset,
+                                              QuoteScan::Ends& to) {
+    if (ends == 0) return;
+    if (to.count == 0) to.first = offset + static_cast<std::size_t>(std::countr_zero(ends)) + 1;
+    to.count += static_cast<std::size_t>(std::popcount(ends));
+    to.last = offset + kWord - static_cast<std::size_t>(std::countl_zero(ends));
+  }
+
+  [[gnu::always_inline]] void add(std::uint64_t quotes, std::uint64_t terminators,
+                                  std::size_t offset) {
+    std::uint64_t quoted = inside;
+    if (quotes != 0) {
+      quoted ^= prefix_parity(quotes);
+      inside = std::uint64_t{0} - (quoted >> 63);
+    }
+    add_ends(terminators & ~quoted, offset, scan.if_outside);
+    add_ends(terminators & quoted, offset, scan.if_inside);
+  }
+};
+
+struct Masks {
+  std::uint64_t quotes = 0;
+  std::uint64_t terminators = 0;
+};
+
+[[gnu::always_inline]] inline Masks masks_of(const char* bytes, char terminator) {
+  Masks masks;
+  for (unsigned i = 0; i < kWord; i += 16) {
+    masks.quotes |= std::uint64_t{mask_of_16(bytes + i, kQuote, kQuote)} << i;
+    masks.terminators |= std::uint64_t{mask_of_16(bytes + i, terminator, terminator)} << i;
+  }
+  return masks;
+}
+
+// The masks of the last bytes of a block, fewer than 64.
+Masks masks_of_rest(std::string_view rest, char terminator) {
+  char copy[kWord] = {};
+  if (!rest.empty()) std::memcpy(copy, rest.data(), rest.size());
+  Masks masks = masks_of(copy, terminator);
+  const std::uint64_t valid = (std::uint64_t{1} << rest.size()) - 1;
+  masks.quotes &= valid;
+  masks.terminators &= valid;
+  return masks;
+}
+
+// Adds all whole words of `block`; returns the bytes added.
+std::size_t add_words(std::string_view block, char terminator, ScanState& state) {
+  std::size_t offset = 0;
+  for (; block.size() - offset >= kWord; offset += kWord) {
+    const Masks masks = masks_of(block.data() + offset, terminator);
+    state.add(masks.quotes, masks.terminators, offset);
+  }
+  return offset;
+}
+
+#if defined(__x86_64__)
+
+[[gnu::target("avx2,popcnt,bmi,lzcnt")]] std::size_t add_words_avx2(std::string_view block,
+                                                                    char terminator,
+                                                                    ScanState& total) {
+  ScanState state = total;
+  const __m256i quote = _mm256_set1_epi8(kQuote);
+  const __m256i end = _mm256_set1_epi8(terminator);
+  std::size_t offset = 0;
+  for (; block.size() - offset >= kWord; offset += kWord) {
+    const char* bytes = block.data() + offset;
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32));
+    const auto low_quotes =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, quote)));
+    const auto high_quotes =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, quote)));
+    const auto low_ends =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, end)));
+    const auto high_ends =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, end)));
+    state.add(low_quotes | std::uint64_t{high_quotes} << 32,
+              low_ends | std::uint64_t{high_ends} << 32, offset);
+  }
+  total = state;
+  return offset;
+}
+
+bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                          __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt");
+  return has;
+}
+
+#endif
+
+// First place at `from` or later where `text` has `a` or `b`, or npos.
+std::size_t find_either(std::string_view text, std::size_t from, char a, char b) {
+  for (; text.size() - from >= 16; from += 16) {
+    if (const std::uint32_t mask = mask_of_16(text.data() + from, a, b)) {
+      return from + static_cast<std::size_t>(std::countr_zero(mask));
+    }
+  }
+  for (; from < text.size(); ++from) {
+    if (text[from] == a || text[from] == b) return from;
+  }
+  return text.npos;
+}
+
+}  // namespace
+
+QuoteScan scan_quotes(std::string_view block, char terminator) {
+  ScanState state;
+  std::size_t done = 0;
+#if defined(__x86_64__)
+  if (has_avx2()) done = add_words_avx2(block, terminator, state);
+#endif
+  // From where the last one stopped: all of it, or nothing.
+  if (done == 0) done = add_words(block, terminator, state);
+  const Masks rest = masks_of_rest(block.substr(done), terminator);
+  state.add(rest.quotes, rest.terminators, done);
+  state.scan.odd_quotes = state.inside != 0;
+  return state.scan;
+}
+
+std::size_t find_row_end(std::string_view text, std::size_t from, char terminator) {
+  while (true) {
+    const std::size_t mark = find_either(text, from, kQuote, terminator);
+    if (mark == text.npos || text[mark] == terminator) return mark;
+    const std::size_t close = text.find(kQuote, mark + 1);
+    if (close == text.npos) return text.npos;
+    from = close + 1;
+  }
+}
+
+bool append_row_ends(std::string_view text, bool starts_inside, char terminator, std::size_t base,
+                     std::vector<std::size_t>& ends) {
+  std::uint64_t inside = starts_inside ? ~std::uint64_t{0} : 0;
+  for (std::size_t offset = 0; offset < text.size(); offset += kWord) {
+    const Masks masks = text.size() - offset >= kWord
+                            ? masks_of(text.data() + offset, terminator)
+                            : masks_of_rest(text.substr(offset), terminator);
+    std::uint64_t quoted = inside;
+    if (masks.quotes != 0) {
+      quoted ^= prefix_parity(masks.quotes);
+      inside = std::uint64_t{0} - (quoted >> 63);
+    }
+    for (std::uint64_t left = masks.terminators & ~quoted; left != 0; left &= left - 1) {
+      ends.push_back(base + offset + static_cast<std::size_t>(std::countr_zero(left)));
+    }
+  }
+  return inside != 0;
+}
+
+std::string RowFault::describe() const {
+  const std::string place = "column " + std::to_string(column + 1) + ": ";
+  switch (kind) {
+    case Kind::none:
+      return {};
+    case Kind::stray_quote:
+      return place + "a quote in a field that does not start with one";
+    case Kind::text_after_quote:
+      return place + "text behind the closing quote";
+    case Kind::unterminated_quote:
+      return place + "a quote that is not closed";
+  }
+  return {};
+}
+
+void FieldSpan::append_value(std::string& out) const {
+  if (!escaped) {
+    out.append(content);
+    return;
+  }
+  std::string_view rest = content;
+  for (std::size_t quote; (quote = rest.find(kQuote)) != rest.npos; rest.remove_prefix(quote + 2)) {
+    out.append(rest.substr(0, quote + 1));
+  }
+  out.append(rest);
+}
+
+void RowFields::parse(std::string_view row, char separator) {
+  fields_.clear();
+  fault_ = visit_fields(row, separator, [this](std::size_t, const FieldSpan& field) {
+    fields_.push_back(field);
+    return true;
+  });
+}
+
+std::optional<RowSplitter::Row> RowSplitter::next(std::string_view text, bool at_end) {
+  using Kind = RowFault::Kind;
+  while (true) {
+    if (state_ == State::skipping) {
+      const std::size_t end = text.find(terminator_, scanned_);
+      if (end != text.npos || at_end) return finish(text, end);
+      scanned_ = text.size();
+      return {};
+    }
+    if (state_ == State::plain) {
+      const std::size_t mark = find_either(text, scanned_, kQuote, terminator_);
+      if (mark == text.npos && !at_end) {
+        scanned_ = text.size();
+        return {};
+      }
+      if (mark == text.npos || text[mark] == terminator_) return finish(text, mark);
+      if (mark == 0 || text[mark - 1] == separator_) {
+        state_ = State::quoted;
+        open_ = mark;
+      } else {
+        state_ = State::skipping;
+        fault_ = {Kind::stray_quote, 0, mark};
+      }
+      scanned_ = mark + 1;
+      continue;
+    }
+    const std::size_t quote = text.find(kQuote, scanned_);
+    if (quote == text.npos && !at_end) {
+      scanned_ = text.size();
+      return {};
+    }
+    if (quote != text.npos) {
+      // What follows decides; it may take two bytes more.
+      std::size_t after = quote + 1;
+      if (after < text.size() && text[after] == kQuote) {
+        scanned_ = after + 1;
+        continue;
+      }
+      if (after < text.size() && text[after] == separator_) {
+        state_ = State::plain;
+        scanned_ = after + 1;
+        continue;
+      }
+      if (after < text.size() && text[after] == '\r') ++after;
+      if (after == text.size() && !at_end) {
+        scanned_ = quote;
+        return {};
+      }
+      if (after == text.size() || text[after] == terminator_) return finish(text, after);
+      fault_ = {Kind::text_after_quote, 0, quote + 1};
+    } else {
+      fault_ = {Kind::unterminated_quote, 0, open_};
+    }
+    // The row ends with the line in which its field was opened.
+    const std::size_t end = text.find(terminator_, open_);
+    if (fault_.kind == Kind::text_after_quote && end > fault_.offset) {
+      scanned_ = fault_.offset;
+      state_ = State::skipping;
+      continue;
+    }
+    fault_ = {Kind::unterminated_quote, 0, open_};
+    return finish(text, end);
+  }
+}
+
+RowSplitter::Row RowSplitter::finish(std::string_view text, std::size_t end) {
+  const bool terminated = end < text.size();
+  Row row{terminated ? end : text.size(), terminated, fault_};
+  if (row.fault) {
+    // Rare: only now is it worth knowing in which column.
+    row.fault = visit_fields(text.substr(0, row.size), separator_,
+                             [](std::size_t, const FieldSpan&) { return true; });
+  }
+  *this = RowSplitter(separator_, terminator_);
+  return row;
+}
+
+void append_field(std::string_view value, char separator, std::string& out) {
+  const bool plain = std::none_of(value.begin(), value.end(), [separator](char c) {
+    return c == separator || c == kQuote || c == '\n' || c == '\r';
+  });
+  if (plain) {
+    out.append(value);
+    return;
+  }
+  out.push_back(kQuote);
+  for (const char c : value) {
+    if (c == kQuote) out.push_back(kQuote);
+    out.push_back(c);
+  }
+  out.push_back(kQuote);
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
+}  // namespace xxl

@@ -1,0 +1,198 @@
+// Rows of comma- or tab-separated values, as RFC 4180 has them: where rows end, what their fields
+// are, and what is malformed.
+//
+//   id,name,remark            3 rows; the second spans two lines, since a line break
+//   7,"Miller, Ann","said     between quotes is part of a field
+//   ""no"" twice"
+//   8,Bob,
+//
+// A row is what lies between two terminators that are outside quotes; a carriage return in front of
+// the terminator belongs to the line end. In a file of well-formed rows a place is inside quotes
+// exactly if an odd number of quotes lies before it: that makes splitting a matter of counting,
+// also in parallel (scan_quotes). Whether rows are well-formed is told row by row (RowFields). The
+// first malformed row of a file starts where counting says, since all before it are well-formed;
+// where rows after it start, only RowSplitter can tell, which reads from the start.
+//
+// The separator and the terminator are single bytes, different from each other, from the quote and
+// from the carriage return. Format and examples: docs/csv.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/byte_masks.h"
+
+namespace xxl {
+
+inline constexpr char kQuote = '"';
+
+// What a block of text says about rows, without knowing whether it starts inside quotes.
+struct QuoteScan {
+  // Terminators outside quotes. first and last are the offsets just behind them, 0 where count is
+  // 0.
+  struct Ends {
+    std::size_t count = 0;
+    std::size_t first = 0;
+    std::size_t last = 0;
+    bool operator==(const Ends&) const = default;
+  };
+  bool odd_quotes = false;  // the block ends inside quotes if it starts outside, and vice versa
+  Ends if_outside;          // if the block starts outside quotes
+  Ends if_inside;           // if it starts inside
+};
+
+// Several GB/s with AVX2, which is used where the processor has it.
+QuoteScan scan_quotes(std::string_view block, char terminator);
+
+// Offset of the terminator of the row that starts at `from`, outside quotes; npos if the row does
+// not end in `text`.
+std::size_t find_row_end(std::string_view text, std::size_t from, char terminator);
+
+// Appends to `ends` the offsets of all terminators outside quotes in `text`, each plus `base`;
+// returns whether the text ends inside quotes.
+bool append_row_ends(std::string_view text, bool starts_inside, char terminator, std::size_t base,
+                     std::vector<std::size_t>& ends);
+
+// What is wrong with a row.
+struct RowFault {
+  enum class Kind : std::uint8_t {
+    none,
+    stray_quote,         // a quote in a field that does not start with one: a"b
+    text_after_quote,    // something between the closing quote and the separator: "a"b
+    unterminated_quote,  // the row ends inside quotes: "a
+  };
+  Kind kind = Kind::none;
+  std::size_t column = 0;  // from 0
+  std::size_t offset = 0;  // in the row: of the stray quote, of the text, of the opening quote
+
+  explicit operator bool() const { return kind != Kind::none; }
+  bool operator==(const RowFault&) const = default;
+  // "column 2: a quote in a field that does not start with one".
+  std::string describe() const;
+};
+
+// A field as it lies in its row.
+struct FieldSpan {
+  std::string_view content;  // what is between the quotes, if there are any
+  bool quoted = false;
+  bool escaped = false;  // content has doubled quotes
+
+  // The field with its quotes.
+  std::string_view raw() const {
+    return quoted ? std::string_view(content.data() - 1, content.size() + 2) : content;
+  }
+  // The value: content with doubled quotes halved.
+  void append_value(std::string& out) const;
+};
+
+// A row without the carriage return of its line end.
+inline std::string_view without_line_end(std::string_view row) {
+  if (row.ends_with('\r')) row.remove_suffix(1);
+  return row;
+}
+
+// Calls visit(column, FieldSpan) for each field of `row` (without terminator) until it returns
+// false. The fault is the first one before that place. A row has at least one field; an empty row
+// has one, which is empty.
+template <class Visit>
+RowFault visit_fields(std::string_view row, char separator, Visit&& visit) {
+  using Kind = RowFault::Kind;
+  row = without_line_end(row);
+  MarkCursor marks(row, separator, kQuote);
+  std::size_t start = 0;
+  for (std::size_t column = 0;; ++column) {
+    std::size_t end = marks.find(start);
+    FieldSpan field;
+    if (end == start && end < row.size() && row[end] == kQuote) {
+      std::size_t close = start + 1;
+      for (;; close += 2) {
+        close = row.find(kQuote, close);
+        if (close == row.npos) return {Kind::unterminated_quote, column, start};
+        if (close + 1 == row.size() || row[close + 1] != kQuote) break;
+        field.escaped = true;
+      }
+      field.content = row.substr(start + 1, close - start - 1);
+      field.quoted = true;
+      end = close + 1;
+      if (end < row.size() && row[end] != separator) return {Kind::text_after_quote, column, end};
+    } else {
+      if (end < row.size() && row[end] == kQuote) return {Kind::stray_quote, column, end};
+      field.content = row.substr(start, end - start);
+    }
+    if (!visit(column, field) || end == row.size()) return {};
+    start = end + 1;
+  }
+}
+
+// The fields of one row. Kept from row to row, it allocates nothing once it has seen the longest.
+class RowFields {
+ public:
+  // `row` without its terminator, which must outlive the use of the fields. With a fault, the
+  // fields are those before it.
+  void parse(std::string_view row, char separator);
+
+  const RowFault& fault() const { return fault_; }
+  std::size_t size() const { return fields_.size(); }
+  const FieldSpan& operator[](std::size_t column) const { return fields_[column]; }
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+
+ private:
+  std::vector<FieldSpan> fields_;
+  RowFault fault_;
+};
+
+// Splits text that may have malformed rows, so that each costs as little as possible. Outside a
+// field that starts with a quote, quotes are ordinary bytes, and the row ends at the next
+// terminator. A quoted field must be closed, by a quote in front of a separator or a line end;
+// where it is not, its row ends at the first terminator behind its opening quote, and the next row
+// starts there:
+//
+//   1,5" nail        stray quote: this row is malformed
+//   2,"bolt          its quote is not closed properly (the next one has text behind it): malformed
+//   3,"a ""big"" one"
+//
+// A row is malformed exactly if RowFields finds a fault in it. Every byte is looked at twice at
+// most: a line that was read inside quotes to no avail has pairs of quotes only, which cannot open
+// a field that goes beyond the line.
+class RowSplitter {
+ public:
+  struct Row {
+    std::size_t size = 0;     // without the terminator
+    bool terminated = false;  // false only for the last row of the text
+    RowFault fault;
+  };
+
+  RowSplitter(char separator, char terminator) : separator_(separator), terminator_(terminator) {}
+
+  // The row that `text` starts with. None if that takes more text: then call again with the same
+  // text and more behind it. With `at_end` (no more text, or no room for more) there is always a
+  // row. REQUIRES: text is not empty.
+  std::optional<Row> next(std::string_view text, bool at_end);
+
+ private:
+  enum class State : std::uint8_t { plain, quoted, skipping };
+
+  Row finish(std::string_view text, std::size_t end);
+
+  char separator_;
+  char terminator_;
+  State state_ = State::plain;
+  std::size_t scanned_ = 0;  // where to go on
+  std::size_t open_ = 0;     // of the field that state_ is in
+  RowFault fault_;           // column is found out at the end
+};
+
+// Appends `value` as a field: with quotes if it has a separator, quote, line feed or carriage
+// return.
+void append_field(std::string_view value, char separator, std::string& out);
+
+// Without the byte order mark (UTF-8) that some programs put in front of a file.
+std::string_view without_byte_order_mark(std::string_view text);
+
+}  // namespace xxl
