@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "group_folds.h"
 #include "line_arguments.h"
 #include "line_debug.h"
 #include "machine.h"
@@ -105,7 +106,8 @@ TextSortOptions text_options(const LineArguments& arguments) {
   TextSortOptions sort;
   set_text_options(arguments.options, sort);
   LineOrder order = arguments.order;
-  order.unique |= sort.count;
+  order.unique |= sort.unique;
+  if (arguments.options.has("count")) sort.fold = make_line_counter;
   if (needs_random(order)) fill_salt(arguments.random_source, order);
   sort.keys = make_line_keys(order);
   sort.syntax.terminator = arguments.terminator;

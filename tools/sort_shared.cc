@@ -180,8 +180,7 @@ void set_temp_compression(const ParsedOptions& options, TextSortOptions& sort) {
 
 void set_text_options(const ParsedOptions& options, TextSortOptions& sort) {
   sort.scratch_dirs = scratch_option(options);
-  sort.unique = options.has("unique") || options.has("count");
-  sort.count = options.has("count");
+  sort.unique = options.has("unique") || options.has("count") || options.has("sum");
   sort.merge_only = options.has("merge");
   sort.syntax.header = options.has("header");
   sort.backend = backend_option(options);

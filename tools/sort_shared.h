@@ -53,8 +53,8 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
 // -c and -C.
 int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check);
 
-// Returns if `error` is not that a pipe is not read any more. That is no mistake: `sort FILE | head`.
-// Then the program dies as programs do that know nothing of pipes, unless its parent wished
+// Returns if `error` is not that a pipe is not read any more. That is no mistake: `sort FILE |
+// head`. Then the program dies as programs do that know nothing of pipes, unless its parent wished
 // otherwise.
 void die_of_broken_pipe(const Caller& caller, const Error& error);
 

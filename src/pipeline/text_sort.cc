@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "record/csv_rows.h"
 
 namespace xxl {
 namespace {
@@ -18,8 +19,12 @@ struct Line {
   std::string key;
 };
 
+std::shared_ptr<const KeyExtractor> keys;
+std::uint64_t skipped;
+
 void read_lines(const TextSortOptions& options, const std::string& file, bool first,
                 std::vector<Line>& lines, std::string& header) {
+  if (first) keys = options.keys;
   const int fd = file == "-" ? dup(0) : open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw_io_error(errno, "cannot open", file);
   std::string text;
@@ -31,19 +36,31 @@ void read_lines(const TextSortOptions& options, const std::string& file, bool fi
   close(fd);
   bool at_header = options.syntax.header;
   for (std::size_t start = 0; start < text.size();) {
-    std::size_t end = text.find(options.syntax.terminator, start);
+    std::size_t end = options.syntax.quoted ? find_row_end(text, start, options.syntax.terminator)
+                                            : text.find(options.syntax.terminator, start);
     if (end == std::string::npos) end = text.size();
     Line line{text.substr(start, end - start), {}};
+    const std::size_t offset = start;
     start = end + 1;
     if (at_header) {
       if (first) header = line.text + options.syntax.terminator;
+      if (first && options.keys_of_header) keys = options.keys_of_header(line.text);
       at_header = false;
       continue;
     }
-    if (options.keys->is_whole_record()) {
+    if (options.malformed) {
+      if (const auto fault = options.malformed(line.text)) {
+        if (!options.syntax.skip_malformed) {
+          throw Error(ErrorCode::bad_input, *fault, file, offset);
+        }
+        ++skipped;
+        continue;
+      }
+    }
+    if (keys->is_whole_record()) {
       line.key = line.text;
     } else {
-      options.keys->append_key(line.text, KeyExtractor::kWholeKey, line.key);
+      keys->append_key(line.text, KeyExtractor::kWholeKey, line.key);
     }
     lines.push_back(std::move(line));
   }
@@ -57,7 +74,7 @@ SortReport text_sort(const TextSortOptions& options) {
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {
     read_lines(options, options.inputs[i], i == 0, lines, header);
   }
-  const bool descending = options.keys->is_descending();
+  const bool descending = keys->is_descending();
   std::stable_sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
     return descending ? b.key < a.key : a.key < b.key;
   });
@@ -67,12 +84,14 @@ SortReport text_sort(const TextSortOptions& options) {
     std::size_t next = i + 1;
     while (options.unique && next < lines.size() && lines[next].key == lines[i].key) ++next;
     if (options.limit && written >= *options.limit) break;
-    if (options.count) {
-      char count[32];
-      std::snprintf(count, sizeof count, "%7zu ", next - i);
-      out += count;
+    if (options.fold) {
+      const auto fold = options.fold();
+      fold->begin(lines[i].text);
+      for (std::size_t j = i + 1; j < next; ++j) fold->add(lines[j].text);
+      fold->finish(out);
+    } else {
+      out += lines[i].text;
     }
-    out += lines[i].text;
     out += options.syntax.terminator;
     ++written;
     i = next;
@@ -92,6 +111,7 @@ SortReport text_sort(const TextSortOptions& options) {
   SortReport report;
   report.records_in = lines.size();
   report.records_out = written;
+  report.skipped = skipped;
   return report;
 }
 
@@ -103,7 +123,7 @@ TextOrderCheck check_text_order(const TextSortOptions& options) {
   std::vector<Line> lines;
   std::string header;
   read_lines(options, options.inputs.front(), true, lines, header);
-  const bool descending = options.keys->is_descending();
+  const bool descending = keys->is_descending();
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const int order = lines[i - 1].key.compare(lines[i].key) * (descending ? -1 : 1);
     if (order > 0 || (order == 0 && options.unique)) return {false, i, lines[i].text};

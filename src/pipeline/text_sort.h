@@ -4,15 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/progress.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
 #include "pipeline/external_sort.h"
+#include "record/group_fold.h"
 #include "record/key_extractor.h"
 
 namespace xxl {
@@ -29,6 +32,11 @@ struct TextSyntax {
 
 struct TextSortOptions {
   std::shared_ptr<const KeyExtractor> keys;
+  // With a header: gets that of the first input and returns the keys, in place of `keys`. May throw
+  // Error. If set, the header of every input is checked to be the same.
+  std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
+  // Says what is wrong with a record, or nothing; may be empty. From many threads.
+  std::function<std::optional<std::string>(std::string_view record)> malformed;
   TextSyntax syntax;
   std::vector<std::string> inputs;        // "-" is standard input; by suffix, .gz .zst .lz4 are read
   std::string output = "-";               // as SortOptions; likewise compressed by suffix
@@ -37,8 +45,8 @@ struct TextSortOptions {
   unsigned parallel = 0;                  // threads; 0: as many as there are processors
   unsigned batch_size = 0;                // most runs merged at once; 0: as memory allows
   bool unique = false;                    // of records with equal keys, the first
-  bool count = false;                     // with unique: each behind the number of equal ones (uniq -c)
-  std::optional<std::size_t> sum_column;  // with unique: field (from 0) that becomes the sum
+  // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
+  std::function<std::unique_ptr<GroupFold>()> fold;
   std::optional<std::uint64_t> limit;     // only the first so many records of the output
   bool merge_only = false;                // -m
   Codec temp_codec = Codec::none;         // of scratch blocks
