@@ -14,6 +14,7 @@
 namespace xxl::cli {
 namespace {
 
+constexpr auto kIncomplete = static_cast<std::size_t>(-2);  // mbrtowc: the text ends in a character
 constexpr std::string_view kUnits = "kKMGTPEZY";
 
 bool is_numeric(const LineKeyFlags& flags) {
@@ -31,6 +32,7 @@ std::size_t width_of(std::string_view text) {
   while (!text.empty()) {
     wchar_t character = 0;
     std::size_t bytes = std::mbrtowc(&character, text.data(), text.size(), &state);
+    if (bytes == kIncomplete) return width + 1;
     if (bytes == 0 || bytes > text.size()) {  // a zero byte, or none of this encoding
       width += bytes != 0;
       bytes = 1;

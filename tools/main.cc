@@ -136,9 +136,9 @@ int main(int argc, char** argv) {
   int status = kExitError;
   std::string message;
   try {
-    status = dispatch(caller, arguments);
+    const int done = dispatch(caller, arguments);
     flush_stdout();
-    return status;
+    return done;
   } catch (const CommandLineError& error) {
     status = error.status();
     message = error.what();

@@ -97,6 +97,7 @@ template <class Begin, class Each>
 void for_each_group(const CommandSpec& command, Begin begin, Each each) {
   std::vector<std::string> titles;
   for (const OptionSpec& option : command.options) {
+    if (option.support == Support::ignored) continue;
     const std::string title = group_title(option);
     if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
   }
@@ -114,11 +115,11 @@ std::string_view scope_name(Scope scope) {
     case Scope::all:
       break;
     case Scope::text:
-      return "Lines and rows only. ";
+      return "Lines and rows only.";
     case Scope::lines:
-      return "Lines only. ";
+      return "Lines only.";
     case Scope::rows:
-      return "Rows only. ";
+      return "Rows only.";
   }
   return "";
 }
@@ -163,7 +164,9 @@ void append_roff_text(std::string& out, std::string_view text) {
 void append_roff_option(std::string& out, const OptionSpec& option) {
   out.append(".TP\n.B \"").append(synopsis(option, "\\-")).append("\"\n");
   out.append(roff(option.help)).append(".\n");
-  const std::string details = std::string(scope_name(option.scope)).append(option.details);
+  std::string details(scope_name(option.scope));
+  if (!details.empty() && !option.details.empty()) details.push_back(' ');
+  details.append(option.details);
   if (!details.empty()) out.append(".sp\n").append(roff(details)).append("\n");
 }
 

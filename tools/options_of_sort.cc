@@ -61,7 +61,6 @@ constexpr std::array kSortOptions{
                .value = ValueKind::required,
                .value_name = "FILE",
                .completion = Completion::file,
-               .scope = Scope::text,
                .standard = true,
                .group = kDoing,
                .help = "read the names of the inputs from FILE, each ended by a zero byte",
@@ -338,8 +337,8 @@ constexpr std::array kSortOptions{
 constexpr Section kTextRecords{
     "RECORDS OF TEXT",
     "  lines    lines of text, as sort(1) sorts them; without --record\n"
-    "  csv      rows as RFC 4180 has them: fields separated by commas; a field in quotes may hold\n"
-    "           commas and line breaks\n"
+    "  csv      rows as RFC 4180 has them: fields separated by commas; a field in\n"
+    "           quotes may hold commas and line breaks\n"
     "  tsv      the same, with tabs\n"};
 
 constexpr Section kTextKeys{
