@@ -69,4 +69,9 @@ void add_records(MultisetHash& hash, const std::byte* records, std::size_t count
   hash.sum += sum;
 }
 
+void add_record(MultisetHash& hash, std::string_view record) {
+  ++hash.records;
+  hash.sum += XXH3_64bits(record.data(), record.size());
+}
+
 }  // namespace xxl

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace xxl {
 
@@ -28,5 +29,8 @@ struct MultisetHash {
 // Adds `count` records of `record_bytes` each, stored one behind the other at `records`.
 void add_records(MultisetHash& hash, const std::byte* records, std::size_t count,
                  std::size_t record_bytes);
+
+// Adds one record of any size.
+void add_record(MultisetHash& hash, std::string_view record);
 
 }  // namespace xxl

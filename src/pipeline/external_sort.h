@@ -59,7 +59,7 @@ struct SortReport {
   SortPlan plan;
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
-  std::uint64_t skipped = 0;   // malformed ones that were left out
+  std::uint64_t skipped = 0;   // malformed records left out (text)
   std::uint64_t checksum = 0;  // multiset hash of the output
   std::uint64_t runs = 0;
   std::uint64_t merge_degree = 0;   // largest used

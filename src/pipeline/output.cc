@@ -13,7 +13,8 @@
 
 namespace xxl {
 
-Output::Output(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
+Output::Output(std::string path, std::uint64_t bytes, bool direct)
+    : path_(std::move(path)), direct_(direct) {
   if (path_ == "-") {
     stream_ = io::File::stream(dup(STDOUT_FILENO), "standard output");
   } else if (!io::OutputFile::is_replaceable(path_)) {
@@ -26,7 +27,7 @@ Output::Output(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
 }
 
 void Output::open_file(std::uint64_t bytes) {
-  file_ = std::make_shared<io::OutputFile>(path_);
+  file_ = std::make_shared<io::OutputFile>(path_, direct_);
   if (bytes > 0) file_->file().reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
 }
 

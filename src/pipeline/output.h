@@ -17,9 +17,12 @@ class Output {
  public:
   // `path`: "-" is standard output; a device or pipe is written as a stream. Reserves `bytes` in
   // the directory of a file. Throws Error.
-  Output(std::string path, std::uint64_t bytes);
+  // `direct`: files are written by whole sectors at any place.
+  Output(std::string path, std::uint64_t bytes, bool direct = true);
 
   bool is_file() const { return file_ != nullptr; }
+  // What is written to: the file that is to appear, or the stream.
+  const io::File& target() const { return is_file() ? file_->file() : stream_; }
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
@@ -38,6 +41,7 @@ class Output {
   void open_file(std::uint64_t bytes);
 
   std::string path_;
+  bool direct_;
   std::shared_ptr<io::OutputFile> file_;
   io::File stream_;
 };

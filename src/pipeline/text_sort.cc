@@ -1,134 +1,586 @@
-// Sorting of lines in memory.
+// The sort of text from end to end. In order: open the inputs; divide the memory; open the output;
+// form runs; merge them, in as many passes as it takes; compare what went in with what came out;
+// publish. Nothing appears before the last step.
 #include "pipeline/text_sort.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <utility>
 
 #include "base/error.h"
-#include "record/csv_rows.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "io/scratch_store.h"
+#include "merge/run_cursor.h"
+#include "merge/text_merger.h"
+#include "pipeline/file_cursor.h"
+#include "pipeline/output.h"
+#include "pipeline/text_formation.h"
+#include "pipeline/text_plan.h"
+#include "run/text_output.h"
 
 namespace xxl {
 namespace {
 
-struct Line {
-  std::string text;
-  std::string key;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kCellBytes = 4 * kMiB;
+constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
+constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
+// Blocks are read so far ahead at most: more would only take memory.
+constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
+}
+
+// One sort.
+class TextSorting {
+ public:
+  explicit TextSorting(const TextSortOptions& options)
+      : options_(options), keys_(options.keys), inputs_(open_text_inputs(options.inputs)) {
+    plan_input_.memory_bytes = options.memory_bytes;
+    plan_input_.input_bytes = inputs_.bytes;
+    plan_input_.size_known = inputs_.size_known;
+    plan_input_.threads = options.parallel != 0 ? options.parallel : available_processors();
+    plan_input_.keys_are_records = keys_ != nullptr && keys_->is_whole_record();
+    while (plan_input_.threads > 1 && !is_enough()) --plan_input_.threads;
+    geometry_ = plan_text(plan_input_);
+  }
+
+  SortPlan plan() const;
+  SortReport run();
+
+ private:
+  bool is_enough() const {
+    try {
+      plan_text(plan_input_);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  TextGeometry divide(std::size_t longest_record);
+  TextScratch& scratch();
+  void take_header(std::size_t input, std::string_view header);
+  void open_output();
+  void sort();
+  void merge_files();
+  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& memory);
+  std::unique_ptr<TextRun> merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors);
+  void write_merge(RecordMerge& merge);
+  void finish();
+  void begin_phase(Phase phase, std::uint64_t bytes);
+  void end_phase(std::string name);
+
+  const TextSortOptions& options_;
+  std::shared_ptr<const KeyExtractor> keys_;
+  Clock::time_point start_ = Clock::now();
+  TextInputs inputs_;
+  TextPlanInput plan_input_;
+  TextGeometry geometry_;
+  Monitor monitor_;
+  MemoryRegion region_;
+  std::span<std::byte> region_memory_;
+  std::unique_ptr<WriteBuffers> write_buffers_;
+  std::vector<CellWorkspace> workspaces_;
+  std::unique_ptr<io::IoService> io_;
+  std::mutex scratch_mutex_;
+  std::unique_ptr<io::ScratchStore> store_;
+  std::unique_ptr<TextScratch> scratch_;
+  std::optional<std::string> header_;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<ByteSink> sink_;
+  std::unique_ptr<TextOutput> text_output_;
+  std::uint64_t tickets_ = 0;
+  std::unique_ptr<Workers> workers_;
+  std::vector<std::unique_ptr<TextRun>> runs_;
+  std::uint64_t identities_ = std::uint64_t{1} << 32;
+  TextTotals totals_;
+  MultisetHash input_hash_;
+  struct {
+    Clock::time_point time;
+    io::QueueStats io;
+    double busy = 0;
+  } phase_;
+  SortReport report_;
 };
 
-std::shared_ptr<const KeyExtractor> keys;
-std::uint64_t skipped;
-
-void read_lines(const TextSortOptions& options, const std::string& file, bool first,
-                std::vector<Line>& lines, std::string& header) {
-  if (first) keys = options.keys;
-  const int fd = file == "-" ? dup(0) : open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw_io_error(errno, "cannot open", file);
-  std::string text;
-  char buffer[65536];
-  for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) != 0;) {
-    if (n < 0) throw_io_error(errno, "cannot read", file);
-    text.append(buffer, static_cast<std::size_t>(n));
+SortPlan TextSorting::plan() const {
+  SortPlan plan;
+  plan.input_bytes = inputs_.bytes;
+  plan.input_size_known = inputs_.size_known;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.sort_memory_bytes = geometry_.regions * geometry_.region_bytes;
+  plan.block_bytes = geometry_.block_bytes;
+  plan.threads = plan_input_.threads;
+  plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
+  plan.merge_degree = plan.sort_memory_bytes / (4 * geometry_.block_bytes);
+  if (options_.batch_size != 0) plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
+  const bool in_memory = inputs_.size_known && inputs_.bytes <= plan.sort_memory_bytes / 4 * 3;
+  if (options_.merge_only) {
+    plan.expected_runs = inputs_.size();
+    plan.passes = 1;
+  } else if (in_memory) {
+    plan.expected_runs = 1;
+  } else {
+    plan.expected_runs = inputs_.bytes / (geometry_.region_bytes / 5 * 4) + 1;
+    plan.passes = 1;
+    for (std::uint64_t runs = plan.expected_runs; runs > plan.merge_degree; runs = runs / plan.merge_degree + 1) ++plan.passes;
+    plan.scratch_bytes = inputs_.bytes + inputs_.bytes / 64 + 64 * geometry_.block_bytes;
   }
-  close(fd);
-  bool at_header = options.syntax.header;
-  for (std::size_t start = 0; start < text.size();) {
-    std::size_t end = options.syntax.quoted ? find_row_end(text, start, options.syntax.terminator)
-                                            : text.find(options.syntax.terminator, start);
-    if (end == std::string::npos) end = text.size();
-    Line line{text.substr(start, end - start), {}};
-    const std::size_t offset = start;
-    start = end + 1;
-    if (at_header) {
-      if (first) header = line.text + options.syntax.terminator;
-      if (first && options.keys_of_header) keys = options.keys_of_header(line.text);
-      at_header = false;
-      continue;
+  return plan;
+}
+
+// Divides the memory; everything in it must be free.
+TextGeometry TextSorting::divide(std::size_t longest_record) {
+  plan_input_.longest_record = longest_record;
+  const TextGeometry geometry = plan_text(plan_input_);
+  if (geometry.block_bytes != geometry_.block_bytes) {
+    throw Error(ErrorCode::no_space, "no room for larger records");  // slots have one size
+  }
+  geometry_ = geometry;
+  if (region_.size() < geometry_.memory_bytes) region_ = MemoryRegion(geometry_.memory_bytes);
+  Carver carver(region_.span());
+  write_buffers_ = std::make_unique<WriteBuffers>(carver.take(round_down(geometry_.write_bytes, kSectorBytes)), monitor_);
+  workspaces_.clear();
+  for (unsigned thread = 0; thread < plan_input_.threads; ++thread) {
+    const auto items = [&] {
+      return std::span(reinterpret_cast<StringItem*>(
+                           carver.take(round_up(geometry_.item_capacity * sizeof(StringItem), kSectorBytes)).data()),
+                       geometry_.item_capacity);
+    };
+    CellWorkspace workspace;
+    workspace.items = items();
+    workspace.scratch = items();
+    workspace.key_memory = carver.take(geometry_.key_bytes);
+    workspaces_.push_back(workspace);
+  }
+  region_memory_ = carver.take(geometry_.regions * geometry_.region_bytes);
+  return geometry_;
+}
+
+TextScratch& TextSorting::scratch() {
+  std::lock_guard lock(scratch_mutex_);
+  if (scratch_ == nullptr) {
+    store_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, 1);
+    if (inputs_.size_known) store_->reserve(plan().scratch_bytes);
+    scratch_ = std::make_unique<TextScratch>(*store_, *io_, monitor_);
+  }
+  return *scratch_;
+}
+
+void TextSorting::take_header(std::size_t input, std::string_view header) {
+  if (!header.empty() && header.back() == '\r' && options_.syntax.quoted) header.remove_suffix(1);
+  if (!header_) {
+    header_ = std::string(header);
+    if (options_.keys_of_header) {
+      keys_ = options_.keys_of_header(header);
+      plan_input_.keys_are_records = keys_->is_whole_record();
     }
-    if (options.malformed) {
-      if (const auto fault = options.malformed(line.text)) {
-        if (!options.syntax.skip_malformed) {
-          throw Error(ErrorCode::bad_input, *fault, file, offset);
-        }
-        ++skipped;
+    return;
+  }
+  if (options_.keys_of_header && *header_ != header) {
+    throw Error(ErrorCode::bad_input,
+                "the header is not that of the first input: give files with the same columns",
+                inputs_[input].file.path(), 0);
+  }
+}
+
+void TextSorting::open_output() {
+  const bool whole = inputs_.size_known && !options_.limit && !options_.unique;
+  output_ = std::make_unique<Output>(options_.output, whole ? inputs_.bytes + inputs_.size() : 0);
+}
+
+SortReport TextSorting::run() {
+  report_.plan = plan();
+  open_output();
+  io_ = options_.queue_factory ? std::make_unique<io::IoService>(options_.queue_factory)
+                               : std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+  report_.plan.backend = io_->backend_name();
+  workers_ = std::make_unique<Workers>(plan_input_.threads);
+  try {
+    options_.merge_only ? merge_files() : sort();
+  } catch (const Monitor::Abandoned&) {
+    monitor_.check();
+    throw;
+  }
+  finish();
+  return report_;
+}
+
+// What is written goes here from now on.
+void open_sink(const Output& output, std::size_t block_bytes, io::IoService& io, Monitor& monitor,
+               std::unique_ptr<ByteSink>& sink) {
+  if (output.is_file()) {
+    sink = std::make_unique<FileBytes>(output.target(), block_bytes, io, monitor);
+  } else {
+    sink = std::make_unique<StreamBytes>(output.target(), io, monitor);
+  }
+}
+
+void TextSorting::sort() {
+  begin_phase(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
+  FormationContext context{
+      options_,
+      inputs_,
+      monitor_,
+      *workers_,
+      *io_,
+      [this](std::size_t longest) { return divide(longest); },
+      [this] { return region_memory_; },
+      [this]() -> WriteBuffers& { return *write_buffers_; },
+      [this](unsigned thread) -> CellWorkspace& { return workspaces_[thread]; },
+      [this]() -> TextScratch& { return scratch(); },
+      [this](std::size_t input, std::string_view header) { take_header(input, header); },
+      [this]() -> const KeyExtractor& { return *keys_; }};
+  TextFormation formation(std::move(context));
+  formation.run();
+  input_hash_ = formation.input_hash();
+  totals_.removed += formation.removed_hash();
+  report_.skipped = formation.skipped();
+  std::vector<MergeSource> sources = formation.sources();
+  for (auto& run : formation.take_runs()) runs_.push_back(std::move(run));
+  report_.runs = sources.size();
+  end_phase("form runs");
+
+  begin_phase(Phase::merging, formation.record_bytes());
+  BlockMemory memory(monitor_);
+  for (const auto span : formation.free_memory()) memory.extents().add(span);
+  sources = reduce(std::move(sources), memory);
+  open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
+  text_output_ = std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
+  if (header_) {
+    auto piece = text_output_->begin(tickets_++, header_->size() + 1);
+    piece.append_record(*header_, options_.syntax.terminator);
+    piece.finish();
+  }
+  TextMergeOptions merge;
+  merge.terminator = options_.syntax.terminator;
+  merge.unique = options_.unique;
+  merge.fold = options_.fold;
+  if (options_.limit) merge.limit = *options_.limit;
+  merge.hash = !options_.limit;
+  // Cells whose records have room in a worker's items.
+  std::uint64_t cell_bytes = kCellBytes;
+  if (input_hash_.records > 0) {
+    cell_bytes = std::min<std::uint64_t>(
+        cell_bytes, geometry_.item_capacity / 2 * (formation.record_bytes() / input_hash_.records + 1));
+  }
+  cell_bytes = std::min<std::uint64_t>(
+      cell_bytes, std::max<std::uint64_t>(formation.record_bytes() / (8 * plan_input_.threads), 64 * kKiB));
+  cell_bytes = std::max<std::uint64_t>(cell_bytes, 4 * kKiB);
+  report_.merge_degree = sources.size();
+  report_.passes += runs_.empty() ? 0 : 1;
+  {
+    TextMerger merger(std::move(sources), *keys_, merge, cell_bytes, workspaces_, memory,
+                      scratch_.get(), *text_output_, tickets_, *workers_, monitor_);
+    merger.run([this](std::uint64_t bytes) {
+      if (options_.progress != nullptr) options_.progress->phase_bytes_done += bytes;
+    });
+    const TextTotals& totals = merger.totals();
+    totals_.records_out = totals.records_out;
+    totals_.written += totals.written;
+    totals_.removed += totals.removed;
+  }
+  text_output_->finish();
+  end_phase("merge");
+}
+
+// Merges groups of runs to longer runs until the rest can be merged at once.
+std::vector<MergeSource> TextSorting::reduce(std::vector<MergeSource> sources,
+                                             BlockMemory& memory) {
+  const auto cost = [](const MergeSource& source) -> std::size_t {
+    return source.run == nullptr ? 0 : 2 * TextScratch::buffer_bytes(source.run->largest_block);
+  };
+  for (;;) {
+    std::size_t needed = 0, in_scratch = 0;
+    for (const MergeSource& source : sources) {
+      needed += cost(source);
+      in_scratch += source.run != nullptr ? 1 : 0;
+    }
+    const std::size_t most = memory.extents().total_bytes() / 8 * 7;
+    const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : ~std::size_t{0};
+    if (in_scratch <= 1 || (needed <= most && in_scratch <= batch)) return sources;
+    // As many groups at a time as there are workers; each as large as its share of the memory.
+    ++report_.passes;
+    std::vector<MergeSource> reduced;
+    std::vector<std::vector<MergeSource>> groups;
+    const std::size_t share = most / workers_->width();
+    // No more than is needed: as even as can be.
+    std::size_t degree = batch;
+    if (batch != ~std::size_t{0}) {
+      unsigned passes = 0;
+      for (std::size_t left = in_scratch; left > 1; left = ceil_div(left, batch)) ++passes;
+      degree = 2;
+      const auto power = [&](std::size_t base) {
+        std::size_t reach = 1;
+        for (unsigned i = 0; i < passes && reach < in_scratch; ++i) reach *= base;
+        return reach;
+      };
+      while (power(degree) < in_scratch) ++degree;
+    }
+    for (std::size_t i = 0; i < sources.size();) {
+      std::vector<MergeSource> group;
+      std::size_t used = 0;
+      while (i < sources.size() && sources[i].run != nullptr && group.size() < degree &&
+             (group.size() < 2 || used + cost(sources[i]) <= share)) {
+        used += cost(sources[i]);
+        group.push_back(sources[i++]);
+      }
+      if (group.empty()) group.push_back(sources[i++]);
+      groups.push_back(std::move(group));
+    }
+    std::vector<std::unique_ptr<TextRun>> merged(groups.size());
+    std::size_t running = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].size() < 2) continue;
+      {
+        auto lock = monitor_.lock();
+        ++running;
+      }
+      workers_->run([&, g](unsigned) {
+        monitor_.guard([&] {
+          std::vector<std::unique_ptr<RecordCursor>> cursors;
+          for (const MergeSource& source : groups[g]) {
+            cursors.push_back(std::make_unique<RunCursor>(*source.run, *scratch_, memory));
+          }
+          merged[g] = merge_to_run(std::move(cursors));
+          for (const MergeSource& source : groups[g]) {
+            for (std::size_t i = 0; i < source.run->blocks.size(); ++i) scratch_->release(*source.run, i);
+          }
+        });
+        auto lock = monitor_.lock();
+        --running;
+        monitor_.notify();
+      });
+    }
+    {
+      // Whatever happens, the tasks must end before what they use.
+      auto lock = monitor_.lock();
+      while (running > 0) monitor_.wait_whatever(lock);
+    }
+    monitor_.check();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (merged[g] == nullptr) {
+        reduced.push_back(groups[g].front());
         continue;
       }
+      MergeSource source;
+      source.run = merged[g].get();
+      runs_.push_back(std::move(merged[g]));
+      reduced.push_back(source);
     }
-    if (keys->is_whole_record()) {
-      line.key = line.text;
-    } else {
-      keys->append_key(line.text, KeyExtractor::kWholeKey, line.key);
+    if (reduced.size() == sources.size()) {
+      throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records this long: give more");
     }
-    lines.push_back(std::move(line));
+    sources = std::move(reduced);
   }
+}
+
+std::unique_ptr<TextRun> TextSorting::merge_to_run(
+    std::vector<std::unique_ptr<RecordCursor>> cursors) {
+  auto run = std::make_unique<TextRun>();
+  TextScratch& target = scratch();
+  {
+    auto lock = monitor_.lock();
+    run->identity = 0x9e3779b97f4a7c15u * ++identities_;
+  }
+  const bool unique = options_.unique && !options_.fold;
+  RecordMerge merge(std::move(cursors), *keys_, unique);
+  TextRunWriter writer(*run, *keys_, target, *write_buffers_, geometry_.block_bytes);
+  MultisetHash removed;
+  std::uint64_t left = options_.limit && !options_.fold ? *options_.limit : ~std::uint64_t{0};
+  while (left > 0 && merge.next()) {
+    if (unique && merge.same_key()) {
+      add_record(removed, merge.record());
+      continue;
+    }
+    writer.add(merge.record());
+    --left;
+  }
+  writer.finish();
+  auto lock = monitor_.lock();
+  totals_.removed += removed;
+  return run;
+}
+
+// sort -m.
+void TextSorting::merge_files() {
+  divide(0);
+  begin_phase(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
+  BlockMemory memory(monitor_);
+  const std::span<std::byte> all = region_memory_;
+  const std::size_t degree = std::max<std::size_t>(
+      2, std::min<std::size_t>(options_.batch_size != 0 ? options_.batch_size : ~0u,
+                               all.size() / 2 / kMinFileBufferBytes));
+  const std::size_t most = std::max<std::size_t>(all.size() / 8, 64 * kKiB);
+  const auto open = [&](std::size_t first, std::size_t count) {
+    const std::size_t bytes = round_down(
+        std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
+    std::vector<std::unique_ptr<RecordCursor>> cursors;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto cursor = std::make_unique<FileCursor>(inputs_[first + i], options_.syntax,
+                                                 all.subspan(i * bytes, bytes), most, *io_, monitor_,
+                                                 input_hash_);
+      if (options_.syntax.header) take_header(first + i, cursor->take_header());
+      cursors.push_back(std::move(cursor));
+    }
+    return cursors;
+  };
+  report_.runs = inputs_.size();
+  open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
+  text_output_ = std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
+  const auto write = [&](RecordMerge& merge) {
+    if (header_) {
+      auto piece = text_output_->begin(tickets_++, header_->size() + 1);
+      piece.append_record(*header_, options_.syntax.terminator);
+      piece.finish();
+    }
+    write_merge(merge);
+  };
+  if (inputs_.size() <= degree) {
+    auto cursors = open(0, inputs_.size());
+    report_.passes = 1;
+    report_.merge_degree = inputs_.size();
+    RecordMerge merge(std::move(cursors), *keys_, options_.unique);
+    write(merge);
+  } else {
+    // More files than can be merged at once: groups of them become runs.
+    std::vector<MergeSource> sources;
+    for (std::size_t first = 0; first < inputs_.size(); first += degree) {
+      const std::size_t count = std::min(degree, inputs_.size() - first);
+      auto cursors = open(first, count);
+      runs_.push_back(merge_to_run(std::move(cursors)));
+      MergeSource source;
+      source.run = runs_.back().get();
+      sources.push_back(source);
+    }
+    report_.passes = 1;
+    memory.extents().add(all);
+    sources = reduce(std::move(sources), memory);
+    ++report_.passes;
+    std::vector<std::unique_ptr<RecordCursor>> cursors;
+    for (const MergeSource& source : sources) {
+      cursors.push_back(std::make_unique<RunCursor>(*source.run, *scratch_, memory));
+    }
+    report_.merge_degree = sources.size();
+    RecordMerge merge(std::move(cursors), *keys_, options_.unique);
+    write(merge);
+  }
+  text_output_->finish();
+  end_phase("merge");
+}
+
+// Brings all records of `merge` to the output.
+void TextSorting::write_merge(RecordMerge& merge) {
+  auto piece = text_output_->begin_open_ended(tickets_++);
+  const char terminator = options_.syntax.terminator;
+  std::uint64_t left = options_.limit ? *options_.limit : ~std::uint64_t{0};
+  const std::unique_ptr<GroupFold> fold = options_.fold ? options_.fold() : nullptr;
+  bool in_group = false;
+  std::string folded;
+  const auto end_group = [&] {
+    if (!in_group) return;
+    in_group = false;
+    folded.clear();
+    fold->finish(folded);
+    piece.append_record(folded, terminator);
+  };
+  while (merge.next()) {
+    const std::string_view record = merge.record();
+    if (options_.unique && merge.same_key()) {
+      add_record(totals_.removed, record);
+      if (fold) fold->add(record);
+      continue;
+    }
+    end_group();
+    if (left == 0) break;
+    --left;
+    ++totals_.records_out;
+    add_record(totals_.written, record);
+    if (fold) {
+      fold->begin(record);
+      in_group = true;
+    } else {
+      piece.append_record(record, terminator);
+    }
+    if (options_.progress != nullptr) options_.progress->phase_bytes_done += record.size() + 1;
+  }
+  end_group();
+  piece.finish();
+}
+
+void TextSorting::finish() {
+  begin_phase(Phase::finishing, 0);
+  monitor_.check();
+  if (!options_.limit) {
+    MultisetHash accounted = totals_.written;
+    accounted += totals_.removed;
+    if (!(accounted == input_hash_)) {
+      throw Error(ErrorCode::corrupt,
+                  "the output is not a permutation of the input (" +
+                      std::to_string(accounted.records) + " of " +
+                      std::to_string(input_hash_.records) +
+                      " records, or their checksum): it was discarded; check this machine's memory "
+                      "and disks");
+    }
+  }
+  output_->publish(sink_->file_bytes(text_output_->bytes()));
+  end_phase("finish");
+  report_.records_in = input_hash_.records;
+  report_.records_out = totals_.records_out;
+  report_.checksum = totals_.written.sum;
+  if (store_) {
+    report_.scratch_bytes = store_->peak_bytes();
+    for (unsigned disk = 0; disk < store_->disks(); ++disk) {
+      report_.scratch_bytes_written_per_dir.push_back(store_->allocated_bytes(disk));
+    }
+  }
+  report_.seconds = seconds_since(start_);
+  report_.peak_memory_bytes = peak_memory_bytes();
+}
+
+void TextSorting::begin_phase(Phase phase, std::uint64_t bytes) {
+  phase_.time = Clock::now();
+  phase_.io = io_->stats();
+  phase_.busy = workers_->busy_seconds();
+  if (options_.progress == nullptr) return;
+  options_.progress->phase_bytes_done = 0;
+  options_.progress->phase_bytes_total = bytes;
+  options_.progress->phase = phase;
+}
+
+void TextSorting::end_phase(std::string name) {
+  const io::QueueStats io = io_->stats();
+  PhaseReport phase;
+  phase.name = std::move(name);
+  phase.seconds = seconds_since(phase_.time);
+  phase.bytes_read = io.bytes_read - phase_.io.bytes_read;
+  phase.bytes_written = io.bytes_written - phase_.io.bytes_written;
+  phase.worker_busy_seconds = workers_->busy_seconds() - phase_.busy;
+  report_.phases.push_back(std::move(phase));
 }
 
 }  // namespace
 
 SortReport text_sort(const TextSortOptions& options) {
-  std::vector<Line> lines;
-  std::string header;
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-    read_lines(options, options.inputs[i], i == 0, lines, header);
-  }
-  const bool descending = keys->is_descending();
-  std::stable_sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
-    return descending ? b.key < a.key : a.key < b.key;
-  });
-  std::string out = header;
-  std::uint64_t written = 0;
-  for (std::size_t i = 0; i < lines.size();) {
-    std::size_t next = i + 1;
-    while (options.unique && next < lines.size() && lines[next].key == lines[i].key) ++next;
-    if (options.limit && written >= *options.limit) break;
-    if (options.fold) {
-      const auto fold = options.fold();
-      fold->begin(lines[i].text);
-      for (std::size_t j = i + 1; j < next; ++j) fold->add(lines[j].text);
-      fold->finish(out);
-    } else {
-      out += lines[i].text;
-    }
-    out += options.syntax.terminator;
-    ++written;
-    i = next;
-  }
-  const bool to_stdout = options.output == "-";
-  const std::string name = to_stdout ? "standard output" : options.output;
-  const int fd = to_stdout
-                     ? dup(1)
-                     : open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) throw_io_error(errno, "cannot open", name);
-  for (std::size_t done = 0; done < out.size();) {
-    const ssize_t n = write(fd, out.data() + done, out.size() - done);
-    if (n < 0) throw_io_error(errno, "cannot write", name);
-    done += static_cast<std::size_t>(n);
-  }
-  close(fd);
-  SortReport report;
-  report.records_in = lines.size();
-  report.records_out = written;
-  report.skipped = skipped;
-  return report;
+  return TextSorting(options).run();
 }
 
-SortPlan plan_text_sort(const TextSortOptions&) {
-  return {};
-}
-
-TextOrderCheck check_text_order(const TextSortOptions& options) {
-  std::vector<Line> lines;
-  std::string header;
-  read_lines(options, options.inputs.front(), true, lines, header);
-  const bool descending = keys->is_descending();
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const int order = lines[i - 1].key.compare(lines[i].key) * (descending ? -1 : 1);
-    if (order > 0 || (order == 0 && options.unique)) return {false, i, lines[i].text};
-  }
-  return {};
+SortPlan plan_text_sort(const TextSortOptions& options) {
+  return TextSorting(options).plan();
 }
 
 }  // namespace xxl

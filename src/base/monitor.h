@@ -1,0 +1,69 @@
+// What the threads of a text sort wait by: one lock, one signal, one first failure.
+//
+// Waits are rare (a block, a chunk, a cell) and short sections are guarded, so one lock serves all
+// of a sort. It makes ending simple: a failure wakes everybody.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace xxl {
+
+class Monitor {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // Thrown out of wait() when another thread has failed: unwinds a task quietly.
+  struct Abandoned {};
+
+  Lock lock() { return Lock(mutex_); }
+  // Tells waiting threads that something has changed. With or without the lock.
+  void notify() { changed_.notify_all(); }
+
+  // Waits until `ready()`, which is called with the lock held. Throws Abandoned after a failure.
+  template <class Ready>
+  void wait(Lock& lock, Ready ready) {
+    changed_.wait(lock, [&] { return failure_ != nullptr || ready(); });
+    if (failure_ != nullptr) throw Abandoned{};
+  }
+
+  // Waits for the next change, after a failure too.
+  void wait_whatever(Lock& lock) { changed_.wait(lock); }
+
+  // The first failure is kept. Without the lock held.
+  void fail(std::exception_ptr failure) {
+    {
+      std::lock_guard guard(mutex_);
+      if (failure_ == nullptr) failure_ = std::move(failure);
+    }
+    notify();
+  }
+  // Runs `work` and keeps what it throws.
+  template <class Work>
+  void guard(Work&& work) noexcept {
+    try {
+      work();
+    } catch (const Abandoned&) {
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+  // Throws the failure, if there was one. Without the lock held.
+  void check() {
+    std::exception_ptr failure;
+    {
+      std::lock_guard guard(mutex_);
+      failure = failure_;
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,68 @@
+#include "merge/record_merge.h"
+
+#include <utility>
+
+#include "sort/string_sort.h"
+
+namespace xxl {
+
+RecordMerge::RecordMerge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                         const KeyExtractor& keys, bool marks_same)
+    : keys_(keys), marks_same_(marks_same), losers_(cursors.size()) {
+  for (auto& cursor : cursors) {
+    Source& source = sources_.emplace_back();
+    source.cursor = std::move(cursor);
+  }
+}
+
+void RecordMerge::load(Source& source) {
+  source.ended = !source.cursor->advance();
+  if (source.ended) return;
+  if (keys_.is_whole_record()) {
+    source.key = source.cursor->record();
+  } else {
+    source.made.clear();
+    keys_.append_key(source.cursor->record(), KeyExtractor::kWholeKey, source.made);
+    source.key = source.made;
+  }
+  source.word = key_word(source.key, 0);
+}
+
+// True if the record of `a` is to come before that of `b`.
+bool RecordMerge::before(std::size_t a, std::size_t b) const {
+  const Source& x = sources_[a];
+  const Source& y = sources_[b];
+  if (x.ended || y.ended) return !x.ended || (y.ended && a < b);
+  if (x.word != y.word) return x.word < y.word;
+  const int order = x.key.compare(y.key);
+  return order != 0 ? order < 0 : a < b;
+}
+
+// The winner of the matches under `node`.
+std::size_t RecordMerge::play(std::size_t node) {
+  const std::size_t n = sources_.size();
+  if (node >= n) return node - n;
+  std::size_t winner = play(2 * node), loser = play(2 * node + 1);
+  if (before(loser, winner)) std::swap(winner, loser);
+  losers_[node] = loser;
+  return winner;
+}
+
+bool RecordMerge::next() {
+  if (sources_.empty()) return false;
+  if (!started_) {
+    started_ = true;
+    for (Source& source : sources_) load(source);
+    winner_ = play(1);
+  } else {
+    if (marks_same_) last_key_ = sources_[winner_].key;
+    load(sources_[winner_]);
+    for (std::size_t node = (winner_ + sources_.size()) / 2; node >= 1; node /= 2) {
+      if (before(losers_[node], winner_)) std::swap(winner_, losers_[node]);
+    }
+    same_ = marks_same_ && !sources_[winner_].ended && last_key_ == sources_[winner_].key;
+  }
+  return !sources_[winner_].ended;
+}
+
+}  // namespace xxl

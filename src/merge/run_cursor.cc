@@ -1,0 +1,85 @@
+#include "merge/run_cursor.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+struct Loan {
+  Monitor& monitor;
+  Extents& extents;
+  std::byte* buffer;
+  std::size_t bytes;
+  InFlight::Token token;
+
+  ~Loan() {
+    {
+      auto lock = monitor.lock();
+      extents.give_back(buffer, bytes);
+    }
+    monitor.notify();
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
+  std::byte* buffer;
+  {
+    auto lock = monitor_.lock();
+    buffer = extents_.take(bytes);
+  }
+  if (buffer == nullptr) {
+    if (!must) return nullptr;
+    throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records of " +
+                                         format_bytes(bytes) + ": give more");
+  }
+  const std::shared_ptr<Loan> loan(new Loan{monitor_, extents_, buffer, bytes, in_flight_.begin()});
+  return {loan, buffer};
+}
+
+bool RunCursor::advance() {
+  while (at_ == end_) {
+    if (next_ == end_block_) return false;
+    open(next_++);
+  }
+  record_ = coded_record(at_);
+  at_ = record_.data() + record_.size();
+  return true;
+}
+
+std::shared_ptr<RunCursor::Read> RunCursor::start(std::size_t index, bool must) {
+  auto read = std::make_shared<Read>();
+  read->buffer = memory_.borrow(TextScratch::buffer_bytes(run_.blocks[index].bytes), must);
+  if (read->buffer == nullptr) return nullptr;
+  scratch_.read(run_, index, read->buffer.get(), [read, &monitor = memory_.monitor()] {
+    {
+      auto lock = monitor.lock();
+      read->done = true;
+    }
+    monitor.notify();
+  });
+  return read;
+}
+
+void RunCursor::open(std::size_t index) {
+  current_.reset();
+  std::shared_ptr<Read> read = std::move(ahead_);
+  if (read == nullptr) read = start(index, true);
+  {
+    auto lock = memory_.monitor().lock();
+    memory_.monitor().wait(lock, [&] { return read->done; });
+  }
+  current_ = read->buffer;
+  if (index + 1 < end_block_) ahead_ = start(index + 1, false);
+  scratch_.check(run_, index, current_.get());
+  std::size_t begin = 0, end = run_.blocks[index].bytes;
+  trim(index, current_.get(), begin, end);
+  at_ = reinterpret_cast<const char*>(current_.get()) + begin;
+  end_ = reinterpret_cast<const char*>(current_.get()) + end;
+}
+
+}  // namespace xxl

@@ -1,0 +1,73 @@
+// The records of a run one after the other, and the memory for its blocks.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "base/extents.h"
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "merge/record_merge.h"
+#include "run/text_run.h"
+#include "run/text_scratch.h"
+
+namespace xxl {
+
+// Memory for blocks that are read. From any thread.
+class BlockMemory {
+ public:
+  explicit BlockMemory(Monitor& monitor) : monitor_(monitor) {}
+
+  Monitor& monitor() { return monitor_; }
+  // With the monitor's lock held.
+  Extents& extents() { return extents_; }
+  // Memory that goes back when nobody uses it any more. If there is none now: null, or with `must`
+  // throws Error{no_space}.
+  std::shared_ptr<std::byte> borrow(std::size_t bytes, bool must);
+
+ private:
+  Monitor& monitor_;
+  Extents extents_;
+  InFlight in_flight_;
+};
+
+// Reads the blocks of a run, one ahead where there is memory.
+class RunCursor : public RecordCursor {
+ public:
+  // The references must outlive the cursor.
+  RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory)
+      : run_(run), scratch_(scratch), memory_(memory), end_block_(run.blocks.size()) {}
+
+  bool advance() override;
+  std::string_view record() const override { return record_; }
+
+ protected:
+  void set_blocks(std::size_t begin, std::size_t end) {
+    next_ = begin;
+    end_block_ = end;
+  }
+  // Narrows what is taken of a block, [begin, end) in bytes.
+  virtual void trim(std::size_t, const std::byte*, std::size_t&, std::size_t&) {}
+
+ private:
+  struct Read {
+    std::shared_ptr<std::byte> buffer;
+    bool done = false;
+  };
+  std::shared_ptr<Read> start(std::size_t index, bool must);
+  void open(std::size_t index);
+
+  const TextRun& run_;
+  TextScratch& scratch_;
+  BlockMemory& memory_;
+  std::size_t next_ = 0;
+  std::size_t end_block_;
+  std::shared_ptr<std::byte> current_;
+  std::shared_ptr<Read> ahead_;
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  std::string_view record_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,57 @@
+// The plan of a merge: the cells that it is cut into, and which blocks lie in which of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "run/text_run.h"
+
+namespace xxl {
+
+// A key that a block or another stretch of a run starts with, or a lower bound of it.
+struct CellSample {
+  std::string_view key;    // not owned
+  std::uint64_t bytes = 0;  // of the stretch
+  bool whole_key = false;
+};
+
+// Ranges of keys: cell i holds the keys with boundary(i) <= key < boundary(i + 1).
+class TextCells {
+ public:
+  // Boundaries are chosen among the samples, so that cells have about `cell_bytes`. A key that many
+  // samples have gets a cell of its own.
+  TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes);
+
+  std::size_t count() const { return boundaries_.size() + 1; }
+  // Smallest key of `cell`; of the first one the empty string.
+  std::string_view lower(std::size_t cell) const {
+    return cell == 0 ? std::string_view() : std::string_view(boundaries_[cell - 1]);
+  }
+  bool has_upper(std::size_t cell) const { return cell + 1 < count(); }
+  std::string_view upper(std::size_t cell) const { return boundaries_[cell]; }
+  // What all keys of `cell` start with, in bytes.
+  std::size_t common_prefix(std::size_t cell) const;
+
+  // The cell of `key`.
+  std::size_t cell_of(std::string_view key) const;
+  // The cell of the largest key below `key`.
+  std::size_t cell_before(std::string_view key) const;
+
+ private:
+  std::vector<std::string> boundaries_;  // strictly ascending
+};
+
+// First and last cell that the records of a block can be in.
+struct CellRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+// Of each block of `run`.
+std::vector<CellRange> cell_ranges(const TextCells& cells, const TextRun& run);
+
+}  // namespace xxl

@@ -1,0 +1,638 @@
+#include "merge/text_merger.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+// A cell whose blocks take up more of the memory for blocks is streamed.
+constexpr std::size_t kMostOfMemory = 3;      // quarters
+constexpr std::size_t kPrefetchRecords = 10;  // ahead of the copying
+// A place of an item in a cell: an address, or with this bit a record of a resident run.
+constexpr std::uint64_t kResident = std::uint64_t{1} << 62;
+constexpr int kSourceShift = 40;  // above the number of the item
+
+std::uint64_t coded_place(const char* record) {
+  return reinterpret_cast<std::uintptr_t>(record);
+}
+
+}  // namespace
+
+struct TextMerger::Access {
+  const MergeSource* sources;
+
+  const StringItem& item(std::uint64_t place) const {
+    const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
+    return run.items[place & ((std::uint64_t{1} << kSourceShift) - 1)];
+  }
+  std::string_view operator()(std::uint64_t place) const {
+    if ((place & kResident) == 0) return coded_record(reinterpret_cast<const char*>(place));
+    const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
+    return chunk_record(run.memory, item(place).place());
+  }
+  void prefetch(std::uint64_t place) const {
+    if ((place & kResident) == 0) __builtin_prefetch(reinterpret_cast<const char*>(place));
+  }
+};
+
+// The records of a slice.
+class TextMerger::SliceCursor final : public RecordCursor {
+ public:
+  SliceCursor(const MergeSource& source, const Slice& slice)
+      : source_(source), at_(slice.begin), end_(slice.end), item_(slice.first_item),
+        last_item_(slice.last_item) {}
+
+  bool advance() override {
+    if (source_.run == nullptr) {
+      if (item_ == last_item_) return false;
+      record_ = chunk_record(source_.resident.memory, source_.resident.items[item_++].place());
+      return true;
+    }
+    if (at_ == end_) return false;
+    record_ = coded_record(at_);
+    at_ = record_.data() + record_.size();
+    return true;
+  }
+  std::string_view record() const override { return record_; }
+
+ private:
+  const MergeSource& source_;
+  const char* at_;
+  const char* end_;
+  std::size_t item_;
+  std::size_t last_item_;
+  std::string_view record_;
+};
+
+TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources, const KeyExtractor& keys,
+                                 std::uint64_t cell_bytes) {
+  std::vector<CellSample> samples;
+  std::deque<std::string> made;  // keys of resident runs
+  for (const MergeSource& source : sources) {
+    if (source.run != nullptr) {
+      const TextRun& run = *source.run;
+      for (const TextBlock& block : run.blocks) {
+        samples.push_back({run.trigger(block), block.bytes, block.whole_key});
+      }
+      continue;
+    }
+    const ResidentRun& run = source.resident;
+    const std::size_t n = run.items.size();
+    if (n == 0) continue;
+    // About 16 samples a cell, so that cells of several runs come out even.
+    const std::size_t parts = std::clamp<std::size_t>(16 * run.bytes / cell_bytes, 1, n);
+    std::string before;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t item = part * n / parts;
+      std::string key;
+      keys.append_key(chunk_record(run.memory, run.items[item].place()), kMaxTriggerBytes, key);
+      bool whole = key.size() < kMaxTriggerBytes;
+      bool separates = true;
+      if (item > 0) {
+        before.clear();
+        keys.append_key(chunk_record(run.memory, run.items[item - 1].place()),
+                        kMaxTriggerBytes + 1, before);
+        const std::string_view cut = separator(before, key, separates);
+        whole = whole && cut.size() == key.size();
+        key.resize(cut.size());
+      } else {
+        key.resize(std::min(key.size(), kMaxTriggerBytes));
+      }
+      made.push_back(std::move(key));
+      samples.push_back({made.back(), run.bytes / parts, whole});
+    }
+  }
+  return TextCells(std::move(samples), cell_bytes);
+}
+
+TextMerger::TextMerger(std::vector<MergeSource> sources, const KeyExtractor& keys,
+                       const TextMergeOptions& options, std::uint64_t cell_bytes,
+                       std::vector<CellWorkspace> workspaces, BlockMemory& blocks,
+                       TextScratch* scratch, TextOutput& output, std::uint64_t first_ticket,
+                       Workers& workers, Monitor& monitor)
+    : sources_(std::move(sources)),
+      keys_(keys),
+      options_(options),
+      workspaces_(std::move(workspaces)),
+      memory_(blocks),
+      scratch_(scratch),
+      output_(output),
+      first_ticket_(first_ticket),
+      workers_(workers),
+      monitor_(monitor),
+      cells_(plan_cells(sources_, keys_, cell_bytes)),
+      cell_(cells_.count()) {
+  plan_blocks();
+}
+
+// Finds out which blocks lie in which cells, which cells can be held, and in which order to fetch.
+void TextMerger::plan_blocks() {
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    first_block_.push_back(blocks_.size());
+    if (sources_[source].run == nullptr) continue;
+    const auto ranges = cell_ranges(cells_, *sources_[source].run);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      Block& block = blocks_.emplace_back();
+      block.source = static_cast<std::uint32_t>(source);
+      block.index = static_cast<std::uint32_t>(i);
+      block.cells = ranges[i];
+    }
+  }
+  first_block_.push_back(blocks_.size());
+
+  std::vector<std::int64_t> bytes(cells_.count() + 1);  // differences of what a cell needs
+  for (const Block& block : blocks_) {
+    const auto size = static_cast<std::int64_t>(
+        TextScratch::buffer_bytes(sources_[block.source].run->blocks[block.index].bytes));
+    bytes[block.cells.first] += size;
+    bytes[block.cells.last + 1] -= size;
+  }
+  std::int64_t needed = 0;
+  const auto most = static_cast<std::int64_t>(memory_.extents().total_bytes() / 4 * kMostOfMemory);
+  for (std::size_t cell = 0; cell < cell_.size(); ++cell) {
+    needed += bytes[cell];
+    if (needed <= most) continue;
+    cell_[cell].kind = CellKind::streamed;
+    streamed_.push_back(cell);
+  }
+  // Cells that are streamed read their blocks themselves.
+  std::vector<std::pair<std::uint32_t, std::size_t>> order;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    Block& block = blocks_[i];
+    std::uint32_t first = ~std::uint32_t{0};
+    for (std::uint32_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
+      if (cell_[cell].kind == CellKind::streamed) continue;
+      first = std::min(first, cell);
+      ++block.users;
+      ++cell_[cell].missing;
+    }
+    if (block.users > 0) order.push_back({first, i});
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [cell, block] : order) fetch_order_.push_back(block);
+}
+
+void TextMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
+  advance();
+  try {
+    std::uint64_t reported = 0;
+    for (;;) {
+      std::uint64_t done;
+      bool finished;
+      {
+        auto lock = monitor_.lock();
+        const auto is_finished = [&] {
+          return cells_done_ == cell_.size() || (limit_reached_ && cells_done_ == next_cell_);
+        };
+        monitor_.wait(lock, [&] { return is_finished() || bytes_done_ != reported; });
+        finished = is_finished();
+        done = bytes_done_;
+      }
+      on_progress(done - reported);
+      reported = done;
+      if (finished) break;
+    }
+  } catch (const Monitor::Abandoned&) {
+  }
+  monitor_.check();
+}
+
+// Starts whatever can be started: fetches while there is memory, cells that are complete.
+void TextMerger::advance() {
+  std::vector<std::size_t> fetches;
+  {
+    auto lock = monitor_.lock();
+    if (limit_reached_) return;
+    fetches = take_fetches();
+    reads_ += fetches.size();
+    for (; next_cell_ < cell_.size(); ++next_cell_) {
+      const std::size_t cell = next_cell_;
+      const bool streamed = cell_[cell].kind == CellKind::streamed;
+      // A streamed cell runs alone: it has all the memory that is free.
+      const bool after_streamed = cell > 0 && cell_[cell - 1].kind == CellKind::streamed;
+      if ((streamed || after_streamed) && cells_done_ < cell) break;
+      if (cell_[cell].missing > 0) break;
+      // With the lock held, so that workers get the cells in order: a later one waits for the
+      // turn of an earlier one.
+      workers_.run([this, cell, streamed, token = in_flight_.begin()](unsigned thread) mutable {
+        monitor_.guard([&] {
+          streamed ? stream_cell(cell) : merge_cell(cell, thread);
+          cell_done(cell);
+        });
+        token.reset();
+      });
+    }
+  }
+  for (const std::size_t block : fetches) fetch(block);
+}
+
+// With the lock held: blocks to be fetched now; they have buffers.
+std::vector<std::size_t> TextMerger::take_fetches() {
+  std::vector<std::size_t> fetches;
+  // Nothing of what lies behind a streamed cell is fetched before that is done.
+  const std::size_t barrier =
+      streamed_done_ < streamed_.size() ? streamed_[streamed_done_] : cell_.size();
+  while (next_fetch_ < fetch_order_.size()) {
+    Block& block = blocks_[fetch_order_[next_fetch_]];
+    if (block.cells.first >= barrier) break;
+    const TextBlock& stored = sources_[block.source].run->blocks[block.index];
+    const std::size_t bytes = TextScratch::buffer_bytes(stored.bytes);
+    block.buffer = memory_.extents().take(bytes);
+    if (block.buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_) {
+      // The free memory is in pieces that are too small, and nothing will become free: rare, as it
+      // takes blocks of different sizes, and so rather a little more memory than to give up.
+      block.buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
+      if (block.buffer == nullptr) throw Error(ErrorCode::no_space, "out of memory for a block");
+      block.own_memory = true;
+    }
+    if (block.buffer == nullptr) break;
+    fetches.push_back(fetch_order_[next_fetch_++]);
+  }
+  return fetches;
+}
+
+// With the lock held.
+void TextMerger::give_back(Block& block) {
+  const std::size_t bytes = sources_[block.source].run->blocks[block.index].bytes;
+  if (block.own_memory) {
+    std::free(block.buffer);
+  } else {
+    memory_.extents().give_back(block.buffer, TextScratch::buffer_bytes(bytes));
+  }
+  block.buffer = nullptr;
+  block.cuts = {};
+  bytes_done_ += bytes;
+}
+
+void TextMerger::fetch(std::size_t index) {
+  const Block& block = blocks_[index];
+  scratch_->read(*sources_[block.source].run, block.index, block.buffer,
+                 [this, index, token = in_flight_.begin()] {
+                   workers_.run([this, index, token](unsigned) mutable {
+                     monitor_.guard([&] { arrived(index); });
+                     token.reset();
+                   });
+                 });
+}
+
+bool TextMerger::is_below(std::string_view record, std::string_view boundary,
+                          std::string& key) const {
+  if (keys_.is_whole_record()) return record < boundary;
+  key.clear();
+  keys_.append_key(record, boundary.size() + 1, key);
+  return std::string_view(key) < boundary;
+}
+
+// Where in `buffer` the records from `boundary` on begin, at `from` or behind.
+std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const std::byte* buffer,
+                            std::string_view boundary, std::size_t from,
+                            std::vector<std::uint32_t>& starts) const {
+  const std::size_t bytes = source.run->blocks[block.index].bytes;
+  const char* const data = reinterpret_cast<const char*>(buffer);
+  if (starts.empty()) {
+    for (const char* at = data; at < data + bytes;) {
+      starts.push_back(static_cast<std::uint32_t>(at - data));
+      const std::string_view record = coded_record(at);
+      at = record.data() + record.size();
+    }
+  }
+  std::string key;
+  const auto first = std::lower_bound(starts.begin(), starts.end(), from);
+  const auto it = std::partition_point(first, starts.end(), [&](std::uint32_t start) {
+    return is_below(coded_record(data + start), boundary, key);
+  });
+  return it == starts.end() ? bytes : *it;
+}
+
+// Checks a block, finds its cuts, and lets the cells it lies in go on.
+void TextMerger::arrived(std::size_t index) {
+  Block& block = blocks_[index];
+  const MergeSource& source = sources_[block.source];
+  scratch_->check(*source.run, block.index, block.buffer);
+  if (block.cells.first < block.cells.last) {
+    thread_local std::vector<std::uint32_t> starts;
+    starts.clear();
+    std::size_t at = 0;
+    for (std::size_t cell = block.cells.first + 1; cell <= block.cells.last; ++cell) {
+      at = cut(source, block, block.buffer, cells_.lower(cell), at, starts);
+      block.cuts.push_back(static_cast<std::uint32_t>(at));
+    }
+  }
+  {
+    auto lock = monitor_.lock();
+    --reads_;
+    for (std::size_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
+      if (cell_[cell].kind == CellKind::sorted) --cell_[cell].missing;
+    }
+  }
+  advance();
+}
+
+// First item of a resident run that is not below `boundary`.
+std::size_t TextMerger::resident_cut(const ResidentRun& run, std::string_view boundary) const {
+  std::string key;
+  const auto it = std::partition_point(run.items.begin(), run.items.end(), [&](const auto& item) {
+    return is_below(chunk_record(run.memory, item.place()), boundary, key);
+  });
+  return static_cast<std::size_t>(it - run.items.begin());
+}
+
+// The records of `cell`, in the order of the runs.
+std::vector<TextMerger::Slice> TextMerger::slices_of(std::size_t cell) {
+  std::vector<Slice> slices;
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    Slice slice;
+    slice.source = static_cast<std::uint32_t>(source);
+    if (sources_[source].run == nullptr) {
+      const ResidentRun& run = sources_[source].resident;
+      slice.first_item = cell == 0 ? 0 : resident_cut(run, cells_.lower(cell));
+      slice.last_item =
+          cells_.has_upper(cell) ? resident_cut(run, cells_.upper(cell)) : run.items.size();
+      if (slice.first_item < slice.last_item) slices.push_back(slice);
+      continue;
+    }
+    const auto blocks = blocks_of(source);
+    // Blocks of a run are in order of their cells: skip to the first one that reaches this cell.
+    const auto first = std::partition_point(
+        blocks.begin(), blocks.end(), [&](const Block& block) { return block.cells.last < cell; });
+    for (auto it = first; it != blocks.end() && it->cells.first <= cell; ++it) {
+      const char* const data = reinterpret_cast<const char*>(it->buffer);
+      const std::size_t bytes = sources_[source].run->blocks[it->index].bytes;
+      slice.begin = data + (cell == it->cells.first ? 0 : it->cuts[cell - it->cells.first - 1]);
+      slice.end = data + (cell == it->cells.last ? bytes : it->cuts[cell - it->cells.first]);
+      if (slice.begin < slice.end) slices.push_back(slice);
+    }
+  }
+  return slices;
+}
+
+// Makes items of the records, as many as there is room for.
+TextMerger::Load TextMerger::load_items(const std::vector<Slice>& slices,
+                                        std::span<StringItem> items) const {
+  Load load;
+  for (const Slice& slice : slices) {
+    if (sources_[slice.source].run == nullptr) {
+      const ResidentRun& run = sources_[slice.source].resident;
+      const std::uint64_t base = kResident | std::uint64_t{slice.source} << kSourceShift;
+      if (slice.last_item - slice.first_item > items.size() - load.records) return {0, 0, false};
+      for (std::size_t item = slice.first_item; item < slice.last_item; ++item) {
+        items[load.records++].ref = base | item;
+        load.bytes += (run.items[item].place() >> 32) + 1;
+      }
+      continue;
+    }
+    for (const char* at = slice.begin; at < slice.end;) {
+      if (load.records == items.size()) return {0, 0, false};
+      items[load.records++].ref = coded_place(at);
+      const std::string_view record = coded_record(at);
+      load.bytes += record.size() + 1;
+      at = record.data() + record.size();
+    }
+  }
+  return load;
+}
+
+void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
+  {
+    auto lock = monitor_.lock();
+    if (limit_reached_) {
+      lock.unlock();
+      output_.begin(first_ticket_ + cell, 0).finish();
+      return;
+    }
+  }
+  const std::vector<Slice> slices = slices_of(cell);
+  CellWorkspace& workspace = workspaces_[thread];
+  const Access access{sources_.data()};
+  const Load load = load_items(slices, workspace.items);
+  if (!load.fits) {
+    std::vector<std::unique_ptr<RecordCursor>> cursors;
+    for (const Slice& slice : slices) {
+      cursors.push_back(std::make_unique<SliceCursor>(sources_[slice.source], slice));
+    }
+    RecordMerge merge(std::move(cursors), keys_, options_.unique);
+    emit_merge(cell, merge);
+    return;
+  }
+  const std::span<StringItem> items = workspace.items.first(load.records);
+  if (slices.size() == 1 && sources_[slices[0].source].run == nullptr) {
+    // In order already, and marked.
+    const ResidentRun& run = sources_[slices[0].source].resident;
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      items[i].ref |= run.items[slices[0].first_item + i].ref & StringItem::kSameKey;
+    }
+  } else {
+    StringSorter<Access> sorter(access, keys_, workspace.scratch, workspace.key_memory);
+    sorter.sort(items, cells_.common_prefix(cell));
+  }
+  emit_items(cell, items, load.bytes, access);
+}
+
+// The records of a cell in one run.
+class TextMerger::BlockCursor final : public RunCursor {
+ public:
+  BlockCursor(TextMerger& merger, std::size_t source, std::size_t cell)
+      : RunCursor(*merger.sources_[source].run, *merger.scratch_, merger.memory_),
+        merger_(merger),
+        source_(source),
+        cell_(cell) {
+    const auto blocks = merger.blocks_of(source);
+    const auto first = std::partition_point(blocks.begin(), blocks.end(),
+                                            [&](const Block& b) { return b.cells.last < cell; });
+    const auto last = std::partition_point(first, blocks.end(),
+                                           [&](const Block& b) { return b.cells.first <= cell; });
+    set_blocks(static_cast<std::size_t>(first - blocks.begin()),
+               static_cast<std::size_t>(last - blocks.begin()));
+  }
+
+ private:
+  void trim(std::size_t index, const std::byte* buffer, std::size_t& begin,
+            std::size_t& end) override {
+    const Block& block = merger_.blocks_of(source_)[index];
+    const MergeSource& source = merger_.sources_[source_];
+    std::vector<std::uint32_t> starts;
+    if (block.cells.first < cell_) {
+      begin = merger_.cut(source, block, buffer, merger_.cells_.lower(cell_), 0, starts);
+    }
+    if (block.cells.last > cell_) {
+      end = merger_.cut(source, block, buffer, merger_.cells_.upper(cell_), begin, starts);
+    }
+  }
+
+  TextMerger& merger_;
+  std::size_t source_;
+  std::size_t cell_;
+};
+
+void TextMerger::stream_cell(std::size_t cell) {
+  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    if (sources_[source].run != nullptr) {
+      cursors.push_back(std::make_unique<BlockCursor>(*this, source, cell));
+      continue;
+    }
+    const ResidentRun& run = sources_[source].resident;
+    Slice slice;
+    slice.first_item = cell == 0 ? 0 : resident_cut(run, cells_.lower(cell));
+    slice.last_item =
+        cells_.has_upper(cell) ? resident_cut(run, cells_.upper(cell)) : run.items.size();
+    cursors.push_back(std::make_unique<SliceCursor>(sources_[source], slice));
+  }
+  RecordMerge merge(std::move(cursors), keys_, options_.unique);
+  emit_merge(cell, merge);
+}
+
+// Brings records, in order, to the output: all, or one for each group of equal keys.
+class TextMerger::Emitter {
+ public:
+  Emitter(const TextMergeOptions& options, TextOutput::Piece piece)
+      : options_(options), piece_(std::move(piece)) {
+    if (options_.fold) fold_ = options_.fold();
+  }
+
+  // False when the limit is reached.
+  bool add(std::string_view record, bool same_key) {
+    if (options_.unique && same_key) {
+      if (options_.hash) add_record(totals_.removed, record);
+      if (fold_) fold_->add(record);
+      return true;
+    }
+    end_group();
+    if (totals_.records_out == most_) return false;
+    ++totals_.records_out;
+    if (options_.hash) add_record(totals_.written, record);
+    if (fold_) {
+      fold_->begin(record);
+      in_group_ = true;
+    } else {
+      piece_.append_record(record, options_.terminator);
+    }
+    return true;
+  }
+  const TextTotals& finish() {
+    end_group();
+    return totals_;
+  }
+  TextOutput::Piece& piece() { return piece_; }
+  void set_most(std::uint64_t records) { most_ = records; }
+
+ private:
+  void end_group() {
+    if (!in_group_) return;
+    in_group_ = false;
+    folded_.clear();
+    fold_->finish(folded_);
+    piece_.append_record(folded_, options_.terminator);
+  }
+
+  const TextMergeOptions& options_;
+  TextOutput::Piece piece_;
+  std::uint64_t most_ = ~std::uint64_t{0};
+  std::unique_ptr<GroupFold> fold_;
+  bool in_group_ = false;
+  std::string folded_;
+  TextTotals totals_;
+};
+
+void TextMerger::emit_items(std::size_t cell, std::span<const StringItem> items,
+                            std::uint64_t bytes, const Access& access) {
+  const std::uint64_t ticket = first_ticket_ + cell;
+  const bool limited = options_.limit != ~std::uint64_t{0};
+  TextTotals totals;
+  const auto each = [&](const auto& visit) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i + kPrefetchRecords < items.size()) {
+        access.prefetch(items[i + kPrefetchRecords].place());
+      }
+      if (!visit(access(items[i].place()), items[i].same_key())) break;
+    }
+  };
+  if (limited || options_.fold) {
+    // How many bytes it will be is not known before.
+    Emitter emitter(options_, output_.begin_open_ended(ticket));
+    std::uint64_t left;
+    {
+      auto lock = monitor_.lock();
+      left = options_.limit - std::min(options_.limit, totals_.records_out);
+    }
+    emitter.set_most(left);
+    each([&](std::string_view record, bool same) { return emitter.add(record, same); });
+    totals = emitter.finish();
+    {
+      auto lock = monitor_.lock();
+      settle(totals);
+    }
+    emitter.piece().finish();
+    return;
+  }
+  if (options_.unique) {
+    bytes = 0;
+    each([&](std::string_view record, bool same) {
+      if (!same) bytes += record.size() + 1;
+      return true;
+    });
+  }
+  Emitter emitter(options_, output_.begin(ticket, bytes));
+  each([&](std::string_view record, bool same) { return emitter.add(record, same); });
+  totals = emitter.finish();
+  emitter.piece().finish();
+  auto lock = monitor_.lock();
+  settle(totals);
+}
+
+void TextMerger::emit_merge(std::size_t cell, RecordMerge& merge) {
+  Emitter emitter(options_, output_.begin_open_ended(first_ticket_ + cell));
+  {
+    auto lock = monitor_.lock();
+    emitter.set_most(options_.limit - std::min(options_.limit, totals_.records_out));
+  }
+  while (merge.next()) {
+    if (!emitter.add(merge.record(), merge.same_key())) break;
+  }
+  const TextTotals totals = emitter.finish();
+  {
+    auto lock = monitor_.lock();
+    settle(totals);
+  }
+  emitter.piece().finish();
+}
+
+// With the lock held.
+void TextMerger::settle(const TextTotals& totals) {
+  totals_.records_out += totals.records_out;
+  totals_.written += totals.written;
+  totals_.removed += totals.removed;
+  if (totals_.records_out >= options_.limit) limit_reached_ = true;
+}
+
+void TextMerger::cell_done(std::size_t cell) {
+  {
+    auto lock = monitor_.lock();
+    if (cell_[cell].kind == CellKind::sorted) {
+      for (std::size_t source = 0; source < sources_.size(); ++source) {
+        if (sources_[source].run == nullptr) continue;
+        const auto blocks = blocks_of(source);
+        const auto first =
+            std::partition_point(blocks.begin(), blocks.end(),
+                                 [&](const Block& block) { return block.cells.last < cell; });
+        for (auto it = first; it != blocks.end() && it->cells.first <= cell; ++it) {
+          if (--it->users == 0) give_back(*it);
+        }
+      }
+    } else {
+      ++streamed_done_;
+    }
+    ++cells_done_;
+  }
+  monitor_.notify();
+  advance();
+}
+
+}  // namespace xxl

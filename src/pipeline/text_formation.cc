@@ -1,0 +1,487 @@
+#include "pipeline/text_formation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "record/line_scan.h"
+#include "run/text_run.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kPrefetchRecords = 10;       // ahead of the copying
+constexpr std::size_t kUnknownRecordBytes = 24;    // before any record has been seen
+constexpr std::size_t kRowWindow = 64 * kKiB;      // searched for row ends at a time
+constexpr std::size_t kResidentPart = 3;           // of the regions stay with resident runs
+
+struct ChunkAccess {
+  const char* memory;
+  std::string_view operator()(std::uint64_t place) const { return chunk_record(memory, place); }
+};
+
+// Calls visit(row) for each row of `text` until it returns false; returns the bytes visited.
+template <class Visit>
+std::size_t visit_rows(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
+  std::size_t begin = 0;
+  if (syntax.skip_malformed) {
+    RowSplitter splitter(syntax.separator, syntax.terminator);
+    while (begin < text.size()) {
+      const auto row = *splitter.next(text.substr(begin), true);
+      if (!visit(text.substr(begin, row.size))) return begin;
+      begin += row.size + (row.terminated ? 1 : 0);
+    }
+    return begin;
+  }
+  thread_local std::vector<std::size_t> ends;
+  bool inside = false;
+  for (std::size_t window = 0; window < text.size(); window += kRowWindow) {
+    ends.clear();
+    inside = append_row_ends(text.substr(window, kRowWindow), inside, syntax.terminator, window, ends);
+    for (const std::size_t end : ends) {
+      if (!visit(text.substr(begin, end - begin))) return begin;
+      begin = end + 1;
+    }
+  }
+  if (begin < text.size() && visit(text.substr(begin))) begin = text.size();
+  return begin;
+}
+
+}  // namespace
+
+TextFormation::TextFormation(FormationContext context)
+    : context_(std::move(context)),
+      reader_(context_.inputs, context_.options.syntax, context_.io, context_.monitor,
+              context_.on_header) {}
+
+void TextFormation::make_regions(std::size_t longest_record) {
+  geometry_ = context_.divide(longest_record);
+  std::span<std::byte> memory = context_.region_memory();
+  auto lock = context_.monitor.lock();
+  regions_.clear();
+  free_.clear();
+  for (std::size_t i = 0; i < geometry_.regions; ++i) {
+    TextRegion& region = regions_.emplace_back();
+    region.memory = memory.data() + i * geometry_.region_bytes;
+    region.bytes = geometry_.region_bytes;
+  }
+  // The first ones are taken first, and again when they are free: memory that is warm.
+  for (auto it = regions_.rbegin(); it != regions_.rend(); ++it) free_.push_back(&*it);
+}
+
+// How much of a region to fill, so that there is room for the items.
+std::size_t TextFormation::data_limit() const {
+  const std::uint64_t records = seen_records_, bytes = seen_bytes_;
+  const double record =
+      records == 0 ? kUnknownRecordBytes
+                   : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
+  const std::size_t headroom = reader_.headroom();
+  const std::size_t room = geometry_.region_bytes - std::min(geometry_.region_bytes, headroom + 2 * kSectorBytes);
+  const double share = record / (record + sizeof(StringItem));
+  double data = std::min(static_cast<double>(room) * share,
+                         static_cast<double>(geometry_.item_capacity) * record);
+  data = std::min(data, static_cast<double>(geometry_.chunk_bytes));
+  return headroom + round_down(std::max(static_cast<std::size_t>(data), kSectorBytes), kSectorBytes);
+}
+
+TextRegion* TextFormation::try_take_region() {
+  auto lock = context_.monitor.lock();
+  if (free_.empty()) return nullptr;
+  TextRegion* region = free_.back();
+  free_.pop_back();
+  return region;
+}
+
+TextRegion* TextFormation::take_region() {
+  for (;;) {
+    if (TextRegion* region = try_take_region()) return region;
+    spill_oldest();
+    auto lock = context_.monitor.lock();
+    context_.monitor.wait(lock, [&] { return !free_.empty() || running_ == 0; });
+  }
+}
+
+void TextFormation::give_back(TextRegion* region) {
+  auto lock = context_.monitor.lock();
+  free_.push_back(region);
+}
+
+void TextFormation::wait_for_workers() {
+  auto lock = context_.monitor.lock();
+  context_.monitor.wait(lock, [&] { return running_ == 0; });
+}
+
+// Writes the oldest resident runs to scratch, one for each worker.
+void TextFormation::spill_oldest() {
+  TextScratch* scratch = nullptr;
+  for (unsigned i = 0; i < context_.workers.width(); ++i) {
+    {
+      auto lock = context_.monitor.lock();
+      const bool any = std::any_of(formed_.begin(), formed_.end(), [](const Formed& formed) {
+        return formed.region != nullptr;
+      });
+      if (!any) return;
+    }
+    if (scratch == nullptr) scratch = &context_.scratch();
+    Formed formed;
+    {
+      auto lock = context_.monitor.lock();
+      auto oldest = formed_.end();
+      for (auto it = formed_.begin(); it != formed_.end(); ++it) {
+        if (it->region != nullptr && (oldest == formed_.end() || it->chunk < oldest->chunk)) {
+          oldest = it;
+        }
+      }
+      if (oldest == formed_.end()) return;
+      formed = std::move(*oldest);
+      formed_.erase(oldest);
+      ++running_;
+    }
+    context_.workers.run([this, formed = std::make_shared<Formed>(std::move(formed)),
+                          token = in_flight_.begin()](unsigned) mutable {
+      context_.monitor.guard([&] {
+        TextRegion* const region = formed->region;
+        write_run(*formed, formed->items, reinterpret_cast<const char*>(region->memory));
+        formed->region = nullptr;
+        auto lock = context_.monitor.lock();
+        formed_.push_back(std::move(*formed));
+        free_.push_back(region);
+      });
+      {
+        auto lock = context_.monitor.lock();
+        --running_;
+      }
+      context_.monitor.notify();
+      token.reset();
+    });
+  }
+}
+
+void TextFormation::run() {
+  make_regions(0);
+  const TextInputs& inputs = context_.inputs;
+  const std::uint64_t memory = geometry_.region_bytes * geometry_.regions;
+  fits_in_memory_ = !inputs.size_known || inputs.bytes <= memory / 4 * 3;
+  if (!fits_in_memory_) context_.scratch();  // space is reserved before work begins
+  TextRegion* ahead = nullptr;
+  while (!reader_.finished()) {
+    TextRegion* region = std::exchange(ahead, nullptr);
+    if (region == nullptr) {
+      region = take_region();
+      reader_.start(*region, std::min(data_limit(), geometry_.region_bytes));
+    }
+    if (reader_.can_read_ahead()) {
+      ahead = try_take_region();
+      if (ahead != nullptr) reader_.start(*ahead, std::min(data_limit(), geometry_.region_bytes));
+    }
+    if (reader_.finish(*region, at_limit_)) {
+      submit(region);
+      continue;
+    }
+    // A record does not fit.
+    if (ahead != nullptr) reader_.cancel(*ahead);
+    ahead = nullptr;
+    wait_for_workers();
+    for (;;) {
+      spill_oldest();
+      auto lock = context_.monitor.lock();
+      if (running_ == 0) break;
+      context_.monitor.wait(lock, [&] { return running_ == 0; });
+    }
+    const std::size_t wanted = std::max(2 * reader_.carried_bytes(), geometry_.region_bytes);
+    try {
+      make_regions(wanted);
+    } catch (const Error&) {
+      if (context_.options.syntax.skip_malformed && !at_limit_) {
+        at_limit_ = true;
+        make_regions(0);
+        continue;
+      }
+      throw Error(ErrorCode::no_space,
+                  "a record is longer than " + format_bytes(reader_.carried_bytes()) +
+                      ", too long for the memory of -S: give more",
+                  inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
+    }
+  }
+  if (ahead != nullptr) give_back(ahead);
+  wait_for_workers();
+  // With runs in scratch, the merge needs room.
+  for (;;) {
+    std::size_t resident = 0, in_scratch = 0;
+    {
+      auto lock = context_.monitor.lock();
+      for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);
+    }
+    if (in_scratch == 0 || resident <= geometry_.regions / kResidentPart) break;
+    spill_oldest();
+    wait_for_workers();
+  }
+  std::sort(formed_.begin(), formed_.end(), [](const Formed& a, const Formed& b) {
+    return std::pair(a.chunk, a.part) < std::pair(b.chunk, b.part);
+  });
+}
+
+void TextFormation::submit(TextRegion* region) {
+  if (context_.options.progress != nullptr) {
+    context_.options.progress->phase_bytes_done = reader_.bytes_read();
+  }
+  if (region->segments.empty()) return give_back(region);
+  Chunk chunk{chunks_++, region, false};
+  if (!fits_in_memory_) {
+    const std::uint64_t left = context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
+    const std::uint64_t kept = geometry_.regions / kResidentPart * (data_limit() - reader_.headroom());
+    chunk.spill = left >= kept;
+  }
+  {
+    auto lock = context_.monitor.lock();
+    ++running_;
+  }
+  context_.workers.run([this, chunk, token = in_flight_.begin()](unsigned thread) mutable {
+    context_.monitor.guard([&] { sort_chunk(chunk, thread); });
+    {
+      auto lock = context_.monitor.lock();
+      --running_;
+    }
+    context_.monitor.notify();
+    token.reset();
+  });
+}
+
+// True if the record is to be sorted. Throws Error if it is malformed.
+bool TextFormation::accept(const TextSegment& segment, std::string_view record,
+                           MultisetHash& hash) {
+  const TextSortOptions& options = context_.options;
+  if (options.malformed) {
+    if (const auto fault = options.malformed(record)) {
+      if (options.syntax.skip_malformed) {
+        auto lock = context_.monitor.lock();
+        ++skipped_;
+        return false;
+      }
+      const std::size_t at = static_cast<std::size_t>(record.data() - segment.text.data());
+      const std::uint64_t line =
+          segment.lines + 1 +
+          static_cast<std::uint64_t>(std::count(segment.text.begin(), segment.text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                options.syntax.terminator));
+      throw Error(ErrorCode::bad_input, "line " + std::to_string(line) + ": " + *fault,
+                  context_.inputs[segment.input].file.path(), segment.offset + at);
+    }
+  }
+  add_record(hash, record);
+  return true;
+}
+
+// Makes items of the records from `offset` of `segment` on, as many as there is room for.
+std::size_t TextFormation::load_items(const TextRegion& region, std::span<StringItem> items,
+                                      std::size_t& segment, std::size_t& offset,
+                                      MultisetHash& hash) {
+  const TextSyntax& syntax = context_.options.syntax;
+  const char* const memory = reinterpret_cast<const char*>(region.memory);
+  std::size_t count = 0;
+  while (segment < region.segments.size()) {
+    const TextSegment& from = region.segments[segment];
+    const std::string_view text = from.text.substr(offset);
+    const auto add = [&](std::string_view record) {
+      items[count++].ref =
+          chunk_place(static_cast<std::size_t>(record.data() - memory), record.size());
+    };
+    std::size_t taken;
+    if (context_.options.malformed) {
+      const auto visit = [&](std::string_view record) {
+        if (count == items.size()) return false;
+        if (accept(from, record, hash)) add(record);
+        return true;
+      };
+      taken = syntax.quoted ? visit_rows(text, syntax, visit)
+                            : visit_lines(text, syntax.terminator, visit);
+    } else {
+      const auto visit = [&](std::string_view record) {
+        if (count == items.size()) return false;
+        add_record(hash, record);
+        add(record);
+        return true;
+      };
+      taken = syntax.quoted ? visit_rows(text, syntax, visit)
+                            : visit_lines(text, syntax.terminator, visit);
+    }
+    offset += taken;
+    if (taken < text.size()) return count;
+    ++segment;
+    offset = 0;
+  }
+  return count;
+}
+
+void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
+  TextRegion& region = *chunk.region;
+  const char* const memory = reinterpret_cast<const char*>(region.memory);
+  CellWorkspace& workspace = context_.workspace(thread);
+  // Items lie behind the data, or where there is no room, in the worker's own memory.
+  std::byte* const first = region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
+  const std::byte* const end = region.memory + region.bytes;
+  const std::size_t room = first < end ? static_cast<std::size_t>(end - first) / sizeof(StringItem) : 0;
+  std::span<StringItem> own(reinterpret_cast<StringItem*>(first), std::min(room, workspace.scratch.size()));
+  bool may_stay = !chunk.spill;
+  if (own.size() < workspace.items.size() / 4) {
+    own = workspace.items;
+    may_stay = false;
+  }
+  const ChunkAccess access{memory};
+  StringSorter<ChunkAccess> sorter(access, context_.keys(), workspace.scratch, workspace.key_memory);
+  std::size_t segment = 0, offset = 0;
+  for (std::size_t part = 0; segment < region.segments.size(); ++part) {
+    MultisetHash hash;
+    const std::size_t before = segment, before_offset = offset;
+    std::span<StringItem> items =
+        own.first(load_items(region, own, segment, offset, hash));
+    const bool whole = part == 0 && segment == region.segments.size();
+    static_cast<void>(before);
+    static_cast<void>(before_offset);
+    items = drop(items, memory);
+    std::size_t depth = 0;
+    if (context_.keys().is_whole_record() && items.size() > 1) {
+      depth = access(items[0].ref).size();
+      for (std::size_t i = 1; i < items.size() && depth > 0; ++i) {
+        depth = string_sort_detail::common_prefix(access(items[0].ref).substr(0, depth),
+                                                  access(items[i].ref), 0);
+      }
+    }
+    sorter.sort(items, depth);
+    Formed formed{chunk.number, part, nullptr, nullptr, {}, 0};
+    MultisetHash removed;
+    const bool unique = context_.options.unique && !context_.options.fold;
+    std::uint64_t bytes = 0;
+    std::size_t kept = 0;
+    for (const StringItem& item : items) {
+      const std::string_view record = access(item.place());
+      if (unique && item.same_key()) {
+        add_record(removed, record);
+        continue;
+      }
+      bytes += record.size() + 1;
+      items[kept++] = item;
+    }
+    items = items.first(kept);
+    if (context_.options.limit) learn_threshold(items, memory);
+    if (context_.options.limit && !context_.options.fold && items.size() > *context_.options.limit) {
+      items = items.first(static_cast<std::size_t>(*context_.options.limit));
+    }
+    formed.bytes = bytes;
+    seen_records_ += hash.records;
+    seen_bytes_ += bytes;
+    const bool stays = may_stay && whole;
+    if (stays) {
+      formed.region = &region;
+      formed.items = items;
+    } else {
+      write_run(formed, items, memory);
+    }
+    auto lock = context_.monitor.lock();
+    input_hash_ += hash;
+    removed_hash_ += removed;
+    record_bytes_ += bytes;
+    formed_.push_back(std::move(formed));
+    if (stays) return;
+  }
+  auto lock = context_.monitor.lock();
+  free_.push_back(&region);
+}
+
+void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
+                              const char* memory) {
+  auto run = std::make_unique<TextRun>();
+  TextScratch& scratch = context_.scratch();
+  {
+    auto lock = context_.monitor.lock();
+    run->identity = 0x9e3779b97f4a7c15u * ++next_identity_;
+  }
+  TextRunWriter writer(*run, context_.keys(), scratch, context_.write_buffers(),
+                       geometry_.block_bytes);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i + kPrefetchRecords < items.size()) {
+      const std::string_view next = chunk_record(memory, items[i + kPrefetchRecords].place());
+      __builtin_prefetch(next.data());
+      __builtin_prefetch(next.data() + 64);
+    }
+    writer.add(chunk_record(memory, items[i].place()));
+  }
+  writer.finish();
+  formed.run = std::move(run);
+  formed.items = {};
+}
+
+// With --limit: leaves out records that cannot be among those wanted any more.
+std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const char* memory) {
+  if (!context_.options.limit) return items;
+  std::string threshold;
+  {
+    auto lock = context_.monitor.lock();
+    if (!threshold_) return items;
+    threshold = *threshold_;
+  }
+  std::string key;
+  std::size_t kept = 0;
+  for (const StringItem& item : items) {
+    const std::string_view record = chunk_record(memory, item.place());
+    std::string_view view = record;
+    if (!context_.keys().is_whole_record()) {
+      key.clear();
+      context_.keys().append_key(record, threshold.size() + 1, key);
+      view = key;
+    }
+    if (view <= threshold) items[kept++] = item;
+  }
+  return items.first(kept);
+}
+
+// The key of the last record wanted of a sorted chunk: nothing above it can be wanted.
+void TextFormation::learn_threshold(std::span<const StringItem> items, const char* memory) {
+  const std::uint64_t limit = *context_.options.limit;
+  if (limit == 0) return;
+  std::uint64_t groups = 0;
+  for (const StringItem& item : items) {
+    if (context_.options.unique && item.same_key()) continue;
+    if (++groups < limit) continue;
+    std::string key;
+    context_.keys().append_key(chunk_record(memory, item.place()), KeyExtractor::kWholeKey, key);
+    auto lock = context_.monitor.lock();
+    if (!threshold_ || key < *threshold_) threshold_ = std::move(key);
+    return;
+  }
+}
+
+std::vector<MergeSource> TextFormation::sources() {
+  std::vector<MergeSource> sources;
+  for (Formed& formed : formed_) {
+    MergeSource source;
+    if (formed.run != nullptr) {
+      source.run = formed.run.get();
+    } else {
+      source.resident = {reinterpret_cast<const char*>(formed.region->memory), formed.items, formed.bytes};
+    }
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+std::vector<std::span<std::byte>> TextFormation::free_memory() const {
+  std::vector<std::span<std::byte>> free;
+  for (const TextRegion& region : regions_) {
+    const bool held = std::any_of(formed_.begin(), formed_.end(), [&](const Formed& formed) {
+      return formed.region == &region;
+    });
+    if (!held) free.push_back({region.memory, region.bytes});
+  }
+  return free;
+}
+
+std::vector<std::unique_ptr<TextRun>> TextFormation::take_runs() {
+  std::vector<std::unique_ptr<TextRun>> runs;
+  for (Formed& formed : formed_) {
+    if (formed.run != nullptr) runs.push_back(std::move(formed.run));
+  }
+  return runs;
+}
+
+}  // namespace xxl

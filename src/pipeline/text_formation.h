@@ -1,0 +1,120 @@
+// Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "base/workers.h"
+#include "io/io_queue.h"
+#include "merge/text_merger.h"
+#include "pipeline/text_plan.h"
+#include "pipeline/text_reader.h"
+#include "pipeline/text_sort.h"
+
+namespace xxl {
+
+// What run formation is given. References and pointers must outlive it.
+struct FormationContext {
+  const TextSortOptions& options;
+  TextInputs& inputs;
+  Monitor& monitor;
+  Workers& workers;
+  io::IoService& io;
+  // Memory for regions and buffers as planned; called again, when everything is free, for records
+  // that need larger regions.
+  std::function<TextGeometry(std::size_t longest_record)> divide;
+  std::function<std::span<std::byte>()> region_memory;
+  std::function<WriteBuffers&()> write_buffers;
+  std::function<CellWorkspace&(unsigned thread)> workspace;
+  std::function<TextScratch&()> scratch;  // opened when it is first needed
+  TextReader::OnHeader on_header;
+  // Known once the first header has been read.
+  std::function<const KeyExtractor&()> keys;
+};
+
+class TextFormation {
+ public:
+  explicit TextFormation(FormationContext context);
+
+  // Reads and sorts all of the input. Throws Error. Afterwards at most `resident_bytes` of regions
+  // are still held by resident runs, if there are runs in scratch as well.
+  void run();
+
+  // In the order of the input.
+  std::vector<MergeSource> sources();
+  // Parts of the memory for regions that are not held by resident runs.
+  std::vector<std::span<std::byte>> free_memory() const;
+  // Lets go of runs: they belong to the caller.
+  std::vector<std::unique_ptr<TextRun>> take_runs();
+
+  const MultisetHash& input_hash() const { return input_hash_; }
+  const MultisetHash& removed_hash() const { return removed_hash_; }
+  std::uint64_t skipped() const { return skipped_; }
+  std::uint64_t record_bytes() const { return record_bytes_; }
+
+ private:
+  struct Chunk {
+    std::uint64_t number;
+    TextRegion* region;
+    bool spill;
+  };
+  struct Formed {
+    std::uint64_t chunk;
+    std::size_t part;
+    std::unique_ptr<TextRun> run;  // null: resident
+    TextRegion* region = nullptr;
+    std::span<StringItem> items;
+    std::uint64_t bytes = 0;
+  };
+
+  void make_regions(std::size_t longest_record);
+  std::size_t data_limit() const;
+  TextRegion* try_take_region();
+  TextRegion* take_region();
+  void give_back(TextRegion* region);
+  void spill_oldest();
+  void wait_for_workers();
+  void submit(TextRegion* region);
+  void sort_chunk(const Chunk& chunk, unsigned thread);
+  void write_run(Formed& formed, std::span<const StringItem> items, const char* memory);
+  std::size_t load_items(const TextRegion& region, std::span<StringItem> items,
+                         std::size_t& segment, std::size_t& offset, MultisetHash& hash);
+  bool accept(const TextSegment& segment, std::string_view record, MultisetHash& hash);
+  std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
+  void learn_threshold(std::span<const StringItem> items, const char* memory);
+
+  FormationContext context_;
+  TextGeometry geometry_;
+  TextReader reader_;
+  bool at_limit_ = false;       // no larger regions are to be had
+  bool fits_in_memory_ = false;
+  std::deque<TextRegion> regions_;
+  std::uint64_t chunks_ = 0;
+  std::atomic<std::uint64_t> seen_records_{0};
+  std::atomic<std::uint64_t> seen_bytes_{0};
+
+  // With the monitor's lock:
+  std::vector<TextRegion*> free_;
+  std::size_t running_ = 0;  // tasks
+  std::vector<Formed> formed_;
+  MultisetHash input_hash_;
+  MultisetHash removed_hash_;
+  std::uint64_t skipped_ = 0;
+  std::uint64_t record_bytes_ = 0;
+  std::uint64_t next_identity_ = 0;
+  std::optional<std::string> threshold_;  // no record with a larger key is wanted (--limit)
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,36 @@
+// How the memory of a text sort is divided. See docs/text.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xxl {
+
+struct TextPlanInput {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t input_bytes = 0;  // 0 if unknown
+  bool size_known = true;
+  unsigned threads = 1;
+  bool keys_are_records = true;
+  std::size_t longest_record = 0;  // that is known of, in bytes
+};
+
+struct TextGeometry {
+  std::size_t memory_bytes = 0;  // of the region that is divided into what follows
+  std::size_t write_bytes = 0;   // buffers of blocks being written
+  std::size_t item_capacity = 0;  // of a worker
+  std::size_t key_bytes = 0;      // memory for keys of a worker
+  std::size_t region_bytes = 0;
+  std::size_t regions = 0;
+  std::size_t block_bytes = 0;         // of a run; also a slot of scratch
+  std::size_t output_block_bytes = 0;  // of the output
+  std::size_t chunk_bytes = 0;         // to be read into a region at most
+};
+
+// Throws Error{no_space} when the memory is too small.
+TextGeometry plan_text(const TextPlanInput& input);
+
+// The longest record that can be sorted.
+std::size_t longest_record(const TextPlanInput& input);
+
+}  // namespace xxl

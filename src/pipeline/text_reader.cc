@@ -1,0 +1,265 @@
+#include "pipeline/text_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/input_checks.h"
+
+namespace xxl {
+
+TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io,
+                       Monitor& monitor, OnHeader on_header)
+    : inputs_(inputs),
+      syntax_(syntax),
+      io_(io),
+      monitor_(monitor),
+      on_header_(std::move(on_header)),
+      header_pending_(syntax.header) {
+  advance_input();
+}
+
+TextReader::~TextReader() {
+  if (input_ < inputs_.size() && !inputs_[input_].stored()) io_.cancel_streams();
+}
+
+// Skips files in which nothing is left to read.
+void TextReader::advance_input() {
+  while (input_ < inputs_.size() && inputs_[input_].stored() &&
+         position_ >= inputs_[input_].file.size()) {
+    ++input_;
+    position_ = 0;
+  }
+}
+
+bool TextReader::can_read_ahead() const {
+  return !exhausted() && inputs_[input_].stored();
+}
+
+void TextReader::start(TextRegion& region, std::size_t bytes) {
+  headroom_ = std::max(headroom_, round_up(carry_.size(), kSectorBytes));
+  region.base = region.memory + headroom_;
+  region.limit = region.memory + bytes;
+  region.read_end = region.base;
+  region.reads.clear();
+  region.segments.clear();
+  region.first_input = input_;
+  region.first_offset = position_;
+  while (!exhausted() && inputs_[input_].stored() && region.room() > 0) {
+    start_read(region, region.room());
+  }
+}
+
+void TextReader::start_read(TextRegion& region, std::size_t most) {
+  const io::File& file = inputs_[input_].file;
+  auto& read = *region.reads.emplace_back(std::make_unique<TextRegion::Read>());
+  read.input = input_;
+  read.offset = position_;
+  read.to = region.read_end;
+  read.wanted = static_cast<std::size_t>(
+      std::min<std::uint64_t>({kReadBytes, most, file.size() - position_}));
+  position_ += read.wanted;
+  region.read_end += read.wanted;
+  if (position_ == file.size()) {
+    region.read_end = read.to + round_up(read.wanted, kSectorBytes);
+    advance_input();
+  }
+  io::Request request;
+  request.op = io::Op::read;
+  request.file = &file;
+  request.offset = read.offset;
+  request.data = {read.to, round_up(read.wanted, kSectorBytes)};
+  request.done = [this, &read, token = in_flight_.begin()](
+                     const io::Completion& completion) mutable {
+    {
+      auto lock = monitor_.lock();
+      read.completion = completion;
+      read.done = true;
+    }
+    monitor_.notify();
+    token.reset();
+  };
+  io_.queue_for(file).submit(std::move(request));
+}
+
+void TextReader::wait(TextRegion::Read& read) {
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return read.done; });
+}
+
+void TextReader::check(const TextRegion::Read& read) const {
+  const io::File& file = inputs_[read.input].file;
+  if (read.completion.error != 0) {
+    throw_io_error(read.completion.error, "cannot read", file.path(), read.offset);
+  }
+  if (read.completion.bytes < read.wanted) {
+    throw Error(ErrorCode::bad_input,
+                "the file became shorter while it was being read: expected " +
+                    std::to_string(file.size()) + " bytes",
+                file.path(), read.offset + read.completion.bytes);
+  }
+}
+
+void TextReader::cancel(TextRegion& region) {
+  for (const auto& read : region.reads) wait(*read);
+  region.reads.clear();
+  input_ = region.first_input;
+  position_ = region.first_offset;
+}
+
+// Reads on from the current input, which is no file to be read at any place.
+std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
+  TextInput& input = inputs_[input_];
+  if (input.decoder != nullptr) return input.decoder->read({to, most});
+  struct State {
+    bool done = false;
+    io::Completion completion;
+  };
+  const auto state = std::make_shared<State>();
+  io::Request request;
+  request.op = io::Op::read;
+  request.file = &input.file;
+  request.offset = io::Request::kStream;
+  request.data = {to, most};
+  request.done = [this, state, token = in_flight_.begin()](
+                     const io::Completion& completion) mutable {
+    {
+      auto lock = monitor_.lock();
+      state->completion = completion;
+      state->done = true;
+    }
+    monitor_.notify();
+    token.reset();
+  };
+  io_.queue_for(input.file).submit(std::move(request));
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return state->done; });
+  if (state->completion.error != 0) {
+    throw_io_error(state->completion.error, "cannot read", input.file.path(), position_);
+  }
+  return state->completion.bytes;
+}
+
+bool TextReader::finish(TextRegion& region, bool at_limit) {
+  if (carry_.size() > static_cast<std::size_t>(region.base - region.memory)) {
+    // Read ahead when nobody knew how much would be carried here.
+    cancel(region);
+    start(region, static_cast<std::size_t>(region.limit - region.memory));
+  }
+  if (region.base >= region.limit) return false;
+  std::byte* begin = region.base - carry_.size();  // of the current segment
+  std::memcpy(begin, carry_.data(), carry_.size());
+  std::uint64_t offset = carry_.empty() ? region.first_offset : carry_offset_;
+  std::size_t input = carry_.empty() ? region.first_input : carry_input_;
+  carry_.clear();
+  std::byte* end = region.base;
+  const auto arrived = [&](std::size_t bytes, bool ends) {
+    end += bytes;
+    bytes_read_ += bytes;
+    if (!ends) return;
+    close_segment(region, begin, end, input, offset, true, at_limit);
+    ++input;
+    offset = 0;
+    begin = end = region.read_end;
+  };
+  const auto await = [&](TextRegion::Read& read) {
+    if (read.input != input) {  // empty files lie between
+      input = read.input;
+      offset = read.offset;
+    }
+    if (begin == end) begin = end = read.to;
+    wait(read);
+    check(read);
+    const io::File& file = inputs_[read.input].file;
+    const bool ends = read.offset + read.wanted == file.size();
+    if (ends) io::check_not_grown(file);
+    arrived(read.wanted, ends);
+  };
+  std::size_t known = region.reads.size();
+  for (std::size_t i = 0; i < known; ++i) await(*region.reads[i]);
+  while (!exhausted() && region.room() > 0) {
+    if (inputs_[input_].stored()) {
+      start_read(region, region.room());
+      await(*region.reads.back());
+      continue;
+    }
+    if (input != input_) {
+      input = input_;
+      offset = 0;
+    }
+    if (begin == end) begin = end = region.read_end;
+    const std::size_t most = std::min(kReadBytes, region.room());
+    const std::size_t bytes = read_stream(end, most);
+    position_ += bytes;
+    const bool ends = bytes < most;
+    region.read_end = end + bytes;
+    if (ends) {
+      region.read_end = region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
+      ++input_;
+      position_ = 0;
+      advance_input();
+    }
+    arrived(bytes, ends);
+  }
+  region.data_end = region.read_end;
+  if (end > begin) close_segment(region, begin, end, input, offset, false, at_limit);
+  region.reads.clear();
+  return !region.segments.empty() || carry_.empty();
+}
+
+// Of `text`, the bytes that are whole records.
+std::size_t TextReader::whole_records(std::string_view text, bool at_limit) const {
+  if (!syntax_.quoted) {
+    const void* last = memrchr(text.data(), syntax_.terminator, text.size());
+    return last == nullptr ? 0
+                           : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
+  }
+  if (!syntax_.skip_malformed) return scan_quotes(text, syntax_.terminator).if_outside.last;
+  RowSplitter splitter(syntax_.separator, syntax_.terminator);
+  std::size_t whole = 0;
+  while (whole < text.size()) {
+    const auto row = splitter.next(text.substr(whole), at_limit && whole == 0);
+    if (!row || !row->terminated) break;
+    whole += row->size + 1;
+  }
+  return whole;
+}
+
+void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* end,
+                               std::size_t input, std::uint64_t offset, bool input_ends,
+                               bool at_limit) {
+  std::string_view text(reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin));
+  if (!input_ends) {
+    const std::size_t whole = whole_records(text, at_limit);
+    carry_.assign(text.substr(whole));
+    carry_input_ = input;
+    carry_offset_ = offset + whole;
+    text = text.substr(0, whole);
+  }
+  const std::uint64_t lines = lines_;
+  if (syntax_.quoted) {
+    lines_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), syntax_.terminator));
+  }
+  TextSegment segment{text, input, offset, lines};
+  if (header_pending_ && !text.empty()) {
+    header_pending_ = false;
+    std::size_t size = syntax_.quoted ? find_row_end(text, 0, syntax_.terminator)
+                                      : text.find(syntax_.terminator);
+    size = std::min(size, text.size());
+    on_header_(input, text.substr(0, size));
+    const std::size_t taken = std::min(size + 1, text.size());
+    segment.lines += static_cast<std::uint64_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
+    segment.text.remove_prefix(taken);
+    segment.offset += taken;
+  }
+  if (input_ends) {
+    lines_ = 0;
+    header_pending_ = syntax_.header;
+  }
+  if (!segment.text.empty()) region.segments.push_back(segment);
+}
+
+}  // namespace xxl

@@ -1,0 +1,132 @@
+// Reads the input of a text sort into regions of memory, in chunks that end between records.
+//
+//     region:  [ headroom | chunk .................. | room for items ]
+//                  tail of the record that the chunk before had cut
+//
+// Files that can be read at any place are read asynchronously, straight to where they are sorted;
+// pipes and compressed files as they come. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "io/file.h"
+#include "io/io_queue.h"
+#include "pipeline/text_input.h"
+#include "pipeline/text_sort.h"
+#include "record/csv_rows.h"
+
+namespace xxl {
+
+// A stretch of one input, of whole records. The last of a file may lack its terminator.
+struct TextSegment {
+  std::string_view text;
+  std::size_t input = 0;
+  std::uint64_t offset = 0;  // in the input, in bytes
+  std::uint64_t lines = 0;   // line ends in the input before (rows only)
+};
+
+// Memory for one chunk and its items.
+struct TextRegion {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;
+  // Set by the reader:
+  std::vector<TextSegment> segments;
+  std::byte* data_end = nullptr;  // nothing lies behind
+
+  struct Read {
+    std::size_t input;
+    std::uint64_t offset;
+    std::byte* to;
+    std::size_t wanted;
+    bool done = false;
+    io::Completion completion;
+  };
+  std::vector<std::unique_ptr<Read>> reads;  // in order
+  std::byte* base = nullptr;                 // where the first read goes
+  std::byte* read_end = nullptr;             // where the next read goes
+  std::size_t first_input = 0;               // place of its first read
+  std::uint64_t first_offset = 0;
+  std::byte* limit = nullptr;  // where reads must end
+
+  std::size_t room() const {
+    return read_end >= limit ? 0 : static_cast<std::size_t>(limit - read_end);
+  }
+};
+
+class TextReader {
+ public:
+  // All references must outlive it. Called with the header of each input, if there are any.
+  using OnHeader = std::function<void(std::size_t input, std::string_view header)>;
+
+  TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io, Monitor& monitor,
+             OnHeader on_header);
+  // Waits for reads under way; gives up those of pipes.
+  ~TextReader();
+
+  // True when nothing is left for another start().
+  bool exhausted() const { return input_ == inputs_.size(); }
+  // True when all has been handed out.
+  bool finished() const { return exhausted() && carry_.empty(); }
+  // True if the next chunk can be read ahead, while the one before has not been finished.
+  bool can_read_ahead() const;
+
+  // Starts reading into the first `bytes` of `region`, a whole number of sectors; `region` stays
+  // where it is until finish().
+  void start(TextRegion& region, std::size_t bytes);
+  // Takes start() back: waits, and what was read will be read again.
+  void cancel(TextRegion& region);
+  // Completes the chunk. False if there is no whole record in it: then carried_bytes() of a record
+  // wait for a larger region. `at_limit`: there is no larger one (a malformed row may end early
+  // then). Throws Error.
+  bool finish(TextRegion& region, bool at_limit);
+
+  // In front of the data of regions started from now on.
+  std::size_t headroom() const { return headroom_; }
+  // Of the record that the last chunk ended within.
+  std::size_t carried_bytes() const { return carry_.size(); }
+  // Where that record starts.
+  std::uint64_t carried_offset() const { return carry_offset_; }
+  std::size_t carried_input() const { return carry_input_; }
+  // Bytes of the inputs that have arrived.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+
+  static constexpr std::size_t kHeadroom = std::size_t{64} << 10;
+  static constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+ private:
+  void advance_input();
+  void start_read(TextRegion& region, std::size_t most);
+  void wait(TextRegion::Read& read);
+  void check(const TextRegion::Read& read) const;
+  std::size_t read_stream(std::byte* to, std::size_t most);
+  void close_segment(TextRegion& region, std::byte* begin, std::byte* end, std::size_t input,
+                     std::uint64_t offset, bool input_ends, bool at_limit);
+  std::size_t whole_records(std::string_view text, bool at_limit) const;
+
+  TextInputs& inputs_;
+  const TextSyntax& syntax_;
+  io::IoService& io_;
+  Monitor& monitor_;
+  OnHeader on_header_;
+  std::size_t headroom_ = kHeadroom;
+  std::size_t input_ = 0;       // of the next read
+  std::uint64_t position_ = 0;  // in it
+  std::string carry_;           // start of a record that the last chunk ended within
+  std::size_t carry_input_ = 0;
+  std::uint64_t carry_offset_ = 0;
+  bool header_pending_ = true;  // of the input that the next segment is of
+  std::uint64_t lines_ = 0;     // in the current input before the next segment
+  std::uint64_t bytes_read_ = 0;
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

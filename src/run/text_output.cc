@@ -1,0 +1,216 @@
+#include "run/text_output.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+
+void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
+                    std::function<void()> written) {
+  const std::size_t padded = round_up(bytes, kSectorBytes);
+  std::memset(buffer + bytes, 0, padded - bytes);
+  io::Request request;
+  request.op = io::Op::write;
+  request.file = &file_;
+  request.offset = index * block_bytes_;
+  request.data = {buffer, padded};
+  request.done = [this, offset = request.offset, padded, written = std::move(written),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    if (completion.error != 0 || completion.bytes < padded) {
+      monitor_.guard([&] {
+        throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write",
+                       file_.path(), offset);
+      });
+    }
+    written();
+    token.reset();
+  };
+  io_.queue_for(file_).submit(std::move(request));
+}
+
+StreamBytes::~StreamBytes() {
+  // A reader that takes nothing must not keep us.
+  bool writing;
+  {
+    std::lock_guard lock(mutex_);
+    waiting_.clear();
+    writing = writing_;
+  }
+  if (writing) io_.cancel_streams();
+}
+
+void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
+                      std::function<void()> written) {
+  std::unique_lock lock(mutex_);
+  waiting_.emplace(index, Block{buffer, bytes, std::move(written)});
+  if (writing_ || waiting_.begin()->first != next_) return;
+  Block block = std::move(waiting_.begin()->second);
+  waiting_.erase(waiting_.begin());
+  ++next_;
+  writing_ = true;
+  lock.unlock();
+  submit(std::move(block));
+}
+
+void StreamBytes::submit(Block block) {
+  io::Request request;
+  request.op = io::Op::write;
+  request.file = &file_;
+  request.offset = io::Request::kStream;
+  request.data = {block.buffer, block.bytes};
+  request.done = [this, block, token = in_flight_.begin()](
+                     const io::Completion& completion) mutable {
+    if (completion.error != 0 || completion.bytes < block.bytes) {
+      monitor_.guard([&] {
+        throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write",
+                       file_.path());
+      });
+    }
+    block.written();
+    std::unique_lock lock(mutex_);
+    if (!waiting_.empty() && waiting_.begin()->first == next_ && completion.error == 0) {
+      Block next = std::move(waiting_.begin()->second);
+      waiting_.erase(waiting_.begin());
+      ++next_;
+      lock.unlock();
+      submit(std::move(next));
+    } else {
+      writing_ = false;
+      lock.unlock();
+    }
+    token.reset();
+  };
+  io_.queue_for(file_).submit(std::move(request));
+}
+
+void TextOutput::wait_for_turn(std::uint64_t ticket) {
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return turn_ == ticket; });
+}
+
+void TextOutput::end_turn() {
+  {
+    auto lock = monitor_.lock();
+    ++turn_;
+  }
+  monitor_.notify();
+}
+
+TextOutput::Piece TextOutput::begin(std::uint64_t ticket, std::uint64_t bytes) {
+  wait_for_turn(ticket);
+  Piece piece;
+  piece.output_ = this;
+  piece.ticket_ = ticket;
+  piece.position_ = bytes_;
+  piece.left_ = bytes;
+  bytes_ += bytes;
+  piece.holds_turn_ = sink_.in_order();
+  if (!piece.holds_turn_) end_turn();
+  return piece;
+}
+
+TextOutput::Piece TextOutput::begin_open_ended(std::uint64_t ticket) {
+  wait_for_turn(ticket);
+  Piece piece;
+  piece.output_ = this;
+  piece.ticket_ = ticket;
+  piece.position_ = bytes_;
+  piece.holds_turn_ = piece.open_ended_ = true;
+  return piece;
+}
+
+void TextOutput::Piece::next_block() {
+  commit();
+  TextOutput& output = *output_;
+  XXL_CHECK(open_ended_ || left_ > 0);
+  block_index_ = position_ / output.block_bytes_;
+  const std::size_t offset = position_ % output.block_bytes_;
+  std::uint64_t part = output.block_bytes_ - offset;
+  if (!open_ended_) part = std::min(part, left_);
+  begin_ = at_ = reinterpret_cast<char*>(output.block(block_index_)) + offset;
+  end_ = begin_ + part;
+  position_ += part;
+  if (!open_ended_) left_ -= part;
+}
+
+void TextOutput::Piece::commit() {
+  if (begin_ == nullptr) return;
+  if (open_ended_) position_ -= static_cast<std::uint64_t>(end_ - at_);
+  output_->fill(block_index_, static_cast<std::size_t>(at_ - begin_));
+  begin_ = at_ = end_ = nullptr;
+}
+
+void TextOutput::Piece::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (at_ == end_) next_block();
+    const std::size_t part = std::min(bytes.size(), static_cast<std::size_t>(end_ - at_));
+    std::memcpy(at_, bytes.data(), part);
+    at_ += part;
+    bytes.remove_prefix(part);
+  }
+}
+
+void TextOutput::Piece::finish() {
+  XXL_CHECK(left_ == 0 && (open_ended_ || at_ == end_));
+  commit();
+  if (open_ended_) output_->bytes_ = position_;  // within its turn
+  if (holds_turn_) output_->end_turn();
+}
+
+// The buffer of a block: of a new one, or one that a neighbour has begun.
+std::byte* TextOutput::block(std::uint64_t index) {
+  {
+    auto lock = monitor_.lock();
+    const auto it = blocks_.find(index);
+    if (it != blocks_.end()) return it->second.buffer;
+  }
+  std::byte* buffer = buffers_.take(block_bytes_);
+  auto lock = monitor_.lock();
+  const auto [it, is_new] = blocks_.try_emplace(index, Block{buffer, 0});
+  std::byte* const result = it->second.buffer;
+  lock.unlock();
+  if (!is_new) buffers_.give_back(buffer, block_bytes_);
+  return result;
+}
+
+void TextOutput::fill(std::uint64_t index, std::size_t bytes) {
+  auto lock = monitor_.lock();
+  Block& block = blocks_.at(index);
+  block.filled += bytes;
+  if (block.filled < block_bytes_) return;
+  std::byte* const buffer = block.buffer;
+  blocks_.erase(index);
+  lock.unlock();
+  hand_on(index, buffer, block_bytes_);
+}
+
+void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t bytes) {
+  {
+    auto lock = monitor_.lock();
+    ++pending_;
+  }
+  sink_.put(index, buffer, bytes, [this, buffer] {
+    {
+      auto lock = monitor_.lock();
+      --pending_;
+    }
+    buffers_.give_back(buffer, block_bytes_);
+  });
+}
+
+void TextOutput::finish() {
+  XXL_CHECK(blocks_.size() <= 1);
+  if (!blocks_.empty()) {
+    const auto [index, block] = *blocks_.begin();
+    blocks_.clear();
+    hand_on(index, block.buffer, block.filled);
+  }
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return pending_ == 0; });
+}
+
+}  // namespace xxl

@@ -1,0 +1,160 @@
+// The output of a text sort: records from many workers become one stream of bytes.
+//
+// Pieces come in the order of their tickets. A worker waits for its turn to reserve a stretch of the
+// output, then fills it while others fill theirs; whoever fills the last byte of a block hands it
+// on. What cannot be written at any place (a pipe, compressed output) is filled in turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "io/io_queue.h"
+#include "run/text_scratch.h"
+
+namespace xxl {
+
+// Where blocks go. put() is called from any thread, for each block once.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  // True if blocks are to come in order.
+  virtual bool in_order() const = 0;
+  // Takes block `index`, `bytes` of `buffer`, and calls `written` when the buffer is free again.
+  virtual void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
+                   std::function<void()> written) = 0;
+  // Bytes in the file, after all blocks are written.
+  virtual std::uint64_t file_bytes(std::uint64_t bytes_put) const { return bytes_put; }
+};
+
+// A file that can be written at any place; the last block is padded to a sector.
+class FileBytes final : public ByteSink {
+ public:
+  FileBytes(const io::File& file, std::size_t block_bytes, io::IoService& io, Monitor& monitor)
+      : file_(file), block_bytes_(block_bytes), io_(io), monitor_(monitor) {}
+  bool in_order() const override { return false; }
+  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
+           std::function<void()> written) override;
+
+ private:
+  const io::File& file_;
+  std::size_t block_bytes_;
+  io::IoService& io_;
+  Monitor& monitor_;
+  InFlight in_flight_;
+};
+
+// A pipe, terminal or device: one block after the other.
+class StreamBytes final : public ByteSink {
+ public:
+  StreamBytes(const io::File& file, io::IoService& io, Monitor& monitor)
+      : file_(file), io_(io), monitor_(monitor) {}
+  ~StreamBytes() override;
+  bool in_order() const override { return true; }
+  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
+           std::function<void()> written) override;
+
+ private:
+  struct Block {
+    std::byte* buffer;
+    std::size_t bytes;
+    std::function<void()> written;
+  };
+  void submit(Block block);
+
+  const io::File& file_;
+  io::IoService& io_;
+  Monitor& monitor_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Block> waiting_;
+  std::uint64_t next_ = 0;
+  bool writing_ = false;
+  InFlight in_flight_;
+};
+
+class TextOutput {
+ public:
+  // The references must outlive it.
+  TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor)
+      : sink_(sink), buffers_(buffers), block_bytes_(block_bytes), monitor_(monitor) {}
+
+  // Fills a stretch of the output. Must be finished.
+  class Piece {
+   public:
+    void append(std::string_view bytes);
+    void append(char byte) {
+      if (at_ < end_) {
+        *at_++ = byte;
+      } else {
+        append(std::string_view(&byte, 1));
+      }
+    }
+    // A record and its terminator.
+    void append_record(std::string_view record, char terminator) {
+      if (record.size() < static_cast<std::size_t>(end_ - at_)) {
+        std::memcpy(at_, record.data(), record.size());
+        at_ += record.size();
+        *at_++ = terminator;
+      } else {
+        append(record);
+        append(terminator);
+      }
+    }
+    void finish();
+
+   private:
+    friend class TextOutput;
+    void next_block();
+    void commit();
+
+    TextOutput* output_ = nullptr;
+    std::uint64_t ticket_ = 0;
+    bool holds_turn_ = false;
+    bool open_ended_ = false;
+    std::uint64_t position_ = 0;  // of the end of the current stretch in the output
+    std::uint64_t left_ = 0;      // bytes reserved behind it
+    std::uint64_t block_index_ = 0;
+    char* begin_ = nullptr;  // of what this piece fills in the current block
+    char* at_ = nullptr;
+    char* end_ = nullptr;
+  };
+
+  // Waits for the turn of `ticket` (0, 1, 2, ...; each must come once) and reserves `bytes`.
+  Piece begin(std::uint64_t ticket, std::uint64_t bytes);
+  // As many bytes as will be appended, before any later ticket's.
+  Piece begin_open_ended(std::uint64_t ticket);
+
+  // After the last piece: hands on the last block, and waits for all to be written.
+  void finish();
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Block {
+    std::byte* buffer = nullptr;
+    std::size_t filled = 0;
+  };
+
+  void wait_for_turn(std::uint64_t ticket);
+  void end_turn();
+  std::byte* block(std::uint64_t index);
+  void fill(std::uint64_t index, std::size_t bytes);
+  void hand_on(std::uint64_t index, std::byte* buffer, std::size_t bytes);
+
+  ByteSink& sink_;
+  WriteBuffers& buffers_;
+  const std::size_t block_bytes_;
+  Monitor& monitor_;
+  // With the monitor's lock:
+  std::uint64_t turn_ = 0;
+  std::uint64_t bytes_ = 0;  // reserved
+  std::map<std::uint64_t, Block> blocks_;
+  std::size_t pending_ = 0;  // handed on and not written
+};
+
+}  // namespace xxl

@@ -1,0 +1,103 @@
+// Runs of records of any length: their blocks, and what is remembered of them.
+//
+// A block holds whole records in order, each as its length (LEB128) and its bytes:
+//
+//     03 f o x  85 01 b r o w n ...     "fox", then a record of 133 bytes
+//
+// It lies in one or more slots of the scratch store. In memory stay its checksum and its trigger.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/scratch_store.h"
+
+namespace xxl {
+
+// Bytes of the length in front of a record.
+inline std::size_t length_bytes(std::size_t length) {
+  std::size_t bytes = 1;
+  while (length >= 0x80) {
+    length >>= 7;
+    ++bytes;
+  }
+  return bytes;
+}
+
+inline std::size_t coded_bytes(std::size_t length) {
+  return length_bytes(length) + length;
+}
+
+// Writes `record` with its length at `to`; returns the end.
+inline char* put_length(char* to, std::size_t length) {
+  while (length >= 0x80) {
+    *to++ = static_cast<char>(length | 0x80);
+    length >>= 7;
+  }
+  *to++ = static_cast<char>(length);
+  return to;
+}
+inline char* put_record(char* to, std::string_view record) {
+  to = put_length(to, record.size());
+  std::memcpy(to, record.data(), record.size());
+  return to + record.size();
+}
+
+// The record that lies coded at `from`.
+inline std::string_view coded_record(const char* from) {
+  std::size_t length = static_cast<unsigned char>(*from++);
+  if (length >= 0x80) {
+    length &= 0x7f;
+    for (int shift = 7;; shift += 7) {
+      const std::size_t byte = static_cast<unsigned char>(*from++);
+      length |= (byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+  }
+  return {from, length};
+}
+
+// Triggers are cut to this: still a lower bound of their block.
+inline constexpr std::size_t kMaxTriggerBytes = 256;
+
+struct TextBlock {
+  std::uint64_t checksum = 0;
+  std::uint32_t bytes = 0;          // used
+  std::uint32_t slots = 1;          // of the scratch store
+  io::ScratchPlace place;           // of its only slot; of more slots: TextRun::places[place.slot]
+  std::uint32_t trigger_begin = 0;  // in TextRun::triggers
+  std::uint16_t trigger_bytes = 0;
+  // All keys of the blocks before are smaller than the trigger. (Else some may have it as their
+  // beginning.)
+  bool separates = true;
+  bool whole_key = false;  // the trigger is the whole key of the first record
+};
+
+// A sorted run in the scratch store.
+struct TextRun {
+  std::uint64_t identity = 0;  // seed of the blocks' checksums, different for every run
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::size_t largest_block = 0;  // bytes used
+  std::vector<TextBlock> blocks;
+  std::vector<io::ScratchPlace> places;  // of blocks of several slots
+  std::string triggers;
+  std::string last_key;  // at most kMaxTriggerBytes of it
+  std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
+
+  std::string_view trigger(const TextBlock& block) const {
+    return {triggers.data() + block.trigger_begin, block.trigger_bytes};
+  }
+  std::string_view trigger(std::size_t index) const { return trigger(blocks[index]); }
+};
+
+// The shortest string above `before` and not above `first` (before <= first), at most
+// kMaxTriggerBytes of it. `separates`: it is above `before`.
+std::string_view separator(std::string_view before, std::string_view first, bool& separates);
+
+}  // namespace xxl

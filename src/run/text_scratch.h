@@ -1,0 +1,124 @@
+// Where runs of text are written to and read from: blocks of one or more slots of the scratch store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/extents.h"
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "io/io_queue.h"
+#include "io/scratch_store.h"
+#include "record/key_extractor.h"
+#include "run/text_run.h"
+
+namespace xxl {
+
+// All methods from any thread.
+class TextScratch {
+ public:
+  // The references must outlive it. `scratch` is used with the monitor's lock held.
+  TextScratch(io::ScratchStore& scratch, io::IoService& io, Monitor& monitor)
+      : scratch_(scratch), io_(io), monitor_(monitor) {}
+
+  std::size_t slot_bytes() const { return scratch_.block_bytes(); }
+  // Bytes of a buffer for a block of `bytes`.
+  static std::size_t buffer_bytes(std::size_t bytes);
+
+  // Writes the first `bytes` of `buffer` as the next block of `run` (checksum and place are set),
+  // then calls `written` on a thread of the queue. A failure goes to the monitor.
+  void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
+             std::function<void()> written);
+
+  // Reads block `index` of `run` into `buffer` (buffer_bytes() of its bytes), then calls `arrived`,
+  // unless it fails.
+  void read(const TextRun& run, std::size_t index, std::byte* buffer,
+            std::function<void()> arrived);
+
+  // Throws Error{corrupt} unless `buffer` holds what was written as block `index` of `run`.
+  void check(const TextRun& run, std::size_t index, const std::byte* buffer) const;
+
+  // Gives the place of a block back, to be written again.
+  void release(const TextRun& run, std::size_t index);
+
+ private:
+  io::ScratchPlace place(const TextRun& run, const TextBlock& block, std::size_t slot) const;
+  void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
+                std::function<void()> done);
+
+  io::ScratchStore& scratch_;
+  io::IoService& io_;
+  Monitor& monitor_;
+  InFlight in_flight_;
+};
+
+// Buffers for blocks being filled and written. take() waits for one.
+class WriteBuffers {
+ public:
+  WriteBuffers(std::span<std::byte> memory, Monitor& monitor) : monitor_(monitor) {
+    extents_.add(memory);
+  }
+  std::byte* take(std::size_t bytes) {
+    auto lock = monitor_.lock();
+    std::byte* buffer = nullptr;
+    monitor_.wait(lock, [&] { return (buffer = extents_.take(bytes)) != nullptr; });
+    return buffer;
+  }
+  void give_back(std::byte* buffer, std::size_t bytes) {
+    {
+      auto lock = monitor_.lock();
+      extents_.give_back(buffer, bytes);
+    }
+    monitor_.notify();
+  }
+  std::size_t total_bytes() const { return extents_.total_bytes(); }
+
+ private:
+  Monitor& monitor_;
+  Extents extents_;
+};
+
+// Writes one run, record by record. One thread.
+class TextRunWriter {
+ public:
+  // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger.
+  TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch,
+                WriteBuffers& buffers, std::size_t block_bytes)
+      : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}
+  ~TextRunWriter();
+  TextRunWriter(const TextRunWriter&) = delete;
+  TextRunWriter& operator=(const TextRunWriter&) = delete;
+
+  // Records come in order of their keys.
+  void add(std::string_view record) {
+    const std::size_t bytes = coded_bytes(record.size());
+    if (used_ + bytes > size_) open_block(record, bytes);
+    last_ = buffer_ + used_;
+    put_record(reinterpret_cast<char*>(last_), record);
+    used_ += bytes;
+    ++run_.records;
+  }
+  // Waits for nothing: blocks may still be under way.
+  void finish();
+
+ private:
+  void open_block(std::string_view first, std::size_t bytes);
+  void close_block();
+
+  TextRun& run_;
+  const KeyExtractor& keys_;
+  TextScratch& scratch_;
+  WriteBuffers& buffers_;
+  std::size_t block_bytes_;
+  TextBlock block_;
+  std::byte* buffer_ = nullptr;
+  std::byte* last_ = nullptr;  // the record added last
+  std::size_t size_ = 0;       // of the buffer
+  std::size_t used_ = 0;
+  std::string last_key_;  // of the block before
+  std::string key_;
+};
+
+}  // namespace xxl
