@@ -26,7 +26,8 @@
 namespace xxl::cli {
 namespace {
 
-// sort(1) takes any size, however small: it is raised to what will do.
+// sort(1) takes any size, however small or large: it is raised to what will do, and cut to what
+// there is.
 constexpr std::uint64_t kLeastMemoryBytes = std::uint64_t{4} << 20;
 
 [[noreturn]] void throw_file_error(const char* operation, const std::string& file,
@@ -115,7 +116,8 @@ TextSortOptions text_options(const LineArguments& arguments) {
   sort.output = arguments.output.value_or("-");
   if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
   sort.memory_bytes =
-      std::max(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes);
+      std::clamp(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes,
+                 std::max(kLeastMemoryBytes, physical_memory_bytes()));
   sort.parallel = arguments.parallel;
   sort.batch_size = arguments.batch_size;
   return sort;
