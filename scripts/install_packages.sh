@@ -5,9 +5,10 @@
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
-  libboost-program-options-dev libtbb-dev liburing-dev libxxhash-dev libgtest-dev)
+  libtbb-dev liburing-dev libxxhash-dev nettle-dev
+  zlib1g-dev libzstd-dev liblz4-dev libgtest-dev gzip zstd lz4)
 case ${1:-} in
-  --checks) packages+=(clang-format-14 shellcheck ccache) ;;
+  --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache) ;;
   --bench) packages+=(libbenchmark-dev libstxxl-dev libhwy-dev) ;;
 esac
 

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Builds xxl and runs all tests: unit tests, command-line tests, random sorts compared with Python's,
-# and faults of the machine (some of which need root). The last line is "N passed, N failed".
+# Builds xxl and runs all tests: unit tests, command-line tests, random sorts compared with Python's
+# and GNU's, and faults of the machine (some of which need root). The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/build.sh
+scripts/install_locales.sh
 results=build-release/results
 rm -rf "$results"
 mkdir -p "$results"
@@ -14,6 +15,8 @@ jobs=$(nproc)
 ctest --preset release -L unit -j "$jobs" --output-junit "$PWD/$results/unit.xml" || true
 tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xml" || true
 tests/cli/differential.py --xxl build-release/bin/xxl --junit "$results/differential.xml" || true
+tests/cli/sort_differential.py --xxl build-release/bin/xxl \
+  --junit "$results/sort_differential.xml" || true
 tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,faults}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,faults}.xml

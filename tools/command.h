@@ -1,4 +1,4 @@
-// The subcommands. Each takes its parsed options and returns the exit status; errors are thrown.
+// The subcommands. Each takes its options and returns the exit status; errors are thrown.
 #pragma once
 
 #include "parse_options.h"
@@ -10,7 +10,9 @@ inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitDisorder = 1;  // sort -c, validate: something is out of order
 inline constexpr int kExitError = 2;
 
-int run_sort(const ParsedOptions& options);
+// Looks at its arguments itself: what they mean depends on the records.
+int run_sort(const CommandSpec& command, const Caller& caller,
+             std::span<const std::string> arguments);
 int run_gen(const ParsedOptions& options);
 int run_validate(const ParsedOptions& options);
 int run_probe(const ParsedOptions& options);

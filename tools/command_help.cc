@@ -18,7 +18,7 @@ int run_help(const ParsedOptions& options) {
   if (command == nullptr) {
     throw_usage(options.command(), "unknown command '" + options.operands().front() + "'");
   }
-  std::fputs(help_text(*command).c_str(), stdout);
+  std::fputs(help_text(*command, "xxl " + std::string(command->name)).c_str(), stdout);
   return kExitSuccess;
 }
 

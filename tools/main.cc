@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +12,7 @@
 #include "command.h"
 #include "completions.h"
 #include "manual.h"
-#include "version.h"
+#include "sort_shared.h"
 
 namespace xxl::cli {
 namespace {
@@ -23,7 +23,6 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-    {"sort", run_sort},          // sort files
     {"gen", run_gen},            // make test data
     {"validate", run_validate},  // check and sum up a file
     {"probe", run_probe},        // measure disks
@@ -42,6 +41,11 @@ const CommandSpec& require_command(const std::string& name) {
   throw_usage("unknown command '" + name + "'");
 }
 
+// True if the program was called by a link named `command`.
+bool stands_in_for(const std::string& program, std::string_view command) {
+  return std::filesystem::path(program).filename() == command;
+}
+
 int print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   return kExitSuccess;
@@ -49,10 +53,10 @@ int print(const std::string& text) {
 
 // What is asked of the program itself: --help, --version, and what only the build asks for, --man
 // and --completions.
-int run_program_option(const std::string& option, const std::vector<std::string>& operands) {
+int run_program_option(const std::string& option, std::span<const std::string> operands) {
   if (option == "--help" && operands.empty()) return print(help_text());
   if (option == "--version" && operands.empty()) {
-    return print("xxl " + std::string(kVersion) + "\n");
+    return print(version_text({}));
   }
   if (option == "--man" && operands.empty()) return print(manual_page());
   if (option == "--man") return print(manual_page(require_command(operands.front())));
@@ -62,25 +66,38 @@ int run_program_option(const std::string& option, const std::vector<std::string>
   throw_usage("unrecognised option '" + option + "'");
 }
 
-int run_command(const std::string& name, const std::vector<std::string>& arguments) {
+int run_command(const Caller& caller, const std::string& name,
+                std::span<const std::string> arguments) {
   const CommandSpec& command = require_command(name);
-  const ParsedOptions options = parse_options(command, arguments);
-  if (options.has("help")) return print(help_text(command));
+  if (name == "sort") return run_sort(command, caller, arguments);
+  const ParsedOptions options = parse_options(command, caller, arguments);
+  if (options.has("help")) return print(help_text(command, caller.command));
   for (const Entry& entry : kEntries) {
     if (entry.name == name) return entry.run(options);
   }
   check_failed("every command of the table has an entry", __FILE__, __LINE__);
 }
 
-int dispatch(const std::string& called_as, const std::vector<std::string>& arguments) {
-  if (called_as == "sort" || called_as == "join") {
-    throw_usage("called as '" + called_as + "': to stand in for " + called_as +
-                "(1) is not built yet");
+// How the program was called: through a link that stands in for sort(1) or join(1), or as xxl with
+// a command.
+Caller make_caller(const std::string& program, std::span<const std::string> arguments) {
+  if (stands_in_for(program, "sort") || stands_in_for(program, "join")) {
+    return {.command = program, .prefix = program + ": ", .stands_in = true};
   }
+  if (!arguments.empty() && find_command(arguments.front()) != nullptr) {
+    return {.command = "xxl " + arguments.front(), .prefix = "xxl: " + arguments.front() + ": "};
+  }
+  return {.command = "xxl", .prefix = "xxl: "};
+}
+
+int dispatch(const Caller& caller, std::span<const std::string> arguments) {
+  if (stands_in_for(caller.command, "sort")) return run_command(caller, "sort", arguments);
+  if (caller.stands_in) throw_usage("to stand in for join(1) is not built yet");
   if (arguments.empty()) throw_usage("say what to do: one of the commands, such as sort");
   const std::string& first = arguments.front();
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  return first.starts_with("-") ? run_program_option(first, rest) : run_command(first, rest);
+  const std::span<const std::string> rest = arguments.subspan(1);
+  return first.starts_with("-") ? run_program_option(first, rest)
+                                : run_command(caller, first, rest);
 }
 
 // What was printed has arrived, or it is an error.
@@ -92,9 +109,10 @@ void flush_stdout() {
 
 // Writing to a pipe that nobody reads, or beyond the largest size of files (ulimit -f), is an error
 // like any other, not a silent death.
-void make_signals_errors() {
-  std::signal(SIGPIPE, SIG_IGN);
+// Returns whether the former would have been death, not what the parent process had chosen.
+bool make_signals_errors() {
   std::signal(SIGXFSZ, SIG_IGN);
+  return std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
 }
 
 // All inputs are open at once, and there may be more of them than the usual soft limit.
@@ -110,20 +128,26 @@ void raise_limit_of_open_files() {
 
 int main(int argc, char** argv) {
   using namespace xxl::cli;
-  make_signals_errors();
+  const bool broken_pipe_kills = make_signals_errors();
   raise_limit_of_open_files();
-  const std::string called_as = std::filesystem::path(argc > 0 ? argv[0] : "xxl").filename();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  std::string prefix = "xxl: ";
+  Caller caller = make_caller(argc > 0 ? argv[0] : "xxl", arguments);
+  caller.broken_pipe_kills = broken_pipe_kills;
+  int status = kExitError;
+  std::string message;
   try {
-    if (!arguments.empty() && find_command(arguments.front()) != nullptr) {
-      prefix += arguments.front() + ": ";
-    }
-    const int status = dispatch(called_as, arguments);
+    const int done = dispatch(caller, arguments);
     flush_stdout();
-    return status;
+    return done;
+  } catch (const CommandLineError& error) {
+    status = error.status();
+    message = error.what();
+  } catch (const xxl::Error& error) {
+    if (caller.stands_in) die_of_broken_pipe(caller, error);
+    message = error.what();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
-    return kExitError;
+    message = error.what();
   }
+  std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), message.c_str());
+  return status;
 }

@@ -1,6 +1,8 @@
 #include "manual.h"
 
+#include <algorithm>
 #include <sstream>
+#include <vector>
 
 #include "version.h"
 
@@ -11,7 +13,8 @@ constexpr std::size_t kHelpColumn = 30;  // where the explanation of an option s
 constexpr std::size_t kLineWidth = 80;
 
 constexpr std::string_view kProgramDescription =
-    "Sorts files of fixed-size records that do not fit in memory, in the manner of sort(1).\n";
+    "Sorts files that do not fit in memory: lines of text as sort(1) does, rows of CSV, and "
+    "binary records.\n";
 constexpr std::string_view kReadOn =
     "'xxl help COMMAND' or 'xxl COMMAND --help' explains a command; 'xxl --version' prints the "
     "version.\n";
@@ -84,20 +87,42 @@ void append_section_text(std::string& out, std::string_view text) {
       [&](const std::string& line) { out.append(line).append("\n"); });
 }
 
-void append_options(std::string& out, const CommandSpec& command, Support support,
-                    std::string_view title) {
-  bool any = false;
+std::string group_title(const OptionSpec& option) {
+  if (option.support == Support::not_built) return "Not built yet";
+  return option.group.empty() ? "Options" : std::string(option.group);
+}
+
+// Calls `begin` with the title of each group of options, and `each` with those that are in it.
+template <class Begin, class Each>
+void for_each_group(const CommandSpec& command, Begin begin, Each each) {
+  std::vector<std::string> titles;
   for (const OptionSpec& option : command.options) {
-    if (option.support != support) continue;
-    if (!any) out.append("\n").append(title).append("\n");
-    any = true;
-    append_option(out, option);
+    if (option.support == Support::ignored) continue;
+    const std::string title = group_title(option);
+    if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
+  }
+  for (const std::string& title : titles) {
+    begin(title);
+    for (const OptionSpec& option : command.options) {
+      if (option.support != Support::ignored && group_title(option) == title) each(option);
+    }
   }
 }
 
-constexpr std::string_view kWorksTitle = "Options:";
-constexpr std::string_view kTextTitle = "Options of sort(1) for text, which is not built yet:";
-constexpr std::string_view kNotBuiltTitle = "Options that are not built yet:";
+// Which records an option is for, unless for all: "Lines".
+std::string_view scope_name(Scope scope) {
+  switch (scope) {
+    case Scope::all:
+      break;
+    case Scope::text:
+      return "Lines and rows only.";
+    case Scope::lines:
+      return "Lines only.";
+    case Scope::rows:
+      return "Rows only.";
+  }
+  return "";
+}
 
 // Text as roff wants it: no escapes, hyphens that can be copied, no control lines.
 std::string roff(std::string_view text) {
@@ -139,18 +164,10 @@ void append_roff_text(std::string& out, std::string_view text) {
 void append_roff_option(std::string& out, const OptionSpec& option) {
   out.append(".TP\n.B \"").append(synopsis(option, "\\-")).append("\"\n");
   out.append(roff(option.help)).append(".\n");
-  if (!option.details.empty()) out.append(".sp\n").append(roff(option.details)).append("\n");
-}
-
-void append_roff_options(std::string& out, const CommandSpec& command, Support support,
-                         std::string_view title) {
-  bool any = false;
-  for (const OptionSpec& option : command.options) {
-    if (option.support != support) continue;
-    if (!any) out.append(title);
-    any = true;
-    append_roff_option(out, option);
-  }
+  std::string details(scope_name(option.scope));
+  if (!details.empty() && !option.details.empty()) details.push_back(' ');
+  details.append(option.details);
+  if (!details.empty()) out.append(".sp\n").append(roff(details)).append("\n");
 }
 
 std::string roff_header(std::string_view page, std::string_view summary) {
@@ -167,20 +184,25 @@ std::string page_name(const CommandSpec& command) {
 
 }  // namespace
 
-std::string help_text(const CommandSpec& command) {
-  std::string out("Usage: xxl ");
-  out.append(command.name).append(" [OPTION]...");
+std::string help_text(const CommandSpec& command, std::string_view called_as) {
+  std::string out("Usage: ");
+  out.append(called_as).append(" [OPTION]...");
   if (!command.operands.empty()) out.append(" ").append(command.operands);
   out.append("\n\n");
   append_section_text(out, command.description);
-  append_options(out, command, Support::works, kWorksTitle);
-  append_options(out, command, Support::text_only, kTextTitle);
-  append_options(out, command, Support::not_built, kNotBuiltTitle);
+  for_each_group(
+      command, [&](const std::string& title) { out.append("\n").append(title).append(":\n"); },
+      [&](const OptionSpec& option) { append_option(out, option); });
   for (const Section& section : command.sections) {
     out.append("\n").append(section.title).append("\n");
     append_section_text(out, section.text);
   }
   return out;
+}
+
+std::string version_text(const Caller& caller) {
+  const std::string program = "xxl " + std::string(kVersion);
+  return caller.stands_in ? "sort (" + program + ")\n" : program + "\n";
 }
 
 std::string help_text() {
@@ -203,11 +225,13 @@ std::string manual_page(const CommandSpec& command) {
   if (!command.operands.empty()) out.append(roff(command.operands)).append("\n");
   out.append(".SH DESCRIPTION\n");
   append_roff_text(out, command.description);
-  append_roff_options(out, command, Support::works, ".SH OPTIONS\n");
-  append_roff_options(out, command, Support::text_only,
-                      ".SH OPTIONS FOR TEXT\nSorting text is not built yet. These options of "
-                      "sort(1) are recognised and refused.\n");
-  append_roff_options(out, command, Support::not_built, ".SH OPTIONS NOT BUILT YET\n");
+  for_each_group(
+      command,
+      [&](const std::string& title) {
+        out.append(out.find(".SH OPTIONS\n") == std::string::npos ? ".SH OPTIONS\n" : "");
+        if (title != "Options") out.append(".SS ").append(title).append("\n");
+      },
+      [&](const OptionSpec& option) { append_roff_option(out, option); });
   for (const Section& section : command.sections) {
     out.append(".SH \"").append(section.title).append("\"\n");
     append_roff_text(out, section.text);

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "options_table.h"
+#include "parse_options.h"
 
 namespace xxl::cli {
 
-// xxl COMMAND --help.
-std::string help_text(const CommandSpec& command);
+// xxl COMMAND --help; `called_as` is how the command was called: "xxl sort", "sort".
+std::string help_text(const CommandSpec& command, std::string_view called_as);
+// xxl --version, sort --version.
+std::string version_text(const Caller& caller);
 // xxl --help.
 std::string help_text();
 

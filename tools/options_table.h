@@ -16,8 +16,16 @@ enum class Completion { none, file, directory, words };
 
 enum class Support {
   works,
-  text_only,  // an option of sort(1) that means something for lines of text only
+  ignored,    // accepted for compatibility, and not shown
   not_built,  // recognised, so that it is never mistaken for something else, but not there yet
+};
+
+// The records that an option is for.
+enum class Scope {
+  all,
+  text,   // lines and rows
+  lines,  // of text, as in sort(1)
+  rows,   // of CSV and TSV
 };
 
 struct OptionSpec {
@@ -29,7 +37,10 @@ struct OptionSpec {
   std::string_view implied = {};  // value when it is optional and not given
   Completion completion = Completion::none;
   Support support = Support::works;
-  std::string_view help;          // one line
+  Scope scope = Scope::all;
+  bool standard = false;          // of sort(1): its abbreviations come before those of our own
+  std::string_view group = {};    // title under which it stands in help; empty: "Options"
+  std::string_view help = {};     // one line
   std::string_view details = {};  // more for the manual page
 
   // The name by which parsed options are looked up: "output", or "-c" without a long name.
@@ -52,6 +63,9 @@ struct CommandSpec {
   std::span<const OptionSpec> options;
   std::span<const Section> sections;
 };
+
+// The command sort, the largest of them (options_of_sort.cc).
+CommandSpec sort_command();
 
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();

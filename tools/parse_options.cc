@@ -1,75 +1,134 @@
 #include "parse_options.h"
 
-#include <boost/program_options.hpp>
+#include <cstdlib>
 #include <sstream>
 #include <utility>
 
-#include "base/error.h"
 #include "base/units.h"
 
 namespace xxl::cli {
 namespace {
 
-namespace po = boost::program_options;
-
-// The name under which Boost collects operands; no option can have it.
-constexpr const char* kOperand = "operand ";
-
-po::options_description describe(const CommandSpec& command) {
-  po::options_description description;
+// The option whose long name is `name` or, if `abbreviated`, starts with it, among those of sort(1)
+// (`standard`) or among all others. More than one: `others` gets their names.
+const OptionSpec* find_by_prefix(const CommandSpec& command, std::string_view name, bool standard,
+                                 std::vector<std::string_view>& matches) {
+  const OptionSpec* found = nullptr;
   for (const OptionSpec& option : command.options) {
-    std::string name(option.long_name);
-    if (option.short_name != 0) name.append(",").push_back(option.short_name);
-    auto* value = po::value<std::string>();
-    if (option.value == ValueKind::none) value->zero_tokens();
-    if (option.value == ValueKind::optional) value->implicit_value("");
-    description.add_options()(name.c_str(), value);
+    if (option.standard != standard || !option.long_name.starts_with(name)) continue;
+    found = &option;
+    matches.push_back(option.long_name);
   }
-  description.add_options()(kOperand, po::value<std::string>());
-  return description;
-}
-
-// The option with an optional value that is meant by `name`, perhaps abbreviated; or nullptr.
-const OptionSpec* find_optional(const CommandSpec& command,
-                                const po::options_description& description,
-                                const std::string& name) {
-  const po::option_description* found = nullptr;
-  try {
-    found = name.empty() ? nullptr : description.find_nothrow(name, true);
-  } catch (const po::ambiguous_option&) {
-    // Boost's own parser will meet it again, and says so better.
-  }
-  if (found == nullptr) return nullptr;
-  for (const OptionSpec& option : command.options) {
-    if (option.value == ValueKind::optional && option.long_name == found->long_name()) {
-      return &option;
-    }
-  }
-  return nullptr;
-}
-
-// An optional value must stand behind "=", as everywhere on Linux. Boost would also take the
-// operand that follows, so that the file of `--stats FILE` were a value. This parser is asked
-// first; it gives such an option without "=" the value that it implies.
-std::vector<po::option> parse_implied_value(const CommandSpec& command,
-                                            const po::options_description& description,
-                                            std::vector<std::string>& arguments) {
-  const std::string& argument = arguments.front();
-  if (!argument.starts_with("--") || argument.find('=') != std::string::npos) return {};
-  const OptionSpec* option = find_optional(command, description, argument.substr(2));
-  if (option == nullptr) return {};
-  std::vector<po::option> parsed(1);
-  parsed.front().string_key = option->long_name;
-  parsed.front().value = {std::string(option->implied)};
-  parsed.front().original_tokens = {argument};
-  arguments.erase(arguments.begin());
-  return parsed;
+  return found;
 }
 
 }  // namespace
 
+std::string hint_line(const Caller& caller) {
+  return "\nTry '" + caller.command + " --help' for more information.";
+}
+
 void throw_usage(const CommandSpec& command, const std::string& message) {
   throw Error(ErrorCode::usage, message + " (try 'xxl " + std::string(command.name) + " --help')");
+}
+
+std::string GivenOption::name() const {
+  if (by_long_name) return "--" + std::string(spec->long_name);
+  return std::string("-") + spec->short_name;
+}
+
+void OptionScanner::fail(const std::string& message) const {
+  throw CommandLineError(message + hint_line(caller_));
+}
+
+std::span<const std::string> OptionScanner::rest() const {
+  if (bundle_offset_ != 0) return {};
+  return arguments_.subspan(position_);
+}
+
+std::optional<GivenOption> OptionScanner::next() {
+  if (bundle_offset_ != 0) return scan_short();
+  if (position_ == arguments_.size()) return std::nullopt;
+  const std::string& argument = arguments_[position_];
+  if (!options_ended_ && argument == "--") {
+    ++position_;
+    options_ended_ = true;
+    return next();
+  }
+  if (options_ended_ || argument.size() < 2 || argument[0] != '-') {
+    ++position_;
+    return GivenOption{.value = argument};
+  }
+  if (argument[1] == '-') return scan_long(argument);
+  bundle_offset_ = 1;
+  return scan_short();
+}
+
+// An exact name is that option; an abbreviation is one of sort(1)'s rather than one of ours, so
+// that what works there works here.
+const OptionSpec& OptionScanner::find_long(std::string_view name,
+                                           const std::string& argument) const {
+  for (const OptionSpec& option : command_.options) {
+    if (option.long_name == name && !name.empty()) return option;
+  }
+  for (const bool standard : {true, false}) {
+    std::vector<std::string_view> matches;
+    const OptionSpec* found = find_by_prefix(command_, name, standard, matches);
+    if (matches.size() == 1) return *found;
+    if (matches.empty()) continue;
+    std::string message = "option '" + argument + "' is ambiguous; possibilities:";
+    for (const std::string_view match : matches) message.append(" '--").append(match).append("'");
+    fail(message);
+  }
+  fail("unrecognized option '" + argument + "'");
+}
+
+GivenOption OptionScanner::scan_long(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  const bool has_value = equals != std::string::npos;
+  const std::string_view name =
+      std::string_view(argument).substr(2, has_value ? equals - 2 : equals);
+  const OptionSpec& option = find_long(name, argument);
+  const std::string shown = "option '--" + std::string(option.long_name) + "'";
+  ++position_;
+  GivenOption given{.spec = &option, .value = std::string(option.implied), .by_long_name = true};
+  if (has_value) {
+    if (option.value == ValueKind::none) fail(shown + " doesn't allow an argument");
+    given.value = argument.substr(equals + 1);
+  } else if (option.value == ValueKind::required) {
+    if (position_ == arguments_.size()) fail(shown + " requires an argument");
+    given.value = arguments_[position_++];
+    given.value_is_next_argument = true;
+  }
+  return given;
+}
+
+GivenOption OptionScanner::scan_short() {
+  const std::string& bundle = arguments_[position_];
+  const char letter = bundle[bundle_offset_++];
+  const bool is_last = bundle_offset_ == bundle.size();
+  const OptionSpec* option = nullptr;
+  for (const OptionSpec& candidate : command_.options) {
+    if (candidate.short_name == letter && letter != '-') option = &candidate;
+  }
+  if (option == nullptr) fail(std::string("invalid option -- '") + letter + "'");
+  GivenOption given{.spec = option, .value = std::string(option->implied)};
+  if (option->value == ValueKind::required) {
+    if (!is_last) {
+      given.value = bundle.substr(bundle_offset_);
+    } else {
+      if (position_ + 1 == arguments_.size()) {
+        fail(std::string("option requires an argument -- '") + letter + "'");
+      }
+      given.value = arguments_[++position_];
+      given.value_is_next_argument = true;
+    }
+  }
+  if (is_last || option->value == ValueKind::required) {
+    ++position_;
+    bundle_offset_ = 0;
+  }
+  return given;
 }
 
 ParsedOptions::ParsedOptions(const CommandSpec& command, std::vector<std::string> operands,
@@ -111,33 +170,19 @@ std::string ParsedOptions::word(std::string_view key, std::string_view fallback)
                              "': use one of " + std::string(spec(key).words));
 }
 
-ParsedOptions parse_options(const CommandSpec& command, const std::vector<std::string>& arguments) {
-  namespace style = po::command_line_style;
+ParsedOptions parse_options(const CommandSpec& command, const Caller& caller,
+                            std::span<const std::string> arguments) {
   std::vector<std::string> operands;
   std::map<std::string, std::vector<std::string>> values;
-  try {
-    const po::options_description description = describe(command);
-    const po::positional_options_description positions =
-        po::positional_options_description().add(kOperand, -1);
-    const po::parsed_options parsed =
-        po::command_line_parser(arguments)
-            .options(description)
-            .positional(positions)
-            .style(style::unix_style)  // long and short options, bundles, abbreviations
-            .extra_style_parser([&](std::vector<std::string>& rest) {
-              return parse_implied_value(command, description, rest);
-            })
-            .run();
-    for (const po::option& option : parsed.options) {
-      if (option.position_key >= 0) {
-        operands.insert(operands.end(), option.value.begin(), option.value.end());
-      } else {
-        std::vector<std::string>& given = values[option.string_key];
-        given.push_back(option.value.empty() ? "" : option.value.front());
-      }
+  OptionScanner scanner(command, caller, arguments);
+  const bool options_come_first = std::getenv("POSIXLY_CORRECT") != nullptr;
+  while (const std::optional<GivenOption> given = scanner.next()) {
+    if (given->spec != nullptr) {
+      values[given->spec->key()].push_back(given->value);
+    } else {
+      operands.push_back(given->value);
+      if (options_come_first) scanner.end_options();
     }
-  } catch (const po::error& error) {
-    throw_usage(command, error.what());
   }
   return ParsedOptions(command, std::move(operands), std::move(values));
 }

@@ -44,8 +44,9 @@ std::string checksum_text(std::uint64_t checksum) {
   return text;
 }
 
-std::uint64_t input_bytes(const SortOptions& options, const SortReport& report) {
-  return report.records_in * options.format.record_bytes;
+std::uint64_t input_bytes(const ReportSubject& subject, const SortReport& report) {
+  if (subject.record_bytes != 0) return report.records_in * subject.record_bytes;
+  return report.plan.input_bytes;
 }
 
 std::string merging_text(unsigned passes, std::uint64_t degree) {
@@ -56,15 +57,13 @@ std::string merging_text(unsigned passes, std::uint64_t degree) {
 
 }  // namespace
 
-std::string explain(const SortOptions& options, const SortPlan& plan) {
+std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   std::string out;
   const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
-  append_fact(out, "input:", join(options.inputs) + ": " + size);
-  append_fact(out, "output:", options.output);
+  append_fact(out, "input:", join(subject.inputs) + ": " + size);
+  append_fact(out, "output:", subject.output);
   append_fact(out, "record:",
-              options.format.name + ", " + std::to_string(options.format.record_bytes) +
-                  " bytes, key of " + std::to_string(options.format.key_bytes()) +
-                  " bytes, sorted as " + plan.record_kind);
+              subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
   append_fact(
       out, "memory:",
       format_exact(plan.memory_bytes) + ", of it records " + format_bytes(plan.sort_memory_bytes));
@@ -78,19 +77,19 @@ std::string explain(const SortOptions& options, const SortPlan& plan) {
                     format_bytes(plan.block_bytes));
     append_fact(out, "merging:", merging_text(plan.passes, plan.merge_degree));
     append_fact(out, "scratch space:",
-                format_exact(plan.scratch_bytes) + " in " + join(options.scratch_dirs));
+                format_exact(plan.scratch_bytes) + " in " + join(subject.scratch_dirs));
   } else {
     append_fact(
         out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
     append_fact(out, "merging:", "up to " + std::to_string(plan.merge_degree) + " runs at once");
     append_fact(out,
-                "scratch space:", "up to the size of the input, in " + join(options.scratch_dirs));
+                "scratch space:", "up to the size of the input, in " + join(subject.scratch_dirs));
   }
   return out;
 }
 
-std::string stats_table(const SortOptions& options, const SortReport& report) {
-  const std::uint64_t bytes = input_bytes(options, report);
+std::string stats_table(const ReportSubject& subject, const SortReport& report) {
+  const std::uint64_t bytes = input_bytes(subject, report);
   std::string out;
   append_fact(out, "records in:", std::to_string(report.records_in) + ", " + format_bytes(bytes));
   append_fact(out, "records out:",
@@ -108,7 +107,7 @@ std::string stats_table(const SortOptions& options, const SortReport& report) {
   for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
     append_fact(out, "",
                 format_bytes(report.scratch_bytes_written_per_dir[i]) + " written in " +
-                    options.scratch_dirs.at(i));
+                    subject.scratch_dirs.at(i));
   }
   append_format(out, "\n%-16s %8s %10s %10s %7s %9s %10s %9s\n", "phase", "seconds", "read",
                 "written", "GB/s", "read wait", "write wait", "busy");
@@ -124,11 +123,11 @@ std::string stats_table(const SortOptions& options, const SortReport& report) {
   return out;
 }
 
-std::string stats_json(const SortOptions& options, const SortReport& report) {
+std::string stats_json(const ReportSubject& subject, const SortReport& report) {
   const SortPlan& plan = report.plan;
   Json json;
   json.begin_object()
-      .member("record", options.format.name)
+      .member("record", subject.record)
       .member("record_kind", plan.record_kind)
       .member("records_in", report.records_in)
       .member("records_out", report.records_out)
@@ -146,13 +145,13 @@ std::string stats_json(const SortOptions& options, const SortReport& report) {
       .begin_array("scratch");
   for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
     json.begin_object()
-        .member("directory", options.scratch_dirs.at(i))
+        .member("directory", subject.scratch_dirs.at(i))
         .member("bytes_written", report.scratch_bytes_written_per_dir[i])
         .end_object();
   }
   json.end_array()
       .member("seconds", report.seconds)
-      .member("gb_per_second", gb_per_second(input_bytes(options, report), report.seconds))
+      .member("gb_per_second", gb_per_second(input_bytes(subject, report), report.seconds))
       .member("peak_memory_bytes", report.peak_memory_bytes)
       .begin_array("phases");
   for (const PhaseReport& phase : report.phases) {

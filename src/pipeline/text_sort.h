@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "io/codec.h"
 #include "io/io_queue.h"
 #include "pipeline/external_sort.h"
 #include "record/group_fold.h"
@@ -28,8 +29,6 @@ struct TextSyntax {
   bool header = false;         // the first record of each input is a header: kept first, once
   bool skip_malformed = false;  // quoted only: leave malformed rows out and count them
 };
-
-enum class Codec { none, gzip, zstd, lz4 };
 
 struct TextSortOptions {
   std::shared_ptr<const KeyExtractor> keys;

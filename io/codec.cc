@@ -1,0 +1,471 @@
+#include "io/codec.h"
+
+// For the memory that a context of zstd takes.
+#define ZSTD_STATIC_LINKING_ONLY
+#include <lz4.h>
+#include <lz4frame.h>
+#include <lz4hc.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "base/error.h"
+
+namespace xxl::io {
+namespace {
+
+constexpr int kGzipWindow = 15;
+constexpr int kGzipFormat = 16;  // added to the window: gzip, not zlib
+constexpr int kGzipMemory = 8;
+constexpr int kFirstHighLevelOfLz4 = 3;  // as the library's frames have it
+
+int own_level(Codec codec) {
+  return codec == Codec::gzip ? 6 : codec == Codec::zstd ? 3 : 1;
+}
+int max_level(Codec codec) {
+  return codec == Codec::gzip ? 9 : codec == Codec::zstd ? 19 : 12;
+}
+int level_or_own(Codec codec, int level) {
+  return level == 0 ? own_level(codec) : level;
+}
+
+// zlib counts in 32 bits.
+uInt chunk(std::size_t bytes) {
+  return static_cast<uInt>(std::min<std::size_t>(bytes, std::size_t{1} << 30));
+}
+
+}  // namespace
+
+// One codec's part: takes bytes of the input, puts bytes of the output.
+class Decompressor::Stream {
+ public:
+  enum class State { working, frame_done, not_a_frame, window_too_large, corrupt };
+  struct Step {
+    State state = State::working;
+    std::size_t used = 0;
+    std::size_t made = 0;
+    std::string why;  // corrupt
+  };
+
+  virtual ~Stream() = default;
+  // Does as much as one call of the library. Behind frame_done, the next frame begins. `in` may be
+  // empty, to get output that is still held.
+  virtual Step step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
+};
+
+class Decompressor::GzipStream : public Stream {
+ public:
+  GzipStream() {
+    if (inflateInit2(&stream_, kGzipWindow + kGzipFormat) != Z_OK) throw std::bad_alloc();
+  }
+  ~GzipStream() override { inflateEnd(&stream_); }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+
+  Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
+    stream_.avail_in = chunk(in.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = chunk(out.size());
+    const uInt in_bytes = stream_.avail_in, out_bytes = stream_.avail_out;
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    Step step;
+    step.used = in_bytes - stream_.avail_in;
+    step.made = out_bytes - stream_.avail_out;
+    if (result == Z_STREAM_END) {
+      step.state = State::frame_done;
+      inflateReset(&stream_);
+    } else if (result == Z_MEM_ERROR) {
+      throw std::bad_alloc();
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      constexpr uLong kMagicBytes = 2;
+      step.state = stream_.total_in <= kMagicBytes ? State::not_a_frame : State::corrupt;
+      step.why = stream_.msg != nullptr ? stream_.msg : "needs a dictionary";
+    }
+    return step;
+  }
+
+ private:
+  z_stream stream_{};
+};
+
+class Decompressor::ZstdStream : public Stream {
+ public:
+  explicit ZstdStream(std::size_t max_window_bytes) : context_(ZSTD_createDCtx()) {
+    if (context_ == nullptr) throw std::bad_alloc();
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax,
+                           static_cast<int>(std::bit_width(max_window_bytes)) - 1);
+  }
+  ~ZstdStream() override { ZSTD_freeDCtx(context_); }
+  ZstdStream(const ZstdStream&) = delete;
+  ZstdStream& operator=(const ZstdStream&) = delete;
+
+  Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    ZSTD_inBuffer from{in.data(), in.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const std::size_t result = ZSTD_decompressStream(context_, &to, &from);
+    Step step{State::working, from.pos, to.pos, {}};
+    if (result == 0) {
+      step.state = State::frame_done;
+    } else if (ZSTD_isError(result) != 0) {
+      const ZSTD_ErrorCode code = ZSTD_getErrorCode(result);
+      if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
+      step.state = code == ZSTD_error_prefix_unknown                  ? State::not_a_frame
+                   : code == ZSTD_error_frameParameter_windowTooLarge ? State::window_too_large
+                                                                      : State::corrupt;
+      step.why = ZSTD_getErrorString(code);
+    }
+    return step;
+  }
+
+ private:
+  ZSTD_DCtx* context_;
+};
+
+class Decompressor::Lz4Stream : public Stream {
+ public:
+  Lz4Stream() {
+    if (LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION)) != 0) {
+      throw std::bad_alloc();
+    }
+  }
+  ~Lz4Stream() override { LZ4F_freeDecompressionContext(context_); }
+  Lz4Stream(const Lz4Stream&) = delete;
+  Lz4Stream& operator=(const Lz4Stream&) = delete;
+
+  Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    std::size_t used = in.size(), made = out.size();
+    const std::size_t result =
+        LZ4F_decompress(context_, out.data(), &made, in.data(), &used, nullptr);
+    if (LZ4F_isError(result) == 0) {
+      return {result == 0 ? State::frame_done : State::working, used, made, {}};
+    }
+    const std::string_view name = LZ4F_getErrorName(result);
+    if (name == "ERROR_allocation_failed") throw std::bad_alloc();
+    return {name == "ERROR_frameType_unknown" ? State::not_a_frame : State::corrupt, 0, 0,
+            std::string(name)};
+  }
+
+ private:
+  LZ4F_dctx* context_ = nullptr;
+};
+
+Codec codec_of(std::string_view path) {
+  if (path.ends_with(".gz")) return Codec::gzip;
+  if (path.ends_with(".zst")) return Codec::zstd;
+  if (path.ends_with(".lz4")) return Codec::lz4;
+  return Codec::none;
+}
+
+const char* codec_name(Codec codec) {
+  switch (codec) {
+    case Codec::none:
+      return "none";
+    case Codec::gzip:
+      return "gzip";
+    case Codec::zstd:
+      return "zstd";
+    case Codec::lz4:
+      return "lz4";
+  }
+  return "";
+}
+
+Decompressor::Decompressor(Codec codec, std::string path, std::size_t max_window_bytes)
+    : codec_(codec), path_(std::move(path)), max_window_bytes_(max_window_bytes) {
+  XXL_CHECK(codec != Codec::none && max_window_bytes >= kKiB);
+  if (codec == Codec::gzip) stream_ = std::make_unique<GzipStream>();
+  if (codec == Codec::zstd) stream_ = std::make_unique<ZstdStream>(max_window_bytes);
+  if (codec == Codec::lz4) stream_ = std::make_unique<Lz4Stream>();
+}
+
+Decompressor::~Decompressor() = default;
+Decompressor::Decompressor(Decompressor&&) noexcept = default;
+Decompressor& Decompressor::operator=(Decompressor&&) noexcept = default;
+
+std::size_t Decompressor::memory_bytes(Codec codec, std::size_t max_window_bytes) {
+  switch (codec) {
+    case Codec::none:
+      return 0;
+    case Codec::gzip:
+      return 64 * kKiB;
+    case Codec::zstd:
+      return max_window_bytes + kMiB;
+    case Codec::lz4:
+      return 9 * kMiB;  // two blocks of at most 4 MiB, and what they refer back to
+  }
+  return 0;
+}
+
+bool Decompressor::wants_input() const {
+  return input_.empty() && !input_finished_ && !may_hold_output_;
+}
+
+void Decompressor::give(std::span<const std::byte> piece) {
+  XXL_CHECK(wants_input());
+  input_ = piece;
+}
+
+void Decompressor::finish_input() {
+  XXL_CHECK(wants_input());
+  input_finished_ = true;
+  at_end_ = frames_ > 0 && !in_frame_;
+}
+
+bool Decompressor::at_end() const {
+  return at_end_;
+}
+
+std::uint64_t Decompressor::bytes_used() const {
+  return used_;
+}
+
+void Decompressor::fail(const std::string& message, std::uint64_t offset) const {
+  throw Error(ErrorCode::bad_input, message, path_, offset);
+}
+
+std::size_t Decompressor::read(std::span<std::byte> out) {
+  using State = Stream::State;
+  const std::string name = codec_name(codec_);
+  std::size_t filled = 0;
+  while (filled < out.size() && !at_end_) {
+    if (input_.empty() && !may_hold_output_) {
+      if (!input_finished_) break;
+      fail(used_ == 0 ? "the file is empty, not a " + name + " file"
+                      : "the " + name + " file is truncated",
+           used_);
+    }
+    if (!in_frame_) {
+      in_frame_ = true;
+      frame_start_ = used_;
+    }
+    const std::span<std::byte> room = out.subspan(filled);
+    const Stream::Step step = stream_->step(input_, room);
+    used_ += step.used;
+    input_ = input_.subspan(step.used);
+    filled += step.made;
+    switch (step.state) {
+      case State::working:
+        // Nothing used, and room left: more input is needed, and all given has been used.
+        may_hold_output_ = step.made == room.size();
+        if (step.used == 0 && step.made == 0 && !input_.empty()) {
+          fail("the " + name + " file is corrupt: no progress", used_);
+        }
+        break;
+      case State::frame_done:
+        may_hold_output_ = false;
+        in_frame_ = false;
+        ++frames_;
+        at_end_ = input_finished_ && input_.empty();
+        break;
+      case State::not_a_frame:
+        fail(frames_ == 0 ? "not a " + name + " file"
+                          : "something behind the end of the compressed content that is no " +
+                                name + " frame",
+             frame_start_);
+      case State::window_too_large:
+        throw Error(
+            ErrorCode::no_space,
+            "decompressing it takes a window of more than " + format_bytes(max_window_bytes_),
+            path_, frame_start_);
+      case State::corrupt:
+        fail("the " + name + " file is corrupt: " + step.why, used_);
+    }
+  }
+  return filled;
+}
+
+void check_level(Codec codec, int level, std::string_view option) {
+  if (level >= 0 && level <= max_level(codec)) return;
+  throw Error(ErrorCode::usage, "invalid " + std::string(option) + " " + std::to_string(level) +
+                                    ": levels of " + codec_name(codec) + " are 1 to " +
+                                    std::to_string(max_level(codec)));
+}
+
+std::size_t compress_memory_bytes(Codec codec, int level, std::size_t block_bytes) {
+  level = level_or_own(codec, level);
+  switch (codec) {
+    case Codec::none:
+      return 0;
+    case Codec::gzip:
+      // As zconf.h says, and the structures.
+      return (std::size_t{1} << (kGzipWindow + 2)) + (std::size_t{1} << (kGzipMemory + 9)) +
+             16 * kKiB;
+    case Codec::zstd: {
+      const ZSTD_compressionParameters parameters = ZSTD_getCParams(level, block_bytes, 0);
+      return ZSTD_estimateCCtxSize_usingCParams(parameters) + ZSTD_estimateDCtxSize();
+    }
+    case Codec::lz4:
+      return static_cast<std::size_t>(level < kFirstHighLevelOfLz4 ? LZ4_sizeofState()
+                                                                   : LZ4_sizeofStateHC()) +
+             4 * kKiB;
+  }
+  return 0;
+}
+
+namespace {
+
+class GzipCompressor {
+ public:
+  GzipCompressor() = default;
+  ~GzipCompressor() { close(); }
+  GzipCompressor(const GzipCompressor&) = delete;
+  GzipCompressor& operator=(const GzipCompressor&) = delete;
+
+  std::size_t compress(int level, std::span<const std::byte> in, std::span<std::byte> out) {
+    open(level);
+    std::size_t used = 0, made = 0;
+    int result = Z_OK;
+    while (result == Z_OK) {
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data() + used));
+      stream_.avail_in = chunk(in.size() - used);
+      stream_.next_out = reinterpret_cast<Bytef*>(out.data() + made);
+      stream_.avail_out = chunk(out.size() - made);
+      const uInt in_bytes = stream_.avail_in, out_bytes = stream_.avail_out;
+      result = deflate(&stream_, used + in_bytes == in.size() ? Z_FINISH : Z_NO_FLUSH);
+      used += in_bytes - stream_.avail_in;
+      made += out_bytes - stream_.avail_out;
+    }
+    XXL_CHECK(result == Z_STREAM_END);
+    return made;
+  }
+
+ private:
+  void open(int level) {
+    if (level == level_) {
+      XXL_CHECK(deflateReset(&stream_) == Z_OK);
+      return;
+    }
+    close();
+    if (deflateInit2(&stream_, level, Z_DEFLATED, kGzipWindow + kGzipFormat, kGzipMemory,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw std::bad_alloc();
+    }
+    level_ = level;
+  }
+
+  void close() {
+    if (level_ != 0) deflateEnd(&stream_);
+    stream_ = {};
+    level_ = 0;
+  }
+
+  z_stream stream_{};
+  int level_ = 0;  // of the stream; 0: not open
+};
+
+struct ZstdDeleter {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+std::size_t compress_zstd(int level, bool checksum, std::span<const std::byte> in,
+                          std::span<std::byte> out) {
+  thread_local const std::unique_ptr<ZSTD_CCtx, ZstdDeleter> context(ZSTD_createCCtx());
+  if (context == nullptr) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, checksum ? 1 : 0);
+  const std::size_t size =
+      ZSTD_compress2(context.get(), out.data(), out.size(), in.data(), in.size());
+  if (ZSTD_isError(size) != 0 && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) {
+    throw std::bad_alloc();
+  }
+  XXL_CHECK(ZSTD_isError(size) == 0);
+  return size;
+}
+
+LZ4F_preferences_t lz4_preferences(int level, std::size_t bytes) {
+  LZ4F_preferences_t preferences{};
+  preferences.frameInfo.blockSizeID = LZ4F_max1MB;
+  preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+  preferences.frameInfo.contentSize = bytes;
+  preferences.compressionLevel = level < kFirstHighLevelOfLz4 ? 0 : level;
+  return preferences;
+}
+
+int as_int(std::size_t bytes) {
+  XXL_CHECK(bytes <= kGiB + kGiB / 2);
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+std::size_t frame_bound(Codec codec, std::size_t bytes) {
+  switch (codec) {
+    case Codec::none:
+      return bytes;
+    case Codec::gzip:
+      // What deflateBound() says of a stream that it knows nothing about, and header and trailer.
+      return bytes + (bytes + 7) / 8 + (bytes + 63) / 64 + 64;
+    case Codec::zstd:
+      return ZSTD_compressBound(bytes);
+    case Codec::lz4: {
+      const LZ4F_preferences_t preferences = lz4_preferences(1, bytes);
+      return LZ4F_compressFrameBound(bytes, &preferences);
+    }
+  }
+  return 0;
+}
+
+std::size_t compress_frame(Codec codec, int level, std::span<const std::byte> in,
+                           std::span<std::byte> out) {
+  XXL_CHECK(codec != Codec::none && out.size() >= frame_bound(codec, in.size()));
+  level = level_or_own(codec, level);
+  if (codec == Codec::zstd) return compress_zstd(level, true, in, out);
+  if (codec == Codec::gzip) {
+    thread_local GzipCompressor compressor;
+    return compressor.compress(level, in, out);
+  }
+  const LZ4F_preferences_t preferences = lz4_preferences(level, in.size());
+  const std::size_t size =
+      LZ4F_compressFrame(out.data(), out.size(), in.data(), in.size(), &preferences);
+  if (LZ4F_isError(size) != 0 &&
+      std::string_view(LZ4F_getErrorName(size)) == "ERROR_allocation_failed") {
+    throw std::bad_alloc();
+  }
+  XXL_CHECK(LZ4F_isError(size) == 0);
+  return size;
+}
+
+std::size_t block_bound(Codec codec, std::size_t bytes) {
+  XXL_CHECK(codec == Codec::zstd || codec == Codec::lz4);
+  if (codec == Codec::zstd) return ZSTD_compressBound(bytes);
+  return static_cast<std::size_t>(LZ4_compressBound(as_int(bytes)));
+}
+
+std::size_t compress_block(Codec codec, int level, std::span<const std::byte> in,
+                           std::span<std::byte> out) {
+  XXL_CHECK(out.size() >= block_bound(codec, in.size()));
+  level = level_or_own(codec, level);
+  if (codec == Codec::zstd) return compress_zstd(level, false, in, out);
+  const auto* from = reinterpret_cast<const char*>(in.data());
+  auto* to = reinterpret_cast<char*>(out.data());
+  // The bound is enough, and more than that is not needed.
+  const int room = LZ4_compressBound(as_int(in.size()));
+  const int size = level < kFirstHighLevelOfLz4
+                       ? LZ4_compress_default(from, to, as_int(in.size()), room)
+                       : LZ4_compress_HC(from, to, as_int(in.size()), room, level);
+  if (size <= 0) throw std::bad_alloc();
+  return static_cast<std::size_t>(size);
+}
+
+bool decompress_block(Codec codec, std::span<const std::byte> in, std::span<std::byte> out) {
+  XXL_CHECK(codec == Codec::zstd || codec == Codec::lz4);
+  if (codec == Codec::zstd) {
+    thread_local const std::unique_ptr<ZSTD_DCtx, ZstdDeleter> context(ZSTD_createDCtx());
+    if (context == nullptr) throw std::bad_alloc();
+    return ZSTD_decompressDCtx(context.get(), out.data(), out.size(), in.data(), in.size()) ==
+           out.size();
+  }
+  return LZ4_decompress_safe(reinterpret_cast<const char*>(in.data()),
+                             reinterpret_cast<char*>(out.data()), as_int(in.size()),
+                             as_int(out.size())) == as_int(out.size());
+}
+
+}  // namespace xxl::io

@@ -1,0 +1,664 @@
+#include "record/csv_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/error.h"
+#include "record/decimal.h"
+
+namespace xxl {
+namespace {
+
+// First byte of a key part: an empty field is below or above every value. Numbers and dates have
+// other first bytes than these two, also when all their bits are inverted.
+constexpr char kEmptyFirst = '\x00';
+constexpr char kValue = '\x01';
+constexpr char kEmptyLast = '\xff';
+
+// Text ends with kTextEnd. The two lowest bytes are written as two, so that no byte of a text is
+// mistaken for the end: 00 as 01 01, and 01 as 01 02.
+constexpr char kTextEnd = '\x00';
+constexpr char kTextEscape = '\x01';
+
+// Numbers: the first byte is kZero, or for a positive number one of the others; then digits two by
+// two. Negative numbers have all bits inverted.
+constexpr unsigned char kZero = 0x80;
+constexpr unsigned char kTinyNumber = 0x81;   // point < kLeastPoint: 8 bytes of point follow
+constexpr unsigned char kLeastNumber = 0x90;  // point == kLeastPoint
+constexpr unsigned char kHugeNumber = 0xf0;   // point > kGreatestPoint: 8 bytes of point follow
+constexpr std::int64_t kLeastPoint = -32;
+constexpr std::int64_t kGreatestPoint = 62;
+static_assert(kLeastNumber + kGreatestPoint - kLeastPoint < kHugeNumber);
+
+// What lies behind the limit need not be the key's.
+void cut(std::size_t start, std::size_t limit, std::string& key) {
+  if (key.size() - start > limit) key.resize(start + limit);
+}
+
+void invert(std::string& key, std::size_t from) {
+  for (std::size_t i = from; i < key.size(); ++i) key[i] = static_cast<char>(~key[i]);
+}
+
+template <class Number>
+void append_big_endian(Number number, unsigned bytes, std::string& key) {
+  while (bytes-- > 0) key.push_back(static_cast<char>(number >> (8 * bytes)));
+}
+
+// Whether `text` has bytes below 2.
+bool has_low_bytes(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  std::size_t i = 0;
+  for (; text.size() - i >= sizeof(std::uint64_t); i += sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if (((word - 2 * kOnes) & ~word & (kOnes << 7)) != 0) return true;
+  }
+  for (; i < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) < 2) return true;
+  }
+  return false;
+}
+
+void append_text_bytes(std::string_view text, std::string& key) {
+  if (!has_low_bytes(text)) {
+    key.append(text);
+    return;
+  }
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 2) {
+      key.push_back(kTextEscape);
+      key.push_back(static_cast<char>(c + 1));
+    } else {
+      key.push_back(c);
+    }
+  }
+}
+
+// The bytes of a field's value that may be among the first `limit` of the key.
+void append_text(const FieldSpan& field, std::size_t limit, std::string& key) {
+  std::string_view rest = field.content;
+  if (!field.escaped) {
+    append_text_bytes(rest.substr(0, limit), key);
+    return;
+  }
+  const std::size_t start = key.size();
+  while (key.size() - start < limit) {
+    const std::size_t quote = rest.find(kQuote);
+    if (quote == rest.npos) break;
+    append_text_bytes(rest.substr(0, quote + 1), key);
+    rest.remove_prefix(quote + 2);
+  }
+  append_text_bytes(rest.substr(0, limit), key);
+}
+
+// Digits two by two, each pair a byte: twice the pair, plus 1 if more follow. So the last byte of a
+// number tells that it is the last, and a number is below one that goes on where it ends.
+void append_digits(const Decimal& number, std::string& key) {
+  const std::size_t count = number.digits();
+  const auto digit = [&number](std::size_t i) {
+    return static_cast<unsigned>(
+        (i < number.whole.size() ? number.whole[i] : number.fraction[i - number.whole.size()]) -
+        '0');
+  };
+  for (std::size_t i = 0; i < count; i += 2) {
+    const unsigned pair = digit(i) * 10 + (i + 1 < count ? digit(i + 1) : 0);
+    key.push_back(static_cast<char>(2 * pair + (i + 2 < count ? 1 : 0)));
+  }
+}
+
+void append_number(const Decimal& number, std::string& key) {
+  if (number.is_zero()) {
+    key.push_back(static_cast<char>(kZero));
+    return;
+  }
+  const std::size_t start = key.size();
+  if (number.point >= kLeastPoint && number.point <= kGreatestPoint) {
+    key.push_back(static_cast<char>(kLeastNumber + (number.point - kLeastPoint)));
+  } else {
+    key.push_back(static_cast<char>(number.point < 0 ? kTinyNumber : kHugeNumber));
+    append_big_endian(static_cast<std::uint64_t>(number.point) ^ (std::uint64_t{1} << 63), 8, key);
+  }
+  append_digits(number, key);
+  if (number.negative) invert(key, start);
+}
+
+bool is_integer(std::string_view text) {
+  text = trim_blanks(text);
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A moment, in UTC.
+struct Moment {
+  std::int64_t seconds = 0;  // since 0000-01-01, Gregorian
+  std::uint32_t nanoseconds = 0;
+};
+
+// Reads ISO 8601 from the front of a text.
+class DateReader {
+ public:
+  explicit DateReader(std::string_view text) : text_(text) {}
+
+  std::optional<Moment> read() {
+    Moment moment;
+    if (!read_date(moment)) return {};
+    if (text_.empty()) return moment;
+    if (!take('T') && !take('t') && !take(' ')) return {};
+    if (!read_time(moment) || !read_zone(moment) || !text_.empty()) return {};
+    return moment;
+  }
+
+ private:
+  static constexpr std::int64_t kDaySeconds = 86400;
+
+  bool take(char c) {
+    if (text_.empty() || text_[0] != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  // A number of exactly `digits` digits, at most `high`.
+  bool number(unsigned digits, std::int64_t high, std::int64_t& value) {
+    if (text_.size() < digits) return false;
+    value = 0;
+    for (unsigned i = 0; i < digits; ++i) {
+      const unsigned digit = static_cast<unsigned char>(text_[i] - '0');
+      if (digit > 9) return false;
+      value = value * 10 + digit;
+    }
+    text_.remove_prefix(digits);
+    return value <= high;
+  }
+
+  static std::int64_t days_of_month(std::int64_t year, std::int64_t month) {
+    constexpr std::array<std::int64_t, 12> kDays{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return kDays[static_cast<std::size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
+  }
+
+  // Days from 0000-01-01. January and February count as months 13 and 14 of the year before, so
+  // that the leap day is the last of its year.
+  static std::int64_t days(std::int64_t year, std::int64_t month, std::int64_t day) {
+    const std::int64_t y = month <= 2 ? year - 1 + 400 : year + 400;
+    const std::int64_t m = month <= 2 ? month + 9 : month - 3;
+    constexpr std::int64_t kDaysOf400Years = 146097;
+    constexpr std::int64_t kJanuaryAndFebruary = 60;  // of the year 0, a leap year
+    return y * 365 + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - kDaysOf400Years +
+           kJanuaryAndFebruary;
+  }
+
+  bool read_date(Moment& moment) {
+    std::int64_t year = 0, month = 0, day = 0;
+    if (!number(4, 9999, year)) return false;
+    extended_ = take('-');
+    if (!number(2, 12, month) || month == 0) return false;
+    if (extended_ && !take('-')) return false;
+    if (!number(2, days_of_month(year, month), day) || day == 0) return false;
+    moment.seconds = days(year, month, day) * kDaySeconds;
+    return true;
+  }
+
+  bool read_time(Moment& moment) {
+    std::int64_t hour = 0, minute = 0, second = 0;
+    if (!number(2, 24, hour)) return false;
+    if (extended_ && !take(':')) return false;
+    if (!number(2, 59, minute)) return false;
+    const bool has_seconds =
+        extended_ ? take(':') : !text_.empty() && text_[0] >= '0' && text_[0] <= '9';
+    if (has_seconds && !number(2, 60, second)) return false;
+    if (has_seconds && (take('.') || take(','))) {
+      if (!read_fraction(moment)) return false;
+    }
+    if (hour == 24 && (minute != 0 || second != 0 || moment.nanoseconds != 0)) return false;
+    moment.seconds += hour * 3600 + minute * 60 + second;
+    return true;
+  }
+
+  bool read_fraction(Moment& moment) {
+    unsigned digits = 0;
+    std::uint32_t value = 0;
+    for (; !text_.empty() && text_[0] >= '0' && text_[0] <= '9'; text_.remove_prefix(1)) {
+      if (digits == 9) {
+        if (text_[0] != '0') return false;
+        continue;
+      }
+      value = value * 10 + static_cast<std::uint32_t>(text_[0] - '0');
+      ++digits;
+    }
+    if (digits == 0) return false;
+    for (; digits < 9; ++digits) value *= 10;
+    moment.nanoseconds = value;
+    return true;
+  }
+
+  bool read_zone(Moment& moment) {
+    if (text_.empty() || take('Z') || take('z')) return true;
+    take(' ');
+    const bool west = take('-');
+    if (!west && !take('+')) return false;
+    std::int64_t hour = 0, minute = 0;
+    if (!number(2, 23, hour)) return false;
+    if (!text_.empty()) {
+      take(':');
+      if (!number(2, 59, minute)) return false;
+    }
+    const std::int64_t offset = hour * 3600 + minute * 60;
+    moment.seconds += west ? offset : -offset;
+    return true;
+  }
+
+  std::string_view text_;
+  bool extended_ = false;  // with '-' in the date and ':' in the time
+};
+
+// Seconds in 39 bits and a bit that says whether nanoseconds follow. The first byte is 1 to 149, as
+// the year 9999 ends before second 2^32 x 74.
+void append_moment(const Moment& moment, std::string& key) {
+  constexpr std::int64_t kTwoDays = 2 * 86400;  // an offset may lead to before the year 0
+  const auto seconds = static_cast<std::uint64_t>(moment.seconds + kTwoDays);
+  const bool has_fraction = moment.nanoseconds != 0;
+  append_big_endian((std::uint64_t{1} << 32) + 2 * seconds + (has_fraction ? 1 : 0), 5, key);
+  if (has_fraction) append_big_endian(moment.nanoseconds, 4, key);
+}
+
+const char* type_in_words(CsvType type) {
+  switch (type) {
+    case CsvType::text:
+      return "a text";
+    case CsvType::number:
+      return "a number";
+    case CsvType::integer:
+      return "an integer";
+    case CsvType::date:
+      return "a date (ISO 8601)";
+  }
+  return "";
+}
+
+// Appends the value of a field that is not empty; false if it is not of the type.
+bool append_value(CsvType type, std::string_view content, std::string& key) {
+  if (type == CsvType::date) {
+    const std::optional<Moment> moment = DateReader(trim_blanks(content)).read();
+    if (moment) append_moment(*moment, key);
+    return moment.has_value();
+  }
+  if (type == CsvType::integer && !is_integer(content)) return false;
+  const std::optional<Decimal> number = parse_decimal(content);
+  if (number) append_number(*number, key);
+  return number.has_value();
+}
+
+bool is_empty(CsvType type, std::string_view content) {
+  return (type == CsvType::text ? content : trim_blanks(content)).empty();
+}
+
+// Room for the fields of a row, one per thread: rows are read one at a time.
+FieldSpan* span_room(std::size_t count) {
+  thread_local std::vector<FieldSpan> room;
+  if (room.size() < count) room.resize(count);
+  return room.data();
+}
+
+// For messages: the start of a value on one line.
+std::string in_quotes(std::string_view value) {
+  constexpr std::size_t kShown = 40;
+  std::string text = "'";
+  for (const char c : value.substr(0, kShown)) {
+    text.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c);
+  }
+  return text + (value.size() > kShown ? "...'" : "'");
+}
+
+std::string in_words(const CsvColumn& column) {
+  std::string text = "column " + std::to_string(column.index + 1);
+  if (!column.name.empty()) text += " (" + column.name + ")";
+  return text;
+}
+
+[[noreturn]] void throw_bad_option(std::string_view option, std::string_view spec,
+                                   const std::string& why) {
+  throw Error(ErrorCode::usage,
+              "invalid " + std::string(option) + " '" + std::string(spec) + "': " + why);
+}
+
+// Takes COLUMN off the front of `rest`; what is left starts with a ':' or is empty.
+CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string_view option) {
+  CsvColumn column;
+  if (rest.starts_with(kQuote)) {
+    rest.remove_prefix(1);
+    while (true) {
+      const std::size_t quote = rest.find(kQuote);
+      if (quote == rest.npos) throw_bad_option(option, spec, "the quote is not closed");
+      column.name.append(rest.substr(0, quote));
+      rest.remove_prefix(quote + 1);
+      if (!rest.starts_with(kQuote)) break;
+      column.name.push_back(kQuote);
+      rest.remove_prefix(1);
+    }
+    if (!rest.empty() && rest[0] != ':') {
+      throw_bad_option(option, spec, "text behind the closing quote");
+    }
+    if (column.name.empty()) throw_bad_option(option, spec, "the name of the column is empty");
+    return column;
+  }
+  const std::string_view text = rest.substr(0, rest.find(':'));
+  rest.remove_prefix(text.size());
+  if (text.empty()) throw_bad_option(option, spec, "it starts with a column: a number or a name");
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    column.name = text;
+    return column;
+  }
+  std::uint64_t number = 0;
+  for (const char c : text) {
+    number = std::min<std::uint64_t>(number * 10 + static_cast<std::uint64_t>(c - '0'), 1u << 31);
+  }
+  if (number == 0) throw_bad_option(option, spec, "columns are counted from 1");
+  if (number == 1u << 31) throw_bad_option(option, spec, "the number of the column is too large");
+  column.index = number - 1;
+  return column;
+}
+
+}  // namespace
+
+CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
+  std::string_view rest = spec;
+  CsvColumn column = take_column(rest, spec, option);
+  if (!rest.empty()) {
+    throw_bad_option(option, spec, "a name with a ':' goes in quotes, as in '\"a:b\"'");
+  }
+  return column;
+}
+
+CsvKey parse_csv_key(std::string_view spec) {
+  std::string_view rest = spec;
+  CsvKey key;
+  key.column = take_column(rest, spec, "--key");
+  bool has_type = false;
+  bool has_direction = false;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(word.size());
+    const bool is_direction = word == "asc" || word == "desc";
+    if (is_direction ? has_direction : has_type) {
+      throw_bad_option("--key", spec,
+                       is_direction ? "more than one direction" : "more than one type");
+    }
+    if (is_direction) {
+      has_direction = true;
+      key.descending = word == "desc";
+      continue;
+    }
+    has_type = true;
+    if (word == "text") {
+      key.type = CsvType::text;
+    } else if (word == "number") {
+      key.type = CsvType::number;
+    } else if (word == "integer") {
+      key.type = CsvType::integer;
+    } else if (word == "date") {
+      key.type = CsvType::date;
+    } else {
+      throw_bad_option("--key", spec,
+                       "behind the column there may be text, number, integer or date, and asc or "
+                       "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
+    }
+  }
+  return key;
+}
+
+bool needs_header(const CsvOrder& order) {
+  const auto by_name = [](const CsvColumn& column) { return column.index == CsvColumn::kByName; };
+  return (order.sum && by_name(*order.sum)) ||
+         std::any_of(order.keys.begin(), order.keys.end(),
+                     [&](const CsvKey& key) { return by_name(key.column); });
+}
+
+void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
+  RowFields fields;
+  fields.parse(without_byte_order_mark(header), order.separator);
+  if (fields.fault()) {
+    throw Error(ErrorCode::bad_input, "malformed header: " + fields.fault().describe(), path);
+  }
+  std::vector<std::string> names(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(names[i]);
+  const auto resolve = [&](CsvColumn& column) {
+    if (column.index != CsvColumn::kByName) return;
+    const auto found = std::find(names.begin(), names.end(), column.name);
+    if (found == names.end()) {
+      std::string all;
+      for (const std::string& name : names) {
+        if (all.size() > 200) {
+          all += ", ...";
+          break;
+        }
+        all += (all.empty() ? "" : ", ") + in_quotes(name);
+      }
+      throw Error(ErrorCode::usage,
+                  "the header has no column " + in_quotes(column.name) + ", only " + all, path);
+    }
+    if (std::find(found + 1, names.end(), column.name) != names.end()) {
+      throw Error(ErrorCode::usage,
+                  "the header has more than one column " + in_quotes(column.name) +
+                      ": give its number instead",
+                  path);
+    }
+    column.index = static_cast<std::size_t>(found - names.begin());
+  };
+  for (CsvKey& key : order.keys) resolve(key.column);
+  if (order.sum) resolve(*order.sum);
+}
+
+CsvKeys::CsvKeys(const CsvOrder& order)
+    : separator_(order.separator), empty_last_(order.empty_last) {
+  if (separator_ == kQuote || separator_ == '\n' || separator_ == '\r' || separator_ == '\0') {
+    throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
+  }
+  XXL_CHECK(!needs_header(order));
+  for (const CsvKey& key : order.keys) columns_.push_back(key.column.index);
+  if (order.sum) columns_.push_back(order.sum->index);
+  std::sort(columns_.begin(), columns_.end());
+  columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
+  const auto span_of = [this](std::size_t column) {
+    return static_cast<std::size_t>(std::lower_bound(columns_.begin(), columns_.end(), column) -
+                                    columns_.begin());
+  };
+  for (std::size_t i = 0; i < order.keys.size(); ++i) {
+    const CsvKey& key = order.keys[i];
+    // Without a mark an empty text is the lowest of all.
+    parts_.push_back({span_of(key.column.index), key.type, key.descending,
+                      i + 1 == order.keys.size(),
+                      key.type == CsvType::text && key.descending != empty_last_, key.column});
+  }
+  if (order.sum) {
+    sum_span_ = span_of(order.sum->index);
+    sum_column_ = *order.sum;
+  }
+}
+
+// Finds the fields of columns_; returns how many there are. Stops at the last one, or at a fault.
+std::size_t CsvKeys::collect(std::string_view row, FieldSpan* spans) const {
+  if (columns_.empty()) return 0;
+  std::size_t found = 0;
+  visit_fields(row, separator_, [&](std::size_t column, const FieldSpan& field) {
+    if (column != columns_[found]) return true;
+    spans[found++] = field;
+    return found < columns_.size();
+  });
+  return found;
+}
+
+RowFault CsvKeys::find_fault(std::string_view row) const {
+  if (row.empty() || std::memchr(row.data(), kQuote, row.size()) == nullptr) return {};
+  return visit_fields(row, separator_, [](std::size_t, const FieldSpan&) { return true; });
+}
+
+// Appends a part of the key, for an empty field if `field` is null. False if it is malformed; then
+// it is like an empty one.
+bool CsvKeys::append_part(const Part& part, const FieldSpan* field, std::size_t limit,
+                          std::string& key) const {
+  const bool empty = field == nullptr || is_empty(part.type, field->content);
+  const char empty_mark = empty_last_ ? kEmptyLast : kEmptyFirst;
+  if (part.type == CsvType::text) {
+    if (part.marked) {
+      key.push_back(empty ? empty_mark : kValue);
+      if (empty) return true;
+    }
+    const std::size_t start = key.size();
+    if (!empty) append_text(*field, limit, key);
+    // Where the limit cuts the text, this mark lies behind it.
+    if (!part.last || part.descending) key.push_back(kTextEnd);
+    if (part.descending) invert(key, start);
+    return true;
+  }
+  const std::size_t start = key.size();
+  if (!empty && append_value(part.type, field->content, key)) {
+    if (part.descending) invert(key, start);
+    return true;
+  }
+  key.push_back(empty_mark);
+  return empty;
+}
+
+// All columns as text. False if the row is malformed.
+bool CsvKeys::append_all(std::string_view row, std::size_t limit, std::string& key) const {
+  const std::size_t start = key.size();
+  Part part{0, CsvType::text, false, true, empty_last_, {}};
+  const RowFault fault =
+      visit_fields(row, separator_, [&](std::size_t column, const FieldSpan& field) {
+        if (column > 0) key.push_back(kTextEnd);
+        append_part(part, &field, limit, key);
+        return key.size() - start < limit;
+      });
+  return !fault;
+}
+
+bool CsvKeys::append(std::string_view row, bool checked, std::size_t limit,
+                     std::string& key) const {
+  if (checked && find_fault(row)) return false;
+  if (parts_.empty() && !append_all(row, limit, key) && checked) return false;
+  if (columns_.empty()) return true;
+  FieldSpan* const spans = span_room(columns_.size());
+  const std::size_t found = collect(row, spans);
+  if (checked && found < columns_.size()) return false;
+  const std::size_t start = key.size();
+  for (const Part& part : parts_) {
+    const std::size_t done = key.size() - start;
+    // All parts are checked, also those beyond the limit.
+    if (done >= limit && !checked) return true;
+    const FieldSpan* field = part.span < found ? &spans[part.span] : nullptr;
+    if (!append_part(part, field, done < limit ? limit - done : 0, key) && checked) return false;
+  }
+  if (checked && sum_span_) {
+    const std::string_view content = spans[*sum_span_].content;
+    if (!is_empty(CsvType::number, content)) {
+      const std::optional<Decimal> number = parse_decimal(content);
+      if (!number || !DecimalSum::is_in_bounds(*number)) return false;
+    }
+  }
+  return true;
+}
+
+void CsvKeys::append_key(std::string_view row, std::size_t limit, std::string& key) const {
+  const std::size_t start = key.size();
+  append(row, false, limit, key);
+  cut(start, limit, key);
+}
+
+bool CsvKeys::append_checked_key(std::string_view row, std::size_t limit, std::string& key) const {
+  const std::size_t start = key.size();
+  const bool valid = append(row, true, limit, key);
+  cut(start, valid ? limit : 0, key);
+  return valid;
+}
+
+std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) const {
+  std::size_t count = 0;
+  visit_fields(row, separator_, [&](std::size_t, const FieldSpan&) {
+    ++count;
+    return true;
+  });
+  CsvColumn missing{columns_[found], {}};
+  for (const Part& part : parts_) {
+    if (part.span == found) missing = part.column;
+  }
+  if (sum_span_ == found) missing = sum_column_;
+  return "no " + in_words(missing) + ": the row has " +
+         (count == 1 ? "one column" : std::to_string(count) + " columns");
+}
+
+std::optional<std::string> CsvKeys::check(std::string_view row) const {
+  if (const RowFault fault = find_fault(row)) return fault.describe();
+  if (columns_.empty()) return {};
+  FieldSpan* const spans = span_room(columns_.size());
+  const std::size_t found = collect(row, spans);
+  if (found < columns_.size()) return describe_too_few(row, found);
+  thread_local std::string room;
+  for (const Part& part : parts_) {
+    const std::string_view content = spans[part.span].content;
+    if (part.type == CsvType::text || is_empty(part.type, content)) continue;
+    room.clear();
+    if (!append_value(part.type, content, room)) {
+      return in_words(part.column) + ": " + in_quotes(content) + " is not " +
+             type_in_words(part.type);
+    }
+  }
+  if (sum_span_) {
+    const std::string_view content = spans[*sum_span_].content;
+    if (is_empty(CsvType::number, content)) return {};
+    const std::optional<Decimal> number = parse_decimal(content);
+    if (!number) return in_words(sum_column_) + ": " + in_quotes(content) + " is not a number";
+    if (!DecimalSum::is_in_bounds(*number)) {
+      return in_words(sum_column_) + ": " + in_quotes(content) + " has more than " +
+             std::to_string(DecimalSum::kMaxPlaces) + " digits before or behind the decimal point";
+    }
+  }
+  return {};
+}
+
+std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order) {
+  return std::make_shared<CsvKeys>(order);
+}
+
+void append_counted_line(std::uint64_t count, std::string_view line, std::string& out) {
+  std::array<char, 32> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%7" PRIu64 " ", count);
+  out.append(text.data(), static_cast<std::size_t>(size)).append(line);
+}
+
+void append_row_with_column(std::string_view row, char separator, std::string_view value,
+                            std::string& out) {
+  const std::string_view content = without_line_end(row);
+  out.append(content);
+  out.push_back(separator);
+  append_field(value, separator, out);
+  out.append(row.substr(content.size()));
+}
+
+void append_row_with_field(std::string_view row, char separator, std::size_t column,
+                           std::string_view value, std::string& out) {
+  std::string_view raw;
+  visit_fields(row, separator, [&](std::size_t at, const FieldSpan& field) {
+    if (at == column) raw = field.raw();
+    return at < column;
+  });
+  XXL_CHECK(raw.data() != nullptr);
+  const auto start = static_cast<std::size_t>(raw.data() - row.data());
+  out.append(row.substr(0, start));
+  append_field(value, separator, out);
+  out.append(row.substr(start + raw.size()));
+}
+
+std::string_view field_content(std::string_view row, char separator, std::size_t column) {
+  std::string_view content;
+  visit_fields(row, separator, [&](std::size_t at, const FieldSpan& field) {
+    if (at == column) content = field.content;
+    return at < column;
+  });
+  return content;
+}
+
+}  // namespace xxl

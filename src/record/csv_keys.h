@@ -1,0 +1,118 @@
+// Keys of rows: columns of text, numbers and dates as order-preserving byte strings.
+//
+//   --key=price:number:desc --key=name     row  7,"Miller, Ann",12.50
+//
+//   price   0x81 + ... inverted             6d 73 9b      12.5 = 0.125 x 10^2: digit pairs 12, 50
+//   name    bytes, last part: no end mark   Miller, Ann
+//
+// The encodings and what is malformed: docs/csv.md.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/csv_rows.h"
+#include "record/key_extractor.h"
+
+namespace xxl {
+
+enum class CsvType { text, number, integer, date };
+
+// A column by its place, or by its name in the header.
+struct CsvColumn {
+  static constexpr std::size_t kByName = ~std::size_t{0};
+  std::size_t index = kByName;  // from 0; kByName until resolve_columns has found it
+  std::string name;             // empty: given by its number
+  bool operator==(const CsvColumn&) const = default;
+};
+
+struct CsvKey {
+  CsvColumn column;
+  CsvType type = CsvType::text;
+  bool descending = false;
+  bool operator==(const CsvKey&) const = default;
+};
+
+// What rows are sorted by.
+struct CsvOrder {
+  char separator = ',';
+  std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last
+  bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
+  std::optional<CsvColumn> sum;  // a column that must be a number (or empty) in every row
+};
+
+// COLUMN: a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits or
+// has a ':'. Throws Error{usage} naming `option`.
+CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
+// COLUMN[:TYPE][:desc|:asc], TYPE one of text, number, integer, date. Throws Error{usage}.
+CsvKey parse_csv_key(std::string_view spec);
+
+// True if there are columns given by name.
+bool needs_header(const CsvOrder& order);
+// Finds the columns that are given by name in `header`, the first row of the file `path`. Throws
+// Error{usage} if a name is not there, or there more than once, and Error{bad_input} if the row is
+// malformed.
+void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path);
+
+class CsvKeys : public KeyExtractor {
+ public:
+  // REQUIRES: no column of `order` is left to be resolved. Throws Error{usage} if the separator is
+  // none.
+  explicit CsvKeys(const CsvOrder& order);
+
+  // A field that is missing, or not of its type, counts as empty; nothing is thrown but bad_alloc.
+  void append_key(std::string_view row, std::size_t limit, std::string& key) const override;
+  // What makes `row` (without its terminator) malformed, in words: quotes, too few columns, a field
+  // that is not of its type. Quotes are checked in the whole row, whatever the key.
+  std::optional<std::string> check(std::string_view row) const;
+  // Both at once: false, and `key` stays as it is, if check() would find something.
+  bool append_checked_key(std::string_view row, std::size_t limit, std::string& key) const;
+
+ private:
+  struct Part {
+    std::size_t span;  // which of the fields that collect() finds
+    CsvType type;
+    bool descending;
+    bool last;    // of the key: needs no end mark
+    bool marked;  // text in front of which a byte says whether it is empty
+    CsvColumn column;
+  };
+
+  std::size_t collect(std::string_view row, FieldSpan* spans) const;
+  RowFault find_fault(std::string_view row) const;
+  bool append_part(const Part& part, const FieldSpan* field, std::size_t limit,
+                   std::string& key) const;
+  bool append_all(std::string_view row, std::size_t limit, std::string& key) const;
+  bool append(std::string_view row, bool checked, std::size_t limit, std::string& key) const;
+  std::string describe_too_few(std::string_view row, std::size_t found) const;
+
+  char separator_;
+  bool empty_last_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> columns_;  // of the fields needed, ascending
+  std::optional<std::size_t> sum_span_;
+  CsvColumn sum_column_;
+};
+
+std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order);
+
+// Rows of the output of --count and --sum.
+
+// As uniq -c: the count in a field of 7 characters, a blank, the line.
+void append_counted_line(std::uint64_t count, std::string_view line, std::string& out);
+// `row` with one more column at its end (--count adds the count, and a column "count" to the
+// header).
+void append_row_with_column(std::string_view row, char separator, std::string_view value,
+                            std::string& out);
+// `row` with `value` instead of the field of `column`. REQUIRES: it has that column, and no fault
+// in front of it.
+void append_row_with_field(std::string_view row, char separator, std::size_t column,
+                           std::string_view value, std::string& out);
+// The value of the field of `column`; empty where there is none.
+std::string_view field_content(std::string_view row, char separator, std::size_t column);
+
+}  // namespace xxl

@@ -1,0 +1,248 @@
+// A key is the concatenation of its parts: one for each -k, then, unless -s or -u, the whole line.
+// Each part but the last delimits itself, so that a part is compared only where those before it are
+// equal. Option r inverts the bits of a part.
+#include "record/line_keys.h"
+
+#include <nettle/md5.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "record/byte_classes.h"
+#include "record/byte_string_key.h"
+#include "record/collation_key.h"
+#include "record/key_span.h"
+#include "record/month_key.h"
+#include "record/numeric_key.h"
+#include "record/version_key.h"
+
+namespace xxl {
+namespace {
+
+enum class KeyKind {
+  bytes,
+  collation,
+  numeric,
+  general_numeric,
+  human_numeric,
+  month,
+  random,
+  version,
+};
+
+// Of options that do not exclude each other but cannot work together, the first of these counts.
+KeyKind kind_of(const LineKeyFlags& flags, bool compares_bytes) {
+  if (flags.numeric) return KeyKind::numeric;
+  if (flags.general_numeric) return KeyKind::general_numeric;
+  if (flags.human_numeric) return KeyKind::human_numeric;
+  if (flags.month) return KeyKind::month;
+  if (flags.random) return KeyKind::random;
+  if (flags.version) return KeyKind::version;
+  return compares_bytes ? KeyKind::bytes : KeyKind::collation;
+}
+
+struct KeyPart {
+  LineKeyField field;
+  KeyKind kind = KeyKind::bytes;
+  bool whole_line = false;
+  bool delimited = false;  // its end is marked
+  const ByteClasses::Set* dropped = nullptr;
+};
+
+bool selects_whole_line(const LineKeyField& field) {
+  return field.start_field == 0 && field.start_char == 0 &&
+         field.end_field == LineKeyField::kLineEnd && !field.flags.skip_start_blanks;
+}
+
+class LineKeys final : public KeyExtractor {
+ public:
+  explicit LineKeys(const LineOrder& order)
+      : classes_(current_byte_classes()), months_(classes_), separator_(order.separator) {
+    md5_init(&salted_);
+    md5_update(&salted_, order.random_salt.size(), order.random_salt.data());
+
+    for (const LineKeyField& field : resolved_line_keys(order)) add_part(field);
+    if (parts_.empty() || !(order.stable || order.unique || is_all_of_line(parts_.back()))) {
+      LineKeyField last_resort;
+      last_resort.flags.reverse = order.flags.reverse;
+      add_part(last_resort);
+    }
+    whole_record_ = parts_.size() == 1 && is_all_of_line(parts_.front());
+    // A part that nothing follows ends where the key ends, unless a longer one is to come first.
+    for (KeyPart& part : parts_) {
+      part.delimited = &part != &parts_.back() || part.field.flags.reverse;
+    }
+  }
+
+  bool is_whole_record() const override { return whole_record_; }
+  bool is_descending() const override {
+    return whole_record_ && parts_.front().field.flags.reverse;
+  }
+
+  bool is_expensive() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const KeyPart& part) {
+      return part.kind == KeyKind::collation || part.kind == KeyKind::general_numeric ||
+             part.kind == KeyKind::random;
+    });
+  }
+
+  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
+    if (whole_record_) {
+      key.append(record.substr(0, limit));
+      return;
+    }
+    const std::size_t from = key.size();
+    for (const KeyPart& part : parts_) {
+      const std::size_t done = key.size() - from;
+      if (done >= limit) return;
+      append_part(part, record, limit - done, key);
+    }
+  }
+
+ private:
+  // True if lines with equal parts are the same bytes.
+  static bool is_all_of_line(const KeyPart& part) {
+    return part.whole_line && part.kind == KeyKind::bytes && !part.dropped &&
+           !part.field.flags.fold;
+  }
+
+  void add_part(const LineKeyField& field) {
+    KeyPart part;
+    part.field = field;
+    part.kind = kind_of(field.flags, collation_.compares_bytes());
+    part.whole_line = selects_whole_line(field);
+    if (field.flags.dictionary) {
+      part.dropped = &classes_.not_dictionary;
+    } else if (field.flags.printing) {
+      part.dropped = &classes_.not_printing;
+    }
+    parts_.push_back(part);
+  }
+
+  void append_part(const KeyPart& part, std::string_view line, std::size_t limit,
+                   std::string& key) const {
+    const std::string_view span =
+        part.whole_line ? line : key_span(line, part.field, separator_, classes_);
+    const std::size_t from = key.size();
+    if (part.kind == KeyKind::bytes) {
+      const bool complete = append_filtered(part, span, limit, key);
+      if (part.delimited) delimit_byte_string(key, from, complete);
+    } else if (part.dropped || part.field.flags.fold) {
+      thread_local std::string filtered;
+      filtered.clear();
+      append_filtered(part, span, kWholeKey, filtered);
+      append_kind(part, filtered, limit, key);
+    } else {
+      append_kind(part, span, limit, key);
+    }
+    if (part.field.flags.reverse) invert_bytes(key, from);
+  }
+
+  // What options d, i and f make of the key, or at least `limit` bytes of it. True if it is all.
+  bool append_filtered(const KeyPart& part, std::string_view text, std::size_t limit,
+                       std::string& out) const {
+    const std::size_t from = out.size();
+    if (!part.dropped) {
+      out.append(text.substr(0, limit));
+    } else {
+      out.resize(from + text.size());
+      char* write = out.data() + from;
+      for (const char c : text) {
+        *write = c;
+        write += contains(*part.dropped, c) ? 0 : 1;
+      }
+      out.resize(static_cast<std::size_t>(write - out.data()));
+    }
+    if (part.field.flags.fold) fold(out.data() + from, out.size() - from);
+    return part.dropped || text.size() <= limit;
+  }
+
+  void fold(char* text, std::size_t size) const {
+    if (classes_.plain_upper) {
+      // Arithmetic instead of a table: vector instructions.
+      for (std::size_t i = 0; i < size; ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        text[i] = static_cast<char>(c ^ (static_cast<unsigned char>(c - 'a') < 26 ? 0x20 : 0));
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      text[i] = static_cast<char>(classes_.upper[static_cast<unsigned char>(text[i])]);
+    }
+  }
+
+  void append_kind(const KeyPart& part, std::string_view text, std::size_t limit,
+                   std::string& key) const {
+    switch (part.kind) {
+      case KeyKind::bytes:
+        break;
+      case KeyKind::collation:
+        collation_.append_key(text, part.delimited, limit, key);
+        break;
+      case KeyKind::numeric:
+        append_numeric_key(text, classes_, key);
+        break;
+      case KeyKind::general_numeric:
+        append_general_numeric_key(text, classes_, collation_.locale(), key);
+        break;
+      case KeyKind::human_numeric:
+        append_human_numeric_key(text, classes_, key);
+        break;
+      case KeyKind::month:
+        key.push_back(static_cast<char>(months_.month_of(text, classes_)));
+        break;
+      case KeyKind::random:
+        append_random(text, key);
+        break;
+      case KeyKind::version:
+        append_version_key(text, key);
+        break;
+    }
+  }
+
+  // The hash of the salt and the text or, in a locale with a name, of what strxfrm makes of each
+  // stretch between bytes 0, each with its terminator.
+  void append_random(std::string_view text, std::string& key) const {
+    md5_ctx hash = salted_;
+    const auto update = [&](std::string_view bytes) {
+      md5_update(&hash, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+    };
+    if (!collation_.is_named()) {
+      update(text);
+    } else {
+      thread_local std::string stretch;
+      while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\0'), text.size());
+        stretch.clear();
+        if (collation_.compares_bytes()) {
+          stretch.append(text.substr(0, end));
+        } else {
+          collation_.append_transformed(text.substr(0, end), kWholeKey, stretch);
+        }
+        stretch.push_back('\0');
+        update(stretch);
+        text.remove_prefix(std::min(end + 1, text.size()));
+      }
+    }
+    std::uint8_t digest[MD5_DIGEST_SIZE];
+    md5_digest(&hash, sizeof digest, digest);
+    key.append(reinterpret_cast<const char*>(digest), sizeof digest);
+  }
+
+  ByteClasses classes_;
+  Collation collation_;
+  MonthNames months_;
+  std::optional<char> separator_;
+  md5_ctx salted_{};
+  std::vector<KeyPart> parts_;
+  bool whole_record_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const KeyExtractor> make_line_keys(const LineOrder& order) {
+  return std::make_shared<LineKeys>(order);
+}
+
+}  // namespace xxl

@@ -1,0 +1,294 @@
+// Compressed files and blocks, also those of the codecs' own programs.
+#include "io/codec.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace xxl::io {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr Codec kCodecs[] = {Codec::gzip, Codec::zstd, Codec::lz4};
+
+// Half random, half repeated from up to `distance` bytes before.
+Bytes make_content(std::size_t size, std::uint64_t seed, std::size_t distance = 100000) {
+  Random random(seed);
+  Bytes bytes(size);
+  for (std::size_t i = 0; i < size;) {
+    const std::size_t length = std::min(size - i, 1 + random.below(40));
+    const std::size_t back = random.below(2) == 0 ? 0 : random.below(std::min(i, distance) + 1);
+    for (std::size_t end = i + length; i < end; ++i) {
+      bytes[i] = back > 0 ? bytes[i - back] : static_cast<std::byte>(random.below(64));
+    }
+  }
+  return bytes;
+}
+
+Bytes frame_of(Codec codec, int level, std::span<const std::byte> content) {
+  Bytes frame(frame_bound(codec, content.size()));
+  frame.resize(compress_frame(codec, level, content, frame));
+  return frame;
+}
+
+void append(Bytes& to, const Bytes& bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+// All of the content, through pieces and buffers of random sizes up to the ones given.
+Bytes decompress(Codec codec, std::span<const std::byte> file, std::size_t piece_bytes = 1 << 20,
+                 std::size_t buffer_bytes = 1 << 20,
+                 std::size_t max_window_bytes = Decompressor::kMaxWindowBytes) {
+  Random random(1);
+  Decompressor decompressor(codec, "file", max_window_bytes);
+  Bytes content;
+  std::size_t given = 0;
+  while (!decompressor.at_end()) {
+    if (decompressor.wants_input()) {
+      if (given == file.size()) {
+        decompressor.finish_input();
+      } else {
+        // A copy of its own, so that reading beyond it is noticed.
+        static Bytes piece;
+        const std::size_t size = std::min(file.size() - given, 1 + random.below(piece_bytes));
+        piece = Bytes(file.begin() + static_cast<long>(given),
+                      file.begin() + static_cast<long>(given + size));
+        decompressor.give(piece);
+        given += size;
+      }
+    }
+    Bytes buffer(1 + random.below(buffer_bytes));
+    const std::size_t size = decompressor.read(buffer);
+    EXPECT_TRUE(size == buffer.size() || decompressor.wants_input() || decompressor.at_end());
+    content.insert(content.end(), buffer.begin(), buffer.begin() + static_cast<long>(size));
+  }
+  EXPECT_EQ(decompressor.bytes_used(), file.size());
+  return content;
+}
+
+std::optional<Error> error_of(Codec codec, std::span<const std::byte> file) {
+  try {
+    decompress(codec, file, 1 << 20, 1 << 16);
+  } catch (const Error& error) {
+    return error;
+  }
+  return {};
+}
+
+// A directory of its own, removed at the end.
+class Directory {
+ public:
+  Directory() {
+    std::string name = std::filesystem::temp_directory_path() / "xxl-codec-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+void write_file(const std::string& path, const Bytes& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+}
+
+Bytes read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  Bytes bytes(text.size());
+  std::transform(text.begin(), text.end(), bytes.begin(),
+                 [](char c) { return static_cast<std::byte>(c); });
+  return bytes;
+}
+
+int shell(const std::string& command) {
+  return std::system(command.c_str());
+}
+
+TEST(Codec, FollowsFromTheNameOfTheFile) {
+  EXPECT_EQ(codec_of("a.csv.gz"), Codec::gzip);
+  EXPECT_EQ(codec_of("a.zst"), Codec::zstd);
+  EXPECT_EQ(codec_of("dir.gz/a.lz4"), Codec::lz4);
+  EXPECT_EQ(codec_of("a.gzip"), Codec::none);
+  EXPECT_EQ(codec_of("-"), Codec::none);
+}
+
+TEST(Codec, LevelsAreThoseOfTheCodec) {
+  for (const Codec codec : kCodecs) {
+    EXPECT_NO_THROW(check_level(codec, 0, "--level"));
+    EXPECT_NO_THROW(check_level(codec, 9, "--level"));
+    EXPECT_THROW(check_level(codec, -1, "--level"), Error);
+    EXPECT_THROW(check_level(codec, 20, "--level"), Error);
+  }
+}
+
+TEST(Codec, FramesBehindOneAnotherAreOneFile) {
+  for (const Codec codec : kCodecs) {
+    SCOPED_TRACE(codec_name(codec));
+    Bytes content, file;
+    int level = 0;
+    for (const std::size_t size : {0, 1, 100000, 0, 3000000, 17}) {
+      const Bytes block = make_content(size, size);
+      append(content, block);
+      append(file, frame_of(codec, level++, block));
+    }
+    EXPECT_TRUE(decompress(codec, file) == content);
+    EXPECT_TRUE(decompress(codec, file, 5000, 100) == content);
+    EXPECT_TRUE(decompress(codec, file, 3, 70000) == content);
+    EXPECT_TRUE(decompress(codec, frame_of(codec, 0, {})).empty());
+  }
+}
+
+TEST(Codec, ProgramsReadWhatIsWritten) {
+  const Directory directory;
+  for (const Codec codec : kCodecs) {
+    Bytes content, file;
+    for (const std::size_t size : {200000, 0, 2500000}) {
+      const Bytes block = make_content(size, size + 1);
+      append(content, block);
+      append(file, frame_of(codec, 0, block));
+    }
+    write_file(directory / "file", file);
+    const std::string name = codec_name(codec);
+    EXPECT_EQ(shell(name + " -dc < " + (directory / "file") + " > " + (directory / "out")), 0);
+    EXPECT_TRUE(read_file(directory / "out") == content) << name;
+  }
+}
+
+TEST(Codec, WhatProgramsWriteIsRead) {
+  const Directory directory;
+  const Bytes content = make_content(10000000, 3, 5000000);
+  const Bytes small = make_content(1000, 4);
+  write_file(directory / "in", content);
+  write_file(directory / "small", small);
+  for (const char* command :
+       {"gzip -1", "gzip -9", "gzip -c -n", "zstd -1", "zstd -12", "zstd --long=27 -3",
+        "zstd --no-check", "zstd -T2", "lz4 -1", "lz4 -9", "lz4 -B4", "lz4 -BD -B5", "lz4 -BX",
+        "lz4 --no-frame-crc", "lz4 --content-size"}) {
+    SCOPED_TRACE(command);
+    const std::string out = directory / "out", run = command + std::string(" -c -q ");
+    ASSERT_EQ(shell(run + (directory / "in") + " 2> /dev/null > " + out), 0);
+    ASSERT_EQ(shell(run + (directory / "small") + " 2> /dev/null >> " + out), 0);
+    const Codec codec = command[0] == 'g'   ? Codec::gzip
+                        : command[0] == 'z' ? Codec::zstd
+                                            : Codec::lz4;
+    Bytes both = content;
+    append(both, small);
+    EXPECT_TRUE(decompress(codec, read_file(out)) == both);
+    EXPECT_TRUE(decompress(codec, read_file(out), 10000, 10000) == both);
+  }
+}
+
+TEST(Codec, TruncatedFilesAreNoticedAtEveryByte) {
+  for (const Codec codec : kCodecs) {
+    SCOPED_TRACE(codec_name(codec));
+    const Bytes frame = frame_of(codec, 0, make_content(300, 5));
+    Bytes file = frame;
+    append(file, frame);
+    for (std::size_t size = 0; size < file.size(); ++size) {
+      const std::optional<Error> error = error_of(codec, std::span(file).first(size));
+      ASSERT_EQ(error.has_value(), size != frame.size()) << size;
+      if (!error) continue;
+      EXPECT_EQ(error->code(), ErrorCode::bad_input);
+      EXPECT_EQ(error->offset(), size);
+      EXPECT_EQ(error->path(), "file");
+    }
+    EXPECT_EQ(std::string(error_of(codec, {})->what()),
+              std::string("file: byte 0: the file is empty, not a ") + codec_name(codec) + " file");
+  }
+}
+
+TEST(Codec, AnythingBehindTheLastFrameIsAnError) {
+  for (const Codec codec : kCodecs) {
+    SCOPED_TRACE(codec_name(codec));
+    Bytes file = frame_of(codec, 0, make_content(300, 6));
+    const std::size_t frame_bytes = file.size();
+    for (const char c : std::string("garbage behind it")) file.push_back(static_cast<std::byte>(c));
+    const std::optional<Error> error = error_of(codec, file);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), ErrorCode::bad_input);
+    EXPECT_EQ(error->offset(), frame_bytes);
+    EXPECT_NE(std::string(error->what()).find("behind the end of the compressed content"),
+              std::string::npos);
+    const std::optional<Error> other = error_of(codec, std::span(file).subspan(frame_bytes));
+    ASSERT_TRUE(other);
+    EXPECT_EQ(std::string(other->what()),
+              std::string("file: byte 0: not a ") + codec_name(codec) + " file");
+  }
+}
+
+TEST(Codec, ChangedBytesAreNoticed) {
+  for (const Codec codec : kCodecs) {
+    SCOPED_TRACE(codec_name(codec));
+    const Bytes content = make_content(2000, 7);
+    const Bytes frame = frame_of(codec, 0, content);
+    for (std::size_t i = 0; i < frame.size(); ++i) {
+      for (const unsigned bit : {0u, 5u, 7u}) {
+        Bytes changed = frame;
+        changed[i] ^= static_cast<std::byte>(1u << bit);
+        try {
+          // Some bits make no difference: time and system in a header, what fills up a byte.
+          ASSERT_TRUE(decompress(codec, changed) == content) << i;
+        } catch (const Error& error) {
+          ASSERT_TRUE(error.code() == ErrorCode::bad_input || error.code() == ErrorCode::no_space);
+          ASSERT_LE(error.offset(), changed.size());
+        }
+      }
+    }
+  }
+}
+
+TEST(Codec, LargeWindowsAreRefused) {
+  const Directory directory;
+  write_file(directory / "in", make_content(4000000, 8));
+  ASSERT_EQ(shell("zstd -q -19 -c " + (directory / "in") + " > " + (directory / "out")), 0);
+  const Bytes file = read_file(directory / "out");
+  EXPECT_EQ(decompress(Codec::zstd, file, 1 << 20, 1 << 20, 8 * kMiB).size(), 4000000u);
+  try {
+    decompress(Codec::zstd, file, 1 << 20, 1 << 20, kMiB);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::no_space);
+    EXPECT_STREQ(error.what(), "file: byte 0: decompressing it takes a window of more than 1 MiB");
+  }
+}
+
+TEST(Codec, BlocksComeBack) {
+  for (const Codec codec : {Codec::zstd, Codec::lz4}) {
+    for (const int level : {0, 1, 3, 9}) {
+      for (const std::size_t size : {0, 1, 1000, 1000000}) {
+        const Bytes content = make_content(size, size);
+        Bytes block(block_bound(codec, size));
+        block.resize(compress_block(codec, level, content, block));
+        Bytes back(size);
+        ASSERT_TRUE(decompress_block(codec, block, back));
+        EXPECT_TRUE(back == content);
+        back.push_back({});
+        EXPECT_FALSE(decompress_block(codec, block, back));
+        if (size < 2) continue;
+        EXPECT_LT(block.size(), size);
+        EXPECT_FALSE(decompress_block(codec, block, std::span(back).first(size - 1)));
+        EXPECT_FALSE(decompress_block(codec, std::span(block).first(block.size() / 2),
+                                      std::span(back).first(size)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xxl::io

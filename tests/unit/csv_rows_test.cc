@@ -1,0 +1,239 @@
+// Where rows end, what their fields are, and what is malformed.
+#include "record/csv_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/random.h"
+#include "csv_reference.h"
+
+namespace xxl {
+namespace {
+
+using Kind = RowFault::Kind;
+
+// In memory of exactly its size, so that a sanitizer sees every read beyond its end.
+class Exact {
+ public:
+  explicit Exact(std::string_view text) : data_(new char[text.size()]), size_(text.size()) {
+    std::copy(text.begin(), text.end(), data_.get());
+  }
+  std::string_view view() const { return {data_.get(), size_}; }
+
+ private:
+  std::unique_ptr<char[]> data_;
+  std::size_t size_;
+};
+
+std::string random_text(Random& random, std::string_view alphabet, std::size_t size) {
+  std::string text(size, '\0');
+  for (char& c : text) c = alphabet[random.below(alphabet.size())];
+  return text;
+}
+
+std::vector<std::string> values_of(std::string_view row, char separator = ',') {
+  RowFields fields;
+  fields.parse(row, separator);
+  EXPECT_FALSE(fields.fault()) << row;
+  std::vector<std::string> values(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(values[i]);
+  return values;
+}
+
+RowFault fault_of(std::string_view row) {
+  RowFields fields;
+  fields.parse(row, ',');
+  return fields.fault();
+}
+
+std::vector<std::pair<std::string, Kind>> split(std::string_view text) {
+  std::vector<std::pair<std::string, Kind>> rows;
+  RowSplitter splitter(',', '\n');
+  while (!text.empty()) {
+    const RowSplitter::Row row = *splitter.next(text, true);
+    rows.emplace_back(text.substr(0, row.size), row.fault.kind);
+    text.remove_prefix(row.size + (row.terminated ? 1 : 0));
+  }
+  return rows;
+}
+
+using Values = std::vector<std::string>;
+
+TEST(CsvFields, AreSplitAtSeparators) {
+  EXPECT_EQ(values_of("a,bc,d"), (Values{"a", "bc", "d"}));
+  EXPECT_EQ(values_of(""), (Values{""}));
+  EXPECT_EQ(values_of(","), (Values{"", ""}));
+  EXPECT_EQ(values_of("a\tb,c", '\t'), (Values{"a", "b,c"}));
+}
+
+TEST(CsvFields, QuotesAreTakenOff) {
+  EXPECT_EQ(values_of(R"("a,b","",c)"), (Values{"a,b", "", "c"}));
+  EXPECT_EQ(values_of(R"("say ""no"" twice","""")"), (Values{"say \"no\" twice", "\""}));
+  EXPECT_EQ(values_of("\"two\r\nlines\",x"), (Values{"two\r\nlines", "x"}));
+}
+
+TEST(CsvFields, CarriageReturnBelongsToTheLineEnd) {
+  EXPECT_EQ(values_of("a,b\r"), (Values{"a", "b"}));
+  EXPECT_EQ(values_of("a,\"b\"\r"), (Values{"a", "b"}));
+  EXPECT_EQ(values_of("a\r,b\r\r"), (Values{"a\r", "b\r"}));
+  EXPECT_EQ(values_of("\r"), (Values{""}));
+}
+
+TEST(CsvFields, SayWhatIsMalformedAndWhere) {
+  EXPECT_EQ(fault_of("a,b\"c"), (RowFault{Kind::stray_quote, 1, 3}));
+  EXPECT_EQ(fault_of("\"a\"b,c"), (RowFault{Kind::text_after_quote, 0, 3}));
+  EXPECT_EQ(fault_of("a,\"b\" ,c"), (RowFault{Kind::text_after_quote, 1, 5}));
+  EXPECT_EQ(fault_of("a,b,\"c,d"), (RowFault{Kind::unterminated_quote, 2, 4}));
+  EXPECT_EQ(fault_of("\"a\r"), (RowFault{Kind::unterminated_quote, 0, 0}));
+  EXPECT_EQ(fault_of("a,b\"c").describe(),
+            "column 2: a quote in a field that does not start with one");
+}
+
+TEST(CsvFields, AgreeWithAPlainReader) {
+  Random random(1);
+  RowFields fields;
+  for (int i = 0; i < 200000; ++i) {
+    const Exact row(random_text(random, "aaa,,\"\"\r\n", random.below(i % 8 == 0 ? 100 : 12)));
+    const reference::Row expected = reference::read_row(row.view(), ',');
+    fields.parse(row.view(), ',');
+    ASSERT_EQ(!fields.fault(), expected.valid) << row.view();
+    ASSERT_EQ(fields.size(), expected.fields.size()) << row.view();
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      std::string value;
+      fields[f].append_value(value);
+      ASSERT_EQ(value, expected.fields[f]) << row.view();
+    }
+  }
+}
+
+struct PythonCase {
+  char separator;
+  std::string_view text;
+  std::vector<Values> rows;
+};
+
+TEST(CsvFields, AgreeWithPython) {
+  const std::vector<PythonCase> cases{
+#include "csv_python_rows.inc"
+  };
+  for (const PythonCase& test : cases) {
+    std::string_view rest = test.text;
+    for (const Values& expected : test.rows) {
+      const std::size_t end = find_row_end(rest, 0, '\n');
+      ASSERT_NE(end, rest.npos) << test.text;
+      EXPECT_EQ(values_of(rest.substr(0, end), test.separator), expected) << test.text;
+      rest.remove_prefix(end + 1);
+    }
+    EXPECT_TRUE(rest.empty()) << test.text;
+  }
+}
+
+TEST(CsvScan, CountsForBothAssumptions) {
+  const QuoteScan scan = scan_quotes("a\nb\"c\nd\"e\nf", '\n');
+  EXPECT_FALSE(scan.odd_quotes);
+  EXPECT_EQ(scan.if_outside, (QuoteScan::Ends{2, 2, 10}));
+  EXPECT_EQ(scan.if_inside, (QuoteScan::Ends{1, 6, 6}));
+}
+
+TEST(CsvScan, AgreesWithAPlainReader) {
+  Random random(2);
+  for (int i = 0; i < 20000; ++i) {
+    const std::string_view alphabet = i % 3 == 0 ? "aaaaaaaaaaaaaaaaaaaa\n" : "aa\"\n\n";
+    const Exact text(random_text(random, alphabet, random.below(400)));
+    const QuoteScan scan = scan_quotes(text.view(), '\n');
+    for (const bool inside : {false, true}) {
+      const std::vector<std::size_t> ends = reference::row_ends(text.view(), inside, '\n');
+      QuoteScan::Ends expected;
+      if (!ends.empty()) expected = {ends.size(), ends.front() + 1, ends.back() + 1};
+      ASSERT_EQ(inside ? scan.if_inside : scan.if_outside, expected) << text.view();
+      std::vector<std::size_t> appended;
+      const bool ends_inside = append_row_ends(text.view(), inside, '\n', 0, appended);
+      ASSERT_EQ(appended, ends) << text.view();
+      ASSERT_EQ(ends_inside, inside != scan.odd_quotes);
+    }
+    const auto outside = reference::row_ends(text.view(), false, '\n');
+    ASSERT_EQ(find_row_end(text.view(), 0, '\n'),
+              outside.empty() ? std::string_view::npos : outside[0]);
+  }
+}
+
+TEST(CsvScan, RowEndMayBeAnyByte) {
+  EXPECT_EQ(find_row_end(std::string_view("a\nb\"\0\"\0c", 8), 0, '\0'), 6u);
+  EXPECT_EQ(find_row_end("ab", 2, '\n'), std::string_view::npos);
+}
+
+TEST(CsvSplitter, AStrayQuoteCostsItsOwnRowOnly) {
+  using Rows = std::vector<std::pair<std::string, Kind>>;
+  EXPECT_EQ(split("1,5\" nail\n2,\"bolt\n3,\"a \"\"big\"\" one\"\n"),
+            (Rows{{"1,5\" nail", Kind::stray_quote},
+                  {"2,\"bolt", Kind::unterminated_quote},
+                  {"3,\"a \"\"big\"\" one\"", Kind::none}}));
+  EXPECT_EQ(split("a,\"b\nc\nd"),
+            (Rows{{"a,\"b", Kind::unterminated_quote}, {"c", Kind::none}, {"d", Kind::none}}));
+  EXPECT_EQ(
+      split("\"x\ny\",z\n\"a\"b\n\n"),
+      (Rows{{"\"x\ny\",z", Kind::none}, {"\"a\"b", Kind::text_after_quote}, {"", Kind::none}}));
+}
+
+TEST(CsvSplitter, AgreesWithAPlainReader) {
+  Random random(3);
+  for (int i = 0; i < 100000; ++i) {
+    const Exact text(random_text(random, "aaa,,\"\"\"\n\n\r", 1 + random.below(40)));
+    const std::vector<reference::Piece> expected = reference::split_rows(text.view(), ',', '\n');
+    RowSplitter splitter(',', '\n');
+    std::string_view rest = text.view();
+    for (const reference::Piece& piece : expected) {
+      // The text comes in pieces.
+      std::optional<RowSplitter::Row> row;
+      std::size_t given = 1;
+      while (!(row = splitter.next(rest.substr(0, given), given >= rest.size()))) {
+        given = std::min(rest.size(), given + 1 + random.below(5));
+      }
+      ASSERT_EQ(rest.substr(0, row->size), piece.row) << text.view();
+      ASSERT_EQ(!row->fault, piece.valid) << text.view();
+      ASSERT_EQ(row->fault, fault_of(piece.row)) << text.view();
+      rest.remove_prefix(row->size + (row->terminated ? 1 : 0));
+    }
+    ASSERT_TRUE(rest.empty());
+  }
+}
+
+TEST(CsvSplitter, AgreesWithCountingOnWellFormedText) {
+  Random random(4);
+  for (int i = 0; i < 1000; ++i) {
+    std::string text;
+    std::vector<std::string> rows;
+    for (std::size_t r = 1 + random.below(20); r > 0; --r) {
+      std::string row;
+      for (std::size_t f = random.below(4); f-- > 0;) {
+        append_field(random_text(random, "ab ,\"\n\r", random.below(30)), ',', row);
+        if (f > 0) row += ',';
+      }
+      text += row + "\n";
+      rows.push_back(row);
+    }
+    std::vector<std::size_t> ends;
+    append_row_ends(text, false, '\n', 0, ends);
+    ASSERT_EQ(ends.size(), rows.size());
+    const auto split_rows = split(text);
+    ASSERT_EQ(split_rows.size(), rows.size());
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      ASSERT_EQ(split_rows[r], std::pair(rows[r], Kind::none));
+    }
+  }
+}
+
+TEST(CsvFields, AreQuotedWhereTheyMustBe) {
+  const auto quoted = [](std::string_view value) {
+    std::string out;
+    append_field(value, ',', out);
+    return out;
+  };
+  EXPECT_EQ(quoted("a b;c"), "a b;c");
+  EXPECT_EQ(quoted("a,b"), "\"a,b\"");
+  EXPECT_EQ(quoted("a\"b\n"), "\"a\"\"b\n\"");
+}
+
+}  // namespace
+}  // namespace xxl
