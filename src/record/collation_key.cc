@@ -45,7 +45,9 @@ Collation::Collation() : locale_(duplocale(LC_GLOBAL_LOCALE)) {
   if (!compares_bytes_ && !(make_tables() && tables_agree())) levels_.clear();
 }
 
-Collation::~Collation() { freelocale(locale_); }
+Collation::~Collation() {
+  freelocale(locale_);
+}
 
 void Collation::append_transformed(std::string_view text, std::size_t limit,
                                    std::string& key) const {
@@ -95,8 +97,7 @@ void Collation::append_by_library(std::string_view text, std::string& key) const
   if (copy.capacity() > kMaxKeptBytes) copy = std::string();
 }
 
-void Collation::append_by_tables(std::string_view text, std::size_t limit,
-                                 std::string& key) const {
+void Collation::append_by_tables(std::string_view text, std::size_t limit, std::string& key) const {
   if (text.empty()) return;
   const std::size_t from = key.size();
   for (const Level& level : levels_) {
@@ -117,8 +118,8 @@ void Collation::append_by_tables(std::string_view text, std::size_t limit,
 }
 
 bool Collation::make_tables() {
-  // Only the last level may have bytes 1 in its weights: they say how many characters without weight
-  // lie in between.
+  // Only the last level may have bytes 1 in its weights: they say how many characters without
+  // weight lie in between.
   constexpr std::size_t kLevels = 4;
   levels_.assign(kLevels, Level{});
   for (int c = 1; c < 128; ++c) {

@@ -8,9 +8,9 @@
 //                         level 1    level 2    level 3    level 4
 //   "aB"  en_US.UTF-8     51 5e  01  02 02  01  02 07  01  01 e2 94 92  01 e2 ac 8e
 //
-// That it is so is not assumed but tried, when a Collation is made, against strxfrm: on all pairs of
-// ASCII characters and on random strings. Where one differs, tables are not used. What they make is
-// what strxfrm makes, so that they and it mix.
+// That it is so is not assumed but tried, when a Collation is made, against strxfrm: on all pairs
+// of ASCII characters and on random strings. Where one differs, tables are not used. What they make
+// is what strxfrm makes, so that they and it mix.
 #pragma once
 
 #include <locale.h>
@@ -44,8 +44,8 @@ class Collation {
   void append_transformed(std::string_view text, std::size_t limit, std::string& key) const;
 
   // The key of `text`, which may have bytes 0: what strxfrm makes of each stretch between them, in
-  // order. Between two of them stands a byte 0; if `delimited`, that is followed by a byte 1, and the
-  // last is followed by bytes 0 0.
+  // order. Between two of them stands a byte 0; if `delimited`, that is followed by a byte 1, and
+  // the last is followed by bytes 0 0.
   void append_key(std::string_view text, bool delimited, std::size_t limit, std::string& key) const;
 
  private:
