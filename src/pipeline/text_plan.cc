@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "pipeline/text_reader.h"
+#include "run/block_packer.h"
+#include "run/compressed_bytes.h"
 #include "sort/string_sort.h"
 
 namespace xxl {
@@ -21,9 +23,33 @@ constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
 constexpr std::size_t kMaxOutputBlockBytes = kMiB;
 constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
 constexpr std::size_t kTableBytesPerBlock = 128;  // of a run block: trigger, place, cells
+// Compression and its buffers take no more than this part of the memory; with very little of it,
+// they take more than is set aside.
+constexpr std::size_t kPackingPart = 4;
+constexpr std::size_t kSlotsOfPackedBlock = 8;
 
 std::size_t power_of_two(std::size_t bytes, std::size_t low, std::size_t high) {
   return std::clamp(std::bit_floor(std::max<std::size_t>(bytes, 1)), low, high);
+}
+
+std::size_t output_block_bytes(std::size_t memory, unsigned threads) {
+  return power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
+}
+
+// What compression takes beside the region: compressors, and what is compressed but not written.
+std::size_t packing_bytes(const TextPlanInput& input, const TextGeometry& plan, unsigned threads) {
+  std::size_t bytes =
+      threads * BlockPacker::memory_bytes(input.temp_codec, input.temp_level,
+                                          plan.packed_block_bytes);
+  // What a program makes of a block, once while it comes and once to be written.
+  if (input.temp_program) bytes += threads * 2 * plan.block_bytes;
+  if (input.output_codec != Codec::none) {
+    const std::size_t block =
+        output_block_bytes(static_cast<std::size_t>(input.memory_bytes), threads);
+    bytes += CompressedBytes::memory_bytes(input.output_codec, 0, block, threads) +
+             plan.kept_frame_bytes;
+  }
+  return std::min(bytes, static_cast<std::size_t>(input.memory_bytes / kPackingPart));
 }
 
 }  // namespace
@@ -32,13 +58,13 @@ TextGeometry plan_text(const TextPlanInput& input) {
   const unsigned threads = std::max(1u, input.threads);
   TextGeometry plan;
   std::uint64_t tables = 0;
+  std::size_t packing = 0;
   const auto divide = [&](std::size_t region_bytes) {
     // Workers need a region each, and so does what is read and what is read ahead.
     const std::size_t wanted_regions = 2 * threads + 2;
-    const std::size_t memory = static_cast<std::size_t>(input.memory_bytes - tables);
+    const std::size_t memory = static_cast<std::size_t>(input.memory_bytes - tables) - packing;
     plan.memory_bytes = memory;
-    plan.output_block_bytes =
-        power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
+    plan.output_block_bytes = output_block_bytes(memory, threads);
     plan.write_bytes =
         std::clamp(memory / 16, (2 * threads + 4) * plan.output_block_bytes,
                    std::max(kMaxWriteBytes, (2 * threads + 4) * plan.output_block_bytes));
@@ -86,6 +112,10 @@ TextGeometry plan_text(const TextPlanInput& input) {
   std::size_t region = 0;
   plan.block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256),
                                   kMinBlockBytes, kMaxBlockBytes);
+  plan.packed_block_bytes = 2 * plan.block_bytes;
+  plan.kept_frame_bytes =
+      2 * threads * output_block_bytes(static_cast<std::size_t>(input.memory_bytes), threads);
+  packing = packing_bytes(input, plan, threads);
   if (input.size_known && input.input_bytes > input.memory_bytes) {
     // Runs must be so few that a merge can hold two blocks of each.
     for (;; plan.block_bytes /= 2) {
@@ -111,6 +141,9 @@ TextGeometry plan_text(const TextPlanInput& input) {
                       round_up(2 * input.longest_record + 2 * TextReader::kHeadroom, kSectorBytes));
   }
   if (!divide(region)) refuse();
+  const bool packs = input.temp_codec != Codec::none || input.temp_program;
+  plan.slot_bytes = packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes)
+                          : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
     // Little input is shared out to all threads.

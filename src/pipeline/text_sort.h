@@ -31,6 +31,7 @@ struct TextSortOptions {
   TextSyntax syntax;
   std::vector<std::string> inputs;  // "-" is standard input; by suffix, .gz .zst .lz4 are read
   std::string output = "-";         // as SortOptions; likewise compressed by suffix
+  bool compressed_by_suffix = true;  // false: names say nothing, all files are taken as they lie
   std::uint64_t memory_bytes = 0;   // -S
   std::vector<std::string> scratch_dirs;  // -T; one or more
   unsigned parallel = 0;                  // threads; 0: as many as there are processors

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/checksum.h"
@@ -15,6 +18,10 @@ std::size_t TextScratch::buffer_bytes(std::size_t bytes) {
   return round_up(bytes, kSectorBytes);
 }
 
+std::size_t TextScratch::buffer_bytes(const TextBlock& block) {
+  return buffer_bytes(std::max(block.bytes, block.stored_bytes));
+}
+
 io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
                                     std::size_t slot) const {
   return block.slots == 1 ? block.place : run.places[block.place.slot + slot];
@@ -22,9 +29,31 @@ io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
 
 void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
                         std::function<void()> written) {
-  block.bytes = static_cast<std::uint32_t>(bytes);
-  block.slots = static_cast<std::uint32_t>(std::max<std::size_t>(1, ceil_div(bytes, slot_bytes())));
-  block.checksum = block_checksum({buffer, bytes}, block_identity(run.identity, run.blocks.size()));
+  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
+  const std::span<const std::byte> packed = packer_.pack({buffer, bytes}, slot_bytes());
+  if (packed.empty()) return store(run, block, buffer, std::move(written));
+  block.packed = true;
+  block.stored_bytes = static_cast<std::uint32_t>(packed.size());
+  const std::size_t padded = buffer_bytes(packed.size());
+  // The block's own buffer is used again, unless it is too small: a program may do as it likes.
+  std::shared_ptr<std::byte> larger;
+  if (padded > buffer_bytes(bytes)) {
+    larger.reset(static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, padded)), std::free);
+    if (larger == nullptr) throw std::bad_alloc();
+  }
+  std::byte* const to = larger != nullptr ? larger.get() : buffer;
+  std::memcpy(to, packed.data(), packed.size());
+  std::memset(to + packed.size(), 0, padded - packed.size());
+  store(run, block, to, [written = std::move(written), larger] { written(); });
+}
+
+// Writes what is in `buffer` as the next block.
+void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
+                        std::function<void()> written) {
+  block.slots = static_cast<std::uint32_t>(
+      std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
+  block.checksum = block_checksum({buffer, block.stored_bytes},
+                                  block_identity(run.identity, run.blocks.size()));
   {
     auto lock = monitor_.lock();
     if (!run.stripe) run.stripe = scratch_.new_stripe();
@@ -32,18 +61,19 @@ void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::s
       block.place = scratch_.allocate(*run.stripe);
     } else {
       block.place.slot = static_cast<std::uint32_t>(run.places.size());
-      for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
-        run.places.push_back(scratch_.allocate(*run.stripe));
+      if (packer_.packs()) {  // slots are small
+        scratch_.allocate(*run.stripe, block.slots, run.places);
+      } else {
+        for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+          run.places.push_back(scratch_.allocate(*run.stripe));
+        }
       }
     }
-  }
-  run.bytes += bytes;
-  run.largest_block = std::max(run.largest_block, bytes);
-  run.blocks.push_back(block);
-  {
-    auto lock = monitor_.lock();
     ++writes_;
   }
+  run.bytes += block.bytes;
+  run.largest_block = std::max(run.largest_block, buffer_bytes(block));
+  run.blocks.push_back(block);
   transfer(io::Op::write, run, block, buffer, [this, written = std::move(written)] {
     {
       auto lock = monitor_.lock();
@@ -66,8 +96,29 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
 
 void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                            std::function<void()> done) {
-  const std::size_t bytes = buffer_bytes(block.bytes);
-  const std::size_t requests = std::max<std::size_t>(1, ceil_div(bytes, slot_bytes()));
+  // Slots that lie one behind the other are one request.
+  std::vector<io::Request> requests;
+  std::size_t left = buffer_bytes(std::max<std::size_t>(block.stored_bytes, 1));
+  {
+    auto lock = monitor_.lock();  // the store may be growing
+    for (std::size_t slot = 0; slot < block.slots; ++slot) {
+      const io::ScratchPlace where = place(run, block, slot);
+      const io::File& file = scratch_.file(where);
+      const std::uint64_t offset = scratch_.offset(where);
+      const std::size_t part = std::min(slot_bytes(), left);
+      left -= part;
+      if (!requests.empty() && requests.back().file == &file &&
+          requests.back().offset + requests.back().data.size() == offset) {
+        requests.back().data = {requests.back().data.data(), requests.back().data.size() + part};
+      } else {
+        io::Request& request = requests.emplace_back();
+        request.op = op;
+        request.file = &file;
+        request.offset = offset;
+        request.data = {buffer + slot * slot_bytes(), part};
+      }
+    }
+  }
   struct Pending {
     std::atomic<std::size_t> left;
     std::atomic<bool> failed{false};
@@ -75,20 +126,10 @@ void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block
     InFlight::Token token;
   };
   auto pending = std::make_shared<Pending>();
-  pending->left = requests;
+  pending->left = requests.size();
   pending->done = std::move(done);
   pending->token = in_flight_.begin();
-  for (std::size_t slot = 0; slot < requests; ++slot) {
-    const io::ScratchPlace where = place(run, block, slot);
-    io::Request request;
-    request.op = op;
-    {
-      auto lock = monitor_.lock();  // the store may be growing
-      request.file = &scratch_.file(where);
-      request.offset = scratch_.offset(where);
-    }
-    const std::size_t begin = slot * slot_bytes();
-    request.data = {buffer + begin, std::min(slot_bytes(), bytes - begin)};
+  for (io::Request& request : requests) {
     request.done = [this, op, pending, file = request.file, offset = request.offset,
                     wanted = request.data.size()](const io::Completion& completion) {
       if (completion.error != 0 || completion.bytes < wanted) {
@@ -107,10 +148,11 @@ void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block
   }
 }
 
-void TextScratch::check(const TextRun& run, std::size_t index, const std::byte* buffer) const {
+void TextScratch::open(const TextRun& run, std::size_t index, std::byte* buffer) const {
   const TextBlock& block = run.blocks[index];
-  if (block_checksum({buffer, block.bytes}, block_identity(run.identity, index)) ==
-      block.checksum) {
+  if (block_checksum({buffer, block.stored_bytes}, block_identity(run.identity, index)) ==
+          block.checksum &&
+      (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
     return;
   }
   const io::ScratchPlace where = place(run, block, 0);
