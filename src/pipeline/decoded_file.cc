@@ -63,8 +63,8 @@ void DecodedFile::give_piece() {
   }
   std::size_t bytes = completion_.bytes;
   if (file_.seekable()) {
-    const auto wanted = static_cast<std::size_t>(
-        std::min<std::uint64_t>(kPieceBytes, file_.size() - position_));
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, file_.size() - position_));
     if (bytes < wanted) {
       throw Error(ErrorCode::bad_input,
                   "the file became shorter while it was being read: expected " +

@@ -33,8 +33,8 @@ struct TextInput {
 };
 
 struct TextInputs : std::vector<TextInput> {
-  std::uint64_t bytes = 0;  // of the files whose size is known, as they lie
-  bool size_known = true;   // false if one is a pipe or compressed
+  std::uint64_t bytes = 0;     // of the files whose size is known, as they lie
+  bool size_known = true;      // false if one is a pipe or compressed
   std::size_t compressed = 0;  // files
 
   // Must be called before compressed files are read, when the vector has its final place. Either

@@ -38,9 +38,8 @@ std::size_t output_block_bytes(std::size_t memory, unsigned threads) {
 
 // What compression takes beside the region: compressors, and what is compressed but not written.
 std::size_t packing_bytes(const TextPlanInput& input, const TextGeometry& plan, unsigned threads) {
-  std::size_t bytes =
-      threads * BlockPacker::memory_bytes(input.temp_codec, input.temp_level,
-                                          plan.packed_block_bytes);
+  std::size_t bytes = threads * BlockPacker::memory_bytes(input.temp_codec, input.temp_level,
+                                                          plan.packed_block_bytes);
   // What a program makes of a block, once while it comes and once to be written.
   if (input.temp_program) bytes += threads * 2 * plan.block_bytes;
   if (input.output_codec != Codec::none) {
@@ -142,8 +141,8 @@ TextGeometry plan_text(const TextPlanInput& input) {
   }
   if (!divide(region)) refuse();
   const bool packs = input.temp_codec != Codec::none || input.temp_program;
-  plan.slot_bytes = packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes)
-                          : plan.block_bytes;
+  plan.slot_bytes =
+      packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes) : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
     // Little input is shared out to all threads.

@@ -43,8 +43,7 @@ constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
 std::size_t most_decoders(std::uint64_t memory_bytes) {
   constexpr std::uint64_t kUsualDecoderBytes = 8 * kMiB;
   constexpr std::uint64_t kLeastDecoders = 8;
-  return static_cast<std::size_t>(
-      std::max(memory_bytes / 4 / kUsualDecoderBytes, kLeastDecoders));
+  return static_cast<std::size_t>(std::max(memory_bytes / 4 / kUsualDecoderBytes, kLeastDecoders));
 }
 
 double seconds_since(Clock::time_point start) {
@@ -210,8 +209,7 @@ TextScratch& TextSorting::scratch() {
     if (!options_.compress_program.empty()) {
       packer = BlockPacker(options_.compress_program);
     } else if (options_.temp_codec != Codec::none) {
-      packer =
-          BlockPacker(options_.temp_codec, options_.temp_level, geometry_.packed_block_bytes);
+      packer = BlockPacker(options_.temp_codec, options_.temp_level, geometry_.packed_block_bytes);
     }
     // How much it will be of packed blocks is not known beforehand.
     if (inputs_.size_known && !packer.packs()) store_->reserve(plan().scratch_bytes);
@@ -239,8 +237,7 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
 
 void TextSorting::open_output() {
   const bool compressed = output_codec() != Codec::none;
-  const bool whole =
-      inputs_.size_known && !options_.limit && !options_.unique && !compressed;
+  const bool whole = inputs_.size_known && !options_.limit && !options_.unique && !compressed;
   output_ = std::make_unique<Output>(options_.output, whole ? inputs_.bytes + inputs_.size() : 0,
                                      !compressed);
 }

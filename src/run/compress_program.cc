@@ -115,8 +115,8 @@ class Process {
     std::string name = program, option = "-d";
     const std::array<char*, 3> arguments{name.data(), decompress ? option.data() : nullptr,
                                          nullptr};
-    const int error = posix_spawnp(&pid_, program.c_str(), &actions, &attributes, arguments.data(),
-                                   environ);
+    const int error =
+        posix_spawnp(&pid_, program.c_str(), &actions, &attributes, arguments.data(), environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
@@ -148,8 +148,7 @@ class Process {
 }  // namespace
 
 std::vector<std::byte> run_compress_program(const std::string& program, bool decompress,
-                                            std::span<const std::byte> in,
-                                            std::size_t most_bytes) {
+                                            std::span<const std::byte> in, std::size_t most_bytes) {
   const NoPipeSignal no_signal;
   Pipe to, from;
   fcntl(to.write_end.fd(), F_SETFL, O_NONBLOCK);
@@ -187,7 +186,8 @@ std::vector<std::byte> run_compress_program(const std::string& program, bool dec
       made += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
       if (made > most_bytes) {
         throw Error(ErrorCode::corrupt,
-                    quoted(program) + (decompress ? " -d does not give back" : " makes too much of") +
+                    quoted(program) +
+                        (decompress ? " -d does not give back" : " makes too much of") +
                         " what it was given");
       }
     }
@@ -195,8 +195,7 @@ std::vector<std::byte> run_compress_program(const std::string& program, bool dec
   to.write_end.close();
   from.read_end.close();
   if (process.wait() != 0) {
-    throw Error(ErrorCode::io,
-                quoted(program) + (decompress ? " [-d]" : "") + " terminated abnormally");
+    throw Error(ErrorCode::io, quoted(program) + " [-d] terminated abnormally");
   }
   if (refused || !in.empty()) {
     throw Error(ErrorCode::io, quoted(program) + (decompress ? " [-d]" : "") +

@@ -13,7 +13,6 @@ namespace xxl {
 // side waits for the other with a full pipe. Throws Error if it cannot be run, does not take all,
 // ends with another status than 0, or puts out more than `most_bytes`.
 std::vector<std::byte> run_compress_program(const std::string& program, bool decompress,
-                                            std::span<const std::byte> in,
-                                            std::size_t most_bytes);
+                                            std::span<const std::byte> in, std::size_t most_bytes);
 
 }  // namespace xxl

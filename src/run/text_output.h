@@ -52,8 +52,8 @@ class FileBytes final : public ByteSink {
   InFlight in_flight_;
 };
 
-// A pipe, terminal or device: one block after the other. Also for a file, from its start on, that is
-// written without O_DIRECT: then blocks may have any size.
+// A pipe, terminal or device: one block after the other. Also for a file, from its start on, that
+// is written without O_DIRECT: then blocks may have any size.
 class StreamBytes final : public ByteSink {
  public:
   StreamBytes(const io::File& file, io::IoService& io, Monitor& monitor)

@@ -4,8 +4,8 @@
 //
 //     03 f o x  85 01 b r o w n ...     "fox", then a record of 133 bytes
 //
-// It lies in one or more slots of the scratch store, perhaps packed (compressed). In memory stay the
-// checksum of what is stored, and its trigger.
+// It lies in one or more slots of the scratch store, perhaps packed (compressed). In memory stay
+// the checksum of what is stored, and its trigger.
 #pragma once
 
 #include <cstddef>

@@ -52,8 +52,8 @@ void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
                         std::function<void()> written) {
   block.slots = static_cast<std::uint32_t>(
       std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
-  block.checksum = block_checksum({buffer, block.stored_bytes},
-                                  block_identity(run.identity, run.blocks.size()));
+  block.checksum =
+      block_checksum({buffer, block.stored_bytes}, block_identity(run.identity, run.blocks.size()));
   {
     auto lock = monitor_.lock();
     if (!run.stripe) run.stripe = scratch_.new_stripe();

@@ -42,13 +42,13 @@ class TextScratch {
   // Waits until everything is written.
   void wait_for_writes();
 
-  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block), then
-  // calls `arrived`, unless it fails.
+  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
+  // then calls `arrived`, unless it fails.
   void read(const TextRun& run, std::size_t index, std::byte* buffer,
             std::function<void()> arrived);
 
-  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it is
-  // what was written.
+  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
+  // is what was written.
   void open(const TextRun& run, std::size_t index, std::byte* buffer) const;
 
   // Gives the place of a block back, to be written again.
