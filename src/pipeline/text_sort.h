@@ -19,10 +19,10 @@ namespace xxl {
 // How records follow one another in a file. A last record without its terminator is a record like
 // any other, and gets one in the output.
 struct TextSyntax {
-  char terminator = '\n';      // '\0' with sort -z
-  bool quoted = false;         // rows of RFC 4180: a terminator between quotes is part of a field
-  char separator = ',';        // of the fields of a row (quoted only)
-  bool header = false;         // the first record of each input is a header: kept first, once
+  char terminator = '\n';       // '\0' with sort -z
+  bool quoted = false;          // rows of RFC 4180: a terminator between quotes is part of a field
+  char separator = ',';         // of the fields of a row (quoted only)
+  bool header = false;          // the first record of each input is a header: kept first, once
   bool skip_malformed = false;  // quoted only: leave malformed rows out and count them
 };
 
@@ -31,14 +31,14 @@ enum class Codec { none, gzip, zstd, lz4 };
 struct TextSortOptions {
   std::shared_ptr<const KeyExtractor> keys;
   TextSyntax syntax;
-  std::vector<std::string> inputs;        // "-" is standard input; by suffix, .gz .zst .lz4 are read
-  std::string output = "-";               // as SortOptions; likewise compressed by suffix
-  std::uint64_t memory_bytes = 0;         // -S
+  std::vector<std::string> inputs;  // "-" is standard input; by suffix, .gz .zst .lz4 are read
+  std::string output = "-";         // as SortOptions; likewise compressed by suffix
+  std::uint64_t memory_bytes = 0;   // -S
   std::vector<std::string> scratch_dirs;  // -T; one or more
   unsigned parallel = 0;                  // threads; 0: as many as there are processors
   unsigned batch_size = 0;                // most runs merged at once; 0: as memory allows
   bool unique = false;                    // of records with equal keys, the first
-  bool count = false;                     // with unique: each behind the number of equal ones (uniq -c)
+  bool count = false;  // with unique: each behind the number of equal ones (uniq -c)
   std::optional<std::size_t> sum_column;  // with unique: field (from 0) that becomes the sum
   std::optional<std::uint64_t> limit;     // only the first so many records of the output
   bool merge_only = false;                // -m
