@@ -1,5 +1,5 @@
-// What a locale says about single bytes, taken once: sort(1) classifies and folds byte by byte, also
-// in locales of several bytes a character.
+// What a locale says about single bytes, taken once: sort(1) classifies and folds byte by byte,
+// also in locales of several bytes a character.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@ namespace xxl {
 struct ByteClasses {
   using Set = std::array<bool, 256>;
 
-  Set blank{};            // separates fields: isblank, and a newline
-  Set not_dictionary{};   // dropped by option d
-  Set not_printing{};     // dropped by option i
+  Set blank{};           // separates fields: isblank, and a newline
+  Set not_dictionary{};  // dropped by option d
+  Set not_printing{};    // dropped by option i
   std::array<unsigned char, 256> upper{};
   int decimal_point = '.';       // as one byte
   int thousands_separator = -1;  // -1: none, or none of one byte

@@ -8,7 +8,9 @@ namespace {
 constexpr char kEnd = 0;
 constexpr char kEscape = 1;
 
-bool needs_escape(char c) { return static_cast<unsigned char>(c) <= 1; }
+bool needs_escape(char c) {
+  return static_cast<unsigned char>(c) <= 1;
+}
 
 }  // namespace
 

@@ -53,10 +53,9 @@ class Walker {
     if (classes_.plain_blanks) {
       for (; end_ - at >= 16; at += 16) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        const __m128i blank = _mm_or_si128(
-            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')),
-                         _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'))),
-            _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')));
+        const __m128i blank = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')),
+                                                        _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'))),
+                                           _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')));
         const auto mask = static_cast<unsigned>(_mm_movemask_epi8(blank));
         if (mask != 0) return at + std::countr_zero(mask);
       }
@@ -87,7 +86,8 @@ std::string_view key_span(std::string_view line, const LineKeyField& field,
   }
 
   // Fields to pass on the way to the end: those before the last one, and with no count of bytes the
-  // last one, too. Where the key does not end before it starts, the first fields are passed already.
+  // last one, too. Where the key does not end before it starts, the first fields are passed
+  // already.
   const bool whole_field = field.end_char == 0;
   const std::size_t fields = field.end_field + (whole_field ? 1 : 0);
   const char* end = fields > field.start_field

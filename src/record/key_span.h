@@ -12,8 +12,8 @@ namespace xxl {
 // The bytes of `line` (without its terminator) that `field` selects, before option d or i drops any
 // of them; empty if the key ends before it starts, and then it lies where it would start.
 //
-// With a separator, fields are what lies between two of them. Without, a field is its leading blanks
-// and the non-blanks behind them:
+// With a separator, fields are what lies between two of them. Without, a field is its leading
+// blanks and the non-blanks behind them:
 //
 //   "  ab c"    fields "  ab" and " c";   -k2,2 is " c", -k2b,2 is "c", -k1.2,1.3 is " a"
 std::string_view key_span(std::string_view line, const LineKeyField& field,

@@ -10,9 +10,9 @@
 
 namespace xxl {
 
-// Keys that order lines as `order` says, in the locale that the process has now (setlocale is called
-// before; later changes make no difference). Lines are without their terminators; they may have
-// bytes 0. Throws Error{usage} for options that exclude each other.
+// Keys that order lines as `order` says, in the locale that the process has now (setlocale is
+// called before; later changes make no difference). Lines are without their terminators; they may
+// have bytes 0. Throws Error{usage} for options that exclude each other.
 std::shared_ptr<const KeyExtractor> make_line_keys(const LineOrder& order);
 
 }  // namespace xxl

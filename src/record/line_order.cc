@@ -18,8 +18,12 @@ namespace {
 }
 
 // What strtoumax takes for white space, in any locale.
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // A count at the start of `text`, which then begins behind it; as strtoumax reads it (white space
 // and a plus sign may precede it). Nothing if there is none. Too large a count becomes the largest.
@@ -42,8 +46,8 @@ std::optional<std::size_t> read_count(std::string_view& text) {
 
 std::size_t require_count(std::string_view& text, std::string_view problem) {
   if (const auto count = read_count(text)) return *count;
-  throw Error(ErrorCode::usage, std::string(problem) + ": invalid count at start of " +
-                                    quoted_for_message(text));
+  throw Error(ErrorCode::usage,
+              std::string(problem) + ": invalid count at start of " + quoted_for_message(text));
 }
 
 bool take(std::string_view& text, char c) {
@@ -74,8 +78,8 @@ constexpr std::pair<std::string_view, char> kSortWords[] = {
 void append_escaped(std::string_view character, bool prints, std::string_view right_quote,
                     std::string& out) {
   static constexpr std::pair<char, char> kEscapes[] = {
-      {'\a', 'a'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'},  {'\r', 'r'},
-      {'\t', 't'}, {'\v', 'v'}, {'\\', '\\'},
+      {'\a', 'a'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'},
+      {'\r', 'r'}, {'\t', 't'}, {'\v', 'v'}, {'\\', '\\'},
   };
   for (const auto& [c, letter] : kEscapes) {
     if (character.size() == 1 && character.front() == c) {

@@ -68,8 +68,8 @@ bool set_line_key_flag(char letter, BlankSide blanks, LineKeyFlags& flags);
 LineKeyField parse_line_key(std::string_view argument);
 
 // The obsolescent +POS1 [-POS2]: `start` with its plus sign, `end` with its minus sign where an
-// argument of a minus sign and a digit follows. Nothing if `start` is no such position: then it is a
-// file's name (and `end` was not looked at). Throws Error{usage} if `end` is malformed.
+// argument of a minus sign and a digit follows. Nothing if `start` is no such position: then it is
+// a file's name (and `end` was not looked at). Throws Error{usage} if `end` is malformed.
 std::optional<LineKeyField> parse_obsolescent_line_key(std::string_view start,
                                                        std::optional<std::string_view> end);
 
@@ -89,8 +89,8 @@ std::vector<LineKeyField> resolved_line_keys(const LineOrder& order);
 // The options of a key as their letters, "bdfghiMnRrV" in that order.
 std::string line_key_letters(const LineKeyFlags& flags);
 
-// `text` as error messages quote it: between quotes of the locale (of LC_CTYPE), what does not print
-// as escape sequences.
+// `text` as error messages quote it: between quotes of the locale (of LC_CTYPE), what does not
+// print as escape sequences.
 std::string quoted_for_message(std::string_view text);
 
 }  // namespace xxl

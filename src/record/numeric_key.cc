@@ -13,8 +13,12 @@
 namespace xxl {
 namespace {
 
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-bool is_byte(char c, int byte) { return static_cast<unsigned char>(c) == byte; }
+bool is_digit(char c) {
+  return static_cast<unsigned char>(c - '0') < 10;
+}
+bool is_byte(char c, int byte) {
+  return static_cast<unsigned char>(c) == byte;
+}
 
 const char* skip_blanks(const char* at, const char* end, const ByteClasses& classes) {
   while (at < end && contains(classes.blank, *at)) ++at;
@@ -66,8 +70,8 @@ struct Digits {
 unsigned char* put_pairs(unsigned char* out, const char* digits, std::size_t count) {
   const std::size_t pairs = count / 2;
   for (std::size_t i = 0; i < pairs; ++i) {
-    out[i] = static_cast<unsigned char>(20 * (digits[2 * i] - '0') + 2 * (digits[2 * i + 1] - '0') +
-                                        1);
+    out[i] =
+        static_cast<unsigned char>(20 * (digits[2 * i] - '0') + 2 * (digits[2 * i + 1] - '0') + 1);
   }
   out += pairs;
   if (count % 2) *out++ = static_cast<unsigned char>(20 * (digits[count - 1] - '0') + 1);
@@ -214,8 +218,9 @@ void append_real(long double value, std::string& key) {
 }
 
 // What std::from_chars would read, where the result is exact or comes of one rounded operation, and
-// so is what strtold returns: a mantissa below 2^64 and a power of ten up to 10^27 are both exact in
-// a mantissa of 64 bits. Nothing where it takes more than that, or where the text may be no number.
+// so is what strtold returns: a mantissa below 2^64 and a power of ten up to 10^27 are both exact
+// in a mantissa of 64 bits. Nothing where it takes more than that, or where the text may be no
+// number.
 std::optional<long double> read_simple_real(std::string_view text, int decimal_point) {
   static constexpr auto kPowers = [] {
     std::array<long double, 28> powers{};

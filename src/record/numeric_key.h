@@ -27,8 +27,8 @@ void append_numeric_key(std::string_view text, const ByteClasses& classes, std::
 void append_human_numeric_key(std::string_view text, const ByteClasses& classes, std::string& key);
 
 // Option g: what strtold reads in locale `locale`. One byte for the class (no number, NaN, number),
-// then NaNs as their bits lie in memory, numbers as sign, exponent and mantissa from the highest bit
-// down, inverted if negative, the sign inverted otherwise.
+// then NaNs as their bits lie in memory, numbers as sign, exponent and mantissa from the highest
+// bit down, inverted if negative, the sign inverted otherwise.
 void append_general_numeric_key(std::string_view text, const ByteClasses& classes, locale_t locale,
                                 std::string& key);
 
