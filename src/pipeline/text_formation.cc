@@ -165,8 +165,12 @@ void TextFormation::run() {
   fits_in_memory_ = !inputs.size_known || inputs.bytes <= memory / 4 * 3;
   if (!fits_in_memory_) context_.scratch();  // space is reserved before work begins
   TextRegion* ahead = nullptr;
-  while (!reader_.finished()) {
+  while (ahead != nullptr || !reader_.finished()) {
     TextRegion* region = std::exchange(ahead, nullptr);
+    if (region != nullptr && !reader_.has_room_for_carry(*region)) {
+      reader_.cancel(*region);
+      give_back(std::exchange(region, nullptr));
+    }
     if (region == nullptr) {
       region = take_region();
       reader_.start(*region, std::min(data_limit(), geometry_.region_bytes));
@@ -189,6 +193,7 @@ void TextFormation::run() {
       if (running_ == 0) break;
       context_.monitor.wait(lock, [&] { return running_ == 0; });
     }
+    context_.scratch().wait_for_writes();
     const std::size_t wanted = std::max(2 * reader_.carried_bytes(), geometry_.region_bytes);
     try {
       make_regions(wanted);
@@ -204,7 +209,6 @@ void TextFormation::run() {
                   inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
     }
   }
-  if (ahead != nullptr) give_back(ahead);
   wait_for_workers();
   // With runs in scratch, the merge needs room.
   for (;;) {

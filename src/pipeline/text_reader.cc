@@ -143,11 +143,7 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
 }
 
 bool TextReader::finish(TextRegion& region, bool at_limit) {
-  if (carry_.size() > static_cast<std::size_t>(region.base - region.memory)) {
-    // Read ahead when nobody knew how much would be carried here.
-    cancel(region);
-    start(region, static_cast<std::size_t>(region.limit - region.memory));
-  }
+  XXL_CHECK(has_room_for_carry(region));
   if (region.base >= region.limit) return false;
   std::byte* begin = region.base - carry_.size();  // of the current segment
   std::memcpy(begin, carry_.data(), carry_.size());

@@ -82,6 +82,11 @@ class TextReader {
   // Starts reading into the first `bytes` of `region`, a whole number of sectors; `region` stays
   // where it is until finish().
   void start(TextRegion& region, std::size_t bytes);
+  // False if what the chunk before left is more than was known when `region` was started: then it
+  // must be cancelled and started again, before another region is started.
+  bool has_room_for_carry(const TextRegion& region) const {
+    return carry_.size() <= static_cast<std::size_t>(region.base - region.memory);
+  }
   // Takes start() back: waits, and what was read will be read again.
   void cancel(TextRegion& region);
   // Completes the chunk. False if there is no whole record in it: then carried_bytes() of a record

@@ -32,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kCellBytes = 4 * kMiB;
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
+constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 // Blocks are read so far ahead at most: more would only take memory.
 constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
 
@@ -53,7 +54,10 @@ class TextSorting {
     plan_input_.memory_bytes = options.memory_bytes;
     plan_input_.input_bytes = inputs_.bytes;
     plan_input_.size_known = inputs_.size_known;
-    plan_input_.threads = options.parallel != 0 ? options.parallel : available_processors();
+    // With little memory, fewer threads get more of it each.
+    plan_input_.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
+        options.memory_bytes / kMinThreadBytes, 1,
+        options.parallel != 0 ? options.parallel : available_processors()));
     plan_input_.keys_are_records = keys_ != nullptr && keys_->is_whole_record();
     while (plan_input_.threads > 1 && !is_enough()) --plan_input_.threads;
     geometry_ = plan_text(plan_input_);
@@ -312,6 +316,7 @@ std::vector<MergeSource> TextSorting::reduce(std::vector<MergeSource> sources,
     }
     const std::size_t most = memory.extents().total_bytes() / 8 * 7;
     const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : ~std::size_t{0};
+    if (scratch_ != nullptr) scratch_->wait_for_writes();
     if (in_scratch <= 1 || (needed <= most && in_scratch <= batch)) return sources;
     // As many groups at a time as there are workers; each as large as its share of the memory.
     ++report_.passes;

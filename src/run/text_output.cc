@@ -193,7 +193,7 @@ void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t byt
     auto lock = monitor_.lock();
     ++pending_;
   }
-  sink_.put(index, buffer, bytes, [this, buffer] {
+  sink_.put(index, buffer, bytes, [this, buffer, token = in_flight_.begin()] {
     {
       auto lock = monitor_.lock();
       --pending_;

@@ -155,6 +155,7 @@ class TextOutput {
   std::uint64_t bytes_ = 0;  // reserved
   std::map<std::uint64_t, Block> blocks_;
   std::size_t pending_ = 0;  // handed on and not written
+  InFlight in_flight_;
 };
 
 }  // namespace xxl

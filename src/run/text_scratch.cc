@@ -41,7 +41,23 @@ void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::s
   run.bytes += bytes;
   run.largest_block = std::max(run.largest_block, bytes);
   run.blocks.push_back(block);
-  transfer(io::Op::write, run, block, buffer, std::move(written));
+  {
+    auto lock = monitor_.lock();
+    ++writes_;
+  }
+  transfer(io::Op::write, run, block, buffer, [this, written = std::move(written)] {
+    {
+      auto lock = monitor_.lock();
+      --writes_;
+    }
+    written();
+    monitor_.notify();
+  });
+}
+
+void TextScratch::wait_for_writes() {
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return writes_ == 0; });
 }
 
 void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,

@@ -32,6 +32,9 @@ class TextScratch {
   void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
              std::function<void()> written);
 
+  // Waits until everything is written.
+  void wait_for_writes();
+
   // Reads block `index` of `run` into `buffer` (buffer_bytes() of its bytes), then calls `arrived`,
   // unless it fails.
   void read(const TextRun& run, std::size_t index, std::byte* buffer,
@@ -51,6 +54,7 @@ class TextScratch {
   io::ScratchStore& scratch_;
   io::IoService& io_;
   Monitor& monitor_;
+  std::size_t writes_ = 0;  // under way; with the monitor's lock
   InFlight in_flight_;
 };
 
