@@ -34,9 +34,8 @@ TextOrderCheck check_text_order(const TextSortOptions& options) {
   std::uint64_t record = 0;
   bool at_header = options.syntax.header;
   for (std::size_t start = 0; start < text.size();) {
-    std::size_t end = options.syntax.quoted
-                          ? find_row_end(text, start, options.syntax.terminator)
-                          : text.find(options.syntax.terminator, start);
+    std::size_t end = options.syntax.quoted ? find_row_end(text, start, options.syntax.terminator)
+                                            : text.find(options.syntax.terminator, start);
     if (end == std::string::npos) end = text.size();
     const std::string line = text.substr(start, end - start);
     start = end + 1;
