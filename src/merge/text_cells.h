@@ -14,7 +14,7 @@ namespace xxl {
 
 // A key that a block or another stretch of a run starts with, or a lower bound of it.
 struct CellSample {
-  std::string_view key;    // not owned
+  std::string_view key;     // not owned
   std::uint64_t bytes = 0;  // of the stretch
   bool whole_key = false;
 };

@@ -45,7 +45,10 @@ struct TextMerger::Access {
 class TextMerger::SliceCursor final : public RecordCursor {
  public:
   SliceCursor(const MergeSource& source, const Slice& slice)
-      : source_(source), at_(slice.begin), end_(slice.end), item_(slice.first_item),
+      : source_(source),
+        at_(slice.begin),
+        end_(slice.end),
+        item_(slice.first_item),
         last_item_(slice.last_item) {}
 
   bool advance() override {
@@ -96,8 +99,8 @@ TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources, const 
       bool separates = true;
       if (item > 0) {
         before.clear();
-        keys.append_key(chunk_record(run.memory, run.items[item - 1].place()),
-                        kMaxTriggerBytes + 1, before);
+        keys.append_key(chunk_record(run.memory, run.items[item - 1].place()), kMaxTriggerBytes + 1,
+                        before);
         const std::string_view cut = separator(before, key, separates);
         whole = whole && cut.size() == key.size();
         key.resize(cut.size());

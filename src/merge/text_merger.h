@@ -164,14 +164,14 @@ class TextMerger {
   Monitor& monitor_;
   TextCells cells_;
   std::vector<Cell> cell_;
-  std::vector<Block> blocks_;               // in the order of sources, then of their runs
-  std::vector<std::size_t> first_block_;    // of each source
+  std::vector<Block> blocks_;             // in the order of sources, then of their runs
+  std::vector<std::size_t> first_block_;  // of each source
   std::vector<std::size_t> fetch_order_;
-  std::vector<std::size_t> streamed_;       // cells
+  std::vector<std::size_t> streamed_;  // cells
 
   // With the monitor's lock:
   std::size_t next_fetch_ = 0;
-  std::size_t next_cell_ = 0;   // to be given to a worker
+  std::size_t next_cell_ = 0;  // to be given to a worker
   std::size_t cells_done_ = 0;
   std::size_t streamed_done_ = 0;
   std::size_t reads_ = 0;  // fetches that have not been checked

@@ -78,8 +78,8 @@ bool FileCursor::next_buffer() {
     }
     bytes = completion_.bytes;
     if (input_.stored()) {
-      const std::size_t wanted = static_cast<std::size_t>(
-          std::min<std::uint64_t>(buffer.size(), file.size() - position_));
+      const std::size_t wanted =
+          static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - position_));
       if (bytes < wanted) {
         throw Error(ErrorCode::bad_input,
                     "the file became shorter while it was being read: expected " +
@@ -117,8 +117,7 @@ bool FileCursor::take_record() {
       end = find_row_end(text_, 0, syntax_.terminator);
     } else {
       // Whether this buffer begins inside quotes is known from what has been joined.
-      const bool inside =
-          std::count(joined_.begin(), joined_.end(), kQuote) % 2 == 1;
+      const bool inside = std::count(joined_.begin(), joined_.end(), kQuote) % 2 == 1;
       const QuoteScan scan = scan_quotes(text_, syntax_.terminator);
       const QuoteScan::Ends& ends = inside ? scan.if_inside : scan.if_outside;
       end = ends.count > 0 ? ends.first - 1 : text_.npos;

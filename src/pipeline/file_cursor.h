@@ -49,14 +49,14 @@ class FileCursor final : public RecordCursor {
   std::size_t most_bytes_;
   io::IoService& io_;
   Monitor& monitor_;
-  unsigned reading_ = 0;     // the buffer that is read into, or will be
+  unsigned reading_ = 0;        // the buffer that is read into, or will be
   std::uint64_t position_ = 0;  // of the next read
-  bool at_end_ = false;      // nothing is left to read
+  bool at_end_ = false;         // nothing is left to read
   bool under_way_ = false;
-  bool done_ = false;        // with the monitor's lock
+  bool done_ = false;  // with the monitor's lock
   io::Completion completion_;
-  std::string_view text_;    // what is left of the current buffer
-  std::string joined_;       // a record that lay in several buffers
+  std::string_view text_;  // what is left of the current buffer
+  std::string joined_;     // a record that lay in several buffers
   std::string_view record_;
   std::uint64_t offset_ = 0;
   std::uint64_t next_offset_ = 0;

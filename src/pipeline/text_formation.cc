@@ -5,48 +5,20 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "record/line_scan.h"
+#include "record/text_records.h"
 #include "run/text_run.h"
 
 namespace xxl {
 namespace {
 
-constexpr std::size_t kPrefetchRecords = 10;       // ahead of the copying
-constexpr std::size_t kUnknownRecordBytes = 24;    // before any record has been seen
-constexpr std::size_t kRowWindow = 64 * kKiB;      // searched for row ends at a time
-constexpr std::size_t kResidentPart = 3;           // of the regions stay with resident runs
+constexpr std::size_t kPrefetchRecords = 10;     // ahead of the copying
+constexpr std::size_t kUnknownRecordBytes = 24;  // before any record has been seen
+constexpr std::size_t kResidentPart = 3;         // of the regions stay with resident runs
 
 struct ChunkAccess {
   const char* memory;
   std::string_view operator()(std::uint64_t place) const { return chunk_record(memory, place); }
 };
-
-// Calls visit(row) for each row of `text` until it returns false; returns the bytes visited.
-template <class Visit>
-std::size_t visit_rows(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
-  std::size_t begin = 0;
-  if (syntax.skip_malformed) {
-    RowSplitter splitter(syntax.separator, syntax.terminator);
-    while (begin < text.size()) {
-      const auto row = *splitter.next(text.substr(begin), true);
-      if (!visit(text.substr(begin, row.size))) return begin;
-      begin += row.size + (row.terminated ? 1 : 0);
-    }
-    return begin;
-  }
-  thread_local std::vector<std::size_t> ends;
-  bool inside = false;
-  for (std::size_t window = 0; window < text.size(); window += kRowWindow) {
-    ends.clear();
-    inside = append_row_ends(text.substr(window, kRowWindow), inside, syntax.terminator, window, ends);
-    for (const std::size_t end : ends) {
-      if (!visit(text.substr(begin, end - begin))) return begin;
-      begin = end + 1;
-    }
-  }
-  if (begin < text.size() && visit(text.substr(begin))) begin = text.size();
-  return begin;
-}
 
 }  // namespace
 
@@ -74,15 +46,18 @@ void TextFormation::make_regions(std::size_t longest_record) {
 std::size_t TextFormation::data_limit() const {
   const std::uint64_t records = seen_records_, bytes = seen_bytes_;
   const double record =
-      records == 0 ? kUnknownRecordBytes
-                   : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
+      records == 0
+          ? kUnknownRecordBytes
+          : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
   const std::size_t headroom = reader_.headroom();
-  const std::size_t room = geometry_.region_bytes - std::min(geometry_.region_bytes, headroom + 2 * kSectorBytes);
+  const std::size_t room =
+      geometry_.region_bytes - std::min(geometry_.region_bytes, headroom + 2 * kSectorBytes);
   const double share = record / (record + sizeof(StringItem));
   double data = std::min(static_cast<double>(room) * share,
                          static_cast<double>(geometry_.item_capacity) * record);
   data = std::min(data, static_cast<double>(geometry_.chunk_bytes));
-  return headroom + round_down(std::max(static_cast<std::size_t>(data), kSectorBytes), kSectorBytes);
+  return headroom +
+         round_down(std::max(static_cast<std::size_t>(data), kSectorBytes), kSectorBytes);
 }
 
 TextRegion* TextFormation::try_take_region() {
@@ -118,9 +93,8 @@ void TextFormation::spill_oldest() {
   for (unsigned i = 0; i < context_.workers.width(); ++i) {
     {
       auto lock = context_.monitor.lock();
-      const bool any = std::any_of(formed_.begin(), formed_.end(), [](const Formed& formed) {
-        return formed.region != nullptr;
-      });
+      const bool any = std::any_of(formed_.begin(), formed_.end(),
+                                   [](const Formed& formed) { return formed.region != nullptr; });
       if (!any) return;
     }
     if (scratch == nullptr) scratch = &context_.scratch();
@@ -233,8 +207,10 @@ void TextFormation::submit(TextRegion* region) {
   if (region->segments.empty()) return give_back(region);
   Chunk chunk{chunks_++, region, false};
   if (!fits_in_memory_) {
-    const std::uint64_t left = context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
-    const std::uint64_t kept = geometry_.regions / kResidentPart * (data_limit() - reader_.headroom());
+    const std::uint64_t left =
+        context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
+    const std::uint64_t kept =
+        geometry_.regions / kResidentPart * (data_limit() - reader_.headroom());
     chunk.spill = left >= kept;
   }
   {
@@ -266,8 +242,9 @@ bool TextFormation::accept(const TextSegment& segment, std::string_view record,
       const std::size_t at = static_cast<std::size_t>(record.data() - segment.text.data());
       const std::uint64_t line =
           segment.lines + 1 +
-          static_cast<std::uint64_t>(std::count(segment.text.begin(), segment.text.begin() + static_cast<std::ptrdiff_t>(at),
-                                                options.syntax.terminator));
+          static_cast<std::uint64_t>(std::count(
+              segment.text.begin(), segment.text.begin() + static_cast<std::ptrdiff_t>(at),
+              options.syntax.terminator));
       throw Error(ErrorCode::bad_input, "line " + std::to_string(line) + ": " + *fault,
                   context_.inputs[segment.input].file.path(), segment.offset + at);
     }
@@ -297,8 +274,7 @@ std::size_t TextFormation::load_items(const TextRegion& region, std::span<String
         if (accept(from, record, hash)) add(record);
         return true;
       };
-      taken = syntax.quoted ? visit_rows(text, syntax, visit)
-                            : visit_lines(text, syntax.terminator, visit);
+      taken = visit_records(text, syntax, visit);
     } else {
       const auto visit = [&](std::string_view record) {
         if (count == items.size()) return false;
@@ -306,8 +282,7 @@ std::size_t TextFormation::load_items(const TextRegion& region, std::span<String
         add(record);
         return true;
       };
-      taken = syntax.quoted ? visit_rows(text, syntax, visit)
-                            : visit_lines(text, syntax.terminator, visit);
+      taken = visit_records(text, syntax, visit);
     }
     offset += taken;
     if (taken < text.size()) return count;
@@ -322,26 +297,26 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
   const char* const memory = reinterpret_cast<const char*>(region.memory);
   CellWorkspace& workspace = context_.workspace(thread);
   // Items lie behind the data, or where there is no room, in the worker's own memory.
-  std::byte* const first = region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
+  std::byte* const first =
+      region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
   const std::byte* const end = region.memory + region.bytes;
-  const std::size_t room = first < end ? static_cast<std::size_t>(end - first) / sizeof(StringItem) : 0;
-  std::span<StringItem> own(reinterpret_cast<StringItem*>(first), std::min(room, workspace.scratch.size()));
+  const std::size_t room =
+      first < end ? static_cast<std::size_t>(end - first) / sizeof(StringItem) : 0;
+  std::span<StringItem> own(reinterpret_cast<StringItem*>(first),
+                            std::min(room, workspace.scratch.size()));
   bool may_stay = !chunk.spill;
   if (own.size() < workspace.items.size() / 4) {
     own = workspace.items;
     may_stay = false;
   }
   const ChunkAccess access{memory};
-  StringSorter<ChunkAccess> sorter(access, context_.keys(), workspace.scratch, workspace.key_memory);
+  StringSorter<ChunkAccess> sorter(access, context_.keys(), workspace.scratch,
+                                   workspace.key_memory);
   std::size_t segment = 0, offset = 0;
   for (std::size_t part = 0; segment < region.segments.size(); ++part) {
     MultisetHash hash;
-    const std::size_t before = segment, before_offset = offset;
-    std::span<StringItem> items =
-        own.first(load_items(region, own, segment, offset, hash));
+    std::span<StringItem> items = own.first(load_items(region, own, segment, offset, hash));
     const bool whole = part == 0 && segment == region.segments.size();
-    static_cast<void>(before);
-    static_cast<void>(before_offset);
     items = drop(items, memory);
     std::size_t depth = 0;
     if (context_.keys().is_whole_record() && items.size() > 1) {
@@ -368,7 +343,8 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     }
     items = items.first(kept);
     if (context_.options.limit) learn_threshold(items, memory);
-    if (context_.options.limit && !context_.options.fold && items.size() > *context_.options.limit) {
+    if (context_.options.limit && !context_.options.fold &&
+        items.size() > *context_.options.limit) {
       items = items.first(static_cast<std::size_t>(*context_.options.limit));
     }
     formed.bytes = bytes;
@@ -462,7 +438,8 @@ std::vector<MergeSource> TextFormation::sources() {
     if (formed.run != nullptr) {
       source.run = formed.run.get();
     } else {
-      source.resident = {reinterpret_cast<const char*>(formed.region->memory), formed.items, formed.bytes};
+      source.resident = {reinterpret_cast<const char*>(formed.region->memory), formed.items,
+                         formed.bytes};
     }
     sources.push_back(source);
   }
@@ -472,9 +449,8 @@ std::vector<MergeSource> TextFormation::sources() {
 std::vector<std::span<std::byte>> TextFormation::free_memory() const {
   std::vector<std::span<std::byte>> free;
   for (const TextRegion& region : regions_) {
-    const bool held = std::any_of(formed_.begin(), formed_.end(), [&](const Formed& formed) {
-      return formed.region == &region;
-    });
+    const bool held = std::any_of(formed_.begin(), formed_.end(),
+                                  [&](const Formed& formed) { return formed.region == &region; });
     if (!held) free.push_back({region.memory, region.bytes});
   }
   return free;

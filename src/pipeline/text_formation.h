@@ -97,7 +97,7 @@ class TextFormation {
   FormationContext context_;
   TextGeometry geometry_;
   TextReader reader_;
-  bool at_limit_ = false;       // no larger regions are to be had
+  bool at_limit_ = false;  // no larger regions are to be had
   bool fits_in_memory_ = false;
   std::deque<TextRegion> regions_;
   std::uint64_t chunks_ = 0;

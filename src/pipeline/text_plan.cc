@@ -39,16 +39,19 @@ TextGeometry plan_text(const TextPlanInput& input) {
     plan.memory_bytes = memory;
     plan.output_block_bytes =
         power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
-    plan.write_bytes = std::clamp(memory / 16, (2 * threads + 4) * plan.output_block_bytes,
-                                  std::max(kMaxWriteBytes, (2 * threads + 4) * plan.output_block_bytes));
+    plan.write_bytes =
+        std::clamp(memory / 16, (2 * threads + 4) * plan.output_block_bytes,
+                   std::max(kMaxWriteBytes, (2 * threads + 4) * plan.output_block_bytes));
     if (input.longest_record > 0) {
-      plan.write_bytes = std::max(plan.write_bytes, round_up(input.longest_record + kSectorBytes, kSectorBytes));
+      plan.write_bytes =
+          std::max(plan.write_bytes, round_up(input.longest_record + kSectorBytes, kSectorBytes));
     }
     if (plan.write_bytes > memory) return false;
     const std::size_t rest = memory - plan.write_bytes;
     // Of a region of Z bytes: Z/32 items (records of 16 bytes and more fill it), twice for the
     // worker, and room for keys; half as many where keys are made.
-    const std::size_t per_item = 2 * sizeof(StringItem) + (input.keys_are_records ? 0 : kKeyMemoryPerItem);
+    const std::size_t per_item =
+        2 * sizeof(StringItem) + (input.keys_are_records ? 0 : kKeyMemoryPerItem);
     const std::size_t share = input.keys_are_records ? 32 : 80;
     std::size_t region = region_bytes;
     if (region == 0) {
@@ -58,10 +61,15 @@ TextGeometry plan_text(const TextPlanInput& input) {
     region = round_down(std::min(region, kMaxRegionBytes), kSectorBytes);
     if (region < kMinRegionBytes) return false;
     plan.region_bytes = region;
-    plan.item_capacity = std::min(region, std::max(kMinRegionBytes, std::min(kRegionBytes, rest / (wanted_regions + threads)))) / share;
-    plan.key_bytes = input.keys_are_records ? 0 : round_up(plan.item_capacity * kKeyMemoryPerItem, kSectorBytes);
+    plan.item_capacity =
+        std::min(region, std::max(kMinRegionBytes,
+                                  std::min(kRegionBytes, rest / (wanted_regions + threads)))) /
+        share;
+    plan.key_bytes =
+        input.keys_are_records ? 0 : round_up(plan.item_capacity * kKeyMemoryPerItem, kSectorBytes);
     const std::size_t fixed =
-        threads * (2 * round_up(plan.item_capacity * sizeof(StringItem), kSectorBytes) + plan.key_bytes);
+        threads *
+        (2 * round_up(plan.item_capacity * sizeof(StringItem), kSectorBytes) + plan.key_bytes);
     static_cast<void>(per_item);
     if (fixed > rest) return false;
     plan.regions = (rest - fixed) / region;
@@ -76,7 +84,8 @@ TextGeometry plan_text(const TextPlanInput& input) {
                          : ""));
   };
   std::size_t region = 0;
-  plan.block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256), kMinBlockBytes, kMaxBlockBytes);
+  plan.block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256),
+                                  kMinBlockBytes, kMaxBlockBytes);
   if (input.size_known && input.input_bytes > input.memory_bytes) {
     // Runs must be so few that a merge can hold two blocks of each.
     for (;; plan.block_bytes /= 2) {
@@ -91,13 +100,15 @@ TextGeometry plan_text(const TextPlanInput& input) {
       if (plan.block_bytes > kMinBlockBytes) continue;
       // Larger regions, as far as each thread still has one.
       const std::size_t largest = (plan.memory_bytes - plan.write_bytes) / (2 * threads + 3);
-      region = std::min<std::size_t>(largest, static_cast<std::size_t>(input.input_bytes / most * 5 / 4 + 1));
+      region = std::min<std::size_t>(
+          largest, static_cast<std::size_t>(input.input_bytes / most * 5 / 4 + 1));
       region = std::max(region, plan.region_bytes);
       break;
     }
   }
   if (input.longest_record > 0) {
-    region = std::max(region, round_up(2 * input.longest_record + 2 * TextReader::kHeadroom, kSectorBytes));
+    region = std::max(region,
+                      round_up(2 * input.longest_record + 2 * TextReader::kHeadroom, kSectorBytes));
   }
   if (!divide(region)) refuse();
   plan.chunk_bytes = plan.region_bytes;
@@ -106,7 +117,10 @@ TextGeometry plan_text(const TextPlanInput& input) {
     const std::uint64_t part = input.input_bytes / (3 * threads);
     plan.chunk_bytes = std::min(
         plan.chunk_bytes,
-        round_up(std::max(static_cast<std::size_t>(std::min<std::uint64_t>(part, kMaxRegionBytes)), kMiB) + TextReader::kHeadroom, kSectorBytes));
+        round_up(std::max(static_cast<std::size_t>(std::min<std::uint64_t>(part, kMaxRegionBytes)),
+                          kMiB) +
+                     TextReader::kHeadroom,
+                 kSectorBytes));
   }
   return plan;
 }

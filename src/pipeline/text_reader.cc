@@ -71,8 +71,8 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
   request.file = &file;
   request.offset = read.offset;
   request.data = {read.to, round_up(read.wanted, kSectorBytes)};
-  request.done = [this, &read, token = in_flight_.begin()](
-                     const io::Completion& completion) mutable {
+  request.done = [this, &read,
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
     {
       auto lock = monitor_.lock();
       read.completion = completion;
@@ -123,8 +123,8 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   request.file = &input.file;
   request.offset = io::Request::kStream;
   request.data = {to, most};
-  request.done = [this, state, token = in_flight_.begin()](
-                     const io::Completion& completion) mutable {
+  request.done = [this, state,
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
     {
       auto lock = monitor_.lock();
       state->completion = completion;
@@ -192,7 +192,8 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     const bool ends = bytes < most;
     region.read_end = end + bytes;
     if (ends) {
-      region.read_end = region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
+      region.read_end =
+          region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
       ++input_;
       position_ = 0;
       advance_input();
@@ -209,8 +210,9 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
 std::size_t TextReader::whole_records(std::string_view text, bool at_limit) const {
   if (!syntax_.quoted) {
     const void* last = memrchr(text.data(), syntax_.terminator, text.size());
-    return last == nullptr ? 0
-                           : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
+    return last == nullptr
+               ? 0
+               : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
   }
   if (!syntax_.skip_malformed) return scan_quotes(text, syntax_.terminator).if_outside.last;
   RowSplitter splitter(syntax_.separator, syntax_.terminator);
@@ -226,7 +228,8 @@ std::size_t TextReader::whole_records(std::string_view text, bool at_limit) cons
 void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* end,
                                std::size_t input, std::uint64_t offset, bool input_ends,
                                bool at_limit) {
-  std::string_view text(reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin));
+  std::string_view text(reinterpret_cast<const char*>(begin),
+                        static_cast<std::size_t>(end - begin));
   if (!input_ends) {
     const std::size_t whole = whole_records(text, at_limit);
     carry_.assign(text.substr(whole));
@@ -241,13 +244,13 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
   TextSegment segment{text, input, offset, lines};
   if (header_pending_ && !text.empty()) {
     header_pending_ = false;
-    std::size_t size = syntax_.quoted ? find_row_end(text, 0, syntax_.terminator)
-                                      : text.find(syntax_.terminator);
+    std::size_t size =
+        syntax_.quoted ? find_row_end(text, 0, syntax_.terminator) : text.find(syntax_.terminator);
     size = std::min(size, text.size());
     on_header_(input, text.substr(0, size));
     const std::size_t taken = std::min(size + 1, text.size());
-    segment.lines += static_cast<std::uint64_t>(
-        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
+    segment.lines += static_cast<std::uint64_t>(std::count(
+        text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
     segment.text.remove_prefix(taken);
     segment.offset += taken;
   }

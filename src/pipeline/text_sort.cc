@@ -22,6 +22,7 @@
 #include "pipeline/output.h"
 #include "pipeline/text_formation.h"
 #include "pipeline/text_plan.h"
+#include "record/descending_record.h"
 #include "run/text_output.h"
 
 namespace xxl {
@@ -50,7 +51,9 @@ std::uint64_t peak_memory_bytes() {
 class TextSorting {
  public:
   explicit TextSorting(const TextSortOptions& options)
-      : options_(options), keys_(options.keys), inputs_(open_text_inputs(options.inputs)) {
+      : options_(options),
+        keys_(sorting_keys(options.keys)),
+        inputs_(open_text_inputs(options.inputs)) {
     plan_input_.memory_bytes = options.memory_bytes;
     plan_input_.input_bytes = inputs_.bytes;
     plan_input_.size_known = inputs_.size_known;
@@ -131,7 +134,8 @@ SortPlan TextSorting::plan() const {
   plan.threads = plan_input_.threads;
   plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
   plan.merge_degree = plan.sort_memory_bytes / (4 * geometry_.block_bytes);
-  if (options_.batch_size != 0) plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
+  if (options_.batch_size != 0)
+    plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
   const bool in_memory = inputs_.size_known && inputs_.bytes <= plan.sort_memory_bytes / 4 * 3;
   if (options_.merge_only) {
     plan.expected_runs = inputs_.size();
@@ -141,7 +145,9 @@ SortPlan TextSorting::plan() const {
   } else {
     plan.expected_runs = inputs_.bytes / (geometry_.region_bytes / 5 * 4) + 1;
     plan.passes = 1;
-    for (std::uint64_t runs = plan.expected_runs; runs > plan.merge_degree; runs = runs / plan.merge_degree + 1) ++plan.passes;
+    for (std::uint64_t runs = plan.expected_runs; runs > plan.merge_degree;
+         runs = runs / plan.merge_degree + 1)
+      ++plan.passes;
     plan.scratch_bytes = inputs_.bytes + inputs_.bytes / 64 + 64 * geometry_.block_bytes;
   }
   return plan;
@@ -157,13 +163,16 @@ TextGeometry TextSorting::divide(std::size_t longest_record) {
   geometry_ = geometry;
   if (region_.size() < geometry_.memory_bytes) region_ = MemoryRegion(geometry_.memory_bytes);
   Carver carver(region_.span());
-  write_buffers_ = std::make_unique<WriteBuffers>(carver.take(round_down(geometry_.write_bytes, kSectorBytes)), monitor_);
+  write_buffers_ = std::make_unique<WriteBuffers>(
+      carver.take(round_down(geometry_.write_bytes, kSectorBytes)), monitor_);
   workspaces_.clear();
   for (unsigned thread = 0; thread < plan_input_.threads; ++thread) {
     const auto items = [&] {
-      return std::span(reinterpret_cast<StringItem*>(
-                           carver.take(round_up(geometry_.item_capacity * sizeof(StringItem), kSectorBytes)).data()),
-                       geometry_.item_capacity);
+      return std::span(
+          reinterpret_cast<StringItem*>(
+              carver.take(round_up(geometry_.item_capacity * sizeof(StringItem), kSectorBytes))
+                  .data()),
+          geometry_.item_capacity);
     };
     CellWorkspace workspace;
     workspace.items = items();
@@ -190,7 +199,7 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   if (!header_) {
     header_ = std::string(header);
     if (options_.keys_of_header) {
-      keys_ = options_.keys_of_header(header);
+      keys_ = sorting_keys(options_.keys_of_header(header));
       plan_input_.keys_are_records = keys_->is_whole_record();
     }
     return;
@@ -210,8 +219,9 @@ void TextSorting::open_output() {
 SortReport TextSorting::run() {
   report_.plan = plan();
   open_output();
-  io_ = options_.queue_factory ? std::make_unique<io::IoService>(options_.queue_factory)
-                               : std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+  io_ = options_.queue_factory
+            ? std::make_unique<io::IoService>(options_.queue_factory)
+            : std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
   report_.plan.backend = io_->backend_name();
   workers_ = std::make_unique<Workers>(plan_input_.threads);
   try {
@@ -264,7 +274,8 @@ void TextSorting::sort() {
   for (const auto span : formation.free_memory()) memory.extents().add(span);
   sources = reduce(std::move(sources), memory);
   open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
-  text_output_ = std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
+  text_output_ =
+      std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
   if (header_) {
     auto piece = text_output_->begin(tickets_++, header_->size() + 1);
     piece.append_record(*header_, options_.syntax.terminator);
@@ -280,10 +291,12 @@ void TextSorting::sort() {
   std::uint64_t cell_bytes = kCellBytes;
   if (input_hash_.records > 0) {
     cell_bytes = std::min<std::uint64_t>(
-        cell_bytes, geometry_.item_capacity / 2 * (formation.record_bytes() / input_hash_.records + 1));
+        cell_bytes,
+        geometry_.item_capacity / 2 * (formation.record_bytes() / input_hash_.records + 1));
   }
   cell_bytes = std::min<std::uint64_t>(
-      cell_bytes, std::max<std::uint64_t>(formation.record_bytes() / (8 * plan_input_.threads), 64 * kKiB));
+      cell_bytes,
+      std::max<std::uint64_t>(formation.record_bytes() / (8 * plan_input_.threads), 64 * kKiB));
   cell_bytes = std::max<std::uint64_t>(cell_bytes, 4 * kKiB);
   report_.merge_degree = sources.size();
   report_.passes += runs_.empty() ? 0 : 1;
@@ -363,7 +376,8 @@ std::vector<MergeSource> TextSorting::reduce(std::vector<MergeSource> sources,
           }
           merged[g] = merge_to_run(std::move(cursors));
           for (const MergeSource& source : groups[g]) {
-            for (std::size_t i = 0; i < source.run->blocks.size(); ++i) scratch_->release(*source.run, i);
+            for (std::size_t i = 0; i < source.run->blocks.size(); ++i)
+              scratch_->release(*source.run, i);
           }
         });
         auto lock = monitor_.lock();
@@ -388,7 +402,8 @@ std::vector<MergeSource> TextSorting::reduce(std::vector<MergeSource> sources,
       reduced.push_back(source);
     }
     if (reduced.size() == sources.size()) {
-      throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records this long: give more");
+      throw Error(ErrorCode::no_space,
+                  "the memory of -S is too small to merge records this long: give more");
     }
     sources = std::move(reduced);
   }
@@ -432,13 +447,13 @@ void TextSorting::merge_files() {
                                all.size() / 2 / kMinFileBufferBytes));
   const std::size_t most = std::max<std::size_t>(all.size() / 8, 64 * kKiB);
   const auto open = [&](std::size_t first, std::size_t count) {
-    const std::size_t bytes = round_down(
-        std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
+    const std::size_t bytes =
+        round_down(std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
     std::vector<std::unique_ptr<RecordCursor>> cursors;
     for (std::size_t i = 0; i < count; ++i) {
       auto cursor = std::make_unique<FileCursor>(inputs_[first + i], options_.syntax,
-                                                 all.subspan(i * bytes, bytes), most, *io_, monitor_,
-                                                 input_hash_);
+                                                 all.subspan(i * bytes, bytes), most, *io_,
+                                                 monitor_, input_hash_);
       if (options_.syntax.header) take_header(first + i, cursor->take_header());
       cursors.push_back(std::move(cursor));
     }
@@ -446,7 +461,8 @@ void TextSorting::merge_files() {
   };
   report_.runs = inputs_.size();
   open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
-  text_output_ = std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
+  text_output_ =
+      std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
   const auto write = [&](RecordMerge& merge) {
     if (header_) {
       auto piece = text_output_->begin(tickets_++, header_->size() + 1);

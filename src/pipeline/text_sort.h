@@ -17,18 +17,9 @@
 #include "pipeline/external_sort.h"
 #include "record/group_fold.h"
 #include "record/key_extractor.h"
+#include "record/text_syntax.h"
 
 namespace xxl {
-
-// How records follow one another in a file. A last record without its terminator is a record like
-// any other, and gets one in the output.
-struct TextSyntax {
-  char terminator = '\n';      // '\0' with sort -z
-  bool quoted = false;         // rows of RFC 4180: a terminator between quotes is part of a field
-  char separator = ',';        // of the fields of a row (quoted only)
-  bool header = false;         // the first record of each input is a header: kept first, once
-  bool skip_malformed = false;  // quoted only: leave malformed rows out and count them
-};
 
 struct TextSortOptions {
   std::shared_ptr<const KeyExtractor> keys;
@@ -38,20 +29,20 @@ struct TextSortOptions {
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<std::string>(std::string_view record)> malformed;
   TextSyntax syntax;
-  std::vector<std::string> inputs;        // "-" is standard input; by suffix, .gz .zst .lz4 are read
-  std::string output = "-";               // as SortOptions; likewise compressed by suffix
-  std::uint64_t memory_bytes = 0;         // -S
+  std::vector<std::string> inputs;  // "-" is standard input; by suffix, .gz .zst .lz4 are read
+  std::string output = "-";         // as SortOptions; likewise compressed by suffix
+  std::uint64_t memory_bytes = 0;   // -S
   std::vector<std::string> scratch_dirs;  // -T; one or more
   unsigned parallel = 0;                  // threads; 0: as many as there are processors
   unsigned batch_size = 0;                // most runs merged at once; 0: as memory allows
   bool unique = false;                    // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
-  std::optional<std::uint64_t> limit;     // only the first so many records of the output
-  bool merge_only = false;                // -m
-  Codec temp_codec = Codec::none;         // of scratch blocks
-  int temp_level = 0;                     // 0: the codec's own
-  std::string compress_program;           // --compress-program: filters scratch blocks; empty: none
+  std::optional<std::uint64_t> limit;  // only the first so many records of the output
+  bool merge_only = false;             // -m
+  Codec temp_codec = Codec::none;      // of scratch blocks
+  int temp_level = 0;                  // 0: the codec's own
+  std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // for tests
   Progress* progress = nullptr;          // may be null

@@ -2,8 +2,8 @@
 //
 //   --key=price:number:desc --key=name     row  7,"Miller, Ann",12.50
 //
-//   price   0x81 + ... inverted             6d 73 9b      12.5 = 0.125 x 10^2: digit pairs 12, 50
-//   name    bytes, last part: no end mark   Miller, Ann
+//   price   4d e6 9b        b2 19 64 inverted: 0.125 x 10^2, digit pairs 12, 50
+//   name    Miller, Ann     the last part of the key has no end mark
 //
 // The encodings and what is malformed: docs/csv.md.
 #pragma once

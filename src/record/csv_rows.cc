@@ -84,9 +84,8 @@ std::size_t add_words(std::string_view block, char terminator, ScanState& state)
 
 #if defined(__x86_64__)
 
-[[gnu::target("avx2,popcnt,bmi,lzcnt")]] std::size_t add_words_avx2(std::string_view block,
-                                                                    char terminator,
-                                                                    ScanState& total) {
+[[gnu::target("avx2,popcnt,bmi")]] std::size_t add_words_avx2(std::string_view block,
+                                                              char terminator, ScanState& total) {
   ScanState state = total;
   const __m256i quote = _mm256_set1_epi8(kQuote);
   const __m256i end = _mm256_set1_epi8(terminator);
@@ -112,7 +111,7 @@ std::size_t add_words(std::string_view block, char terminator, ScanState& state)
 
 bool has_avx2() {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                          __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt");
+                          __builtin_cpu_supports("popcnt");
   return has;
 }
 

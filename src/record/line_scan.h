@@ -22,8 +22,7 @@ inline std::uint64_t match64(const char* from, char wanted) {
   std::uint64_t mask = 0;
   for (int i = 0; i < 4; ++i) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 16 * i));
-    const auto part =
-        static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, pattern)));
+    const auto part = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, pattern)));
     mask |= std::uint64_t{part} << (16 * i);
   }
   return mask;

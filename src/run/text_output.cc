@@ -22,8 +22,8 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     if (completion.error != 0 || completion.bytes < padded) {
       monitor_.guard([&] {
-        throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write",
-                       file_.path(), offset);
+        throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write", file_.path(),
+                       offset);
       });
     }
     written();
@@ -62,8 +62,8 @@ void StreamBytes::submit(Block block) {
   request.file = &file_;
   request.offset = io::Request::kStream;
   request.data = {block.buffer, block.bytes};
-  request.done = [this, block, token = in_flight_.begin()](
-                     const io::Completion& completion) mutable {
+  request.done = [this, block,
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
     if (completion.error != 0 || completion.bytes < block.bytes) {
       monitor_.guard([&] {
         throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write",

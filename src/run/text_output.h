@@ -1,8 +1,8 @@
 // The output of a text sort: records from many workers become one stream of bytes.
 //
-// Pieces come in the order of their tickets. A worker waits for its turn to reserve a stretch of the
-// output, then fills it while others fill theirs; whoever fills the last byte of a block hands it
-// on. What cannot be written at any place (a pipe, compressed output) is filled in turn.
+// Pieces come in the order of their tickets. A worker waits for its turn to reserve a stretch of
+// the output, then fills it while others fill theirs; whoever fills the last byte of a block hands
+// it on. What cannot be written at any place (a pipe, compressed output) is filled in turn.
 #pragma once
 
 #include <cstddef>

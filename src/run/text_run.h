@@ -87,7 +87,7 @@ struct TextRun {
   std::vector<TextBlock> blocks;
   std::vector<io::ScratchPlace> places;  // of blocks of several slots
   std::string triggers;
-  std::string last_key;  // at most kMaxTriggerBytes of it
+  std::string last_key;                     // at most kMaxTriggerBytes of it
   std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
 
   std::string_view trigger(const TextBlock& block) const {

@@ -24,8 +24,7 @@ void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::s
                         std::function<void()> written) {
   block.bytes = static_cast<std::uint32_t>(bytes);
   block.slots = static_cast<std::uint32_t>(std::max<std::size_t>(1, ceil_div(bytes, slot_bytes())));
-  block.checksum =
-      block_checksum({buffer, bytes}, block_identity(run.identity, run.blocks.size()));
+  block.checksum = block_checksum({buffer, bytes}, block_identity(run.identity, run.blocks.size()));
   {
     auto lock = monitor_.lock();
     if (!run.stripe) run.stripe = scratch_.new_stripe();
@@ -65,8 +64,8 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
   transfer(io::Op::read, run, run.blocks[index], buffer, std::move(arrived));
 }
 
-void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block,
-                           std::byte* buffer, std::function<void()> done) {
+void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
+                           std::function<void()> done) {
   const std::size_t bytes = buffer_bytes(block.bytes);
   const std::size_t requests = std::max<std::size_t>(1, ceil_div(bytes, slot_bytes()));
   struct Pending {
@@ -160,10 +159,9 @@ void TextRunWriter::close_block() {
   if (last_key_.size() > kMaxTriggerBytes + 1) last_key_.resize(kMaxTriggerBytes + 1);
   const std::size_t padded = TextScratch::buffer_bytes(used_);
   std::memset(buffer_ + used_, 0, std::min(padded, round_up(size_, kSectorBytes)) - used_);
-  scratch_.write(run_, block_, buffer_, used_,
-                 [&buffers = buffers_, buffer = buffer_, size = size_] {
-                   buffers.give_back(buffer, size);
-                 });
+  scratch_.write(
+      run_, block_, buffer_, used_,
+      [&buffers = buffers_, buffer = buffer_, size = size_] { buffers.give_back(buffer, size); });
   buffer_ = nullptr;
   size_ = used_ = 0;
 }

@@ -1,4 +1,5 @@
-// Where runs of text are written to and read from: blocks of one or more slots of the scratch store.
+// Where runs of text are written to and read from: blocks of one or more slots of the scratch
+// store.
 #pragma once
 
 #include <cstddef>
@@ -88,8 +89,8 @@ class WriteBuffers {
 class TextRunWriter {
  public:
   // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger.
-  TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch,
-                WriteBuffers& buffers, std::size_t block_bytes)
+  TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch, WriteBuffers& buffers,
+                std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}
   ~TextRunWriter();
   TextRunWriter(const TextRunWriter&) = delete;

@@ -26,6 +26,14 @@ TEST(DecimalSum, IsExact) {
   EXPECT_EQ(sum_of({"1e18", "-1e18", "1e-18"}), "0.000000000000000001");
 }
 
+TEST(DecimalSum, IsExactBeyond128Bits) {
+  DecimalSum sum;
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(sum.add(*parse_decimal("-999999999999999999")));
+  EXPECT_TRUE(sum.add(*parse_decimal("0.000000000000000001")));
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(sum.add(*parse_decimal("-999999999999999999")));
+  EXPECT_EQ(sum.text(), "-1999999999999999997999.999999999999999999");
+}
+
 TEST(DecimalSum, KeepsTheDecimalsOfTheNumbers) {
   EXPECT_EQ(sum_of({"1.50", "2.5"}), "4.00");
   EXPECT_EQ(sum_of({"1.25", "-1.25"}), "0.00");

@@ -161,6 +161,11 @@ TEST(CsvScan, AgreesWithAPlainReader) {
 TEST(CsvScan, RowEndMayBeAnyByte) {
   EXPECT_EQ(find_row_end(std::string_view("a\nb\"\0\"\0c", 8), 0, '\0'), 6u);
   EXPECT_EQ(find_row_end("ab", 2, '\n'), std::string_view::npos);
+  const std::string_view text("a\0b", 3);
+  EXPECT_EQ(scan_quotes(text, '\0').if_outside, (QuoteScan::Ends{1, 2, 2}));
+  std::vector<std::size_t> ends;
+  append_row_ends(text, false, '\0', 10, ends);
+  EXPECT_EQ(ends, std::vector<std::size_t>{11});
 }
 
 TEST(CsvSplitter, AStrayQuoteCostsItsOwnRowOnly) {

@@ -1,0 +1,45 @@
+// The records of a piece of text, one after the other.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "record/csv_rows.h"
+#include "record/line_scan.h"
+#include "record/text_syntax.h"
+
+namespace xxl {
+
+// Calls visit(record) for each record of `text` (without terminator), which starts with one, until
+// it returns false. Returns the bytes of the records visited, terminators included.
+template <class Visit>
+std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
+  if (!syntax.quoted) return visit_lines(text, syntax.terminator, visit);
+  std::size_t begin = 0;
+  if (syntax.skip_malformed) {
+    RowSplitter splitter(syntax.separator, syntax.terminator);
+    while (begin < text.size()) {
+      const auto row = *splitter.next(text.substr(begin), true);
+      if (!visit(text.substr(begin, row.size))) return begin;
+      begin += row.size + (row.terminated ? 1 : 0);
+    }
+    return begin;
+  }
+  constexpr std::size_t kWindow = 64 * kKiB;  // searched at a time
+  thread_local std::vector<std::size_t> ends;
+  bool inside = false;
+  for (std::size_t window = 0; window < text.size(); window += kWindow) {
+    ends.clear();
+    inside = append_row_ends(text.substr(window, kWindow), inside, syntax.terminator, window, ends);
+    for (const std::size_t end : ends) {
+      if (!visit(text.substr(begin, end - begin))) return begin;
+      begin = end + 1;
+    }
+  }
+  if (begin < text.size() && visit(text.substr(begin))) begin = text.size();
+  return begin;
+}
+
+}  // namespace xxl
