@@ -20,11 +20,12 @@ io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
   return block.slots == 1 ? block.place : run.places[block.place.slot + slot];
 }
 
-void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
-                        std::function<void()> written) {
+// Adds a block to `run`, with places for its slots.
+void TextScratch::append_block(TextRun& run, TextBlock& block, std::size_t bytes,
+                               std::uint64_t checksum) {
   block.bytes = static_cast<std::uint32_t>(bytes);
   block.slots = static_cast<std::uint32_t>(std::max<std::size_t>(1, ceil_div(bytes, slot_bytes())));
-  block.checksum = block_checksum({buffer, bytes}, block_identity(run.identity, run.blocks.size()));
+  block.checksum = checksum;
   {
     auto lock = monitor_.lock();
     if (!run.stripe) run.stripe = scratch_.new_stripe();
@@ -40,18 +41,62 @@ void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::s
   run.bytes += bytes;
   run.largest_block = std::max(run.largest_block, bytes);
   run.blocks.push_back(block);
+}
+
+void TextScratch::begin_write() {
+  auto lock = monitor_.lock();
+  ++writes_;
+}
+
+void TextScratch::end_write() {
   {
     auto lock = monitor_.lock();
-    ++writes_;
+    --writes_;
   }
+  monitor_.notify();
+}
+
+void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
+                        std::function<void()> written) {
+  append_block(run, block, bytes,
+               block_checksum(std::span<const std::byte>(buffer, bytes),
+                              block_identity(run.identity, run.blocks.size())));
+  begin_write();
   transfer(io::Op::write, run, block, buffer, [this, written = std::move(written)] {
-    {
-      auto lock = monitor_.lock();
-      --writes_;
-    }
     written();
-    monitor_.notify();
+    end_write();
   });
+}
+
+void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view record,
+                             WriteBuffers& buffers) {
+  char length[kMaxLengthBytes];
+  const std::size_t length_bytes = static_cast<std::size_t>(put_length(length, record.size()) - length);
+  const auto head = std::as_bytes(std::span(length, length_bytes));
+  const auto body = std::as_bytes(std::span(record));
+  append_block(run, block, head.size() + body.size(),
+               block_checksum({head, body}, block_identity(run.identity, run.blocks.size())));
+  auto rest = body;
+  for (std::size_t slot = 0; slot < block.slots; ++slot) {
+    std::byte* const buffer = buffers.take(slot_bytes());
+    std::size_t bytes = 0;
+    if (slot == 0) {
+      std::memcpy(buffer, head.data(), head.size());
+      bytes = head.size();
+    }
+    const auto part = rest.first(std::min(rest.size(), slot_bytes() - bytes));
+    std::memcpy(buffer + bytes, part.data(), part.size());
+    bytes += part.size();
+    rest = rest.subspan(part.size());
+    const std::size_t padded = buffer_bytes(bytes);
+    std::memset(buffer + bytes, 0, padded - bytes);
+    begin_write();
+    transfer_slot(io::Op::write, place(run, block, slot), {buffer, padded},
+                  [this, buffer, &buffers](bool) {
+                    buffers.give_back(buffer, slot_bytes());
+                    end_write();
+                  });
+  }
 }
 
 void TextScratch::wait_for_writes() {
@@ -64,47 +109,54 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
   transfer(io::Op::read, run, run.blocks[index], buffer, std::move(arrived));
 }
 
-void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
-                           std::function<void()> done) {
+void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block,
+                           std::byte* buffer, std::function<void()> done) {
   const std::size_t bytes = buffer_bytes(block.bytes);
-  const std::size_t requests = std::max<std::size_t>(1, ceil_div(bytes, slot_bytes()));
   struct Pending {
     std::atomic<std::size_t> left;
     std::atomic<bool> failed{false};
     std::function<void()> done;
-    InFlight::Token token;
   };
   auto pending = std::make_shared<Pending>();
-  pending->left = requests;
+  pending->left = block.slots;
   pending->done = std::move(done);
-  pending->token = in_flight_.begin();
-  for (std::size_t slot = 0; slot < requests; ++slot) {
-    const io::ScratchPlace where = place(run, block, slot);
-    io::Request request;
-    request.op = op;
-    {
-      auto lock = monitor_.lock();  // the store may be growing
-      request.file = &scratch_.file(where);
-      request.offset = scratch_.offset(where);
-    }
+  for (std::size_t slot = 0; slot < block.slots; ++slot) {
     const std::size_t begin = slot * slot_bytes();
-    request.data = {buffer + begin, std::min(slot_bytes(), bytes - begin)};
-    request.done = [this, op, pending, file = request.file, offset = request.offset,
-                    wanted = request.data.size()](const io::Completion& completion) {
-      if (completion.error != 0 || completion.bytes < wanted) {
-        pending->failed = true;
-        monitor_.guard([&] {
-          throw_io_error(completion.error != 0 ? completion.error : EIO,
-                         op == io::Op::read ? "cannot read scratch" : "cannot write scratch",
-                         file->path(), offset);
-        });
-      }
-      if (--pending->left > 0) return;
-      if (!pending->failed) pending->done();
-      pending->token.reset();
-    };
-    io_.queue_for(*request.file).submit(std::move(request));
+    transfer_slot(op, place(run, block, slot),
+                  {buffer + begin, std::min(slot_bytes(), bytes - begin)}, [pending](bool ok) {
+                    if (!ok) pending->failed = true;
+                    if (--pending->left == 0 && !pending->failed) pending->done();
+                  });
   }
+}
+
+// `done` is called when a failure has gone to the monitor, too.
+void TextScratch::transfer_slot(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                                std::function<void(bool ok)> done) {
+  io::Request request;
+  request.op = op;
+  {
+    auto lock = monitor_.lock();  // the store may be growing
+    request.file = &scratch_.file(where);
+    request.offset = scratch_.offset(where);
+  }
+  request.data = data;
+  request.done = [this, op, file = request.file, offset = request.offset, wanted = data.size(),
+                  done = std::move(done),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    const bool ok = completion.error == 0 && completion.bytes == wanted;
+    if (!ok) {
+      monitor_.guard([&] {
+        throw_io_error(completion.error != 0 ? completion.error : EIO,
+                       op == io::Op::read ? "cannot read scratch" : "cannot write scratch",
+                       file->path(), offset);
+      });
+    }
+    done(ok);
+    done = nullptr;
+    token.reset();
+  };
+  io_.queue_for(*request.file).submit(std::move(request));
 }
 
 void TextScratch::check(const TextRun& run, std::size_t index, const std::byte* buffer) const {
@@ -127,43 +179,59 @@ void TextScratch::release(const TextRun& run, std::size_t index) {
 }
 
 TextRunWriter::~TextRunWriter() {
-  if (buffer_ != nullptr) buffers_.give_back(buffer_, size_);
+  if (buffer_ != nullptr) buffers_.give_back(buffer_, block_bytes_);
 }
 
-void TextRunWriter::open_block(std::string_view first, std::size_t bytes) {
-  close_block();
-  size_ = std::max(block_bytes_, bytes);
-  if (size_ > buffers_.total_bytes()) {
-    throw Error(ErrorCode::no_space, "a record of " + format_bytes(bytes) +
-                                         " is too long for this -S: give more memory");
-  }
-  buffer_ = buffers_.take(size_);
-  used_ = 0;
+// What describes a block that starts with `first`.
+TextBlock TextRunWriter::begin_block(std::string_view first) {
   key_.clear();
   keys_.append_key(first, kMaxTriggerBytes + 1, key_);
-  block_ = {};
+  TextBlock block;
   std::string_view trigger = std::string_view(key_).substr(0, kMaxTriggerBytes);
-  if (!run_.blocks.empty()) trigger = separator(last_key_, key_, block_.separates);
-  block_.whole_key = trigger.size() == key_.size();
-  block_.trigger_begin = static_cast<std::uint32_t>(run_.triggers.size());
-  block_.trigger_bytes = static_cast<std::uint16_t>(trigger.size());
+  if (!run_.blocks.empty()) trigger = separator(last_key_, key_, block.separates);
+  block.whole_key = trigger.size() == key_.size();
+  block.trigger_begin = static_cast<std::uint32_t>(run_.triggers.size());
+  block.trigger_bytes = static_cast<std::uint16_t>(trigger.size());
   run_.triggers.append(trigger);
+  return block;
+}
+
+// `record` is the last one of a block.
+void TextRunWriter::set_last_key(std::string_view record) {
+  last_key_.clear();
+  keys_.append_key(record, kMaxTriggerBytes + 1, last_key_);
+  // A key that is cut may not look equal to a shorter one.
+  if (last_key_.size() > kMaxTriggerBytes + 1) last_key_.resize(kMaxTriggerBytes + 1);
+}
+
+void TextRunWriter::open_block(std::string_view first) {
+  close_block();
+  buffer_ = buffers_.take(block_bytes_);
+  size_ = block_bytes_;
+  used_ = 0;
+  block_ = begin_block(first);
 }
 
 void TextRunWriter::close_block() {
   if (buffer_ == nullptr) return;
-  last_key_.clear();
-  keys_.append_key(coded_record(reinterpret_cast<const char*>(last_)), kMaxTriggerBytes + 1,
-                   last_key_);
-  // A key that is cut may not look equal to a shorter one.
-  if (last_key_.size() > kMaxTriggerBytes + 1) last_key_.resize(kMaxTriggerBytes + 1);
+  set_last_key(coded_record(reinterpret_cast<const char*>(last_)));
   const std::size_t padded = TextScratch::buffer_bytes(used_);
-  std::memset(buffer_ + used_, 0, std::min(padded, round_up(size_, kSectorBytes)) - used_);
-  scratch_.write(
-      run_, block_, buffer_, used_,
-      [&buffers = buffers_, buffer = buffer_, size = size_] { buffers.give_back(buffer, size); });
+  std::memset(buffer_ + used_, 0, padded - used_);
+  scratch_.write(run_, block_, buffer_, used_,
+                 [&buffers = buffers_, buffer = buffer_, size = size_] {
+                   buffers.give_back(buffer, size);
+                 });
   buffer_ = nullptr;
   size_ = used_ = 0;
+}
+
+// A record that is larger than a block is one by itself.
+void TextRunWriter::add_long(std::string_view record) {
+  close_block();
+  const TextBlock block = begin_block(record);
+  scratch_.write_long(run_, block, record, buffers_);
+  set_last_key(record);
+  ++run_.records;
 }
 
 void TextRunWriter::finish() {

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/extents.h"
 #include "base/in_flight.h"
@@ -16,6 +18,8 @@
 #include "run/text_run.h"
 
 namespace xxl {
+
+class WriteBuffers;
 
 // All methods from any thread.
 class TextScratch {
@@ -33,6 +37,10 @@ class TextScratch {
   void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
              std::function<void()> written);
 
+  // Writes `record`, coded, as the next block of `run`: slot by slot, through buffers of one slot
+  // each. For records of any length.
+  void write_long(TextRun& run, TextBlock block, std::string_view record, WriteBuffers& buffers);
+
   // Waits until everything is written.
   void wait_for_writes();
 
@@ -49,8 +57,13 @@ class TextScratch {
 
  private:
   io::ScratchPlace place(const TextRun& run, const TextBlock& block, std::size_t slot) const;
+  void append_block(TextRun& run, TextBlock& block, std::size_t bytes, std::uint64_t checksum);
   void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                 std::function<void()> done);
+  void transfer_slot(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                     std::function<void(bool ok)> done);
+  void begin_write();
+  void end_write();
 
   io::ScratchStore& scratch_;
   io::IoService& io_;
@@ -88,7 +101,8 @@ class WriteBuffers {
 // Writes one run, record by record. One thread.
 class TextRunWriter {
  public:
-  // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger.
+  // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger; no
+  // more than a slot.
   TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch, WriteBuffers& buffers,
                 std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}
@@ -99,7 +113,10 @@ class TextRunWriter {
   // Records come in order of their keys.
   void add(std::string_view record) {
     const std::size_t bytes = coded_bytes(record.size());
-    if (used_ + bytes > size_) open_block(record, bytes);
+    if (used_ + bytes > size_) {
+      if (bytes > block_bytes_) return add_long(record);
+      open_block(record);
+    }
     last_ = buffer_ + used_;
     put_record(reinterpret_cast<char*>(last_), record);
     used_ += bytes;
@@ -109,8 +126,11 @@ class TextRunWriter {
   void finish();
 
  private:
-  void open_block(std::string_view first, std::size_t bytes);
+  void open_block(std::string_view first);
   void close_block();
+  void add_long(std::string_view record);
+  TextBlock begin_block(std::string_view first);
+  void set_last_key(std::string_view record);
 
   TextRun& run_;
   const KeyExtractor& keys_;
@@ -120,7 +140,7 @@ class TextRunWriter {
   TextBlock block_;
   std::byte* buffer_ = nullptr;
   std::byte* last_ = nullptr;  // the record added last
-  std::size_t size_ = 0;       // of the buffer
+  std::size_t size_ = 0;       // of the buffer, or 0
   std::size_t used_ = 0;
   std::string last_key_;  // of the block before
   std::string key_;
