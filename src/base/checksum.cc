@@ -39,6 +39,15 @@ std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t iden
   return XXH3_64bits_withSeed(data.data(), data.size(), identity);
 }
 
+std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts,
+                             std::uint64_t identity) {
+  XXH3_state_t state;
+  XXH3_INITSTATE(&state);
+  XXH3_64bits_reset_withSeed(&state, identity);
+  for (const auto part : parts) XXH3_64bits_update(&state, part.data(), part.size());
+  return XXH3_64bits_digest(&state);
+}
+
 void add_records(MultisetHash& hash, const std::byte* records, std::size_t count,
                  std::size_t record_bytes) {
   std::uint64_t sum = 0;

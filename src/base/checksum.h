@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -12,6 +13,10 @@ namespace xxl {
 // XXH3 over `data`, seeded with `identity`, so that a block that is intact but is not the one asked
 // for (stale or misplaced) fails too.
 std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t identity);
+
+// Of data that lies in several parts, one behind the other.
+std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts,
+                             std::uint64_t identity);
 
 // Order-independent summary of a multiset of records: their number and the sum of their hashes.
 struct MultisetHash {

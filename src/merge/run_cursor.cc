@@ -1,5 +1,6 @@
 #include "merge/run_cursor.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/error.h"
@@ -13,10 +14,13 @@ struct Loan {
   Extents& extents;
   std::byte* buffer;
   std::size_t bytes;
+  bool own_memory;  // not of `extents`
   InFlight::Token token;
 
   ~Loan() {
-    {
+    if (own_memory) {
+      std::free(buffer);
+    } else {
       auto lock = monitor.lock();
       extents.give_back(buffer, bytes);
     }
@@ -28,16 +32,21 @@ struct Loan {
 
 std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   std::byte* buffer;
+  bool in_pieces;
   {
     auto lock = monitor_.lock();
     buffer = extents_.take(bytes);
+    in_pieces = extents_.free_bytes() >= bytes;
   }
+  const bool own_memory = buffer == nullptr && must && in_pieces;
+  if (own_memory) buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
   if (buffer == nullptr) {
     if (!must) return nullptr;
     throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records of " +
                                          format_bytes(bytes) + ": give more");
   }
-  const std::shared_ptr<Loan> loan(new Loan{monitor_, extents_, buffer, bytes, in_flight_.begin()});
+  const std::shared_ptr<Loan> loan(
+      new Loan{monitor_, extents_, buffer, bytes, own_memory, in_flight_.begin()});
   return {loan, buffer};
 }
 
@@ -74,7 +83,7 @@ void RunCursor::open(std::size_t index) {
     memory_.monitor().wait(lock, [&] { return read->done; });
   }
   current_ = read->buffer;
-  if (index + 1 < end_block_) ahead_ = start(index + 1, false);
+  if (reads_ahead_ && index + 1 < end_block_) ahead_ = start(index + 1, false);
   scratch_.open(run_, index, current_.get());
   std::size_t begin = 0, end = run_.blocks[index].bytes;
   trim(index, current_.get(), begin, end);

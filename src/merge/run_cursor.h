@@ -23,7 +23,8 @@ class BlockMemory {
   // With the monitor's lock held.
   Extents& extents() { return extents_; }
   // Memory that goes back when nobody uses it any more. If there is none now: null, or with `must`
-  // throws Error{no_space}.
+  // a little more than the memory for blocks, where that is only in pieces that are too small, or
+  // else Error{no_space}.
   std::shared_ptr<std::byte> borrow(std::size_t bytes, bool must);
 
  private:
@@ -35,9 +36,13 @@ class BlockMemory {
 // Reads the blocks of a run, one ahead where there is memory.
 class RunCursor : public RecordCursor {
  public:
-  // The references must outlive the cursor.
-  RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory)
-      : run_(run), scratch_(scratch), memory_(memory), end_block_(run.blocks.size()) {}
+  // The references must outlive the cursor. Without `reads_ahead` one block is in memory at a time.
+  RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory, bool reads_ahead = true)
+      : run_(run),
+        scratch_(scratch),
+        memory_(memory),
+        reads_ahead_(reads_ahead),
+        end_block_(run.blocks.size()) {}
 
   bool advance() override;
   std::string_view record() const override { return record_; }
@@ -61,6 +66,7 @@ class RunCursor : public RecordCursor {
   const TextRun& run_;
   TextScratch& scratch_;
   BlockMemory& memory_;
+  const bool reads_ahead_;
   std::size_t next_ = 0;
   std::size_t end_block_;
   std::shared_ptr<std::byte> current_;

@@ -253,7 +253,7 @@ std::vector<std::size_t> TextMerger::take_fetches() {
       // takes blocks of different sizes, and so rather a little more memory than to give up.
       block.buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
       if (block.buffer == nullptr) throw Error(ErrorCode::no_space, "out of memory for a block");
-      block.own_memory = true;
+      block.own_memory.reset(block.buffer);
     }
     if (block.buffer == nullptr) break;
     fetches.push_back(fetch_order_[next_fetch_++]);
@@ -264,8 +264,8 @@ std::vector<std::size_t> TextMerger::take_fetches() {
 // With the lock held.
 void TextMerger::give_back(Block& block) {
   const TextBlock& stored = sources_[block.source].run->blocks[block.index];
-  if (block.own_memory) {
-    std::free(block.buffer);
+  if (block.own_memory != nullptr) {
+    block.own_memory.reset();
   } else {
     memory_.extents().give_back(block.buffer, TextScratch::buffer_bytes(stored));
   }

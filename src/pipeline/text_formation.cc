@@ -42,6 +42,20 @@ void TextFormation::make_regions(std::size_t longest_record) {
   for (auto it = regions_.rbegin(); it != regions_.rend(); ++it) free_.push_back(&*it);
 }
 
+// False if there is no memory for larger ones.
+bool TextFormation::make_larger_regions() {
+  const std::size_t bytes = std::max(reader_.carried_bytes(), geometry_.region_bytes);
+  for (const std::size_t more : {bytes, bytes / 2, bytes / 4, bytes / 8}) {
+    try {
+      make_regions(bytes + more);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+    }
+  }
+  return false;
+}
+
 // How much of a region to fill, so that there is room for the items.
 std::size_t TextFormation::data_limit() const {
   const std::uint64_t records = seen_records_, bytes = seen_bytes_;
@@ -167,21 +181,17 @@ void TextFormation::run() {
       if (running_ == 0) break;
       context_.monitor.wait(lock, [&] { return running_ == 0; });
     }
-    context_.scratch().wait_for_writes();
-    const std::size_t wanted = std::max(2 * reader_.carried_bytes(), geometry_.region_bytes);
-    try {
-      make_regions(wanted);
-    } catch (const Error&) {
-      if (context_.options.syntax.skip_malformed && !at_limit_) {
-        at_limit_ = true;
-        make_regions(0);
-        continue;
-      }
-      throw Error(ErrorCode::no_space,
-                  "a record is longer than " + format_bytes(reader_.carried_bytes()) +
-                      ", too long for the memory of -S: give more",
-                  inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
+    if (!formed_.empty()) context_.scratch().wait_for_writes();
+    if (make_larger_regions()) continue;
+    if (context_.options.syntax.skip_malformed && !at_limit_) {
+      at_limit_ = true;
+      make_regions(0);
+      continue;
     }
+    throw Error(ErrorCode::no_space,
+                "a record is longer than " + format_bytes(reader_.carried_bytes()) +
+                    ", too long for the memory of -S: give more",
+                inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
   }
   wait_for_workers();
   // With runs in scratch, the merge needs room.
@@ -330,10 +340,12 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     Formed formed{chunk.number, part, nullptr, nullptr, {}, 0};
     MultisetHash removed;
     const bool unique = context_.options.unique && !context_.options.fold;
-    std::uint64_t bytes = 0;
+    const std::size_t sorted = items.size();
+    std::uint64_t bytes = 0, sorted_bytes = 0;
     std::size_t kept = 0;
     for (const StringItem& item : items) {
       const std::string_view record = access(item.place());
+      sorted_bytes += record.size() + 1;
       if (unique && item.same_key()) {
         add_record(removed, record);
         continue;
@@ -348,8 +360,8 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
       items = items.first(static_cast<std::size_t>(*context_.options.limit));
     }
     formed.bytes = bytes;
-    seen_records_ += hash.records;
-    seen_bytes_ += bytes;
+    seen_records_ += sorted;
+    seen_bytes_ += sorted_bytes;
     const bool stays = may_stay && whole;
     if (stays) {
       formed.region = &region;

@@ -79,6 +79,7 @@ class TextFormation {
   };
 
   void make_regions(std::size_t longest_record);
+  bool make_larger_regions();
   std::size_t data_limit() const;
   TextRegion* try_take_region();
   TextRegion* take_region();

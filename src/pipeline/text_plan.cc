@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -14,19 +15,25 @@
 namespace xxl {
 namespace {
 
+constexpr std::size_t kMinBlockBytes = 16 * kKiB;
+constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
+constexpr std::size_t kTableBytesPerBlock = 128;  // trigger, place, cells
+
+constexpr std::size_t kMaxOutputBlockBytes = kMiB;
+constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
+
 // A chunk and its items should stay near the cache.
 constexpr std::size_t kRegionBytes = 32 * kMiB;
 constexpr std::size_t kMinRegionBytes = 160 * kKiB;
 constexpr std::size_t kMaxRegionBytes = 2 * kGiB - kMiB;  // places of records have 31 bits each
-constexpr std::size_t kMinBlockBytes = 16 * kKiB;
-constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
-constexpr std::size_t kMaxOutputBlockBytes = kMiB;
-constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
-constexpr std::size_t kTableBytesPerBlock = 128;  // of a run block: trigger, place, cells
 // Compression and its buffers take no more than this part of the memory; with very little of it,
 // they take more than is set aside.
 constexpr std::size_t kPackingPart = 4;
 constexpr std::size_t kSlotsOfPackedBlock = 8;
+
+// Bytes of a region for each item that a worker has: records of as many bytes and more fill it.
+constexpr std::size_t kRegionBytesPerItem = 32;
+constexpr std::size_t kRegionBytesPerKeyedItem = 80;  // where keys are made, which take room too
 
 std::size_t power_of_two(std::size_t bytes, std::size_t low, std::size_t high) {
   return std::clamp(std::bit_floor(std::max<std::size_t>(bytes, 1)), low, high);
@@ -36,140 +43,128 @@ std::size_t output_block_bytes(std::size_t memory, unsigned threads) {
   return power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
 }
 
-// What compression takes beside the region: compressors, and what is compressed but not written.
-std::size_t packing_bytes(const TextPlanInput& input, const TextGeometry& plan, unsigned threads) {
-  std::size_t bytes = threads * BlockPacker::memory_bytes(input.temp_codec, input.temp_level,
-                                                          plan.packed_block_bytes);
+// What compression takes beside the memory that is divided: compressors, and what is compressed but
+// not written.
+std::size_t packing_bytes(const TextPlanInput& input, std::size_t packed_block_bytes) {
+  std::size_t bytes =
+      BlockPacker::memory_bytes(input.temp_codec, input.temp_level, packed_block_bytes) *
+      input.threads;
   // What a program makes of a block, once while it comes and once to be written.
-  if (input.temp_program) bytes += threads * 2 * plan.block_bytes;
+  if (input.temp_program) bytes += input.threads * packed_block_bytes;
   if (input.output_codec != Codec::none) {
     const std::size_t block =
-        output_block_bytes(static_cast<std::size_t>(input.memory_bytes), threads);
-    bytes += CompressedBytes::memory_bytes(input.output_codec, 0, block, threads) +
-             plan.kept_frame_bytes;
+        output_block_bytes(static_cast<std::size_t>(input.memory_bytes), input.threads);
+    bytes += CompressedBytes::memory_bytes(input.output_codec, 0, block, input.threads) +
+             2 * input.threads * block;
   }
   return std::min(bytes, static_cast<std::size_t>(input.memory_bytes / kPackingPart));
+}
+
+std::size_t sectors(std::size_t bytes) {
+  return round_up(bytes, kSectorBytes);
+}
+
+// Divides `memory` of a sort with T threads, from top to bottom:
+//
+//   what            number  bytes each
+//   write buffers   1       memory / 16, at most 24 MiB, but 2T + 4 output blocks
+//   regions         rest    rest / (3T + 2), at most 32 MiB; or `region_bytes`, if not 0
+//   items           2T      16 for every 32 bytes of a region (80, where keys are made)
+//   made keys       T       48 for each item
+//   cut record      1       the longest one known of, while regions are made anew
+//
+// An output block is a power of two up to memory / 16 (T + 2), 16 KiB to 1 MiB. Of regions, workers
+// need one each, and so does what is read and what is read ahead. Nothing, if there is not enough.
+std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memory,
+                                   std::size_t region_bytes) {
+  const std::size_t threads = input.threads;
+  TextGeometry plan;
+  plan.memory_bytes = memory;
+
+  plan.output_block_bytes = output_block_bytes(memory, input.threads);
+  const std::size_t least_write_bytes = (2 * threads + 4) * plan.output_block_bytes;
+  plan.write_bytes = std::max(least_write_bytes, std::min(memory / 16, kMaxWriteBytes));
+  if (plan.write_bytes > memory) return std::nullopt;
+  const std::size_t rest = memory - plan.write_bytes;
+
+  const std::size_t usual_region = std::min(kRegionBytes, rest / (3 * threads + 2));
+  plan.region_bytes = round_down(
+      std::min(region_bytes != 0 ? region_bytes : usual_region, kMaxRegionBytes), kSectorBytes);
+  if (plan.region_bytes < kMinRegionBytes) return std::nullopt;
+
+  plan.item_capacity = std::min(plan.region_bytes, std::max(usual_region, kMinRegionBytes)) /
+                       (input.keys_are_records ? kRegionBytesPerItem : kRegionBytesPerKeyedItem);
+  plan.key_bytes = input.keys_are_records ? 0 : sectors(plan.item_capacity * kKeyMemoryPerItem);
+  const std::size_t sorting =
+      threads * (2 * sectors(plan.item_capacity * sizeof(StringItem)) + plan.key_bytes);
+  const std::size_t taken = sorting + input.longest_record;
+  if (taken > rest) return std::nullopt;
+  plan.regions = (rest - taken) / plan.region_bytes;
+  if (plan.regions < 2) return std::nullopt;
+  return plan;
+}
+
+TextGeometry divide_or_refuse(const TextPlanInput& input, std::uint64_t memory,
+                              std::size_t region_bytes) {
+  if (auto plan = divide(input, static_cast<std::size_t>(memory), region_bytes)) return *plan;
+  throw Error(
+      ErrorCode::no_space,
+      "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
+          std::to_string(input.threads) + " threads" +
+          (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
+                                    : "") +
+          ": give more");
 }
 
 }  // namespace
 
 TextGeometry plan_text(const TextPlanInput& input) {
-  const unsigned threads = std::max(1u, input.threads);
-  TextGeometry plan;
-  std::uint64_t tables = 0;
-  std::size_t packing = 0;
-  const auto divide = [&](std::size_t region_bytes) {
-    // Workers need a region each, and so does what is read and what is read ahead.
-    const std::size_t wanted_regions = 2 * threads + 2;
-    const std::size_t memory = static_cast<std::size_t>(input.memory_bytes - tables) - packing;
-    plan.memory_bytes = memory;
-    plan.output_block_bytes = output_block_bytes(memory, threads);
-    plan.write_bytes =
-        std::clamp(memory / 16, (2 * threads + 4) * plan.output_block_bytes,
-                   std::max(kMaxWriteBytes, (2 * threads + 4) * plan.output_block_bytes));
-    if (input.longest_record > 0) {
-      plan.write_bytes =
-          std::max(plan.write_bytes, round_up(input.longest_record + kSectorBytes, kSectorBytes));
-    }
-    if (plan.write_bytes > memory) return false;
-    const std::size_t rest = memory - plan.write_bytes;
-    // Of a region of Z bytes: Z/32 items (records of 16 bytes and more fill it), twice for the
-    // worker, and room for keys; half as many where keys are made.
-    const std::size_t per_item =
-        2 * sizeof(StringItem) + (input.keys_are_records ? 0 : kKeyMemoryPerItem);
-    const std::size_t share = input.keys_are_records ? 32 : 80;
-    std::size_t region = region_bytes;
-    if (region == 0) {
-      const std::size_t most = rest / (wanted_regions + threads);
-      region = std::min(kRegionBytes, most);
-    }
-    region = round_down(std::min(region, kMaxRegionBytes), kSectorBytes);
-    if (region < kMinRegionBytes) return false;
-    plan.region_bytes = region;
-    plan.item_capacity =
-        std::min(region, std::max(kMinRegionBytes,
-                                  std::min(kRegionBytes, rest / (wanted_regions + threads)))) /
-        share;
-    plan.key_bytes =
-        input.keys_are_records ? 0 : round_up(plan.item_capacity * kKeyMemoryPerItem, kSectorBytes);
-    const std::size_t fixed =
-        threads *
-        (2 * round_up(plan.item_capacity * sizeof(StringItem), kSectorBytes) + plan.key_bytes);
-    static_cast<void>(per_item);
-    if (fixed > rest) return false;
-    plan.regions = (rest - fixed) / region;
-    return plan.regions >= 2;
-  };
-  const auto refuse = [&]() {
-    throw Error(ErrorCode::no_space,
-                "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
-                    std::to_string(threads) + " threads" +
-                    (input.longest_record > 0
-                         ? " and records of " + format_bytes(input.longest_record) + ": give more"
-                         : ""));
-  };
-  std::size_t region = 0;
-  plan.block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256),
-                                  kMinBlockBytes, kMaxBlockBytes);
-  plan.packed_block_bytes = 2 * plan.block_bytes;
-  plan.kept_frame_bytes =
-      2 * threads * output_block_bytes(static_cast<std::size_t>(input.memory_bytes), threads);
-  packing = packing_bytes(input, plan, threads);
+  std::size_t block_bytes = input.block_bytes;
+  if (block_bytes == 0) {
+    block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256), kMinBlockBytes,
+                               kMaxBlockBytes);
+  }
+  const std::size_t packed_block_bytes = 2 * block_bytes;
+  const std::uint64_t most_memory = input.memory_bytes - packing_bytes(input, packed_block_bytes);
+  std::uint64_t memory = most_memory;
+  std::size_t region_bytes = 0;
   if (input.size_known && input.input_bytes > input.memory_bytes) {
     // Runs must be so few that a merge can hold two blocks of each.
-    for (;; plan.block_bytes /= 2) {
-      tables = input.input_bytes / plan.block_bytes * kTableBytesPerBlock;
-      if (tables > input.memory_bytes / 4) {
-        tables = input.memory_bytes / 4;
-      }
-      if (!divide(0)) refuse();
+    for (;; block_bytes /= 2) {
+      const std::uint64_t tables = input.input_bytes / block_bytes * kTableBytesPerBlock;
+      memory = most_memory - std::min(tables, input.memory_bytes / 4);
+      const TextGeometry plan = divide_or_refuse(input, memory, 0);
       const std::uint64_t runs = input.input_bytes / (plan.region_bytes / 5 * 4) + 1;
-      const std::uint64_t most = plan.memory_bytes / 2 / (2 * plan.block_bytes);
+      const std::uint64_t most = plan.memory_bytes / 2 / (2 * block_bytes);
       if (runs <= most) break;
-      if (plan.block_bytes > kMinBlockBytes) continue;
+      if (block_bytes > kMinBlockBytes && input.block_bytes == 0) continue;
       // Larger regions, as far as each thread still has one.
-      const std::size_t largest = (plan.memory_bytes - plan.write_bytes) / (2 * threads + 3);
-      region = std::min<std::size_t>(
-          largest, static_cast<std::size_t>(input.input_bytes / most * 5 / 4 + 1));
-      region = std::max(region, plan.region_bytes);
+      const std::uint64_t largest =
+          (plan.memory_bytes - plan.write_bytes) / (2 * input.threads + 3);
+      region_bytes = static_cast<std::size_t>(std::max<std::uint64_t>(
+          plan.region_bytes, std::min(largest, input.input_bytes / most * 5 / 4 + 1)));
       break;
     }
   }
   if (input.longest_record > 0) {
-    region = std::max(region,
-                      round_up(2 * input.longest_record + 2 * TextReader::kHeadroom, kSectorBytes));
+    region_bytes =
+        std::max(region_bytes, sectors(input.longest_record + 2 * TextReader::kHeadroom));
   }
-  if (!divide(region)) refuse();
+  TextGeometry plan = divide_or_refuse(input, memory, region_bytes);
+  plan.block_bytes = block_bytes;
+  plan.packed_block_bytes = packed_block_bytes;
+  plan.kept_frame_bytes = 2 * input.threads * plan.output_block_bytes;
   const bool packs = input.temp_codec != Codec::none || input.temp_program;
   plan.slot_bytes =
       packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes) : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
     // Little input is shared out to all threads.
-    const std::uint64_t part = input.input_bytes / (3 * threads);
-    plan.chunk_bytes = std::min(
-        plan.chunk_bytes,
-        round_up(std::max(static_cast<std::size_t>(std::min<std::uint64_t>(part, kMaxRegionBytes)),
-                          kMiB) +
-                     TextReader::kHeadroom,
-                 kSectorBytes));
+    const std::uint64_t part = std::max(input.input_bytes / (3 * input.threads), kMiB);
+    plan.chunk_bytes = sectors(static_cast<std::size_t>(
+        std::min<std::uint64_t>(plan.chunk_bytes, part + TextReader::kHeadroom)));
   }
   return plan;
-}
-
-std::size_t longest_record(const TextPlanInput& input) {
-  std::size_t low = 0, high = static_cast<std::size_t>(input.memory_bytes);
-  while (high - low > 4096) {
-    TextPlanInput trial = input;
-    trial.longest_record = low + (high - low) / 2;
-    try {
-      plan_text(trial);
-      low = trial.longest_record;
-    } catch (const Error&) {
-      high = trial.longest_record;
-    }
-  }
-  return low;
 }
 
 }  // namespace xxl

@@ -14,7 +14,8 @@ struct TextPlanInput {
   bool size_known = true;
   unsigned threads = 1;
   bool keys_are_records = true;
-  std::size_t longest_record = 0;  // that is known of, in bytes
+  std::size_t longest_record = 0;  // for which there must be room; 0: none is known to be long
+  std::size_t block_bytes = 0;     // of runs that there are already; 0: to be chosen
   Codec temp_codec = Codec::none;  // of scratch blocks
   int temp_level = 0;
   bool temp_program = false;  // scratch blocks go through a program
@@ -38,8 +39,5 @@ struct TextGeometry {
 
 // Throws Error{no_space} when the memory is too small.
 TextGeometry plan_text(const TextPlanInput& input);
-
-// The longest record that can be sorted.
-std::size_t longest_record(const TextPlanInput& input);
 
 }  // namespace xxl

@@ -15,6 +15,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "base/workers.h"
+#include "io/inline_queue.h"
 #include "io/scratch_store.h"
 #include "merge/run_cursor.h"
 #include "merge/text_merger.h"
@@ -34,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kCellBytes = 4 * kMiB;
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
+constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 // Blocks are read so far ahead at most: more would only take memory.
 constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
@@ -74,7 +76,9 @@ class TextSorting {
     plan_input_.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
         options.memory_bytes / kMinThreadBytes, 1,
         options.parallel != 0 ? options.parallel : available_processors()));
-    plan_input_.keys_are_records = keys_ != nullptr && keys_->is_whole_record();
+    plan_input_.keys_are_records =
+        !options.keys_of_header && keys_ != nullptr && keys_->is_whole_record();
+    if (is_little()) plan_input_.threads = 1;
     while (plan_input_.threads > 1 && !is_enough()) --plan_input_.threads;
     geometry_ = plan_text(plan_input_);
   }
@@ -95,6 +99,8 @@ class TextSorting {
     return options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
   }
   void open_sink();
+  bool is_little() const;
+  std::unique_ptr<io::IoService> make_io() const;
   TextGeometry divide(std::size_t longest_record);
   TextScratch& scratch();
   void take_header(std::size_t input, std::string_view header);
@@ -173,11 +179,8 @@ SortPlan TextSorting::plan() const {
 // Divides the memory; everything in it must be free.
 TextGeometry TextSorting::divide(std::size_t longest_record) {
   plan_input_.longest_record = longest_record;
-  const TextGeometry geometry = plan_text(plan_input_);
-  if (geometry.block_bytes != geometry_.block_bytes) {
-    throw Error(ErrorCode::no_space, "no room for larger records");  // slots have one size
-  }
-  geometry_ = geometry;
+  plan_input_.block_bytes = geometry_.block_bytes;  // slots of scratch have one size
+  geometry_ = plan_text(plan_input_);
   if (region_.size() < geometry_.memory_bytes) region_ = MemoryRegion(geometry_.memory_bytes);
   Carver carver(region_.span());
   write_buffers_ = std::make_unique<WriteBuffers>(
@@ -242,13 +245,25 @@ void TextSorting::open_output() {
                                      !compressed);
 }
 
+// So little is sorted sooner than threads and rings are made.
+bool TextSorting::is_little() const {
+  return options_.backend == io::Backend::automatic && !options_.queue_factory &&
+         inputs_.size_known && inputs_.bytes <= kLittleBytes;
+}
+
+std::unique_ptr<io::IoService> TextSorting::make_io() const {
+  if (options_.queue_factory) return std::make_unique<io::IoService>(options_.queue_factory);
+  if (is_little()) {
+    return std::make_unique<io::IoService>([] { return std::make_unique<io::InlineQueue>(); });
+  }
+  return std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+}
+
 SortReport TextSorting::run() {
   report_.plan = plan();
   open_output();
-  io_ = options_.queue_factory
-            ? std::make_unique<io::IoService>(options_.queue_factory)
-            : std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
-  report_.plan.backend = io_->backend_name();
+  io_ = make_io();
+  report_.plan.backend = is_little() ? "inline" : io_->backend_name();
   inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(plan_input_.threads);
   try {
@@ -392,27 +407,37 @@ std::vector<MergeSource> TextSorting::reduce(std::vector<MergeSource> sources,
       groups.push_back(std::move(group));
     }
     std::vector<std::unique_ptr<TextRun>> merged(groups.size());
-    std::size_t running = 0;
+    std::size_t running = 0, taken = 0;  // groups, and the memory that they may need
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (groups[g].size() < 2) continue;
+      std::size_t bytes = 0;
+      for (const MergeSource& source : groups[g]) bytes += cost(source);
+      const bool reads_ahead = bytes <= most;
       {
+        // Two runs with long records may need more than a share.
         auto lock = monitor_.lock();
+        while (running > 0 && taken + bytes > most) monitor_.wait_whatever(lock);
         ++running;
+        taken += bytes;
       }
-      workers_->run([&, g](unsigned) {
+      workers_->run([&, g, bytes, reads_ahead](unsigned) {
         monitor_.guard([&] {
           std::vector<std::unique_ptr<RecordCursor>> cursors;
           for (const MergeSource& source : groups[g]) {
-            cursors.push_back(std::make_unique<RunCursor>(*source.run, *scratch_, memory));
+            cursors.push_back(
+                std::make_unique<RunCursor>(*source.run, *scratch_, memory, reads_ahead));
           }
           merged[g] = merge_to_run(std::move(cursors));
           for (const MergeSource& source : groups[g]) {
-            for (std::size_t i = 0; i < source.run->blocks.size(); ++i)
+            for (std::size_t i = 0; i < source.run->blocks.size(); ++i) {
               scratch_->release(*source.run, i);
+            }
+            *source.run = {};
           }
         });
         auto lock = monitor_.lock();
         --running;
+        taken -= bytes;
         monitor_.notify();
       });
     }
@@ -433,6 +458,7 @@ std::vector<MergeSource> TextSorting::reduce(std::vector<MergeSource> sources,
       reduced.push_back(source);
     }
     if (reduced.size() == sources.size()) {
+      if (needed <= most) return sources;  // runs in memory lie between those of scratch
       throw Error(ErrorCode::no_space,
                   "the memory of -S is too small to merge records this long: give more");
     }

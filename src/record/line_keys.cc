@@ -148,9 +148,10 @@ class LineKeys final : public KeyExtractor {
     } else {
       out.resize(from + text.size());
       char* write = out.data() + from;
+      const bool* const dropped = part.dropped->data();
       for (const char c : text) {
         *write = c;
-        write += contains(*part.dropped, c) ? 0 : 1;
+        write += dropped[static_cast<unsigned char>(c)] ? 0 : 1;
       }
       out.resize(static_cast<std::size_t>(write - out.data()));
     }
@@ -218,7 +219,7 @@ class LineKeys final : public KeyExtractor {
         if (collation_.compares_bytes()) {
           stretch.append(text.substr(0, end));
         } else {
-          collation_.append_transformed(text.substr(0, end), kWholeKey, stretch);
+          append_strxfrm(text.substr(0, end), collation_.locale(), stretch);
         }
         stretch.push_back('\0');
         update(stretch);

@@ -120,7 +120,9 @@ void append_positive(const Digits& d, bool negative, std::string& key) {
 void append_number(const char* at, const char* end, const ByteClasses& classes, std::string& key) {
   const bool negative = at < end && *at == '-';
   if (negative) ++at;
-  const int separator = classes.thousands_separator;
+  // Where the locale has no separator, sort(1) skips bytes 0x80 in its place (but not where it
+  // looks for a unit). They follow no digit in text of any encoding.
+  const int separator = classes.thousands_separator < 0 ? 0x80 : classes.thousands_separator;
   while (at < end && (*at == '0' || is_byte(*at, separator))) ++at;
 
   Digits d{};

@@ -20,7 +20,9 @@ std::vector<std::byte>& packed_of_thread() {
 
 std::size_t BlockPacker::memory_bytes(Codec codec, int level, std::size_t most_bytes) {
   if (codec == Codec::none) return 0;
-  return io::compress_memory_bytes(codec, level, most_bytes) + io::block_bound(codec, most_bytes);
+  // The compressor, what it makes, and a block that is larger than usual.
+  return io::compress_memory_bytes(codec, level, most_bytes) + io::block_bound(codec, most_bytes) +
+         most_bytes;
 }
 
 std::span<const std::byte> BlockPacker::pack(std::span<const std::byte> block,
@@ -30,7 +32,7 @@ std::span<const std::byte> BlockPacker::pack(std::span<const std::byte> block,
     packed = run_compress_program(program_, false, block, 2 * block.size() + kMiB);
     return packed;
   }
-  if (codec_ == Codec::none || block.size() > most_bytes_) return {};
+  if (!takes(block.size())) return {};
   packed.resize(std::max(packed.size(), io::block_bound(codec_, block.size())));
   const std::size_t bytes = io::compress_block(codec_, level_, block, packed);
   if (ceil_div(bytes, slot_bytes) >= ceil_div(block.size(), slot_bytes)) return {};

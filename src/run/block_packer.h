@@ -21,6 +21,10 @@ class BlockPacker {
   explicit BlockPacker(std::string program) : program_(std::move(program)) {}
 
   bool packs() const { return codec_ != Codec::none || !program_.empty(); }
+  // True if blocks of `bytes` are packed, or at least tried.
+  bool takes(std::size_t bytes) const {
+    return !program_.empty() || (codec_ != Codec::none && bytes <= most_bytes_);
+  }
   // Most memory that a thread needs.
   static std::size_t memory_bytes(Codec codec, int level, std::size_t most_bytes);
 

@@ -32,20 +32,10 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
   io_.queue_for(file_).submit(std::move(request));
 }
 
-StreamBytes::~StreamBytes() {
-  // A reader that takes nothing must not keep us.
-  bool writing;
-  {
-    std::lock_guard lock(mutex_);
-    waiting_.clear();
-    writing = writing_;
-  }
-  if (writing) io_.cancel_streams();
-}
-
 void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
                       std::function<void()> written) {
   std::unique_lock lock(mutex_);
+  if (given_up_) return;
   waiting_.emplace(index, Block{buffer, bytes, std::move(written)});
   if (writing_ || waiting_.begin()->first != next_) return;
   Block block = std::move(waiting_.begin()->second);
@@ -66,14 +56,17 @@ void StreamBytes::submit(Block block) {
   request.done = [this, block,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     if (completion.error != 0 || completion.bytes < block.bytes) {
+      // Nothing may follow what is missing.
+      give_up();
       monitor_.guard([&] {
         throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write",
                        file_.path());
       });
+    } else {
+      block.written();
     }
-    block.written();
     std::unique_lock lock(mutex_);
-    if (!waiting_.empty() && waiting_.begin()->first == next_ && completion.error == 0) {
+    if (!waiting_.empty() && waiting_.begin()->first == next_) {
       Block next = std::move(waiting_.begin()->second);
       waiting_.erase(waiting_.begin());
       ++next_;
@@ -86,6 +79,13 @@ void StreamBytes::submit(Block block) {
     token.reset();
   };
   io_.queue_for(file_).submit(std::move(request));
+}
+
+void StreamBytes::give_up() {
+  std::map<std::uint64_t, Block> forgotten;
+  std::lock_guard lock(mutex_);
+  given_up_ = true;
+  forgotten.swap(waiting_);
 }
 
 void TextOutput::wait_for_turn(std::uint64_t ticket) {

@@ -31,6 +31,8 @@ class ByteSink {
                    std::function<void()> written) = 0;
   // After the last put(): waits for what the sink still has to do, once all buffers are free.
   virtual void finish() {}
+  // Forgets blocks that wait for others, and all that come from now on, without calling `written`.
+  virtual void give_up() {}
   // Bytes in the file, after all blocks are written.
   virtual std::uint64_t file_bytes(std::uint64_t bytes_put) const { return bytes_put; }
 };
@@ -58,12 +60,12 @@ class StreamBytes final : public ByteSink {
  public:
   StreamBytes(const io::File& file, io::IoService& io, Monitor& monitor)
       : file_(file), io_(io), monitor_(monitor) {}
-  ~StreamBytes() override;
   bool in_order() const override { return true; }
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
            std::function<void()> written) override;
   // Bytes written, once all blocks are.
   std::uint64_t position() const { return position_; }
+  void give_up() override;
 
  private:
   struct Block {
@@ -81,6 +83,7 @@ class StreamBytes final : public ByteSink {
   std::uint64_t next_ = 0;
   bool writing_ = false;
   std::uint64_t position_ = 0;  // of the next write
+  bool given_up_ = false;  // a write failed, or nobody wants the rest
   InFlight in_flight_;
 };
 
@@ -89,6 +92,10 @@ class TextOutput {
   // The references must outlive it.
   TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor)
       : sink_(sink), buffers_(buffers), block_bytes_(block_bytes), monitor_(monitor) {}
+  // What finish() has not seen written is given up.
+  ~TextOutput() { sink_.give_up(); }
+  TextOutput(const TextOutput&) = delete;
+  TextOutput& operator=(const TextOutput&) = delete;
 
   // Fills a stretch of the output. Must be finished.
   class Piece {

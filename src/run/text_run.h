@@ -34,6 +34,8 @@ inline std::size_t coded_bytes(std::size_t length) {
   return length_bytes(length) + length;
 }
 
+inline constexpr std::size_t kMaxLengthBytes = 10;
+
 // Writes `record` with its length at `to`; returns the end.
 inline char* put_length(char* to, std::size_t length) {
   while (length >= 0x80) {

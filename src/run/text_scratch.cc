@@ -13,6 +13,15 @@
 #include "run/run.h"
 
 namespace xxl {
+namespace {
+
+std::shared_ptr<std::byte> allocate_buffer(std::size_t bytes) {
+  void* const buffer = std::aligned_alloc(kSectorBytes, bytes);
+  if (buffer == nullptr) throw std::bad_alloc();
+  return {static_cast<std::byte*>(buffer), std::free};
+}
+
+}  // namespace
 
 std::size_t TextScratch::buffer_bytes(std::size_t bytes) {
   return round_up(bytes, kSectorBytes);
@@ -27,33 +36,11 @@ io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
   return block.slots == 1 ? block.place : run.places[block.place.slot + slot];
 }
 
-void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
-                        std::function<void()> written) {
-  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
-  const std::span<const std::byte> packed = packer_.pack({buffer, bytes}, slot_bytes());
-  if (packed.empty()) return store(run, block, buffer, std::move(written));
-  block.packed = true;
-  block.stored_bytes = static_cast<std::uint32_t>(packed.size());
-  const std::size_t padded = buffer_bytes(packed.size());
-  // The block's own buffer is used again, unless it is too small: a program may do as it likes.
-  std::shared_ptr<std::byte> larger;
-  if (padded > buffer_bytes(bytes)) {
-    larger.reset(static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, padded)), std::free);
-    if (larger == nullptr) throw std::bad_alloc();
-  }
-  std::byte* const to = larger != nullptr ? larger.get() : buffer;
-  std::memcpy(to, packed.data(), packed.size());
-  std::memset(to + packed.size(), 0, padded - packed.size());
-  store(run, block, to, [written = std::move(written), larger] { written(); });
-}
-
-// Writes what is in `buffer` as the next block.
-void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
-                        std::function<void()> written) {
+// Adds a block, of which the sizes are known, to `run`, with places for its slots.
+void TextScratch::append_block(TextRun& run, TextBlock& block, std::uint64_t checksum) {
   block.slots = static_cast<std::uint32_t>(
       std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
-  block.checksum =
-      block_checksum({buffer, block.stored_bytes}, block_identity(run.identity, run.blocks.size()));
+  block.checksum = checksum;
   {
     auto lock = monitor_.lock();
     if (!run.stripe) run.stripe = scratch_.new_stripe();
@@ -69,19 +56,101 @@ void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
         }
       }
     }
-    ++writes_;
   }
   run.bytes += block.bytes;
   run.largest_block = std::max(run.largest_block, buffer_bytes(block));
   run.blocks.push_back(block);
+}
+
+void TextScratch::begin_write() {
+  auto lock = monitor_.lock();
+  ++writes_;
+}
+
+void TextScratch::end_write() {
+  {
+    auto lock = monitor_.lock();
+    --writes_;
+  }
+  monitor_.notify();
+}
+
+void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
+                        std::function<void()> written) {
+  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
+  const std::span<const std::byte> packed = packer_.pack({buffer, bytes}, slot_bytes());
+  if (packed.empty()) return store(run, block, buffer, std::move(written));
+  block.packed = true;
+  block.stored_bytes = static_cast<std::uint32_t>(packed.size());
+  const std::size_t padded = round_up(packed.size(), slot_bytes());
+  // The block's own buffer is used again, unless it is too small: a program may do as it likes.
+  std::shared_ptr<std::byte> larger;
+  if (padded > buffer_bytes(bytes)) larger = allocate_buffer(padded);
+  std::byte* const to = larger != nullptr ? larger.get() : buffer;
+  std::memcpy(to, packed.data(), packed.size());
+  std::memset(to + packed.size(), 0, padded - packed.size());
+  store(run, block, to, [written = std::move(written), larger] { written(); });
+}
+
+// Writes what is in `buffer` as the next block.
+void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
+                        std::function<void()> written) {
+  append_block(run, block,
+               block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
+                              block_identity(run.identity, run.blocks.size())));
+  begin_write();
   transfer(io::Op::write, run, block, buffer, [this, written = std::move(written)] {
-    {
-      auto lock = monitor_.lock();
-      --writes_;
-    }
     written();
-    monitor_.notify();
+    end_write();
   });
+}
+
+// The whole block is made in memory of its own: no more than one for each thread.
+void TextScratch::write_long_packed(TextRun& run, TextBlock block, std::string_view record) {
+  const std::size_t bytes = coded_bytes(record.size());
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
+  put_record(reinterpret_cast<char*>(buffer.get()), record);
+  std::memset(buffer.get() + bytes, 0, buffer_bytes(bytes) - bytes);
+  const auto done = std::make_shared<bool>(false);
+  write(run, block, buffer.get(), bytes, [this, buffer, done] {
+    auto lock = monitor_.lock();
+    *done = true;
+  });
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return *done; });
+}
+
+void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view record,
+                             WriteBuffers& buffers) {
+  if (packer_.takes(coded_bytes(record.size()))) return write_long_packed(run, block, record);
+  char length[kMaxLengthBytes];
+  const std::size_t length_bytes = static_cast<std::size_t>(put_length(length, record.size()) - length);
+  const auto head = std::as_bytes(std::span(length, length_bytes));
+  const auto body = std::as_bytes(std::span(record));
+  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(head.size() + body.size());
+  append_block(run, block,
+               block_checksum({head, body}, block_identity(run.identity, run.blocks.size())));
+  auto rest = body;
+  for (std::size_t slot = 0; slot < block.slots; ++slot) {
+    std::byte* const buffer = buffers.take(slot_bytes());
+    std::size_t bytes = 0;
+    if (slot == 0) {
+      std::memcpy(buffer, head.data(), head.size());
+      bytes = head.size();
+    }
+    const auto part = rest.first(std::min(rest.size(), slot_bytes() - bytes));
+    std::memcpy(buffer + bytes, part.data(), part.size());
+    bytes += part.size();
+    rest = rest.subspan(part.size());
+    const std::size_t padded = buffer_bytes(bytes);
+    std::memset(buffer + bytes, 0, padded - bytes);
+    begin_write();
+    transfer_slots(io::Op::write, place(run, block, slot), {buffer, padded},
+                  [this, buffer, &buffers](bool) {
+                    buffers.give_back(buffer, slot_bytes());
+                    end_write();
+                  });
+  }
 }
 
 void TextScratch::wait_for_writes() {
@@ -94,64 +163,75 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
   transfer(io::Op::read, run, run.blocks[index], buffer, std::move(arrived));
 }
 
-void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
-                           std::function<void()> done) {
-  // Slots that lie one behind the other are one request.
-  std::vector<io::Request> requests;
-  std::size_t left = buffer_bytes(std::max<std::size_t>(block.stored_bytes, 1));
+void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block,
+                           std::byte* buffer, std::function<void()> done) {
+  // Packed blocks are written as whole slots. The ends of slots would otherwise be stretches of the
+  // file that were reserved and never written, and file systems take long to delete such a file.
+  const bool whole_slots = block.packed && op == io::Op::write;
+  const std::size_t bytes =
+      whole_slots ? block.slots * slot_bytes() : buffer_bytes(block.stored_bytes);
+  struct Pending {
+    std::atomic<std::size_t> left = 1;  // one for whoever starts them
+    std::atomic<bool> failed = false;
+    std::function<void()> done;
+
+    void end(bool ok) {
+      if (!ok) failed = true;
+      if (--left == 0 && !failed) done();
+    }
+  };
+  const auto pending = std::make_shared<Pending>();
+  pending->done = std::move(done);
+  for (std::size_t slot = 0; slot < block.slots;) {
+    const io::ScratchPlace where = place(run, block, slot);
+    const std::size_t begin = slot * slot_bytes();
+    // Slots that lie one behind the other are one transfer.
+    std::size_t count = 1;
+    const auto follows = [&](const io::ScratchPlace& next) {
+      return next.disk == where.disk && next.slot == where.slot + count;
+    };
+    while (slot + count < block.slots && follows(place(run, block, slot + count))) ++count;
+    ++pending->left;
+    transfer_slots(op, where, {buffer + begin, std::min(count * slot_bytes(), bytes - begin)},
+                   [pending](bool ok) { pending->end(ok); });
+    slot += count;
+  }
+  pending->end(true);
+}
+
+// Slots one behind the other, from `where` on. `done` is called when a failure has gone to the monitor, too.
+void TextScratch::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                                std::function<void(bool ok)> done) {
+  io::Request request;
+  request.op = op;
   {
     auto lock = monitor_.lock();  // the store may be growing
-    for (std::size_t slot = 0; slot < block.slots; ++slot) {
-      const io::ScratchPlace where = place(run, block, slot);
-      const io::File& file = scratch_.file(where);
-      const std::uint64_t offset = scratch_.offset(where);
-      const std::size_t part = std::min(slot_bytes(), left);
-      left -= part;
-      if (!requests.empty() && requests.back().file == &file &&
-          requests.back().offset + requests.back().data.size() == offset) {
-        requests.back().data = {requests.back().data.data(), requests.back().data.size() + part};
-      } else {
-        io::Request& request = requests.emplace_back();
-        request.op = op;
-        request.file = &file;
-        request.offset = offset;
-        request.data = {buffer + slot * slot_bytes(), part};
-      }
+    request.file = &scratch_.file(where);
+    request.offset = scratch_.offset(where);
+  }
+  request.data = data;
+  request.done = [this, op, file = request.file, offset = request.offset, wanted = data.size(),
+                  done = std::move(done),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    const bool ok = completion.error == 0 && completion.bytes == wanted;
+    if (!ok) {
+      monitor_.guard([&] {
+        throw_io_error(completion.error != 0 ? completion.error : EIO,
+                       op == io::Op::read ? "cannot read scratch" : "cannot write scratch",
+                       file->path(), offset);
+      });
     }
-  }
-  struct Pending {
-    std::atomic<std::size_t> left;
-    std::atomic<bool> failed{false};
-    std::function<void()> done;
-    InFlight::Token token;
+    done(ok);
+    done = nullptr;
+    token.reset();
   };
-  auto pending = std::make_shared<Pending>();
-  pending->left = requests.size();
-  pending->done = std::move(done);
-  pending->token = in_flight_.begin();
-  for (io::Request& request : requests) {
-    request.done = [this, op, pending, file = request.file, offset = request.offset,
-                    wanted = request.data.size()](const io::Completion& completion) {
-      if (completion.error != 0 || completion.bytes < wanted) {
-        pending->failed = true;
-        monitor_.guard([&] {
-          throw_io_error(completion.error != 0 ? completion.error : EIO,
-                         op == io::Op::read ? "cannot read scratch" : "cannot write scratch",
-                         file->path(), offset);
-        });
-      }
-      if (--pending->left > 0) return;
-      if (!pending->failed) pending->done();
-      pending->token.reset();
-    };
-    io_.queue_for(*request.file).submit(std::move(request));
-  }
+  io_.queue_for(*request.file).submit(std::move(request));
 }
 
 void TextScratch::open(const TextRun& run, std::size_t index, std::byte* buffer) const {
   const TextBlock& block = run.blocks[index];
-  if (block_checksum({buffer, block.stored_bytes}, block_identity(run.identity, index)) ==
-          block.checksum &&
+  if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
+                     block_identity(run.identity, index)) == block.checksum &&
       (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
     return;
   }
@@ -169,43 +249,59 @@ void TextScratch::release(const TextRun& run, std::size_t index) {
 }
 
 TextRunWriter::~TextRunWriter() {
-  if (buffer_ != nullptr) buffers_.give_back(buffer_, size_);
+  if (buffer_ != nullptr) buffers_.give_back(buffer_, block_bytes_);
 }
 
-void TextRunWriter::open_block(std::string_view first, std::size_t bytes) {
-  close_block();
-  size_ = std::max(block_bytes_, bytes);
-  if (size_ > buffers_.total_bytes()) {
-    throw Error(ErrorCode::no_space, "a record of " + format_bytes(bytes) +
-                                         " is too long for this -S: give more memory");
-  }
-  buffer_ = buffers_.take(size_);
-  used_ = 0;
+// What describes a block that starts with `first`.
+TextBlock TextRunWriter::begin_block(std::string_view first) {
   key_.clear();
   keys_.append_key(first, kMaxTriggerBytes + 1, key_);
-  block_ = {};
+  TextBlock block;
   std::string_view trigger = std::string_view(key_).substr(0, kMaxTriggerBytes);
-  if (!run_.blocks.empty()) trigger = separator(last_key_, key_, block_.separates);
-  block_.whole_key = trigger.size() == key_.size();
-  block_.trigger_begin = static_cast<std::uint32_t>(run_.triggers.size());
-  block_.trigger_bytes = static_cast<std::uint16_t>(trigger.size());
+  if (!run_.blocks.empty()) trigger = separator(last_key_, key_, block.separates);
+  block.whole_key = trigger.size() == key_.size();
+  block.trigger_begin = static_cast<std::uint32_t>(run_.triggers.size());
+  block.trigger_bytes = static_cast<std::uint16_t>(trigger.size());
   run_.triggers.append(trigger);
+  return block;
+}
+
+// `record` is the last one of a block.
+void TextRunWriter::set_last_key(std::string_view record) {
+  last_key_.clear();
+  keys_.append_key(record, kMaxTriggerBytes + 1, last_key_);
+  // A key that is cut may not look equal to a shorter one.
+  if (last_key_.size() > kMaxTriggerBytes + 1) last_key_.resize(kMaxTriggerBytes + 1);
+}
+
+void TextRunWriter::open_block(std::string_view first) {
+  close_block();
+  buffer_ = buffers_.take(block_bytes_);
+  size_ = block_bytes_;
+  used_ = 0;
+  block_ = begin_block(first);
 }
 
 void TextRunWriter::close_block() {
   if (buffer_ == nullptr) return;
-  last_key_.clear();
-  keys_.append_key(coded_record(reinterpret_cast<const char*>(last_)), kMaxTriggerBytes + 1,
-                   last_key_);
-  // A key that is cut may not look equal to a shorter one.
-  if (last_key_.size() > kMaxTriggerBytes + 1) last_key_.resize(kMaxTriggerBytes + 1);
+  set_last_key(coded_record(reinterpret_cast<const char*>(last_)));
   const std::size_t padded = TextScratch::buffer_bytes(used_);
-  std::memset(buffer_ + used_, 0, std::min(padded, round_up(size_, kSectorBytes)) - used_);
-  scratch_.write(
-      run_, block_, buffer_, used_,
-      [&buffers = buffers_, buffer = buffer_, size = size_] { buffers.give_back(buffer, size); });
+  std::memset(buffer_ + used_, 0, padded - used_);
+  scratch_.write(run_, block_, buffer_, used_,
+                 [&buffers = buffers_, buffer = buffer_, size = size_] {
+                   buffers.give_back(buffer, size);
+                 });
   buffer_ = nullptr;
   size_ = used_ = 0;
+}
+
+// A record that is larger than a block is one by itself.
+void TextRunWriter::add_long(std::string_view record) {
+  close_block();
+  const TextBlock block = begin_block(record);
+  scratch_.write_long(run_, block, record, buffers_);
+  set_last_key(record);
+  ++run_.records;
 }
 
 void TextRunWriter::finish() {

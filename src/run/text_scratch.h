@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
+#include <string_view>
 
 #include "base/extents.h"
 #include "base/in_flight.h"
@@ -18,6 +20,8 @@
 #include "run/text_run.h"
 
 namespace xxl {
+
+class WriteBuffers;
 
 // All methods from any thread.
 class TextScratch {
@@ -39,26 +43,36 @@ class TextScratch {
   void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
              std::function<void()> written);
 
+  // Writes `record`, coded, as the next block of `run`: slot by slot, through buffers of one slot
+  // each. For records of any length. If it is packed, waits until it is written.
+  void write_long(TextRun& run, TextBlock block, std::string_view record, WriteBuffers& buffers);
+
   // Waits until everything is written.
   void wait_for_writes();
 
-  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
-  // then calls `arrived`, unless it fails.
+  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block), then
+  // calls `arrived`, unless it fails.
   void read(const TextRun& run, std::size_t index, std::byte* buffer,
             std::function<void()> arrived);
 
-  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
-  // is what was written.
+  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it is
+  // what was written.
   void open(const TextRun& run, std::size_t index, std::byte* buffer) const;
 
   // Gives the place of a block back, to be written again.
   void release(const TextRun& run, std::size_t index);
 
  private:
-  void store(TextRun& run, TextBlock block, std::byte* buffer, std::function<void()> written);
   io::ScratchPlace place(const TextRun& run, const TextBlock& block, std::size_t slot) const;
+  void append_block(TextRun& run, TextBlock& block, std::uint64_t checksum);
+  void store(TextRun& run, TextBlock block, std::byte* buffer, std::function<void()> written);
+  void write_long_packed(TextRun& run, TextBlock block, std::string_view record);
   void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                 std::function<void()> done);
+  void transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                     std::function<void(bool ok)> done);
+  void begin_write();
+  void end_write();
 
   io::ScratchStore& scratch_;
   io::IoService& io_;
@@ -108,7 +122,10 @@ class TextRunWriter {
   // Records come in order of their keys.
   void add(std::string_view record) {
     const std::size_t bytes = coded_bytes(record.size());
-    if (used_ + bytes > size_) open_block(record, bytes);
+    if (used_ + bytes > size_) {
+      if (bytes > block_bytes_) return add_long(record);
+      open_block(record);
+    }
     last_ = buffer_ + used_;
     put_record(reinterpret_cast<char*>(last_), record);
     used_ += bytes;
@@ -118,8 +135,11 @@ class TextRunWriter {
   void finish();
 
  private:
-  void open_block(std::string_view first, std::size_t bytes);
+  void open_block(std::string_view first);
   void close_block();
+  void add_long(std::string_view record);
+  TextBlock begin_block(std::string_view first);
+  void set_last_key(std::string_view record);
 
   TextRun& run_;
   const KeyExtractor& keys_;
@@ -129,7 +149,7 @@ class TextRunWriter {
   TextBlock block_;
   std::byte* buffer_ = nullptr;
   std::byte* last_ = nullptr;  // the record added last
-  std::size_t size_ = 0;       // of the buffer
+  std::size_t size_ = 0;       // of the buffer, or 0
   std::size_t used_ = 0;
   std::string last_key_;  // of the block before
   std::string key_;

@@ -120,6 +120,27 @@ TEST_F(TextScratchTest, AllBlocksGoThroughAProgramAlsoWhenTheyGrow) {
   release_all();
 }
 
+TEST_F(TextScratchTest, LongRecordsArePackedUpToALimit) {
+  for (const bool program : {false, true}) {
+    run_ = {};
+    make(program ? BlockPacker("gzip") : BlockPacker(Codec::zstd, 0, 2 * kBlock));
+    MemoryRegion memory(4 * kBlock);
+    WriteBuffers buffers(memory.span(), monitor_);
+    std::vector<std::string> records;
+    for (const std::size_t size : {kBlock + 1, 2 * kBlock - 10, 2 * kBlock, 9 * kBlock}) {
+      records.push_back(std::string(size, 'x'));
+      scratch_->write_long(run_, {}, records.back(), buffers);
+    }
+    scratch_->wait_for_writes();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const std::string block = read(i);
+      EXPECT_EQ(coded_record(block.data()), records[i]);
+      EXPECT_EQ(run_.blocks[i].packed, program || i < 2);
+    }
+    release_all();
+  }
+}
+
 TEST_F(TextScratchTest, TheChecksumIsOfWhatIsStored) {
   make(BlockPacker(Codec::lz4, 0, kBlock), kSlot, [](const io::Request& request) {
     const io::Completion completion = test::honest_transfer(request);
