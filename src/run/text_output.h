@@ -83,7 +83,7 @@ class StreamBytes final : public ByteSink {
   std::uint64_t next_ = 0;
   bool writing_ = false;
   std::uint64_t position_ = 0;  // of the next write
-  bool given_up_ = false;  // a write failed, or nobody wants the rest
+  bool given_up_ = false;       // a write failed, or nobody wants the rest
   InFlight in_flight_;
 };
 

@@ -124,7 +124,8 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
                              WriteBuffers& buffers) {
   if (packer_.takes(coded_bytes(record.size()))) return write_long_packed(run, block, record);
   char length[kMaxLengthBytes];
-  const std::size_t length_bytes = static_cast<std::size_t>(put_length(length, record.size()) - length);
+  const std::size_t length_bytes =
+      static_cast<std::size_t>(put_length(length, record.size()) - length);
   const auto head = std::as_bytes(std::span(length, length_bytes));
   const auto body = std::as_bytes(std::span(record));
   block.bytes = block.stored_bytes = static_cast<std::uint32_t>(head.size() + body.size());
@@ -146,10 +147,10 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
     std::memset(buffer + bytes, 0, padded - bytes);
     begin_write();
     transfer_slots(io::Op::write, place(run, block, slot), {buffer, padded},
-                  [this, buffer, &buffers](bool) {
-                    buffers.give_back(buffer, slot_bytes());
-                    end_write();
-                  });
+                   [this, buffer, &buffers](bool) {
+                     buffers.give_back(buffer, slot_bytes());
+                     end_write();
+                   });
   }
 }
 
@@ -163,8 +164,8 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
   transfer(io::Op::read, run, run.blocks[index], buffer, std::move(arrived));
 }
 
-void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block,
-                           std::byte* buffer, std::function<void()> done) {
+void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
+                           std::function<void()> done) {
   // Packed blocks are written as whole slots. The ends of slots would otherwise be stretches of the
   // file that were reserved and never written, and file systems take long to delete such a file.
   const bool whole_slots = block.packed && op == io::Op::write;
@@ -199,9 +200,10 @@ void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block
   pending->end(true);
 }
 
-// Slots one behind the other, from `where` on. `done` is called when a failure has gone to the monitor, too.
+// Slots one behind the other, from `where` on. `done` is called when a failure has gone to the
+// monitor, too.
 void TextScratch::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                                std::function<void(bool ok)> done) {
+                                 std::function<void(bool ok)> done) {
   io::Request request;
   request.op = op;
   {
@@ -287,10 +289,9 @@ void TextRunWriter::close_block() {
   set_last_key(coded_record(reinterpret_cast<const char*>(last_)));
   const std::size_t padded = TextScratch::buffer_bytes(used_);
   std::memset(buffer_ + used_, 0, padded - used_);
-  scratch_.write(run_, block_, buffer_, used_,
-                 [&buffers = buffers_, buffer = buffer_, size = size_] {
-                   buffers.give_back(buffer, size);
-                 });
+  scratch_.write(
+      run_, block_, buffer_, used_,
+      [&buffers = buffers_, buffer = buffer_, size = size_] { buffers.give_back(buffer, size); });
   buffer_ = nullptr;
   size_ = used_ = 0;
 }

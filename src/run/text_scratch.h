@@ -7,8 +7,8 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <utility>
 #include <string_view>
+#include <utility>
 
 #include "base/extents.h"
 #include "base/in_flight.h"
@@ -50,13 +50,13 @@ class TextScratch {
   // Waits until everything is written.
   void wait_for_writes();
 
-  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block), then
-  // calls `arrived`, unless it fails.
+  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
+  // then calls `arrived`, unless it fails.
   void read(const TextRun& run, std::size_t index, std::byte* buffer,
             std::function<void()> arrived);
 
-  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it is
-  // what was written.
+  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
+  // is what was written.
   void open(const TextRun& run, std::size_t index, std::byte* buffer) const;
 
   // Gives the place of a block back, to be written again.
@@ -70,7 +70,7 @@ class TextScratch {
   void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                 std::function<void()> done);
   void transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                     std::function<void(bool ok)> done);
+                      std::function<void(bool ok)> done);
   void begin_write();
   void end_write();
 
