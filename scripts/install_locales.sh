@@ -1,16 +1,23 @@
 #!/bin/bash
-# Installs the locales that tests sort in besides C and C.UTF-8: en_US.UTF-8. Those that are there
-# already are left alone.
+# Makes the locales that tests sort in besides C and C.UTF-8. Those that are there already are left
+# alone.
 set -euo pipefail
-
-! locale -a | grep -qix 'en_US\.utf-\?8' || exit 0
 
 as_root=()
 ((EUID == 0)) || as_root=(sudo)
-if ! dpkg-query -W -f '${Status}' locales 2> /dev/null | grep -q '^install ok installed'; then
-  echo "installing locales"
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qq -y --no-install-recommends locales
-fi
-"${as_root[@]}" localedef -i en_US -f UTF-8 en_US.UTF-8
+
+# Locale $1, from source $2 in character set $3, unless `locale -a` has it ($4).
+make_locale() {
+  ! locale -a | grep -qix "$4" || return 0
+  if ! dpkg-query -W -f '${Status}' locales 2> /dev/null | grep -q '^install ok installed'; then
+    echo "installing locales"
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -qq -y --no-install-recommends locales
+  fi
+  "${as_root[@]}" localedef -i "$2" -f "$3" "$1"
+}
+
+make_locale en_US.UTF-8 en_US UTF-8 'en_US\.utf-\?8'
+make_locale de_DE.UTF-8 de_DE UTF-8 'de_DE\.utf-\?8'
+make_locale en_US.ISO-8859-1 en_US ISO-8859-1 'en_US\.iso-\?8859-\?1'

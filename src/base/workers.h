@@ -5,10 +5,13 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/in_flight.h"
@@ -23,6 +26,7 @@ class Workers {
   using Task = std::function<void(unsigned thread)>;
 
   explicit Workers(unsigned width);
+  ~Workers();
 
   unsigned width() const { return width_; }
   // `task` must not throw.
@@ -31,11 +35,20 @@ class Workers {
   double busy_seconds() const { return static_cast<double>(busy_ns_.load()) * 1e-9; }
 
  private:
+  struct Arena {
+    explicit Arena(unsigned width);
+    tbb::global_control control;
+    tbb::task_arena arena;
+  };
+
   void run_tasks(unsigned thread);
+  void serve();
 
   unsigned width_;
-  tbb::global_control control_;
-  tbb::task_arena arena_;
+  std::optional<Arena> arena_;  // of more than one thread
+  std::thread only_;            // one alone is made sooner than an arena
+  std::condition_variable arrived_;
+  bool stopping_ = false;
   std::mutex mutex_;
   std::deque<Task> tasks_;      // the arena's own queue is not first in, first out
   std::vector<unsigned> idle_;  // numbers of threads without a task

@@ -15,6 +15,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "base/workers.h"
+#include "io/inline_queue.h"
 #include "io/scratch_store.h"
 #include "merge/run_cursor.h"
 #include "merge/text_merger.h"
@@ -33,6 +34,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kCellBytes = 4 * kMiB;
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
+constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 // Blocks are read so far ahead at most: more would only take memory.
 constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
@@ -61,7 +63,9 @@ class TextSorting {
     plan_input_.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
         options.memory_bytes / kMinThreadBytes, 1,
         options.parallel != 0 ? options.parallel : available_processors()));
-    plan_input_.keys_are_records = !options.keys_of_header && keys_ != nullptr && keys_->is_whole_record();
+    plan_input_.keys_are_records =
+        !options.keys_of_header && keys_ != nullptr && keys_->is_whole_record();
+    if (is_little()) plan_input_.threads = 1;
     while (plan_input_.threads > 1 && !is_enough()) --plan_input_.threads;
     geometry_ = plan_text(plan_input_);
   }
@@ -78,6 +82,8 @@ class TextSorting {
       return false;
     }
   }
+  bool is_little() const;
+  std::unique_ptr<io::IoService> make_io() const;
   TextGeometry divide(std::size_t longest_record);
   TextScratch& scratch();
   void take_header(std::size_t input, std::string_view header);
@@ -213,13 +219,25 @@ void TextSorting::open_output() {
   output_ = std::make_unique<Output>(options_.output, whole ? inputs_.bytes + inputs_.size() : 0);
 }
 
+// So little is sorted sooner than threads and rings are made.
+bool TextSorting::is_little() const {
+  return options_.backend == io::Backend::automatic && !options_.queue_factory &&
+         inputs_.size_known && inputs_.bytes <= kLittleBytes;
+}
+
+std::unique_ptr<io::IoService> TextSorting::make_io() const {
+  if (options_.queue_factory) return std::make_unique<io::IoService>(options_.queue_factory);
+  if (is_little()) {
+    return std::make_unique<io::IoService>([] { return std::make_unique<io::InlineQueue>(); });
+  }
+  return std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+}
+
 SortReport TextSorting::run() {
   report_.plan = plan();
   open_output();
-  io_ = options_.queue_factory
-            ? std::make_unique<io::IoService>(options_.queue_factory)
-            : std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
-  report_.plan.backend = io_->backend_name();
+  io_ = make_io();
+  report_.plan.backend = is_little() ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(plan_input_.threads);
   try {
     options_.merge_only ? merge_files() : sort();
