@@ -2,8 +2,8 @@
 //
 // For what cannot be held: cells of frequent keys, groups of too many runs, the files of sort -m.
 // Each sequence has a cursor; the key of its record is made when the cursor gets there, and
-// compared by its first 8 bytes wherever these differ. Of a long key only the beginning is kept: the
-// rest is made again for the rare comparison that needs it. Source: Knuth, section 5.4.1.
+// compared by its first 8 bytes wherever these differ. Of a long key only the beginning is kept:
+// the rest is made again for the rare comparison that needs it. Source: Knuth, section 5.4.1.
 #pragma once
 
 #include <cstdint>

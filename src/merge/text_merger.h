@@ -99,8 +99,9 @@ class TextMerger {
     CellRange cells;
     std::uint32_t users = 0;  // cells that have still to read it
     std::byte* buffer = nullptr;
-    std::unique_ptr<std::byte, decltype(&std::free)> own_memory{nullptr, &std::free};  // if it is
-                                                          // not of the memory for blocks
+    std::unique_ptr<std::byte, decltype(&std::free)> own_memory{
+        nullptr, &std::free};         // if it is
+                                      // not of the memory for blocks
     std::vector<std::uint32_t> cuts;  // where its cells after the first begin
   };
   struct Cell {

@@ -66,9 +66,8 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
       std::min(region_bytes != 0 ? region_bytes : usual_region, kMaxRegionBytes), kSectorBytes);
   if (plan.region_bytes < kMinRegionBytes) return std::nullopt;
 
-  plan.item_capacity =
-      std::min(plan.region_bytes, std::max(usual_region, kMinRegionBytes)) /
-      (input.keys_are_records ? kRegionBytesPerItem : kRegionBytesPerKeyedItem);
+  plan.item_capacity = std::min(plan.region_bytes, std::max(usual_region, kMinRegionBytes)) /
+                       (input.keys_are_records ? kRegionBytesPerItem : kRegionBytesPerKeyedItem);
   plan.key_bytes = input.keys_are_records ? 0 : sectors(plan.item_capacity * kKeyMemoryPerItem);
   const std::size_t sorting =
       threads * (2 * sectors(plan.item_capacity * sizeof(StringItem)) + plan.key_bytes);
@@ -82,13 +81,13 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
 TextGeometry divide_or_refuse(const TextPlanInput& input, std::uint64_t memory,
                               std::size_t region_bytes) {
   if (auto plan = divide(input, static_cast<std::size_t>(memory), region_bytes)) return *plan;
-  throw Error(ErrorCode::no_space,
-              "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
-                  std::to_string(input.threads) + " threads" +
-                  (input.longest_record > 0
-                       ? " and records of " + format_bytes(input.longest_record)
-                       : "") +
-                  ": give more");
+  throw Error(
+      ErrorCode::no_space,
+      "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
+          std::to_string(input.threads) + " threads" +
+          (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
+                                    : "") +
+          ": give more");
 }
 
 }  // namespace
@@ -112,10 +111,10 @@ TextGeometry plan_text(const TextPlanInput& input) {
       if (runs <= most) break;
       if (block_bytes > kMinBlockBytes && input.block_bytes == 0) continue;
       // Larger regions, as far as each thread still has one.
-      const std::uint64_t largest = (plan.memory_bytes - plan.write_bytes) / (2 * input.threads + 3);
-      region_bytes = static_cast<std::size_t>(
-          std::max<std::uint64_t>(plan.region_bytes,
-                                  std::min(largest, input.input_bytes / most * 5 / 4 + 1)));
+      const std::uint64_t largest =
+          (plan.memory_bytes - plan.write_bytes) / (2 * input.threads + 3);
+      region_bytes = static_cast<std::size_t>(std::max<std::uint64_t>(
+          plan.region_bytes, std::min(largest, input.input_bytes / most * 5 / 4 + 1)));
       break;
     }
   }

@@ -40,8 +40,7 @@ bool TextReader::can_read_ahead() const {
 
 std::size_t TextReader::headroom(std::size_t region_bytes) const {
   if (started_ == 0) return round_up(carry_.size(), kSectorBytes);
-  return std::max(kHeadroom,
-                  std::min(most_carried_, round_down(region_bytes / 4, kSectorBytes)));
+  return std::max(kHeadroom, std::min(most_carried_, round_down(region_bytes / 4, kSectorBytes)));
 }
 
 void TextReader::start(TextRegion& region, std::size_t bytes) {

@@ -125,9 +125,9 @@ class TextReader {
   OnHeader on_header_;
   std::size_t most_carried_ = 0;  // so far, in whole sectors
   unsigned started_ = 0;          // regions that are not finished
-  std::size_t input_ = 0;       // of the next read
-  std::uint64_t position_ = 0;  // in it
-  std::string carry_;           // start of a record that the last chunk ended within
+  std::size_t input_ = 0;         // of the next read
+  std::uint64_t position_ = 0;    // in it
+  std::string carry_;             // start of a record that the last chunk ended within
   std::size_t carry_input_ = 0;
   std::uint64_t carry_offset_ = 0;
   bool header_pending_ = true;  // of the input that the next segment is of

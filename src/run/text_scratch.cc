@@ -71,7 +71,8 @@ void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::s
 void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view record,
                              WriteBuffers& buffers) {
   char length[kMaxLengthBytes];
-  const std::size_t length_bytes = static_cast<std::size_t>(put_length(length, record.size()) - length);
+  const std::size_t length_bytes =
+      static_cast<std::size_t>(put_length(length, record.size()) - length);
   const auto head = std::as_bytes(std::span(length, length_bytes));
   const auto body = std::as_bytes(std::span(record));
   append_block(run, block, head.size() + body.size(),
@@ -109,8 +110,8 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
   transfer(io::Op::read, run, run.blocks[index], buffer, std::move(arrived));
 }
 
-void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block,
-                           std::byte* buffer, std::function<void()> done) {
+void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
+                           std::function<void()> done) {
   const std::size_t bytes = buffer_bytes(block.bytes);
   struct Pending {
     std::atomic<std::size_t> left;
@@ -217,10 +218,9 @@ void TextRunWriter::close_block() {
   set_last_key(coded_record(reinterpret_cast<const char*>(last_)));
   const std::size_t padded = TextScratch::buffer_bytes(used_);
   std::memset(buffer_ + used_, 0, padded - used_);
-  scratch_.write(run_, block_, buffer_, used_,
-                 [&buffers = buffers_, buffer = buffer_, size = size_] {
-                   buffers.give_back(buffer, size);
-                 });
+  scratch_.write(
+      run_, block_, buffer_, used_,
+      [&buffers = buffers_, buffer = buffer_, size = size_] { buffers.give_back(buffer, size); });
   buffer_ = nullptr;
   size_ = used_ = 0;
 }
