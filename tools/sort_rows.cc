@@ -71,6 +71,13 @@ TextSortOptions text_options(const ParsedOptions& options) {
     sort.keys = keys->made;
   }
   sort.malformed = [keys](std::string_view row) { return keys->made->check(row); };
+  if (options.has("count")) {
+    sort.header_written = [keys](std::string_view header) {
+      std::string row;
+      append_row_with_column(header, keys->order.separator, "count", row);
+      return row;
+    };
+  }
   if (options.has("count") || options.has("sum")) {
     sort.fold = [keys, count = options.has("count")] {
       const CsvOrder& order = keys->order;

@@ -87,6 +87,7 @@ class TextSorting {
   TextGeometry divide(std::size_t longest_record);
   TextScratch& scratch();
   void take_header(std::size_t input, std::string_view header);
+  void write_header();
   void open_output();
   void sort();
   void merge_files();
@@ -198,20 +199,30 @@ TextScratch& TextSorting::scratch() {
 }
 
 void TextSorting::take_header(std::size_t input, std::string_view header) {
-  if (!header.empty() && header.back() == '\r' && options_.syntax.quoted) header.remove_suffix(1);
+  const bool is_row = options_.syntax.quoted;
+  const auto content = [&](std::string_view text) { return is_row ? without_line_end(text) : text; };
   if (!header_) {
     header_ = std::string(header);
     if (options_.keys_of_header) {
-      keys_ = sorting_keys(options_.keys_of_header(header));
+      keys_ = sorting_keys(options_.keys_of_header(content(header)));
       plan_input_.keys_are_records = keys_->is_whole_record();
     }
     return;
   }
-  if (options_.keys_of_header && *header_ != header) {
+  if (options_.keys_of_header && content(*header_) != content(header)) {
     throw Error(ErrorCode::bad_input,
                 "the header is not that of the first input: give files with the same columns",
                 inputs_[input].file.path(), 0);
   }
+}
+
+// The header comes before all records.
+void TextSorting::write_header() {
+  if (!header_) return;
+  const std::string header = options_.header_written ? options_.header_written(*header_) : *header_;
+  auto piece = text_output_->begin(tickets_++, header.size() + 1);
+  piece.append_record(header, options_.syntax.terminator);
+  piece.finish();
 }
 
 void TextSorting::open_output() {
@@ -291,11 +302,7 @@ void TextSorting::sort() {
   open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
   text_output_ =
       std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
-  if (header_) {
-    auto piece = text_output_->begin(tickets_++, header_->size() + 1);
-    piece.append_record(*header_, options_.syntax.terminator);
-    piece.finish();
-  }
+  write_header();
   TextMergeOptions merge;
   merge.terminator = options_.syntax.terminator;
   merge.unique = options_.unique;
@@ -490,11 +497,7 @@ void TextSorting::merge_files() {
   text_output_ =
       std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
   const auto write = [&](RecordMerge& merge) {
-    if (header_) {
-      auto piece = text_output_->begin(tickets_++, header_->size() + 1);
-      piece.append_record(*header_, options_.syntax.terminator);
-      piece.finish();
-    }
+    write_header();
     write_merge(merge);
   };
   if (inputs_.size() <= degree) {

@@ -26,6 +26,8 @@ struct TextSortOptions {
   // With a header: gets that of the first input and returns the keys, in place of `keys`. May throw
   // Error. If set, the header of every input is checked to be the same.
   std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
+  // With a header: what is written in its place; may be empty, then it is written as it was read.
+  std::function<std::string(std::string_view header)> header_written;
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<std::string>(std::string_view record)> malformed;
   TextSyntax syntax;
