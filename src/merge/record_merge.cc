@@ -5,6 +5,12 @@
 #include "sort/string_sort.h"
 
 namespace xxl {
+namespace {
+
+// Of a made key, as many bytes are kept: there may be a cursor for each of some thousand runs.
+constexpr std::size_t kKeptBytes = 4096;
+
+}  // namespace
 
 RecordMerge::RecordMerge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                          const KeyExtractor& keys, bool marks_same)
@@ -22,20 +28,55 @@ void RecordMerge::load(Source& source) {
     source.key = source.cursor->record();
   } else {
     source.made.clear();
-    keys_.append_key(source.cursor->record(), KeyExtractor::kWholeKey, source.made);
+    keys_.append_key(source.cursor->record(), kKeptBytes, source.made);
+    source.whole = source.made.size() < kKeptBytes;
+    if (source.made.size() > kKeptBytes) {  // it may be much more
+      source.made.resize(kKeptBytes);
+      source.made.shrink_to_fit();
+    }
     source.key = source.made;
   }
   source.word = key_word(source.key, 0);
 }
 
+int RecordMerge::compare(const Source& x, const Source& y) {
+  const int order = x.key.compare(y.key);
+  if (order != 0 || x.whole) return order;
+  const Source* const sources[2] = {&x, &y};
+  for (int i = 0; i < 2; ++i) {
+    full_[i].clear();
+    keys_.append_key(sources[i]->cursor->record(), KeyExtractor::kWholeKey, full_[i]);
+  }
+  return full_[0].compare(full_[1]);
+}
+
 // True if the record of `a` is to come before that of `b`.
-bool RecordMerge::before(std::size_t a, std::size_t b) const {
+bool RecordMerge::before(std::size_t a, std::size_t b) {
   const Source& x = sources_[a];
   const Source& y = sources_[b];
   if (x.ended || y.ended) return !x.ended || (y.ended && a < b);
   if (x.word != y.word) return x.word < y.word;
-  const int order = x.key.compare(y.key);
+  const int order = compare(x, y);
   return order != 0 ? order < 0 : a < b;
+}
+
+// Keeps the key, which is gone when the cursor goes on.
+void RecordMerge::remember(const Source& source) {
+  last_key_ = source.key;
+  last_is_whole_ = source.whole;
+  if (!source.whole) last_record_ = source.cursor->record();
+}
+
+bool RecordMerge::is_remembered(const Source& source) {
+  if (last_key_ != source.key || last_is_whole_ != source.whole) return false;
+  if (source.whole) return true;
+  const std::string_view records[2] = {last_record_, source.cursor->record()};
+  if (records[0] == records[1]) return true;
+  for (int i = 0; i < 2; ++i) {
+    full_[i].clear();
+    keys_.append_key(records[i], KeyExtractor::kWholeKey, full_[i]);
+  }
+  return full_[0] == full_[1];
 }
 
 // The winner of the matches under `node`.
@@ -55,12 +96,12 @@ bool RecordMerge::next() {
     for (Source& source : sources_) load(source);
     winner_ = play(1);
   } else {
-    if (marks_same_) last_key_ = sources_[winner_].key;
+    if (marks_same_) remember(sources_[winner_]);
     load(sources_[winner_]);
     for (std::size_t node = (winner_ + sources_.size()) / 2; node >= 1; node /= 2) {
       if (before(losers_[node], winner_)) std::swap(winner_, losers_[node]);
     }
-    same_ = marks_same_ && !sources_[winner_].ended && last_key_ == sources_[winner_].key;
+    same_ = marks_same_ && !sources_[winner_].ended && is_remembered(sources_[winner_]);
   }
   return !sources_[winner_].ended;
 }

@@ -2,7 +2,8 @@
 //
 // For what cannot be held: cells of frequent keys, groups of too many runs, the files of sort -m.
 // Each sequence has a cursor; the key of its record is made when the cursor gets there, and
-// compared by its first 8 bytes wherever these differ. Source: Knuth, section 5.4.1.
+// compared by its first 8 bytes wherever these differ. Of a long key only the beginning is kept:
+// the rest is made again for the rare comparison that needs it. Source: Knuth, section 5.4.1.
 #pragma once
 
 #include <cstdint>
@@ -41,14 +42,18 @@ class RecordMerge {
  private:
   struct Source {
     std::unique_ptr<RecordCursor> cursor;
-    std::string made;      // the key, if it is not the record
-    std::string_view key;  // of the current record
+    std::string made;      // the key, if it is not the record, or the beginning of it
+    std::string_view key;  // of the current record, as much as there is of it
+    bool whole = true;     // it is all of the key
     std::uint64_t word = 0;
     bool ended = false;
   };
 
   void load(Source& source);
-  bool before(std::size_t a, std::size_t b) const;
+  int compare(const Source& x, const Source& y);
+  bool before(std::size_t a, std::size_t b);
+  void remember(const Source& source);
+  bool is_remembered(const Source& source);
   std::size_t play(std::size_t node);
 
   const KeyExtractor& keys_;
@@ -58,7 +63,11 @@ class RecordMerge {
   std::size_t winner_ = 0;
   bool started_ = false;
   bool same_ = false;
+  // The record before, with marks_same.
   std::string last_key_;
+  bool last_is_whole_ = true;
+  std::string last_record_;  // if its key is not whole
+  std::string full_[2];      // keys
 };
 
 }  // namespace xxl

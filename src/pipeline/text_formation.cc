@@ -56,22 +56,27 @@ bool TextFormation::make_larger_regions() {
   return false;
 }
 
-// How much of a region to fill, so that there is room for the items.
-std::size_t TextFormation::data_limit() const {
+// How much to read into a region, so that there is room for the items.
+std::size_t TextFormation::data_bytes() const {
   const std::uint64_t records = seen_records_, bytes = seen_bytes_;
   const double record =
       records == 0
           ? kUnknownRecordBytes
           : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
-  const std::size_t headroom = reader_.headroom();
-  const std::size_t room =
-      geometry_.region_bytes - std::min(geometry_.region_bytes, headroom + 2 * kSectorBytes);
+  const std::size_t taken = reader_.headroom(geometry_.region_bytes) + 2 * kSectorBytes;
+  const std::size_t room = geometry_.region_bytes - std::min(geometry_.region_bytes, taken);
   const double share = record / (record + sizeof(StringItem));
   double data = std::min(static_cast<double>(room) * share,
                          static_cast<double>(geometry_.item_capacity) * record);
   data = std::min(data, static_cast<double>(geometry_.chunk_bytes));
-  return headroom +
-         round_down(std::max(static_cast<std::size_t>(data), kSectorBytes), kSectorBytes);
+  // A long record between short ones goes on: items may find no room here, then.
+  const std::size_t rest = std::min(2 * reader_.carried_bytes(), room);
+  return round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
+}
+
+void TextFormation::start_reading(TextRegion& region) {
+  const std::size_t bytes = reader_.headroom(region.bytes) + data_bytes();
+  reader_.start(region, std::min(bytes, region.bytes));
 }
 
 TextRegion* TextFormation::try_take_region() {
@@ -161,19 +166,25 @@ void TextFormation::run() {
     }
     if (region == nullptr) {
       region = take_region();
-      reader_.start(*region, std::min(data_limit(), geometry_.region_bytes));
+      start_reading(*region);
     }
     if (reader_.can_read_ahead()) {
       ahead = try_take_region();
-      if (ahead != nullptr) reader_.start(*ahead, std::min(data_limit(), geometry_.region_bytes));
+      if (ahead != nullptr) start_reading(*ahead);
     }
     if (reader_.finish(*region, at_limit_)) {
       submit(region);
       continue;
     }
-    // A record does not fit.
-    if (ahead != nullptr) reader_.cancel(*ahead);
-    ahead = nullptr;
+    // No whole record.
+    if (ahead != nullptr) {
+      reader_.cancel(*ahead);
+      give_back(std::exchange(ahead, nullptr));
+    }
+    if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry_.region_bytes) {
+      give_back(region);  // there is room for more of it
+      continue;
+    }
     wait_for_workers();
     for (;;) {
       spill_oldest();
@@ -219,8 +230,7 @@ void TextFormation::submit(TextRegion* region) {
   if (!fits_in_memory_) {
     const std::uint64_t left =
         context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
-    const std::uint64_t kept =
-        geometry_.regions / kResidentPart * (data_limit() - reader_.headroom());
+    const std::uint64_t kept = geometry_.regions / kResidentPart * data_bytes();
     chunk.spill = left >= kept;
   }
   {

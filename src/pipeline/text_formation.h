@@ -80,7 +80,8 @@ class TextFormation {
 
   void make_regions(std::size_t longest_record);
   bool make_larger_regions();
-  std::size_t data_limit() const;
+  std::size_t data_bytes() const;
+  void start_reading(TextRegion& region);
   TextRegion* try_take_region();
   TextRegion* take_region();
   void give_back(TextRegion* region);

@@ -38,9 +38,14 @@ bool TextReader::can_read_ahead() const {
   return !exhausted() && inputs_[input_].stored();
 }
 
+std::size_t TextReader::headroom(std::size_t region_bytes) const {
+  if (started_ == 0) return round_up(carry_.size(), kSectorBytes);
+  return std::max(kHeadroom, std::min(most_carried_, round_down(region_bytes / 4, kSectorBytes)));
+}
+
 void TextReader::start(TextRegion& region, std::size_t bytes) {
-  headroom_ = std::max(headroom_, round_up(carry_.size(), kSectorBytes));
-  region.base = region.memory + headroom_;
+  region.base = region.memory + headroom(region.bytes);
+  ++started_;
   region.limit = region.memory + bytes;
   region.read_end = region.base;
   region.reads.clear();
@@ -105,6 +110,7 @@ void TextReader::check(const TextRegion::Read& read) const {
 void TextReader::cancel(TextRegion& region) {
   for (const auto& read : region.reads) wait(*read);
   region.reads.clear();
+  --started_;
   input_ = region.first_input;
   position_ = region.first_offset;
 }
@@ -144,6 +150,7 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
 
 bool TextReader::finish(TextRegion& region, bool at_limit) {
   XXL_CHECK(has_room_for_carry(region));
+  --started_;
   if (region.base >= region.limit) return false;
   std::byte* begin = region.base - carry_.size();  // of the current segment
   std::memcpy(begin, carry_.data(), carry_.size());
@@ -233,6 +240,7 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
   if (!input_ends) {
     const std::size_t whole = whole_records(text, at_limit);
     carry_.assign(text.substr(whole));
+    most_carried_ = std::max(most_carried_, round_up(carry_.size(), kSectorBytes));
     carry_input_ = input;
     carry_offset_ = offset + whole;
     text = text.substr(0, whole);

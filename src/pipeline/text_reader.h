@@ -94,8 +94,9 @@ class TextReader {
   // then). Throws Error.
   bool finish(TextRegion& region, bool at_limit);
 
-  // In front of the data of regions started from now on.
-  std::size_t headroom() const { return headroom_; }
+  // What start() leaves in front of the data: as much as the chunk before has left, or while that
+  // is not known, as much as any has left so far, up to a quarter of the region.
+  std::size_t headroom(std::size_t region_bytes) const;
   // Of the record that the last chunk ended within.
   std::size_t carried_bytes() const { return carry_.size(); }
   // Where that record starts.
@@ -122,10 +123,11 @@ class TextReader {
   io::IoService& io_;
   Monitor& monitor_;
   OnHeader on_header_;
-  std::size_t headroom_ = kHeadroom;
-  std::size_t input_ = 0;       // of the next read
-  std::uint64_t position_ = 0;  // in it
-  std::string carry_;           // start of a record that the last chunk ended within
+  std::size_t most_carried_ = 0;  // so far, in whole sectors
+  unsigned started_ = 0;          // regions that are not finished
+  std::size_t input_ = 0;         // of the next read
+  std::uint64_t position_ = 0;    // in it
+  std::string carry_;             // start of a record that the last chunk ended within
   std::size_t carry_input_ = 0;
   std::uint64_t carry_offset_ = 0;
   bool header_pending_ = true;  // of the input that the next segment is of

@@ -217,6 +217,10 @@ class StringSorter {
   }
 
  private:
+  static constexpr std::size_t kFirstWindow = 32;
+  static constexpr std::size_t kWindowGrowth = 8;
+  static constexpr std::size_t kMaxWindow = std::size_t{1} << 16;
+
   // Part of a key, kept in memory_.
   struct Window {
     std::uint64_t ref;
@@ -225,14 +229,15 @@ class StringSorter {
     bool more;  // the key goes on
   };
 
-  // The keys of `items` agree in their first `depth` bytes.
-  void sort_group(std::span<StringItem> items, std::size_t depth) {
+  // The keys of `items` agree in their first `depth` bytes. Most differ soon behind: windows are
+  // small at first.
+  void sort_group(std::span<StringItem> items, std::size_t depth,
+                  std::size_t window_bytes = kFirstWindow) {
     if (all_alike(items)) return string_sort_detail::set_same(items);
     const std::size_t n = items.size();
     const std::size_t taken = n * sizeof(Window);
     XXL_CHECK(memory_.size() >= n * kKeyMemoryPerItem);
-    const std::size_t most =
-        std::min<std::size_t>((memory_.size() - taken) / n, std::size_t{1} << 16);
+    const std::size_t most = std::min((memory_.size() - taken) / n, window_bytes);
     auto* const windows = reinterpret_cast<Window*>(memory_.data());
     char* const bytes = reinterpret_cast<char*>(memory_.data()) + taken;
     std::uint32_t used = 0;
@@ -265,7 +270,8 @@ class StringSorter {
       items[i].ref = window.ref | (same && !window.more ? StringItem::kSameKey : 0);
     }
     for (const auto& [begin, end] : deeper) {
-      sort_group(items.subspan(begin, end - begin), depth + most);
+      sort_group(items.subspan(begin, end - begin), depth + most,
+                 std::min(kWindowGrowth * window_bytes, kMaxWindow));
     }
   }
 

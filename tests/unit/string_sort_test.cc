@@ -1,0 +1,170 @@
+#include "sort/string_sort.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+
+namespace xxl {
+namespace {
+
+using Records = std::vector<std::string>;
+
+// The record is the key, or (made) the key is told by a function.
+class Keys final : public KeyExtractor {
+ public:
+  using Make = std::function<std::string(std::string_view)>;
+  explicit Keys(Make make = nullptr) : make_(std::move(make)) {}
+
+  bool is_whole_record() const override { return make_ == nullptr; }
+  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
+    const std::string whole = make_ ? make_(record) : std::string(record);
+    // As allowed, sometimes more than was asked for.
+    key.append(whole, 0, limit > whole.size() ? whole.size() : limit + (limit % 3));
+  }
+  std::string whole_key(std::string_view record) const {
+    std::string key;
+    append_key(record, kWholeKey, key);
+    return key;
+  }
+
+ private:
+  Make make_;
+};
+
+std::string random_text(Random& random, std::size_t longest, unsigned letters) {
+  std::string text(random.below(longest + 1), ' ');
+  for (char& c : text) c = static_cast<char>(random.below(letters));
+  return text;
+}
+
+struct Kind {
+  std::string name;
+  std::function<std::string(Random&)> make;
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {"bytes", [](Random& r) { return random_text(r, 20, 256); }},
+      {"bits", [](Random& r) { return random_text(r, 30, 2); }},
+      {"zeros", [](Random& r) { return std::string(r.below(40), '\0'); }},
+      {"empty", [](Random&) { return std::string(); }},
+      {"equal", [](Random&) { return std::string("all the same, and rather long"); }},
+      {"few", [](Random& r) { return "value " + std::to_string(r.below(5)); }},
+      {"prefixes",
+       [](Random& r) { return std::string("abcdefghijklmnopqrstuvwxyz", r.below(27)); }},
+      {"eights", [](Random& r) { return std::string(8 * r.below(60), 'x'); }},
+      {"common", [](Random& r) { return std::string(300, 'c') + random_text(r, 6, 4); }},
+      {"long", [](Random& r) { return std::string(5000, 'l') + std::to_string(r.below(30)); }},
+      {"mixed",
+       [](Random& r) { return std::string(r.below(3) * 130, 'm') + random_text(r, 9, 3); }},
+  };
+  return all;
+}
+
+Records records_of(const Kind& kind, std::size_t count, Random& random) {
+  Records records(count);
+  for (std::string& record : records) record = kind.make(random);
+  return records;
+}
+
+// Sorts with and without their common prefix, and compares with std::stable_sort.
+void expect_sorted(const Records& records, const Keys& keys, std::size_t depth,
+                   std::size_t key_bytes_per_item) {
+  std::vector<StringItem> items(records.size()), scratch(records.size());
+  std::vector<std::uint64_t> key_memory(key_bytes_per_item * records.size() / 8 + 1);
+  const auto access = [&](std::uint64_t place) -> std::string_view {
+    EXPECT_LT(place, records.size());
+    return records[place];
+  };
+  for (std::size_t i = 0; i < items.size(); ++i) items[i].ref = i;
+  StringSorter sorter(access, keys, scratch, std::as_writable_bytes(std::span(key_memory)));
+  sorter.sort(items, depth);
+
+  std::vector<std::size_t> expected(records.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = i;
+  std::stable_sort(expected.begin(), expected.end(), [&](std::size_t a, std::size_t b) {
+    return keys.whole_key(records[a]) < keys.whole_key(records[b]);
+  });
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ASSERT_EQ(items[i].place(), expected[i]) << "item " << i;
+    const bool same =
+        i > 0 && keys.whole_key(records[expected[i - 1]]) == keys.whole_key(records[expected[i]]);
+    ASSERT_EQ(items[i].same_key(), same) << "item " << i;
+  }
+}
+
+std::size_t common_prefix(const Records& records, const Keys& keys) {
+  if (records.empty()) return 0;
+  std::string common = keys.whole_key(records[0]);
+  for (const std::string& record : records) {
+    const std::string key = keys.whole_key(record);
+    std::size_t at = 0;
+    while (at < std::min(common.size(), key.size()) && common[at] == key[at]) ++at;
+    common.resize(at);
+  }
+  return common.size();
+}
+
+class StringSort : public testing::TestWithParam<std::size_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, StringSort, testing::Range<std::size_t>(0, kinds().size()),
+                         [](const auto& info) { return kinds()[info.param].name; });
+
+TEST_P(StringSort, records_are_their_keys) {
+  const Keys keys;
+  Random random(1);
+  for (const std::size_t count : {0u, 1u, 2u, 16u, 17u, 18u, 100u, 1500u}) {
+    const Records records = records_of(kinds()[GetParam()], count, random);
+    expect_sorted(records, keys, 0, 0);
+    expect_sorted(records, keys, common_prefix(records, keys), 0);
+  }
+}
+
+TEST_P(StringSort, keys_are_made) {
+  // Not in the order of the records, and equal for different records.
+  const Keys keys([](std::string_view record) {
+    std::string key(record.rbegin(), record.rend());
+    for (char& c : key) c = static_cast<char>(c & ~2);
+    return key;
+  });
+  Random random(2);
+  for (const std::size_t count : {0u, 1u, 2u, 17u, 500u}) {
+    const Records records = records_of(kinds()[GetParam()], count, random);
+    // The least memory for keys, and much.
+    expect_sorted(records, keys, 0, kKeyMemoryPerItem);
+    expect_sorted(records, keys, 0, 7000);
+    expect_sorted(records, keys, common_prefix(records, keys), kKeyMemoryPerItem);
+  }
+}
+
+TEST(StringSortDepth, keys_that_each_go_on_where_the_one_before_ends_need_no_deep_stack) {
+  // Key i is 8 i bytes of one letter: one key ends at every depth.
+  constexpr std::size_t kKeys = 6000;
+  const std::string text(8 * kKeys, 'a');
+  const auto access = [&](std::uint64_t place) { return std::string_view(text).substr(8 * place); };
+  std::vector<StringItem> items(kKeys), scratch(kKeys);
+  for (std::size_t i = 0; i < kKeys; ++i) items[i].ref = i;
+  const Keys keys;
+  StringSorter sorter(access, keys, scratch, {});
+  sorter.sort(items, 0);
+  for (std::size_t i = 0; i < kKeys; ++i) ASSERT_EQ(items[i].ref, kKeys - 1 - i);
+}
+
+TEST(KeyWord, is_padded_with_zeros_behind_the_end) {
+  EXPECT_EQ(key_word("", 0), 0u);
+  EXPECT_EQ(key_word("a", 0), 0x6100000000000000u);
+  EXPECT_EQ(key_word("a", 1), 0u);
+  EXPECT_EQ(key_word("abcdefgh", 0), 0x6162636465666768u);
+  EXPECT_EQ(key_word("abcdefghi", 1), 0x6263646566676869u);
+  EXPECT_EQ(key_word("abcdefghi", 7), 0x6869000000000000u);
+  EXPECT_EQ(key_word("abcdefghi", 9), 0u);
+  EXPECT_EQ(key_word("abc\xff", 2), 0x63ff000000000000u);
+}
+
+}  // namespace
+}  // namespace xxl

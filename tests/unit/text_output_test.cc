@@ -1,0 +1,148 @@
+#include "run/text_output.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/memory_region.h"
+#include "base/random.h"
+#include "io_test_support.h"
+#include "simulated_queue.h"
+#include "watchdog.h"
+
+namespace xxl {
+namespace {
+
+using io::test::file_text;
+
+constexpr std::size_t kBlockBytes = 16 * kKiB;
+
+struct PieceData {
+  std::vector<std::string> records;
+  bool open_ended = false;
+};
+
+std::vector<PieceData> random_pieces(std::size_t count, Random& random) {
+  std::vector<PieceData> pieces(count);
+  for (PieceData& piece : pieces) {
+    piece.open_ended = random.below(4) == 0;
+    piece.records.resize(random.below(4) == 0 ? 0 : random.below(40));
+    for (std::string& record : piece.records) {
+      record.assign(random.below(20) == 0 ? random.below(3 * kBlockBytes) : random.below(50),
+                    static_cast<char>('a' + random.below(26)));
+    }
+  }
+  return pieces;
+}
+
+std::string text_of(const std::vector<PieceData>& pieces) {
+  std::string text;
+  for (const PieceData& piece : pieces) {
+    for (const std::string& record : piece.records) text += record + '\n';
+  }
+  return text;
+}
+
+// Threads take the tickets in order, and write the pieces beside each other.
+void write_pieces(TextOutput& output, const std::vector<PieceData>& pieces, unsigned threads,
+                  Monitor& monitor) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < threads; ++i) {
+    workers.emplace_back([&] {
+      monitor.guard([&] {
+        for (std::size_t ticket; (ticket = next++) < pieces.size();) {
+          const PieceData& data = pieces[ticket];
+          std::size_t bytes = 0;
+          for (const std::string& record : data.records) bytes += record.size() + 1;
+          TextOutput::Piece piece =
+              data.open_ended ? output.begin_open_ended(ticket) : output.begin(ticket, bytes);
+          for (const std::string& record : data.records) piece.append_record(record, '\n');
+          piece.finish();
+        }
+      });
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
+io::File stream_of(const std::string& path) {
+  return io::File::stream(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), path);
+}
+
+class TextOutputTest : public testing::TestWithParam<unsigned> {
+ protected:
+  test::Watchdog watchdog_;
+  io::test::TempDirectory directory_;
+  MemoryRegion memory_{64 * kBlockBytes};
+  Monitor monitor_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Threads, TextOutputTest, testing::Values(1u, 2u, 8u));
+
+TEST_P(TextOutputTest, pieces_of_many_threads_become_one_file) {
+  Random random(11);
+  for (int round = 0; round < 20; ++round) {
+    const auto pieces = random_pieces(random.below(60), random);
+    const std::string path = directory_ / "out";
+    const io::File file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path, false);
+    io::IoService io(test::simulated_queues(static_cast<std::uint64_t>(round)));
+    // No more buffers than are promised to suffice.
+    WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
+    FileBytes sink(file, kBlockBytes, io, monitor_);
+    TextOutput output(sink, buffers, kBlockBytes, monitor_);
+    write_pieces(output, pieces, GetParam(), monitor_);
+    output.finish();
+    monitor_.check();
+    const std::string expected = text_of(pieces);
+    ASSERT_EQ(output.bytes(), expected.size());
+    ASSERT_TRUE(file_text(path).substr(0, expected.size()) == expected);
+  }
+}
+
+TEST_P(TextOutputTest, a_stream_gets_them_in_order) {
+  Random random(12);
+  const auto pieces = random_pieces(100, random);
+  const std::string path = directory_ / "out";
+  const io::File file = stream_of(path);
+  io::IoService io(test::simulated_queues(7));
+  WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
+  StreamBytes sink(file, io, monitor_);
+  TextOutput output(sink, buffers, kBlockBytes, monitor_);
+  write_pieces(output, pieces, GetParam(), monitor_);
+  output.finish();
+  monitor_.check();
+  EXPECT_TRUE(file_text(path) == text_of(pieces));
+}
+
+TEST_P(TextOutputTest, nothing_follows_a_failed_write_to_a_stream_and_nobody_waits_for_it) {
+  std::vector<PieceData> pieces(30);
+  for (PieceData& piece : pieces) piece.records.emplace_back(kBlockBytes, 'x');
+  const std::string path = directory_ / "out";
+  const io::File file = stream_of(path);
+  std::promise<void> all_wait;
+  int writes = 0;
+  io::IoService io(test::simulated_queues(8, [&](const io::Request& request) {
+    if (++writes != 2) return test::honest_transfer(request);
+    all_wait.get_future().wait();
+    return io::Completion{ENOSPC, 0};
+  }));
+  WriteBuffers buffers(memory_.span(), monitor_);
+  {
+    StreamBytes sink(file, io, monitor_);
+    TextOutput output(sink, buffers, kBlockBytes, monitor_);
+    write_pieces(output, pieces, GetParam(), monitor_);
+    all_wait.set_value();
+    EXPECT_THROW(output.finish(), Monitor::Abandoned);
+  }
+  EXPECT_THROW(monitor_.check(), Error);
+  EXPECT_EQ(file_text(path).size(), kBlockBytes);
+}
+
+}  // namespace
+}  // namespace xxl
