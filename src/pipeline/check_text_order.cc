@@ -90,7 +90,11 @@ class TextOrderChecking {
         make_regions(wanted);
         continue;
       }
-      submit(std::move(chunk));
+      if (chunk->region.segments.empty()) {
+        free_.push_back(std::move(chunk));
+      } else {
+        submit(std::move(chunk));
+      }
     }
     while (!running_.empty()) {
       if (!settle()) return result_;

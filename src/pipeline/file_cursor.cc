@@ -11,15 +11,17 @@
 
 namespace xxl {
 
-FileCursor::FileCursor(TextInput& input, const TextSyntax& syntax, std::span<std::byte> memory,
-                       std::size_t most_bytes, io::IoService& io, Monitor& monitor,
-                       MultisetHash& hash)
+FileCursor::FileCursor(TextInput& input, const TextSortOptions& options,
+                       std::span<std::byte> memory, std::size_t most_bytes, io::IoService& io,
+                       Monitor& monitor, MultisetHash& hash, std::uint64_t& skipped)
     : input_(input),
-      syntax_(syntax),
+      options_(options),
+      syntax_(options.syntax),
       most_bytes_(most_bytes),
       io_(io),
       monitor_(monitor),
-      hash_(hash) {
+      hash_(hash),
+      skipped_(skipped) {
   const std::size_t half = round_down(memory.size() / 2, kSectorBytes);
   buffers_[0] = memory.first(half);
   buffers_[1] = memory.subspan(half, half);
@@ -143,12 +145,20 @@ bool FileCursor::take_record() {
   }
 }
 
-std::string FileCursor::take_header() {
-  return take_record() ? std::string(record_) : std::string();
+std::optional<std::string> FileCursor::take_header() {
+  return take_record() ? std::optional(std::string(record_)) : std::nullopt;
 }
 
 bool FileCursor::advance() {
-  if (!take_record()) return false;
+  for (;;) {
+    if (!take_record()) return false;
+    const auto fault = options_.malformed ? options_.malformed(record_) : std::nullopt;
+    if (!fault) break;
+    if (!syntax_.skip_malformed) {
+      throw Error(ErrorCode::bad_input, *fault, input_.file.path(), offset_);
+    }
+    ++skipped_;
+  }
   add_record(hash_, record_);
   return true;
 }

@@ -23,15 +23,17 @@ namespace xxl {
 class FileCursor final : public RecordCursor {
  public:
   // `memory`, aligned to sectors and a multiple of two of them, is cut into two buffers. A record
-  // of more than `most_bytes` is an error. Records are added to `hash`. The references must
+  // of more than `most_bytes` is an error. Records are added to `hash`,
+  // malformed ones that are left out to `skipped`. The references must
   // outlive the cursor.
-  FileCursor(TextInput& input, const TextSyntax& syntax, std::span<std::byte> memory,
-             std::size_t most_bytes, io::IoService& io, Monitor& monitor, MultisetHash& hash);
+  FileCursor(TextInput& input, const TextSortOptions& options, std::span<std::byte> memory,
+             std::size_t most_bytes, io::IoService& io, Monitor& monitor, MultisetHash& hash,
+             std::uint64_t& skipped);
   // Waits for a read under way; gives up that of a pipe.
   ~FileCursor() override;
 
-  // Takes the first record, before any other.
-  std::string take_header();
+  // Takes the first record, before any other; none of an empty input.
+  std::optional<std::string> take_header();
   bool advance() override;
   std::string_view record() const override { return record_; }
 
@@ -44,6 +46,7 @@ class FileCursor final : public RecordCursor {
   bool take_record();
 
   TextInput& input_;
+  const TextSortOptions& options_;
   const TextSyntax& syntax_;
   std::span<std::byte> buffers_[2];
   std::size_t most_bytes_;
@@ -61,6 +64,7 @@ class FileCursor final : public RecordCursor {
   std::uint64_t offset_ = 0;
   std::uint64_t next_offset_ = 0;
   MultisetHash& hash_;
+  std::uint64_t& skipped_;
   InFlight in_flight_;
 };
 

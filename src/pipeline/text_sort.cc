@@ -322,6 +322,7 @@ void TextSorting::sort() {
       [this]() -> const KeyExtractor& { return *keys_; }};
   TextFormation formation(std::move(context));
   formation.run();
+  if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
   input_hash_ = formation.input_hash();
   totals_.removed += formation.removed_hash();
   report_.skipped = formation.skipped();
@@ -518,12 +519,15 @@ void TextSorting::merge_files() {
         round_down(std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
     std::vector<std::unique_ptr<RecordCursor>> cursors;
     for (std::size_t i = 0; i < count; ++i) {
-      auto cursor = std::make_unique<FileCursor>(inputs_[first + i], options_.syntax,
-                                                 all.subspan(i * bytes, bytes), most, *io_,
-                                                 monitor_, input_hash_);
-      if (options_.syntax.header) take_header(first + i, cursor->take_header());
+      auto cursor =
+          std::make_unique<FileCursor>(inputs_[first + i], options_, all.subspan(i * bytes, bytes),
+                                       most, *io_, monitor_, input_hash_, report_.skipped);
+      if (options_.syntax.header) {
+        if (const auto header = cursor->take_header()) take_header(first + i, *header);
+      }
       cursors.push_back(std::move(cursor));
     }
+    if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
     return cursors;
   };
   report_.runs = inputs_.size();
