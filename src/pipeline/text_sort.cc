@@ -200,7 +200,9 @@ TextScratch& TextSorting::scratch() {
 
 void TextSorting::take_header(std::size_t input, std::string_view header) {
   const bool is_row = options_.syntax.quoted;
-  const auto content = [&](std::string_view text) { return is_row ? without_line_end(text) : text; };
+  const auto content = [&](std::string_view text) {
+    return is_row ? without_line_end(text) : text;
+  };
   if (!header_) {
     header_ = std::string(header);
     if (options_.keys_of_header) {
