@@ -157,6 +157,15 @@ ScratchPlace ScratchStore::allocate(ScratchStripe& stripe) {
   return {.slot = static_cast<std::uint32_t>(disk.free.take_lowest()), .disk = stripe.disks_[turn]};
 }
 
+void ScratchStore::allocate(ScratchStripe& stripe, std::size_t count,
+                            std::vector<ScratchPlace>& places) {
+  const std::size_t next = stripe.next_;
+  for (std::size_t i = 0; i < count; ++i) {
+    stripe.next_ = next;
+    places.push_back(allocate(stripe));
+  }
+}
+
 void ScratchStore::release(ScratchPlace place) {
   XXL_CHECK(place.disk < disks_.size());
   SlotSet& free = disks_[place.disk].free;

@@ -91,6 +91,10 @@ class ScratchStore {
   // kGrowBytes or what is left. Throws Error{no_space} when there is none.
   ScratchPlace allocate(ScratchStripe& stripe);
 
+  // The next `count` blocks of the run for one unit of data, appended to `places`: one behind the
+  // other on the disk whose turn it is, as far as it has free slots so.
+  void allocate(ScratchStripe& stripe, std::size_t count, std::vector<ScratchPlace>& places);
+
   // Gives a block back. Its place is used again by a later allocate().
   void release(ScratchPlace place);
 

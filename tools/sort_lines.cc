@@ -103,8 +103,9 @@ std::vector<std::string> without_second_stdin(std::vector<std::string> files) {
   return files;
 }
 
-TextSortOptions text_options(const LineArguments& arguments) {
+TextSortOptions text_options(const Caller& caller, const LineArguments& arguments) {
   TextSortOptions sort;
+  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) takes all files as they lie
   set_text_options(arguments.options, sort);
   LineOrder order = arguments.order;
   order.unique |= sort.unique;
@@ -177,7 +178,7 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
       throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
     }
   }
-  const TextSortOptions sort = text_options(arguments);
+  const TextSortOptions sort = text_options(caller, arguments);
   check_inputs(arguments.files, "open failed");
   refuse_directories(arguments.files);
   return run_text_check(caller, sort, arguments.check == 'c' ? Check::diagnose : Check::quiet);
@@ -195,7 +196,7 @@ int sort_lines(const CommandSpec& command, const Caller& caller,
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);
 
-  TextSortOptions sort = text_options(parsed);
+  TextSortOptions sort = text_options(caller, parsed);
   check_inputs(parsed.files, "cannot read");
   if (parsed.output) check_output(*parsed.output);
   refuse_directories(parsed.files);

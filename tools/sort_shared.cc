@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "io/codec.h"
 #include "machine.h"
 #include "quote.h"
 
@@ -173,6 +174,7 @@ void set_temp_compression(const ParsedOptions& options, TextSortOptions& sort) {
   if (method != value) {
     sort.temp_level = static_cast<int>(
         parse_number(value.substr(method.size() + 1), "--temp-compress", 1, kMaxLevel));
+    io::check_level(sort.temp_codec, sort.temp_level, "--temp-compress");
   }
 }
 
@@ -189,6 +191,9 @@ void set_text_options(const ParsedOptions& options, TextSortOptions& sort) {
     sort.limit = options.number("limit", 0, 0, ~std::uint64_t{0});
   }
   set_temp_compression(options, sort);
+  if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
+    throw_usage(options.command(), "--temp-compress excludes --compress-program");
+  }
 }
 
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,

@@ -62,7 +62,7 @@ bool RunCursor::advance() {
 
 std::shared_ptr<RunCursor::Read> RunCursor::start(std::size_t index, bool must) {
   auto read = std::make_shared<Read>();
-  read->buffer = memory_.borrow(TextScratch::buffer_bytes(run_.blocks[index].bytes), must);
+  read->buffer = memory_.borrow(TextScratch::buffer_bytes(run_.blocks[index]), must);
   if (read->buffer == nullptr) return nullptr;
   scratch_.read(run_, index, read->buffer.get(), [read, &monitor = memory_.monitor()] {
     {
@@ -84,7 +84,7 @@ void RunCursor::open(std::size_t index) {
   }
   current_ = read->buffer;
   if (reads_ahead_ && index + 1 < end_block_) ahead_ = start(index + 1, false);
-  scratch_.check(run_, index, current_.get());
+  scratch_.open(run_, index, current_.get());
   std::size_t begin = 0, end = run_.blocks[index].bytes;
   trim(index, current_.get(), begin, end);
   at_ = reinterpret_cast<const char*>(current_.get()) + begin;

@@ -152,7 +152,7 @@ void TextMerger::plan_blocks() {
   std::vector<std::int64_t> bytes(cells_.count() + 1);  // differences of what a cell needs
   for (const Block& block : blocks_) {
     const auto size = static_cast<std::int64_t>(
-        TextScratch::buffer_bytes(sources_[block.source].run->blocks[block.index].bytes));
+        TextScratch::buffer_bytes(sources_[block.source].run->blocks[block.index]));
     bytes[block.cells.first] += size;
     bytes[block.cells.last + 1] -= size;
   }
@@ -246,7 +246,7 @@ std::vector<std::size_t> TextMerger::take_fetches() {
     Block& block = blocks_[fetch_order_[next_fetch_]];
     if (block.cells.first >= barrier) break;
     const TextBlock& stored = sources_[block.source].run->blocks[block.index];
-    const std::size_t bytes = TextScratch::buffer_bytes(stored.bytes);
+    const std::size_t bytes = TextScratch::buffer_bytes(stored);
     block.buffer = memory_.extents().take(bytes);
     if (block.buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_) {
       // The free memory is in pieces that are too small, and nothing will become free: rare, as it
@@ -263,15 +263,15 @@ std::vector<std::size_t> TextMerger::take_fetches() {
 
 // With the lock held.
 void TextMerger::give_back(Block& block) {
-  const std::size_t bytes = sources_[block.source].run->blocks[block.index].bytes;
+  const TextBlock& stored = sources_[block.source].run->blocks[block.index];
   if (block.own_memory != nullptr) {
     block.own_memory.reset();
   } else {
-    memory_.extents().give_back(block.buffer, TextScratch::buffer_bytes(bytes));
+    memory_.extents().give_back(block.buffer, TextScratch::buffer_bytes(stored));
   }
   block.buffer = nullptr;
   block.cuts = {};
-  bytes_done_ += bytes;
+  bytes_done_ += stored.bytes;
 }
 
 void TextMerger::fetch(std::size_t index) {
@@ -318,7 +318,7 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
 void TextMerger::arrived(std::size_t index) {
   Block& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
-  scratch_->check(*source.run, block.index, block.buffer);
+  scratch_->open(*source.run, block.index, block.buffer);
   if (block.cells.first < block.cells.last) {
     thread_local std::vector<std::uint32_t> starts;
     starts.clear();

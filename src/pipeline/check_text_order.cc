@@ -36,12 +36,15 @@ class TextOrderChecking {
   explicit TextOrderChecking(const TextSortOptions& options)
       : options_(options),
         keys_(sorting_keys(options.keys)),
-        inputs_(open_text_inputs({options.inputs.empty() ? "-" : options.inputs.front()})),
+        inputs_(open_text_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
+                                 options.compressed_by_suffix)),
         io_(options.backend, {}),
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
             options.memory_bytes / kMinThreadBytes, 1,
             options.parallel != 0 ? options.parallel : available_processors()))),
-        workers_(threads_) {}
+        workers_(threads_) {
+    inputs_.make_decoders(io_, monitor_);
+  }
 
   TextOrderCheck run() {
     try {

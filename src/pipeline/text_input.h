@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/monitor.h"
+#include "io/codec.h"
 #include "io/file.h"
+#include "io/io_queue.h"
 
 namespace xxl {
 
@@ -22,18 +25,25 @@ class ByteSource {
 
 struct TextInput {
   io::File file;
-  std::unique_ptr<ByteSource> decoder;  // of a compressed file; null: bytes are as they lie
+  Codec codec = Codec::none;
+  std::unique_ptr<ByteSource> decoder;  // of a compressed file, once reading may begin
 
   // True if it can be read at any place.
-  bool stored() const { return decoder == nullptr && file.seekable(); }
+  bool stored() const { return codec == Codec::none && file.seekable(); }
 };
 
 struct TextInputs : std::vector<TextInput> {
-  std::uint64_t bytes = 0;  // of the files whose size is known, as they lie
-  bool size_known = true;   // false if one is a pipe or compressed
+  std::uint64_t bytes = 0;     // of the files whose size is known, as they lie
+  bool size_known = true;      // false if one is a pipe or compressed
+  std::size_t compressed = 0;  // files
+
+  // Must be called before compressed files are read, when the vector has its final place. Either
+  // the references outlive the inputs, or `io` ends first and `monitor` next.
+  void make_decoders(io::IoService& io, Monitor& monitor);
 };
 
-// Opens `paths` ("-": standard input; none: likewise). Throws Error.
-TextInputs open_text_inputs(const std::vector<std::string>& paths);
+// Opens `paths` ("-": standard input; none: likewise). With `by_suffix`, names tell which files are
+// compressed. Throws Error.
+TextInputs open_text_inputs(const std::vector<std::string>& paths, bool by_suffix = true);
 
 }  // namespace xxl

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "pipeline/text_reader.h"
+#include "run/block_packer.h"
+#include "run/compressed_bytes.h"
 #include "sort/string_sort.h"
 
 namespace xxl {
@@ -24,6 +26,10 @@ constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
 constexpr std::size_t kRegionBytes = 32 * kMiB;
 constexpr std::size_t kMinRegionBytes = 160 * kKiB;
 constexpr std::size_t kMaxRegionBytes = 2 * kGiB - kMiB;  // places of records have 31 bits each
+// Compression and its buffers take no more than this part of the memory; with very little of it,
+// they take more than is set aside.
+constexpr std::size_t kPackingPart = 4;
+constexpr std::size_t kSlotsOfPackedBlock = 8;
 
 // Bytes of a region for each item that a worker has: records of as many bytes and more fill it.
 constexpr std::size_t kRegionBytesPerItem = 32;
@@ -31,6 +37,27 @@ constexpr std::size_t kRegionBytesPerKeyedItem = 80;  // where keys are made, wh
 
 std::size_t power_of_two(std::size_t bytes, std::size_t low, std::size_t high) {
   return std::clamp(std::bit_floor(std::max<std::size_t>(bytes, 1)), low, high);
+}
+
+std::size_t output_block_bytes(std::size_t memory, unsigned threads) {
+  return power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
+}
+
+// What compression takes beside the memory that is divided: compressors, and what is compressed but
+// not written.
+std::size_t packing_bytes(const TextPlanInput& input, std::size_t packed_block_bytes) {
+  std::size_t bytes =
+      BlockPacker::memory_bytes(input.temp_codec, input.temp_level, packed_block_bytes) *
+      input.threads;
+  // What a program makes of a block, once while it comes and once to be written.
+  if (input.temp_program) bytes += input.threads * packed_block_bytes;
+  if (input.output_codec != Codec::none) {
+    const std::size_t block =
+        output_block_bytes(static_cast<std::size_t>(input.memory_bytes), input.threads);
+    bytes += CompressedBytes::memory_bytes(input.output_codec, 0, block, input.threads) +
+             2 * input.threads * block;
+  }
+  return std::min(bytes, static_cast<std::size_t>(input.memory_bytes / kPackingPart));
 }
 
 std::size_t sectors(std::size_t bytes) {
@@ -54,8 +81,7 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
   TextGeometry plan;
   plan.memory_bytes = memory;
 
-  plan.output_block_bytes =
-      power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
+  plan.output_block_bytes = output_block_bytes(memory, input.threads);
   const std::size_t least_write_bytes = (2 * threads + 4) * plan.output_block_bytes;
   plan.write_bytes = std::max(least_write_bytes, std::min(memory / 16, kMaxWriteBytes));
   if (plan.write_bytes > memory) return std::nullopt;
@@ -98,13 +124,15 @@ TextGeometry plan_text(const TextPlanInput& input) {
     block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256), kMinBlockBytes,
                                kMaxBlockBytes);
   }
-  std::uint64_t memory = input.memory_bytes;
+  const std::size_t packed_block_bytes = 2 * block_bytes;
+  const std::uint64_t most_memory = input.memory_bytes - packing_bytes(input, packed_block_bytes);
+  std::uint64_t memory = most_memory;
   std::size_t region_bytes = 0;
   if (input.size_known && input.input_bytes > input.memory_bytes) {
     // Runs must be so few that a merge can hold two blocks of each.
     for (;; block_bytes /= 2) {
       const std::uint64_t tables = input.input_bytes / block_bytes * kTableBytesPerBlock;
-      memory = input.memory_bytes - std::min(tables, input.memory_bytes / 4);
+      memory = most_memory - std::min(tables, input.memory_bytes / 4);
       const TextGeometry plan = divide_or_refuse(input, memory, 0);
       const std::uint64_t runs = input.input_bytes / (plan.region_bytes / 5 * 4) + 1;
       const std::uint64_t most = plan.memory_bytes / 2 / (2 * block_bytes);
@@ -124,6 +152,11 @@ TextGeometry plan_text(const TextPlanInput& input) {
   }
   TextGeometry plan = divide_or_refuse(input, memory, region_bytes);
   plan.block_bytes = block_bytes;
+  plan.packed_block_bytes = packed_block_bytes;
+  plan.kept_frame_bytes = 2 * input.threads * plan.output_block_bytes;
+  const bool packs = input.temp_codec != Codec::none || input.temp_program;
+  plan.slot_bytes =
+      packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes) : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
     // Little input is shared out to all threads.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "io/codec.h"
+
 namespace xxl {
 
 struct TextPlanInput {
@@ -14,6 +16,10 @@ struct TextPlanInput {
   bool keys_are_records = true;
   std::size_t longest_record = 0;  // for which there must be room; 0: none is known to be long
   std::size_t block_bytes = 0;     // of runs that there are already; 0: to be chosen
+  Codec temp_codec = Codec::none;  // of scratch blocks
+  int temp_level = 0;
+  bool temp_program = false;  // scratch blocks go through a program
+  Codec output_codec = Codec::none;
 };
 
 struct TextGeometry {
@@ -23,8 +29,11 @@ struct TextGeometry {
   std::size_t key_bytes = 0;      // memory for keys of a worker
   std::size_t region_bytes = 0;
   std::size_t regions = 0;
-  std::size_t block_bytes = 0;         // of a run; also a slot of scratch
+  std::size_t block_bytes = 0;         // of a run
+  std::size_t slot_bytes = 0;          // of scratch
+  std::size_t packed_block_bytes = 0;  // scratch blocks of more than this stay as they are
   std::size_t output_block_bytes = 0;  // of the output
+  std::size_t kept_frame_bytes = 0;    // of compressed output
   std::size_t chunk_bytes = 0;         // to be read into a region at most
 };
 

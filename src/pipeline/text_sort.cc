@@ -24,6 +24,7 @@
 #include "pipeline/text_formation.h"
 #include "pipeline/text_plan.h"
 #include "record/descending_record.h"
+#include "run/compressed_bytes.h"
 #include "run/text_output.h"
 
 namespace xxl {
@@ -38,6 +39,14 @@ constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 // Blocks are read so far ahead at most: more would only take memory.
 constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
+
+// Compressed files that are merged at a time. They take memory of their own, mostly what the codec
+// refers back to: no more than a quarter of -S, unless that is very little.
+std::size_t most_decoders(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kUsualDecoderBytes = 8 * kMiB;
+  constexpr std::uint64_t kLeastDecoders = 8;
+  return static_cast<std::size_t>(std::max(memory_bytes / 4 / kUsualDecoderBytes, kLeastDecoders));
+}
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -55,10 +64,14 @@ class TextSorting {
   explicit TextSorting(const TextSortOptions& options)
       : options_(options),
         keys_(sorting_keys(options.keys)),
-        inputs_(open_text_inputs(options.inputs)) {
+        inputs_(open_text_inputs(options.inputs, options.compressed_by_suffix)) {
     plan_input_.memory_bytes = options.memory_bytes;
     plan_input_.input_bytes = inputs_.bytes;
     plan_input_.size_known = inputs_.size_known;
+    plan_input_.temp_codec = options.temp_codec;
+    plan_input_.temp_level = options.temp_level;
+    plan_input_.temp_program = !options.compress_program.empty();
+    plan_input_.output_codec = output_codec();
     // With little memory, fewer threads get more of it each.
     plan_input_.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
         options.memory_bytes / kMinThreadBytes, 1,
@@ -82,6 +95,10 @@ class TextSorting {
       return false;
     }
   }
+  Codec output_codec() const {
+    return options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
+  }
+  void open_sink();
   bool is_little() const;
   std::unique_ptr<io::IoService> make_io() const;
   TextGeometry divide(std::size_t longest_record);
@@ -191,9 +208,16 @@ TextGeometry TextSorting::divide(std::size_t longest_record) {
 TextScratch& TextSorting::scratch() {
   std::lock_guard lock(scratch_mutex_);
   if (scratch_ == nullptr) {
-    store_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, 1);
-    if (inputs_.size_known) store_->reserve(plan().scratch_bytes);
-    scratch_ = std::make_unique<TextScratch>(*store_, *io_, monitor_);
+    store_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.slot_bytes, 1);
+    BlockPacker packer;
+    if (!options_.compress_program.empty()) {
+      packer = BlockPacker(options_.compress_program);
+    } else if (options_.temp_codec != Codec::none) {
+      packer = BlockPacker(options_.temp_codec, options_.temp_level, geometry_.packed_block_bytes);
+    }
+    // How much it will be of packed blocks is not known beforehand.
+    if (inputs_.size_known && !packer.packs()) store_->reserve(plan().scratch_bytes);
+    scratch_ = std::make_unique<TextScratch>(*store_, *io_, monitor_, std::move(packer));
   }
   return *scratch_;
 }
@@ -228,8 +252,10 @@ void TextSorting::write_header() {
 }
 
 void TextSorting::open_output() {
-  const bool whole = inputs_.size_known && !options_.limit && !options_.unique;
-  output_ = std::make_unique<Output>(options_.output, whole ? inputs_.bytes + inputs_.size() : 0);
+  const bool compressed = output_codec() != Codec::none;
+  const bool whole = inputs_.size_known && !options_.limit && !options_.unique && !compressed;
+  output_ = std::make_unique<Output>(options_.output, whole ? inputs_.bytes + inputs_.size() : 0,
+                                     !compressed);
 }
 
 // So little is sorted sooner than threads and rings are made.
@@ -251,6 +277,7 @@ SortReport TextSorting::run() {
   open_output();
   io_ = make_io();
   report_.plan.backend = is_little() ? "inline" : io_->backend_name();
+  inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(plan_input_.threads);
   try {
     options_.merge_only ? merge_files() : sort();
@@ -263,13 +290,19 @@ SortReport TextSorting::run() {
 }
 
 // What is written goes here from now on.
-void open_sink(const Output& output, std::size_t block_bytes, io::IoService& io, Monitor& monitor,
-               std::unique_ptr<ByteSink>& sink) {
-  if (output.is_file()) {
-    sink = std::make_unique<FileBytes>(output.target(), block_bytes, io, monitor);
+void TextSorting::open_sink() {
+  const Codec codec = output_codec();
+  if (codec != Codec::none) {
+    sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
+                                              geometry_.kept_frame_bytes, *io_, monitor_);
+  } else if (output_->is_file()) {
+    sink_ = std::make_unique<FileBytes>(output_->target(), geometry_.output_block_bytes, *io_,
+                                        monitor_);
   } else {
-    sink = std::make_unique<StreamBytes>(output.target(), io, monitor);
+    sink_ = std::make_unique<StreamBytes>(output_->target(), *io_, monitor_);
   }
+  text_output_ =
+      std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
 }
 
 void TextSorting::sort() {
@@ -301,9 +334,7 @@ void TextSorting::sort() {
   BlockMemory memory(monitor_);
   for (const auto span : formation.free_memory()) memory.extents().add(span);
   sources = reduce(std::move(sources), memory);
-  open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
-  text_output_ =
-      std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
+  open_sink();
   write_header();
   TextMergeOptions merge;
   merge.terminator = options_.syntax.terminator;
@@ -477,9 +508,10 @@ void TextSorting::merge_files() {
   begin_phase(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
   BlockMemory memory(monitor_);
   const std::span<std::byte> all = region_memory_;
-  const std::size_t degree = std::max<std::size_t>(
+  std::size_t degree = std::max<std::size_t>(
       2, std::min<std::size_t>(options_.batch_size != 0 ? options_.batch_size : ~0u,
                                all.size() / 2 / kMinFileBufferBytes));
+  if (inputs_.compressed > 0) degree = std::min(degree, most_decoders(options_.memory_bytes));
   const std::size_t most = std::max<std::size_t>(all.size() / 8, 64 * kKiB);
   const auto open = [&](std::size_t first, std::size_t count) {
     const std::size_t bytes =
@@ -495,9 +527,7 @@ void TextSorting::merge_files() {
     return cursors;
   };
   report_.runs = inputs_.size();
-  open_sink(*output_, geometry_.output_block_bytes, *io_, monitor_, sink_);
-  text_output_ =
-      std::make_unique<TextOutput>(*sink_, *write_buffers_, geometry_.output_block_bytes, monitor_);
+  open_sink();
   const auto write = [&](RecordMerge& merge) {
     write_header();
     write_merge(merge);

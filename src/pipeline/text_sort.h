@@ -31,9 +31,10 @@ struct TextSortOptions {
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<std::string>(std::string_view record)> malformed;
   TextSyntax syntax;
-  std::vector<std::string> inputs;  // "-" is standard input; by suffix, .gz .zst .lz4 are read
-  std::string output = "-";         // as SortOptions; likewise compressed by suffix
-  std::uint64_t memory_bytes = 0;   // -S
+  std::vector<std::string> inputs;   // "-" is standard input; by suffix, .gz .zst .lz4 are read
+  std::string output = "-";          // as SortOptions; likewise compressed by suffix
+  bool compressed_by_suffix = true;  // false: names say nothing, all files are taken as they lie
+  std::uint64_t memory_bytes = 0;    // -S
   std::vector<std::string> scratch_dirs;  // -T; one or more
   unsigned parallel = 0;                  // threads; 0: as many as there are processors
   unsigned batch_size = 0;                // most runs merged at once; 0: as memory allows

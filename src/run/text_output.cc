@@ -50,7 +50,8 @@ void StreamBytes::submit(Block block) {
   io::Request request;
   request.op = io::Op::write;
   request.file = &file_;
-  request.offset = io::Request::kStream;
+  request.offset = file_.seekable() ? position_ : io::Request::kStream;
+  position_ += block.bytes;  // whoever submits is alone
   request.data = {block.buffer, block.bytes};
   request.done = [this, block,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
@@ -211,6 +212,8 @@ void TextOutput::finish() {
   }
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return pending_ == 0; });
+  lock.unlock();
+  sink_.finish();
 }
 
 }  // namespace xxl

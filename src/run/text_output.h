@@ -2,7 +2,7 @@
 //
 // Pieces come in the order of their tickets. A worker waits for its turn to reserve a stretch of
 // the output, then fills it while others fill theirs; whoever fills the last byte of a block hands
-// it on. What cannot be written at any place (a pipe, compressed output) is filled in turn.
+// it on. What cannot be written at any place (a pipe) is filled in turn.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,8 @@ class ByteSink {
   // Takes block `index`, `bytes` of `buffer`, and calls `written` when the buffer is free again.
   virtual void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
                    std::function<void()> written) = 0;
+  // After the last put(): waits for what the sink still has to do, once all buffers are free.
+  virtual void finish() {}
   // Forgets blocks that wait for others, and all that come from now on, without calling `written`.
   virtual void give_up() {}
   // Bytes in the file, after all blocks are written.
@@ -52,7 +54,8 @@ class FileBytes final : public ByteSink {
   InFlight in_flight_;
 };
 
-// A pipe, terminal or device: one block after the other.
+// A pipe, terminal or device: one block after the other. Also for a file, from its start on, that
+// is written without O_DIRECT: then blocks may have any size.
 class StreamBytes final : public ByteSink {
  public:
   StreamBytes(const io::File& file, io::IoService& io, Monitor& monitor)
@@ -60,6 +63,8 @@ class StreamBytes final : public ByteSink {
   bool in_order() const override { return true; }
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
            std::function<void()> written) override;
+  // Bytes written, once all blocks are.
+  std::uint64_t position() const { return position_; }
   void give_up() override;
 
  private:
@@ -77,7 +82,8 @@ class StreamBytes final : public ByteSink {
   std::map<std::uint64_t, Block> waiting_;
   std::uint64_t next_ = 0;
   bool writing_ = false;
-  bool given_up_ = false;  // a write failed, or nobody wants the rest
+  std::uint64_t position_ = 0;  // of the next write
+  bool given_up_ = false;       // a write failed, or nobody wants the rest
   InFlight in_flight_;
 };
 

@@ -4,7 +4,8 @@
 //
 //     03 f o x  85 01 b r o w n ...     "fox", then a record of 133 bytes
 //
-// It lies in one or more slots of the scratch store. In memory stay its checksum and its trigger.
+// It lies in one or more slots of the scratch store, perhaps packed (compressed). In memory stay
+// the checksum of what is stored, and its trigger.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +70,8 @@ inline constexpr std::size_t kMaxTriggerBytes = 256;
 
 struct TextBlock {
   std::uint64_t checksum = 0;
-  std::uint32_t bytes = 0;          // used
+  std::uint32_t bytes = 0;          // of its records
+  std::uint32_t stored_bytes = 0;   // in scratch
   std::uint32_t slots = 1;          // of the scratch store
   io::ScratchPlace place;           // of its only slot; of more slots: TextRun::places[place.slot]
   std::uint32_t trigger_begin = 0;  // in TextRun::triggers
@@ -78,6 +80,7 @@ struct TextBlock {
   // beginning.)
   bool separates = true;
   bool whole_key = false;  // the trigger is the whole key of the first record
+  bool packed = false;     // what is stored must be unpacked
 };
 
 // A sorted run in the scratch store.
@@ -85,7 +88,7 @@ struct TextRun {
   std::uint64_t identity = 0;  // seed of the blocks' checksums, different for every run
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  std::size_t largest_block = 0;  // bytes used
+  std::size_t largest_block = 0;  // bytes of a buffer
   std::vector<TextBlock> blocks;
   std::vector<io::ScratchPlace> places;  // of blocks of several slots
   std::string triggers;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/checksum.h"
@@ -10,9 +13,22 @@
 #include "run/run.h"
 
 namespace xxl {
+namespace {
+
+std::shared_ptr<std::byte> allocate_buffer(std::size_t bytes) {
+  void* const buffer = std::aligned_alloc(kSectorBytes, bytes);
+  if (buffer == nullptr) throw std::bad_alloc();
+  return {static_cast<std::byte*>(buffer), std::free};
+}
+
+}  // namespace
 
 std::size_t TextScratch::buffer_bytes(std::size_t bytes) {
   return round_up(bytes, kSectorBytes);
+}
+
+std::size_t TextScratch::buffer_bytes(const TextBlock& block) {
+  return buffer_bytes(std::max(block.bytes, block.stored_bytes));
 }
 
 io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
@@ -20,11 +36,10 @@ io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
   return block.slots == 1 ? block.place : run.places[block.place.slot + slot];
 }
 
-// Adds a block to `run`, with places for its slots.
-void TextScratch::append_block(TextRun& run, TextBlock& block, std::size_t bytes,
-                               std::uint64_t checksum) {
-  block.bytes = static_cast<std::uint32_t>(bytes);
-  block.slots = static_cast<std::uint32_t>(std::max<std::size_t>(1, ceil_div(bytes, slot_bytes())));
+// Adds a block, of which the sizes are known, to `run`, with places for its slots.
+void TextScratch::append_block(TextRun& run, TextBlock& block, std::uint64_t checksum) {
+  block.slots = static_cast<std::uint32_t>(
+      std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
   block.checksum = checksum;
   {
     auto lock = monitor_.lock();
@@ -33,13 +48,17 @@ void TextScratch::append_block(TextRun& run, TextBlock& block, std::size_t bytes
       block.place = scratch_.allocate(*run.stripe);
     } else {
       block.place.slot = static_cast<std::uint32_t>(run.places.size());
-      for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
-        run.places.push_back(scratch_.allocate(*run.stripe));
+      if (packer_.packs()) {  // slots are small
+        scratch_.allocate(*run.stripe, block.slots, run.places);
+      } else {
+        for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+          run.places.push_back(scratch_.allocate(*run.stripe));
+        }
       }
     }
   }
-  run.bytes += bytes;
-  run.largest_block = std::max(run.largest_block, bytes);
+  run.bytes += block.bytes;
+  run.largest_block = std::max(run.largest_block, buffer_bytes(block));
   run.blocks.push_back(block);
 }
 
@@ -58,8 +77,26 @@ void TextScratch::end_write() {
 
 void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
                         std::function<void()> written) {
-  append_block(run, block, bytes,
-               block_checksum(std::span<const std::byte>(buffer, bytes),
+  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
+  const std::span<const std::byte> packed = packer_.pack({buffer, bytes}, slot_bytes());
+  if (packed.empty()) return store(run, block, buffer, std::move(written));
+  block.packed = true;
+  block.stored_bytes = static_cast<std::uint32_t>(packed.size());
+  const std::size_t padded = round_up(packed.size(), slot_bytes());
+  // The block's own buffer is used again, unless it is too small: a program may do as it likes.
+  std::shared_ptr<std::byte> larger;
+  if (padded > buffer_bytes(bytes)) larger = allocate_buffer(padded);
+  std::byte* const to = larger != nullptr ? larger.get() : buffer;
+  std::memcpy(to, packed.data(), packed.size());
+  std::memset(to + packed.size(), 0, padded - packed.size());
+  store(run, block, to, [written = std::move(written), larger] { written(); });
+}
+
+// Writes what is in `buffer` as the next block.
+void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
+                        std::function<void()> written) {
+  append_block(run, block,
+               block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
                               block_identity(run.identity, run.blocks.size())));
   begin_write();
   transfer(io::Op::write, run, block, buffer, [this, written = std::move(written)] {
@@ -68,14 +105,31 @@ void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::s
   });
 }
 
+// The whole block is made in memory of its own: no more than one for each thread.
+void TextScratch::write_long_packed(TextRun& run, TextBlock block, std::string_view record) {
+  const std::size_t bytes = coded_bytes(record.size());
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
+  put_record(reinterpret_cast<char*>(buffer.get()), record);
+  std::memset(buffer.get() + bytes, 0, buffer_bytes(bytes) - bytes);
+  const auto done = std::make_shared<bool>(false);
+  write(run, block, buffer.get(), bytes, [this, buffer, done] {
+    auto lock = monitor_.lock();
+    *done = true;
+  });
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return *done; });
+}
+
 void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view record,
                              WriteBuffers& buffers) {
+  if (packer_.takes(coded_bytes(record.size()))) return write_long_packed(run, block, record);
   char length[kMaxLengthBytes];
   const std::size_t length_bytes =
       static_cast<std::size_t>(put_length(length, record.size()) - length);
   const auto head = std::as_bytes(std::span(length, length_bytes));
   const auto body = std::as_bytes(std::span(record));
-  append_block(run, block, head.size() + body.size(),
+  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(head.size() + body.size());
+  append_block(run, block,
                block_checksum({head, body}, block_identity(run.identity, run.blocks.size())));
   auto rest = body;
   for (std::size_t slot = 0; slot < block.slots; ++slot) {
@@ -92,11 +146,11 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
     const std::size_t padded = buffer_bytes(bytes);
     std::memset(buffer + bytes, 0, padded - bytes);
     begin_write();
-    transfer_slot(io::Op::write, place(run, block, slot), {buffer, padded},
-                  [this, buffer, &buffers](bool) {
-                    buffers.give_back(buffer, slot_bytes());
-                    end_write();
-                  });
+    transfer_slots(io::Op::write, place(run, block, slot), {buffer, padded},
+                   [this, buffer, &buffers](bool) {
+                     buffers.give_back(buffer, slot_bytes());
+                     end_write();
+                   });
   }
 }
 
@@ -112,28 +166,44 @@ void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
 
 void TextScratch::transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                            std::function<void()> done) {
-  const std::size_t bytes = buffer_bytes(block.bytes);
+  // Packed blocks are written as whole slots. The ends of slots would otherwise be stretches of the
+  // file that were reserved and never written, and file systems take long to delete such a file.
+  const bool whole_slots = block.packed && op == io::Op::write;
+  const std::size_t bytes =
+      whole_slots ? block.slots * slot_bytes() : buffer_bytes(block.stored_bytes);
   struct Pending {
-    std::atomic<std::size_t> left;
-    std::atomic<bool> failed{false};
+    std::atomic<std::size_t> left = 1;  // one for whoever starts them
+    std::atomic<bool> failed = false;
     std::function<void()> done;
+
+    void end(bool ok) {
+      if (!ok) failed = true;
+      if (--left == 0 && !failed) done();
+    }
   };
-  auto pending = std::make_shared<Pending>();
-  pending->left = block.slots;
+  const auto pending = std::make_shared<Pending>();
   pending->done = std::move(done);
-  for (std::size_t slot = 0; slot < block.slots; ++slot) {
+  for (std::size_t slot = 0; slot < block.slots;) {
+    const io::ScratchPlace where = place(run, block, slot);
     const std::size_t begin = slot * slot_bytes();
-    transfer_slot(op, place(run, block, slot),
-                  {buffer + begin, std::min(slot_bytes(), bytes - begin)}, [pending](bool ok) {
-                    if (!ok) pending->failed = true;
-                    if (--pending->left == 0 && !pending->failed) pending->done();
-                  });
+    // Slots that lie one behind the other are one transfer.
+    std::size_t count = 1;
+    const auto follows = [&](const io::ScratchPlace& next) {
+      return next.disk == where.disk && next.slot == where.slot + count;
+    };
+    while (slot + count < block.slots && follows(place(run, block, slot + count))) ++count;
+    ++pending->left;
+    transfer_slots(op, where, {buffer + begin, std::min(count * slot_bytes(), bytes - begin)},
+                   [pending](bool ok) { pending->end(ok); });
+    slot += count;
   }
+  pending->end(true);
 }
 
-// `done` is called when a failure has gone to the monitor, too.
-void TextScratch::transfer_slot(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                                std::function<void(bool ok)> done) {
+// Slots one behind the other, from `where` on. `done` is called when a failure has gone to the
+// monitor, too.
+void TextScratch::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                                 std::function<void(bool ok)> done) {
   io::Request request;
   request.op = op;
   {
@@ -160,10 +230,11 @@ void TextScratch::transfer_slot(io::Op op, io::ScratchPlace where, std::span<std
   io_.queue_for(*request.file).submit(std::move(request));
 }
 
-void TextScratch::check(const TextRun& run, std::size_t index, const std::byte* buffer) const {
+void TextScratch::open(const TextRun& run, std::size_t index, std::byte* buffer) const {
   const TextBlock& block = run.blocks[index];
-  if (block_checksum({buffer, block.bytes}, block_identity(run.identity, index)) ==
-      block.checksum) {
+  if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
+                     block_identity(run.identity, index)) == block.checksum &&
+      (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
     return;
   }
   const io::ScratchPlace where = place(run, block, 0);

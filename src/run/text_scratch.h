@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/extents.h"
 #include "base/in_flight.h"
@@ -15,6 +16,7 @@
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
 #include "record/key_extractor.h"
+#include "run/block_packer.h"
 #include "run/text_run.h"
 
 namespace xxl {
@@ -24,50 +26,58 @@ class WriteBuffers;
 // All methods from any thread.
 class TextScratch {
  public:
-  // The references must outlive it. `scratch` is used with the monitor's lock held.
-  TextScratch(io::ScratchStore& scratch, io::IoService& io, Monitor& monitor)
-      : scratch_(scratch), io_(io), monitor_(monitor) {}
+  // The references must outlive it. `scratch` is used with the monitor's lock held. Blocks are
+  // packed by `packer`; for that to save space, slots must be smaller than blocks.
+  TextScratch(io::ScratchStore& scratch, io::IoService& io, Monitor& monitor,
+              BlockPacker packer = {})
+      : scratch_(scratch), io_(io), monitor_(monitor), packer_(std::move(packer)) {}
 
   std::size_t slot_bytes() const { return scratch_.block_bytes(); }
-  // Bytes of a buffer for a block of `bytes`.
+  // Bytes of a buffer for a block of `bytes`; for reading a block.
   static std::size_t buffer_bytes(std::size_t bytes);
+  static std::size_t buffer_bytes(const TextBlock& block);
 
   // Writes the first `bytes` of `buffer` as the next block of `run` (checksum and place are set),
-  // then calls `written` on a thread of the queue. A failure goes to the monitor.
+  // then calls `written` on a thread of the queue. What is in the buffer may change at once. A
+  // failure of the write goes to the monitor. Throws Error if the block cannot be packed.
   void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
              std::function<void()> written);
 
   // Writes `record`, coded, as the next block of `run`: slot by slot, through buffers of one slot
-  // each. For records of any length.
+  // each. For records of any length. If it is packed, waits until it is written.
   void write_long(TextRun& run, TextBlock block, std::string_view record, WriteBuffers& buffers);
 
   // Waits until everything is written.
   void wait_for_writes();
 
-  // Reads block `index` of `run` into `buffer` (buffer_bytes() of its bytes), then calls `arrived`,
-  // unless it fails.
+  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
+  // then calls `arrived`, unless it fails.
   void read(const TextRun& run, std::size_t index, std::byte* buffer,
             std::function<void()> arrived);
 
-  // Throws Error{corrupt} unless `buffer` holds what was written as block `index` of `run`.
-  void check(const TextRun& run, std::size_t index, const std::byte* buffer) const;
+  // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
+  // is what was written.
+  void open(const TextRun& run, std::size_t index, std::byte* buffer) const;
 
   // Gives the place of a block back, to be written again.
   void release(const TextRun& run, std::size_t index);
 
  private:
   io::ScratchPlace place(const TextRun& run, const TextBlock& block, std::size_t slot) const;
-  void append_block(TextRun& run, TextBlock& block, std::size_t bytes, std::uint64_t checksum);
+  void append_block(TextRun& run, TextBlock& block, std::uint64_t checksum);
+  void store(TextRun& run, TextBlock block, std::byte* buffer, std::function<void()> written);
+  void write_long_packed(TextRun& run, TextBlock block, std::string_view record);
   void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                 std::function<void()> done);
-  void transfer_slot(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                     std::function<void(bool ok)> done);
+  void transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                      std::function<void(bool ok)> done);
   void begin_write();
   void end_write();
 
   io::ScratchStore& scratch_;
   io::IoService& io_;
   Monitor& monitor_;
+  BlockPacker packer_;
   std::size_t writes_ = 0;  // under way; with the monitor's lock
   InFlight in_flight_;
 };
@@ -101,8 +111,7 @@ class WriteBuffers {
 // Writes one run, record by record. One thread.
 class TextRunWriter {
  public:
-  // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger; no
-  // more than a slot.
+  // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger.
   TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch, WriteBuffers& buffers,
                 std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}

@@ -236,6 +236,10 @@ class StringSorter {
   }
 
  private:
+  static constexpr std::size_t kFirstWindow = 32;
+  static constexpr std::size_t kWindowGrowth = 8;
+  static constexpr std::size_t kMaxWindow = std::size_t{1} << 16;
+
   // Part of a key, kept in memory_.
   struct Window {
     std::uint64_t ref;
@@ -246,14 +250,22 @@ class StringSorter {
 
   using Unsorted = string_sort_detail::Unsorted;
 
-  // The keys of `items` agree in their first `depth` bytes.
-  void sort_group(std::span<StringItem> items, std::size_t depth) {
+  // The keys of `items` agree in their first `depth` bytes. Most differ soon behind: windows are
+  // small at first.
+  void sort_group(std::span<StringItem> items, std::size_t depth,
+                  std::size_t window_bytes = kFirstWindow) {
     Unsorted unsorted{items, depth};
-    while (!unsorted.items.empty()) unsorted = sort_window(unsorted.items, unsorted.depth);
+    while (!unsorted.items.empty()) {
+      unsorted = sort_window(unsorted.items, unsorted.depth, window_bytes);
+      window_bytes = wider(window_bytes);
+    }
+  }
+  static std::size_t wider(std::size_t window_bytes) {
+    return std::min(kWindowGrowth * window_bytes, kMaxWindow);
   }
 
   // Sorts by the next window; returns the largest part for which that is not enough.
-  Unsorted sort_window(std::span<StringItem> items, std::size_t depth) {
+  Unsorted sort_window(std::span<StringItem> items, std::size_t depth, std::size_t window_bytes) {
     if (all_alike(items)) {
       string_sort_detail::set_same(items);
       return {};
@@ -261,8 +273,7 @@ class StringSorter {
     const std::size_t n = items.size();
     const std::size_t taken = n * sizeof(Window);
     XXL_CHECK(memory_.size() >= n * kKeyMemoryPerItem);
-    const std::size_t most =
-        std::min<std::size_t>((memory_.size() - taken) / n, std::size_t{1} << 16);
+    const std::size_t most = std::min((memory_.size() - taken) / n, window_bytes);
     auto* const windows = reinterpret_cast<Window*>(memory_.data());
     char* const bytes = reinterpret_cast<char*>(memory_.data()) + taken;
     std::uint32_t used = 0;
@@ -295,7 +306,7 @@ class StringSorter {
     for (const auto& [begin, end] : deeper) {
       Unsorted part{items.subspan(begin, end - begin), depth + most};
       if (part.items.size() > largest.items.size()) std::swap(part, largest);
-      if (!part.items.empty()) sort_group(part.items, part.depth);
+      if (!part.items.empty()) sort_group(part.items, part.depth, wider(window_bytes));
     }
     return largest;
   }

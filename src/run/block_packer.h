@@ -1,0 +1,45 @@
+// Makes scratch blocks smaller: by a codec, or by a program that the user names.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "io/codec.h"
+
+namespace xxl {
+
+// From any thread.
+class BlockPacker {
+ public:
+  BlockPacker() = default;  // leaves blocks as they are
+  // Blocks of more than `most_bytes` stay as they are: what they take is bounded.
+  BlockPacker(Codec codec, int level, std::size_t most_bytes)
+      : codec_(codec), level_(level), most_bytes_(most_bytes) {}
+  // All blocks go through it: perhaps it is there to encrypt them.
+  explicit BlockPacker(std::string program) : program_(std::move(program)) {}
+
+  bool packs() const { return codec_ != Codec::none || !program_.empty(); }
+  // True if blocks of `bytes` are packed, or at least tried.
+  bool takes(std::size_t bytes) const {
+    return !program_.empty() || (codec_ != Codec::none && bytes <= most_bytes_);
+  }
+  // Most memory that a thread needs.
+  static std::size_t memory_bytes(Codec codec, int level, std::size_t most_bytes);
+
+  // What `block` becomes, valid until the thread packs or unpacks the next; empty: it stays as it
+  // is, as packing would not free a slot of `slot_bytes`. Throws Error.
+  std::span<const std::byte> pack(std::span<const std::byte> block, std::size_t slot_bytes) const;
+  // Replaces what was packed, `packed_bytes` at `buffer`, by the block, `bytes` at the same place.
+  // False if that is not what it becomes. Throws Error.
+  [[nodiscard]] bool unpack(std::byte* buffer, std::size_t packed_bytes, std::size_t bytes) const;
+
+ private:
+  Codec codec_ = Codec::none;
+  int level_ = 0;
+  std::size_t most_bytes_ = 0;
+  std::string program_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,18 @@
+// Filters bytes through a program, as sort(1) does with --compress-program.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace xxl {
+
+// Runs `program`, with the argument -d if `decompress`, found as a shell would find it; gives it
+// `in` as standard input and returns its standard output. It reads and writes as it likes: neither
+// side waits for the other with a full pipe. Throws Error if it cannot be run, does not take all,
+// ends with another status than 0, or puts out more than `most_bytes`.
+std::vector<std::byte> run_compress_program(const std::string& program, bool decompress,
+                                            std::span<const std::byte> in, std::size_t most_bytes);
+
+}  // namespace xxl

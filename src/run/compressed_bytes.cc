@@ -1,0 +1,63 @@
+#include "run/compressed_bytes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace xxl {
+
+std::size_t CompressedBytes::memory_bytes(Codec codec, int level, std::size_t block_bytes,
+                                          unsigned threads) {
+  // The compressor, room for the largest frame, and the frame as it is.
+  return threads * (io::compress_memory_bytes(codec, level, block_bytes) +
+                    2 * io::frame_bound(codec, block_bytes));
+}
+
+void CompressedBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
+                          std::function<void()> written) {
+  {
+    auto lock = monitor_.lock();
+    ++unwritten_;
+  }
+  thread_local std::vector<std::byte> room;
+  room.resize(std::max(room.size(), io::frame_bound(codec_, bytes)));
+  const std::size_t size = io::compress_frame(codec_, level_, {buffer, bytes}, room);
+  const std::shared_ptr<std::byte[]> frame(new std::byte[size]);
+  std::memcpy(frame.get(), room.data(), size);
+  written();
+  {
+    auto lock = monitor_.lock();
+    monitor_.wait(lock, [&] { return index == next_ || kept_bytes_ + size <= most_kept_bytes_; });
+    kept_bytes_ += size;
+    early_.insert(index);
+    while (!early_.empty() && *early_.begin() == next_) {
+      early_.erase(early_.begin());
+      ++next_;
+    }
+  }
+  monitor_.notify();
+  frames_.put(index, frame.get(), size, [this, frame, size, token = in_flight_.begin()] {
+    {
+      auto lock = monitor_.lock();
+      kept_bytes_ -= size;
+      --unwritten_;
+    }
+    monitor_.notify();
+  });
+}
+
+void CompressedBytes::finish() {
+  bool empty;
+  {
+    auto lock = monitor_.lock();
+    empty = next_ == 0;
+  }
+  // A file without content is a frame without content.
+  if (empty) put(0, nullptr, 0, [] {});
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return unwritten_ == 0; });
+}
+
+}  // namespace xxl
