@@ -167,11 +167,11 @@ class TextOrderChecking {
 
   // Takes the oldest chunk. False if a record is out of order.
   bool settle() {
-    std::unique_ptr<Chunk> chunk = std::move(running_.front());
     {
       auto lock = monitor_.lock();
-      monitor_.wait(lock, [&] { return chunk->order.done; });
+      monitor_.wait(lock, [&] { return running_.front()->order.done; });
     }
+    std::unique_ptr<Chunk> chunk = std::move(running_.front());
     running_.pop_front();
     monitor_.check();
     ChunkOrder& order = chunk->order;

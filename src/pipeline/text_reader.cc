@@ -59,7 +59,8 @@ void TextReader::start(TextRegion& region, std::size_t bytes) {
 
 void TextReader::start_read(TextRegion& region, std::size_t most) {
   const io::File& file = inputs_[input_].file;
-  auto& read = *region.reads.emplace_back(std::make_unique<TextRegion::Read>());
+  const auto shared = region.reads.emplace_back(std::make_shared<TextRegion::Read>());
+  TextRegion::Read& read = *shared;
   read.input = input_;
   read.offset = position_;
   read.to = region.read_end;
@@ -76,12 +77,12 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
   request.file = &file;
   request.offset = read.offset;
   request.data = {read.to, round_up(read.wanted, kSectorBytes)};
-  request.done = [this, &read,
+  request.done = [this, shared,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     {
       auto lock = monitor_.lock();
-      read.completion = completion;
-      read.done = true;
+      shared->completion = completion;
+      shared->done = true;
     }
     monitor_.notify();
     token.reset();

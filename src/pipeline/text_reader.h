@@ -50,7 +50,7 @@ struct TextRegion {
     bool done = false;
     io::Completion completion;
   };
-  std::vector<std::unique_ptr<Read>> reads;  // in order
+  std::vector<std::shared_ptr<Read>> reads;  // in order; their requests hold them too
   std::byte* base = nullptr;                 // where the first read goes
   std::byte* read_end = nullptr;             // where the next read goes
   std::size_t first_input = 0;               // place of its first read

@@ -114,23 +114,20 @@ void sort_small(std::span<StringItem> items, View view, std::size_t depth) {
   }
 }
 
-template <class View>
-void refine_strings(std::span<StringItem> items, std::span<StringItem> scratch, View view,
-                    std::size_t depth);
+// Items that are still to be sorted; their keys agree in their first `depth` bytes.
+struct Unsorted {
+  std::span<StringItem> items;
+  std::size_t depth = 0;
+};
 
+// `items` have equal words at `depth`. Sorts them, but for those that it returns.
 template <class View>
-void sort_strings(std::span<StringItem> items, std::span<StringItem> scratch, View view,
-                  std::size_t depth) {
-  for (StringItem& item : items) item.word = key_word(view(item.ref), depth);
-  radix_sort(items, scratch, [](const StringItem& item) { return item.word; });
-  refine_strings(items, scratch, view, depth);
-}
-
-// `items` have equal words at `depth`.
-template <class View>
-void sort_group(std::span<StringItem> items, std::span<StringItem> scratch, View view,
-                std::size_t depth) {
-  if (items.size() <= kSmallGroup) return sort_small(items, view, depth);
+Unsorted sort_group(std::span<StringItem> items, std::span<StringItem> scratch, View view,
+                    std::size_t depth) {
+  if (items.size() <= kSmallGroup) {
+    sort_small(items, view, depth);
+    return {};
+  }
   // Keys that end here, by length; then those that go on.
   const auto rest = [&](const StringItem& item) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(view(item.ref).size() - depth, 9));
@@ -147,7 +144,7 @@ void sort_group(std::span<StringItem> items, std::span<StringItem> scratch, View
   std::span<StringItem> longer = items.subspan(at);
   if (longer.size() <= kSmallGroup) {
     if (longer.size() > 1) sort_small(longer, view, depth + 8);
-    return;
+    return {};
   }
   const std::string_view first = view(longer[0].ref);
   std::size_t common = first.size();
@@ -158,18 +155,39 @@ void sort_group(std::span<StringItem> items, std::span<StringItem> scratch, View
     ends &= key.size() == first.size();
     if (common == depth + 8) break;
   }
-  if (ends && common == first.size()) return set_same(longer);
-  sort_strings(longer, scratch, view, common);
+  if (ends && common == first.size()) {
+    set_same(longer);
+    return {};
+  }
+  return {longer, common};
 }
 
-// `items` are in order of their words at `depth`.
 template <class View>
-void refine_strings(std::span<StringItem> items, std::span<StringItem> scratch, View view,
-                    std::size_t depth) {
+void sort_strings(Unsorted unsorted, std::span<StringItem> scratch, View view);
+
+// `items` are in order of their words at `depth`. Sorts them, but for the largest part, which it
+// returns: what calls itself has half of the items at most, so the stack stays low.
+template <class View>
+Unsorted refine_strings(std::span<StringItem> items, std::span<StringItem> scratch, View view,
+                        std::size_t depth) {
+  Unsorted largest;
   for (std::size_t i = 0, end; i < items.size(); i = end) {
     end = i + 1;
     while (end < items.size() && items[end].word == items[i].word) ++end;
-    if (end > i + 1) sort_group(items.subspan(i, end - i), scratch, view, depth);
+    if (end == i + 1) continue;
+    Unsorted part = sort_group(items.subspan(i, end - i), scratch, view, depth);
+    if (part.items.size() > largest.items.size()) std::swap(part, largest);
+    if (!part.items.empty()) sort_strings(part, scratch, view);
+  }
+  return largest;
+}
+
+template <class View>
+void sort_strings(Unsorted unsorted, std::span<StringItem> scratch, View view) {
+  while (!unsorted.items.empty()) {
+    for (StringItem& item : unsorted.items) item.word = key_word(view(item.ref), unsorted.depth);
+    radix_sort(unsorted.items, scratch, [](const StringItem& item) { return item.word; });
+    unsorted = refine_strings(unsorted.items, scratch, view, unsorted.depth);
   }
 }
 
@@ -191,7 +209,7 @@ class StringSorter {
   // Sorts `items` (their words are made here) stably. All keys share their first `depth` bytes.
   void sort(std::span<StringItem> items, std::size_t depth) {
     if (keys_.is_whole_record()) {
-      string_sort_detail::sort_strings(items, scratch_, access_, depth);
+      string_sort_detail::sort_strings({items, depth}, scratch_, access_);
       return;
     }
     for (StringItem& item : items) {
@@ -206,7 +224,8 @@ class StringSorter {
   void sort_by_words(std::span<StringItem> items, std::size_t depth) {
     radix_sort(items, scratch_, [](const StringItem& item) { return item.word; });
     if (keys_.is_whole_record()) {
-      string_sort_detail::refine_strings(items, scratch_, access_, depth);
+      string_sort_detail::sort_strings(
+          string_sort_detail::refine_strings(items, scratch_, access_, depth), scratch_, access_);
       return;
     }
     for (std::size_t i = 0, end; i < items.size(); i = end) {
@@ -229,11 +248,28 @@ class StringSorter {
     bool more;  // the key goes on
   };
 
+  using Unsorted = string_sort_detail::Unsorted;
+
   // The keys of `items` agree in their first `depth` bytes. Most differ soon behind: windows are
   // small at first.
   void sort_group(std::span<StringItem> items, std::size_t depth,
                   std::size_t window_bytes = kFirstWindow) {
-    if (all_alike(items)) return string_sort_detail::set_same(items);
+    Unsorted unsorted{items, depth};
+    while (!unsorted.items.empty()) {
+      unsorted = sort_window(unsorted.items, unsorted.depth, window_bytes);
+      window_bytes = wider(window_bytes);
+    }
+  }
+  static std::size_t wider(std::size_t window_bytes) {
+    return std::min(kWindowGrowth * window_bytes, kMaxWindow);
+  }
+
+  // Sorts by the next window; returns the largest part for which that is not enough.
+  Unsorted sort_window(std::span<StringItem> items, std::size_t depth, std::size_t window_bytes) {
+    if (all_alike(items)) {
+      string_sort_detail::set_same(items);
+      return {};
+    }
     const std::size_t n = items.size();
     const std::size_t taken = n * sizeof(Window);
     XXL_CHECK(memory_.size() >= n * kKeyMemoryPerItem);
@@ -252,13 +288,10 @@ class StringSorter {
       used += length;
       items[i].ref = i;
     }
-    string_sort_detail::sort_strings(
-        items, scratch_,
-        [windows, bytes](std::uint64_t ref) {
-          const Window& window = windows[ref];
-          return std::string_view(bytes + window.begin, window.length);
-        },
-        0);
+    string_sort_detail::sort_strings({items, 0}, scratch_, [windows, bytes](std::uint64_t ref) {
+      const Window& window = windows[ref];
+      return std::string_view(bytes + window.begin, window.length);
+    });
     std::vector<std::pair<std::size_t, std::size_t>> deeper;
     for (std::size_t i = 0; i < n; ++i) {
       const Window& window = windows[items[i].place()];
@@ -269,10 +302,13 @@ class StringSorter {
       }
       items[i].ref = window.ref | (same && !window.more ? StringItem::kSameKey : 0);
     }
+    Unsorted largest;
     for (const auto& [begin, end] : deeper) {
-      sort_group(items.subspan(begin, end - begin), depth + most,
-                 std::min(kWindowGrowth * window_bytes, kMaxWindow));
+      Unsorted part{items.subspan(begin, end - begin), depth + most};
+      if (part.items.size() > largest.items.size()) std::swap(part, largest);
+      if (!part.items.empty()) sort_group(part.items, part.depth, wider(window_bytes));
     }
+    return largest;
   }
 
   bool all_alike(std::span<StringItem> items) const {
