@@ -415,8 +415,10 @@ CommandSpec sort_command() {
           "options may be abbreviated.\n"
           "\n"
           "Lines are sorted as sort(1) does, with all of its options: called through a link named "
-          "sort, this is that command. Equal records keep the order of the input. The number of "
-          "records and a checksum over them are compared from input to output in every sort.\n",
+          "sort, this is that command. Rows and binary records with equal keys keep the order of "
+          "the "
+          "input, and so do lines with -s. The number of records and a checksum over them are "
+          "compared from input to output in every sort.\n",
       .options = kSortOptions,
       .sections = kSortSections};
 }

@@ -84,6 +84,7 @@ class TextSorting {
   }
 
   SortPlan plan() const;
+  std::string backend_name() const { return is_little() ? "inline" : make_io()->backend_name(); }
   SortReport run();
 
  private:
@@ -157,7 +158,7 @@ SortPlan TextSorting::plan() const {
   plan.block_bytes = geometry_.block_bytes;
   plan.threads = plan_input_.threads;
   plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
-  plan.merge_degree = plan.sort_memory_bytes / (4 * geometry_.block_bytes);
+  plan.merge_degree = plan.sort_memory_bytes / 8 * 7 / (2 * geometry_.block_bytes);
   if (options_.batch_size != 0)
     plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
   const bool in_memory = inputs_.size_known && inputs_.bytes <= plan.sort_memory_bytes / 4 * 3;
@@ -666,7 +667,10 @@ SortReport text_sort(const TextSortOptions& options) {
 }
 
 SortPlan plan_text_sort(const TextSortOptions& options) {
-  return TextSorting(options).plan();
+  TextSorting sorting(options);
+  SortPlan plan = sorting.plan();
+  plan.backend = sorting.backend_name();
+  return plan;
 }
 
 }  // namespace xxl
