@@ -612,6 +612,12 @@ void TextSorting::write_merge(RecordMerge& merge) {
 void TextSorting::finish() {
   begin_phase(Phase::finishing, 0);
   monitor_.check();
+  if (options_.limit && !options_.unique &&
+      totals_.records_out != std::min(*options_.limit, input_hash_.records)) {
+    throw Error(ErrorCode::corrupt,
+                "records were lost on the way: the output was discarded; check "
+                "this machine's memory and disks");
+  }
   if (!options_.limit) {
     MultisetHash accounted = totals_.written;
     accounted += totals_.removed;
