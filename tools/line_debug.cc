@@ -113,11 +113,14 @@ class Warnings {
 
 // "obsolescent key '+1 -2' used; consider '-k 2,2' instead".
 std::string describe_obsolescent(const LineKeyField& key) {
-  std::string old_form = "+" + std::to_string(key.start_field);
-  std::string new_form = "-k " + std::to_string(key.start_field + 1);
+  std::string old_form("+");
+  std::string new_form("-k ");
+  old_form.append(std::to_string(key.start_field));
+  new_form.append(std::to_string(key.start_field + 1));
   if (key.end_field != LineKeyField::kLineEnd) {
-    old_form += " -" + std::to_string(key.end_field + 1);
-    new_form += "," + std::to_string(key.end_field + 1);
+    const std::string end = std::to_string(key.end_field + 1);
+    old_form.append(" -").append(end);
+    new_form.append(",").append(end);
   }
   return "obsolescent key " + quoted_for_message(old_form) + " used; consider " +
          quoted_for_message(new_form) + " instead";

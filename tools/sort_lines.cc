@@ -91,9 +91,9 @@ void check_output(const std::string& file) {
     return;
   }
   if (errno != ENOENT || file.empty()) throw_file_error("open failed", file, errno);
-  std::string directory = std::filesystem::path(file).parent_path();
-  if (directory.empty()) directory = ".";
-  if (!can_access(directory, W_OK | X_OK)) throw_file_error("open failed", file, errno);
+  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  if (!can_access(directory.empty() ? "." : directory.string(), W_OK | X_OK))
+    throw_file_error("open failed", file, errno);
 }
 
 // Standard input that was read once is empty.

@@ -103,7 +103,9 @@ TEST_F(TextScratchTest, CompressedBlocksTakeFewerSlotsOrStayAsTheyAre) {
     for (const TextBlock& block : run_.blocks) {
       EXPECT_EQ(block.slots,
                 std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, kSlot)));
-      if (block.packed) EXPECT_LT(block.slots, ceil_div<std::size_t>(block.bytes, kSlot));
+      if (block.packed) {
+        EXPECT_LT(block.slots, ceil_div<std::size_t>(block.bytes, kSlot));
+      }
     }
     EXPECT_TRUE(run_.blocks[8].packed);    // a block of two letters
     EXPECT_FALSE(run_.blocks[9].packed);   // a block of noise
