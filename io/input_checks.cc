@@ -18,6 +18,18 @@ void check_whole_records(const File& file, std::uint64_t bytes, std::size_t reco
               file.path(), bytes - cut);
 }
 
+void check_read(const File& file, std::uint64_t offset, std::size_t wanted,
+                const Completion& completion) {
+  if (completion.error != 0) {
+    throw_io_error(completion.error, "cannot read", file.path(), offset);
+  }
+  if (completion.bytes >= wanted) return;
+  throw Error(ErrorCode::bad_input,
+              "the file became shorter while it was being read: expected " +
+                  std::to_string(file.size()) + " bytes",
+              file.path(), offset + completion.bytes);
+}
+
 void check_not_grown(const File& file) {
   struct stat status;
   if (fstat(file.fd(), &status) != 0) throw_io_error(errno, "cannot examine", file.path());

@@ -5,11 +5,17 @@
 #include <cstdint>
 
 #include "io/file.h"
+#include "io/io_queue.h"
 
 namespace xxl::io {
 
 // Throws Error{bad_input} unless the `bytes` of `file` are a whole number of records.
 void check_whole_records(const File& file, std::uint64_t bytes, std::size_t record_bytes);
+
+// To be called when a read of `wanted` bytes at `offset` has completed; `wanted` is 0 for a stream.
+// Throws Error{io} if it failed, and Error{bad_input} if the file has become shorter.
+void check_read(const File& file, std::uint64_t offset, std::size_t wanted,
+                const Completion& completion);
 
 // To be called when the end of `file` was read. Throws Error{bad_input} if it is a regular file
 // that is larger now than when it was opened: what came behind has not been read.

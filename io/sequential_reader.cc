@@ -92,15 +92,7 @@ std::optional<RecordBlock> SequentialReader::next() {
   const Read read = window_.front();
   window_.pop_front();
   const File& file = files_[read.file];
-  if (read.completion.error != 0) {
-    throw_io_error(read.completion.error, "cannot read", file.path(), read.offset);
-  }
-  if (read.completion.bytes < read.wanted) {
-    throw Error(ErrorCode::bad_input,
-                "the file became shorter while it was being read: expected " +
-                    std::to_string(file.size()) + " bytes",
-                file.path(), read.offset + read.completion.bytes);
-  }
+  check_read(file, read.offset, read.wanted, read.completion);
   const std::size_t arrived = file.seekable() ? read.wanted : read.completion.bytes;
   std::byte* first = read.buffer + headroom_ - carry_.size();
   std::memcpy(first, carry_.data(), carry_.size());

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "io/input_checks.h"
 
 namespace xxl {
 namespace {
@@ -157,11 +158,7 @@ void RunMerger::start_read(BlockRef ref) {
     context_.mailbox.post([this, ref, lead, wanted, file, offset, completion] {
       if (completion.error != 0 || completion.bytes < wanted) {
         --reading_;
-        if (completion.error != 0) {
-          throw_io_error(completion.error, "cannot read", file->path(), offset);
-        }
-        throw Error(ErrorCode::bad_input, "the file became shorter while it was being read",
-                    file->path(), offset + completion.bytes);
+        io::check_read(*file, offset, wanted, completion);
       }
       arrived(ref, lead);
     });

@@ -58,19 +58,14 @@ void DecodedFile::give_piece() {
     monitor_.wait(lock, [&] { return done_.load(); });
   }
   under_way_ = false;
-  if (completion_.error != 0) {
-    throw_io_error(completion_.error, "cannot read", file_.path(), position_);
+  std::size_t wanted = 0;
+  if (file_.seekable()) {
+    wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, file_.size() - position_));
   }
+  io::check_read(file_, position_, wanted, completion_);
   std::size_t bytes = completion_.bytes;
   if (file_.seekable()) {
-    const auto wanted =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, file_.size() - position_));
-    if (bytes < wanted) {
-      throw Error(ErrorCode::bad_input,
-                  "the file became shorter while it was being read: expected " +
-                      std::to_string(file_.size()) + " bytes",
-                  file_.path(), position_ + bytes);
-    }
     bytes = wanted;
     at_end_ = position_ + bytes == file_.size();
     if (at_end_) io::check_not_grown(file_);

@@ -75,19 +75,14 @@ bool FileCursor::next_buffer() {
     }
     under_way_ = false;
     const io::File& file = input_.file;
-    if (completion_.error != 0) {
-      throw_io_error(completion_.error, "cannot read", file.path(), position_);
+    std::size_t wanted = 0;
+    if (input_.stored()) {
+      wanted =
+          static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - position_));
     }
+    io::check_read(file, position_, wanted, completion_);
     bytes = completion_.bytes;
     if (input_.stored()) {
-      const std::size_t wanted =
-          static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - position_));
-      if (bytes < wanted) {
-        throw Error(ErrorCode::bad_input,
-                    "the file became shorter while it was being read: expected " +
-                        std::to_string(file.size()) + " bytes",
-                    file.path(), position_ + bytes);
-      }
       bytes = wanted;
       at_end_ = position_ + bytes == file.size();
       if (at_end_) io::check_not_grown(file);

@@ -96,16 +96,7 @@ void TextReader::wait(TextRegion::Read& read) {
 }
 
 void TextReader::check(const TextRegion::Read& read) const {
-  const io::File& file = inputs_[read.input].file;
-  if (read.completion.error != 0) {
-    throw_io_error(read.completion.error, "cannot read", file.path(), read.offset);
-  }
-  if (read.completion.bytes < read.wanted) {
-    throw Error(ErrorCode::bad_input,
-                "the file became shorter while it was being read: expected " +
-                    std::to_string(file.size()) + " bytes",
-                file.path(), read.offset + read.completion.bytes);
-  }
+  io::check_read(inputs_[read.input].file, read.offset, read.wanted, read.completion);
 }
 
 void TextReader::cancel(TextRegion& region) {
