@@ -142,6 +142,13 @@ class TextOrderChecking {
     std::string_view before;
     for (const TextSegment& segment : chunk.region.segments) {
       visit_records(segment.text, options_.syntax, [&](std::string_view record) {
+        if (options_.malformed) {
+          if (const auto fault = options_.malformed(record)) {
+            if (options_.syntax.skip_malformed) return true;
+            throw_malformed(segment, record, options_.syntax, *fault,
+                            inputs_[segment.input].file.path());
+          }
+        }
         std::string_view key = record;
         if (made) {
           std::string& make = keys[order.records % 2];

@@ -100,6 +100,7 @@ bool FileCursor::next_buffer() {
 bool FileCursor::take_record() {
   joined_.clear();
   offset_ = next_offset_;
+  line_ = next_line_;
   for (;;) {
     if (text_.empty() && !next_buffer()) {
       if (joined_.empty()) return false;
@@ -127,6 +128,9 @@ bool FileCursor::take_record() {
       }
       text_.remove_prefix(end + 1);
       next_offset_ += record_.size() + 1;
+      if (syntax_.quoted) {
+        next_line_ += 1 + std::count(record_.begin(), record_.end(), syntax_.terminator);
+      }
       return true;
     }
     joined_.append(text_);
@@ -150,7 +154,8 @@ bool FileCursor::advance() {
     const auto fault = options_.malformed ? options_.malformed(record_) : std::nullopt;
     if (!fault) break;
     if (!syntax_.skip_malformed) {
-      throw Error(ErrorCode::bad_input, *fault, input_.file.path(), offset_);
+      throw Error(ErrorCode::bad_input, "line " + std::to_string(line_) + ": " + *fault,
+                  input_.file.path(), offset_);
     }
     ++skipped_;
   }

@@ -37,9 +37,6 @@ class FileCursor final : public RecordCursor {
   bool advance() override;
   std::string_view record() const override { return record_; }
 
-  // Of the current record in the input.
-  std::uint64_t offset() const { return offset_; }
-
  private:
   void start_read();
   bool next_buffer();
@@ -61,8 +58,10 @@ class FileCursor final : public RecordCursor {
   std::string_view text_;  // what is left of the current buffer
   std::string joined_;     // a record that lay in several buffers
   std::string_view record_;
-  std::uint64_t offset_ = 0;
+  std::uint64_t offset_ = 0;  // of the current record
   std::uint64_t next_offset_ = 0;
+  std::ptrdiff_t line_ = 1;  // that it starts in (rows only)
+  std::ptrdiff_t next_line_ = 1;
   MultisetHash& hash_;
   std::uint64_t& skipped_;
   InFlight in_flight_;

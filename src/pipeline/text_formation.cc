@@ -259,14 +259,8 @@ bool TextFormation::accept(const TextSegment& segment, std::string_view record,
         ++skipped_;
         return false;
       }
-      const std::size_t at = static_cast<std::size_t>(record.data() - segment.text.data());
-      const std::uint64_t line =
-          segment.lines + 1 +
-          static_cast<std::uint64_t>(std::count(
-              segment.text.begin(), segment.text.begin() + static_cast<std::ptrdiff_t>(at),
-              options.syntax.terminator));
-      throw Error(ErrorCode::bad_input, "line " + std::to_string(line) + ": " + *fault,
-                  context_.inputs[segment.input].file.path(), segment.offset + at);
+      throw_malformed(segment, record, options.syntax, *fault,
+                      context_.inputs[segment.input].file.path());
     }
   }
   add_record(hash, record);

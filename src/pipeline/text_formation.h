@@ -47,8 +47,8 @@ class TextFormation {
  public:
   explicit TextFormation(FormationContext context);
 
-  // Reads and sorts all of the input. Throws Error. Afterwards at most `resident_bytes` of regions
-  // are still held by resident runs, if there are runs in scratch as well.
+  // Reads and sorts all of the input. Throws Error. Afterwards at most a third of the regions is
+  // still held by resident runs, if there are runs in scratch as well.
   void run();
 
   // In the order of the input.

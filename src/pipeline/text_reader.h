@@ -34,6 +34,11 @@ struct TextSegment {
   std::uint64_t lines = 0;   // line ends in the input before (rows only)
 };
 
+// Throws Error{bad_input}: `record` of `segment`, which is of the file `path`, has this `fault`.
+[[noreturn]] void throw_malformed(const TextSegment& segment, std::string_view record,
+                                  const TextSyntax& syntax, const std::string& fault,
+                                  const std::string& path);
+
 // Memory for one chunk and its items.
 struct TextRegion {
   std::byte* memory = nullptr;

@@ -26,9 +26,6 @@ class KeyExtractor {
   // With is_whole_record(): the order of keys is turned round (a longer record before a shorter one
   // that it starts with).
   virtual bool is_descending() const { return false; }
-  // True if making a key costs so much more than reading the record that its first bytes are worth
-  // keeping in runs (collation of a locale, long double).
-  virtual bool is_expensive() const { return false; }
 
   // Appends the key of `record` (without its terminator) to `key`: all of it, or at least its first
   // `limit` bytes, whichever is less; more does no harm. What is appended does not depend on

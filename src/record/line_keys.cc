@@ -80,13 +80,6 @@ class LineKeys final : public KeyExtractor {
     return whole_record_ && parts_.front().field.flags.reverse;
   }
 
-  bool is_expensive() const override {
-    return std::any_of(parts_.begin(), parts_.end(), [](const KeyPart& part) {
-      return part.kind == KeyKind::collation || part.kind == KeyKind::general_numeric ||
-             part.kind == KeyKind::random;
-    });
-  }
-
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
     if (whole_record_) {
       key.append(record.substr(0, limit));
