@@ -19,6 +19,7 @@ enum class ErrorCode {
   io,         // the operating system reported an error (sys_errno says which)
   no_space,   // a disk, or the memory budget, is too small
   corrupt,    // data read back differ from the data written
+  device,     // a GPU failed
 };
 
 // The one exception type of the library.

@@ -35,6 +35,18 @@ struct KeyTransform {
 
 class KeyLayout {
  public:
+  // A part of a field that lies in one word.
+  struct Segment {
+    std::size_t offset;  // of the field in the record (for bytes: of this part)
+    unsigned bytes;      // to load: the whole numeric field, or this part of a byte string
+    bool big_endian;     // byte strings are big-endian numbers
+    bool is_float;
+    std::uint64_t flip;    // on the loaded value
+    unsigned right_shift;  // drops what belongs to the next word
+    unsigned left_shift;   // moves the rest to its place in the word
+    std::uint64_t mask;    // what of the value (after right_shift) belongs to this word
+  };
+
   explicit KeyLayout(const RecordFormat& format);
 
   std::size_t record_bytes() const { return record_bytes_; }
@@ -53,6 +65,9 @@ class KeyLayout {
     return (w.load == Load::big_endian ? __builtin_bswap64(raw) : raw) ^ w.flip;
   }
 
+  // What word `index` is made of.
+  const std::vector<Segment>& segments(std::size_t index) const { return words_[index].segments; }
+
   // Three-way comparison of keys: negative, 0 or positive.
   int compare(const std::byte* a, const std::byte* b) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -63,17 +78,6 @@ class KeyLayout {
   }
 
  private:
-  // A part of a field that lies in one word.
-  struct Segment {
-    std::size_t offset;  // of the field in the record (for bytes: of this part)
-    unsigned bytes;      // to load: the whole numeric field, or this part of a byte string
-    bool big_endian;     // byte strings are big-endian numbers
-    bool is_float;
-    std::uint64_t flip;    // on the loaded value
-    unsigned right_shift;  // drops what belongs to the next word
-    unsigned left_shift;   // moves the rest to its place in the word
-    std::uint64_t mask;    // what of the value (after right_shift) belongs to this word
-  };
   // A word that is 8 bytes of a byte string, or one whole integer, is loaded at once.
   enum class Load : std::uint8_t { slow, big_endian, little_endian };
   struct Word {
