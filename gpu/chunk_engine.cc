@@ -18,7 +18,7 @@ constexpr std::size_t kMinPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxPieceItems = std::size_t{64} << 20;
 constexpr std::size_t kMaxAddressItems = std::size_t{8} << 20;  // of a piece, refined with scratch
-constexpr std::size_t kPiecesOfChunk = 32;
+constexpr std::size_t kPiecesOfChunk = 24;
 constexpr std::size_t kMaxSequences = 1024;
 constexpr std::size_t kKeyTableBytes = std::size_t{1} << 20;
 
@@ -72,6 +72,12 @@ std::size_t landing_bytes(const ChunkFormat& format, const ChunkGeometry& geomet
   return format.shape.by_address ? 0 : aligned(geometry.piece_bytes);
 }
 
+std::size_t scratch_bytes(Device& device, const ChunkFormat& format, std::size_t items) {
+  const std::size_t bytes = device.sort_scratch_bytes(format.shape.item, items);
+  if (!format.shape.by_address) return bytes;
+  return std::max(bytes, device.refine_scratch_bytes(items));
+}
+
 // What a record takes in an arena.
 double arena_bytes_of(const ChunkFormat& format, double item_bytes) {
   return static_cast<double>(format.shape.item.bytes()) +
@@ -87,17 +93,16 @@ std::uint64_t arena_piece_bytes(const ChunkFormat& format, const ChunkGeometry& 
 
 std::uint64_t ChunkGeometry::memory_bytes(Device& device, const ChunkFormat& format) const {
   const ItemShape& item = format.shape.item;
-  const std::size_t items = std::max(piece_items, batch_items);
-  std::size_t scratch = device.sort_scratch_bytes(item, items);
-  if (format.shape.by_address) {
-    scratch = std::max(scratch, device.refine_scratch_bytes(items));
-  }
+  const auto items_bytes = [&](std::size_t items) {
+    return aligned(items * item.key_bytes) + aligned(items * item.value_bytes);
+  };
   std::uint64_t bytes = chunks * aligned(arena_bytes);
   bytes += landing_slots * landing_bytes(format, *this);
-  bytes += aligned(items * item.key_bytes) + aligned(items * item.value_bytes);
-  bytes += aligned(batch_items * item.key_bytes) + aligned(batch_items * item.value_bytes);
+  bytes += items_bytes(piece_items) + 2 * items_bytes(batch_items);
   if (format.text) bytes += aligned((batch_items + 1) * sizeof(std::uint64_t));
-  bytes += aligned(scratch) + slice_slots * aligned(slice_bytes);
+  bytes += aligned(scratch_bytes(device, format, piece_items));
+  bytes += aligned(scratch_bytes(device, format, batch_items));
+  bytes += slice_slots * aligned(slice_bytes);
   return bytes + kKeyTableBytes;
 }
 
@@ -165,20 +170,21 @@ struct ChunkEngine::Lane {
   std::vector<Arena> arenas;
   std::vector<std::byte*> landing;  // free slots
   std::vector<std::byte*> slots;    // free ones for slices
-  Items work;                       // of a piece or batch that is to be sorted
+  Items arrived;                    // of a piece that is to be sorted
+  Items merged;                     // of a batch that is to be sorted
   Items result;                     // of a batch
   std::uint64_t* offsets = nullptr;
-  std::span<std::byte> scratch;
+  std::span<std::byte> arrival_scratch;
+  std::span<std::byte> leaving_scratch;
   KeyView view;
-  std::deque<std::pair<Leaving*, Batch*>> batches;  // to be put out; the first one is under way
-  bool sorting = false;                             // the first one
-  std::size_t gathering = 0;                        // next slice of it
+  std::deque<std::pair<const Leaving*, Batch*>> batches;  // to be sorted and gathered
   std::size_t next_in = 0;
   std::size_t next_out = 0;
   // Last: they end before the memory goes.
   std::array<std::unique_ptr<StreamThread>, kCopyThreads> in;
   std::array<std::unique_ptr<StreamThread>, kCopyThreads> out;
-  std::unique_ptr<StreamThread> compute;
+  std::unique_ptr<StreamThread> arriving;  // sorts pieces
+  std::unique_ptr<StreamThread> leaving;   // cuts, sorts batches, and gathers
 
   Lane(Device& d, std::size_t index, const ChunkFormat& format, const ChunkGeometry& geometry,
        Mailbox& mailbox, TimeLine* time_line)
@@ -195,26 +201,31 @@ struct ChunkEngine::Lane {
     }
     const std::size_t landing_size = landing_bytes(format, geometry);
     for (unsigned i = 0; i < geometry.landing_slots; ++i) landing.push_back(take(landing_size));
-    const std::size_t items = std::max(geometry.piece_items, geometry.batch_items);
-    work = {take(items * item.key_bytes), take(items * item.value_bytes), items};
-    result = {take(geometry.batch_items * item.key_bytes),
-              take(geometry.batch_items * item.value_bytes), geometry.batch_items};
-    if (item.value_bytes == 0) work.values = result.values = nullptr;
+    const auto take_items = [&](std::size_t count) {
+      std::byte* const keys = take(count * item.key_bytes);
+      return Items{keys, item.value_bytes == 0 ? nullptr : take(count * item.value_bytes), count};
+    };
+    arrived = take_items(geometry.piece_items);
+    merged = take_items(geometry.batch_items);
+    result = take_items(geometry.batch_items);
     if (format.text) {
       offsets = reinterpret_cast<std::uint64_t*>(
           take((geometry.batch_items + 1) * sizeof(std::uint64_t)));
     }
     for (unsigned i = 0; i < geometry.slice_slots; ++i) slots.push_back(take(geometry.slice_bytes));
-    std::size_t scratch_bytes = device.sort_scratch_bytes(item, items);
-    if (format.shape.by_address) {
-      scratch_bytes = std::max(scratch_bytes, device.refine_scratch_bytes(items));
+    for (auto [scratch, items] : {std::pair(&arrival_scratch, geometry.piece_items),
+                                  std::pair(&leaving_scratch, geometry.batch_items)}) {
+      const std::size_t bytes = scratch_bytes(device, format, items);
+      *scratch = {take(bytes), bytes};
     }
-    scratch = {take(scratch_bytes), scratch_bytes};
     auto stream = device.make_stream();
     make_view(format, take(kKeyTableBytes), *stream);
     XXL_CHECK(at <= memory.data() + memory.size());
     const std::string name = "GPU " + std::to_string(index);
-    compute = std::make_unique<StreamThread>(std::move(stream), mailbox, name + " sort", time_line);
+    arriving = std::make_unique<StreamThread>(std::move(stream), mailbox, name + " sort in",
+                                              time_line);
+    leaving = std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " sort out",
+                                             time_line);
     for (std::size_t i = 0; i < kCopyThreads; ++i) {
       in[i] = std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " copy in",
                                              time_line);
@@ -376,7 +387,7 @@ void ChunkEngine::close_piece(Piece* piece, std::size_t items, std::size_t bytes
 
 void ChunkEngine::sort_piece(Piece& piece) {
   Lane& lane = *lanes_[piece.device];
-  lane.compute->run(
+  lane.arriving->run(
       "sort piece",
       [this, &piece, &lane](Stream& stream) {
         const std::size_t count = piece.sorted.count;
@@ -386,11 +397,11 @@ void ChunkEngine::sort_piece(Piece& piece) {
         if (format_.text) {
           from.count = count;
         } else {
-          from = lane.work.part(item, 0, count);
+          from = lane.arrived.part(item, 0, count);
           stream.load(format_.shape, lane.view, piece.records, from);
         }
-        stream.sort(item, from, piece.sorted, lane.scratch);
-        if (format_.shape.by_address) stream.refine(lane.view, piece.sorted, lane.scratch);
+        stream.sort(item, from, piece.sorted, lane.arrival_scratch);
+        if (format_.shape.by_address) stream.refine(lane.view, piece.sorted, lane.arrival_scratch);
       },
       [this, &piece] { piece_sorted(piece); });
 }
@@ -440,7 +451,7 @@ void ChunkEngine::cut(Leaving& leaving) {
     ranks->push_back(rank);
   }
   auto cuts = std::make_shared<std::vector<std::uint64_t>>();
-  lanes_[chunk.devices.front()]->compute->run(
+  lanes_[chunk.devices.front()]->leaving->run(
       "cut",
       [this, sequences, ranks, cuts, view = lanes_[chunk.devices.front()]->view](Stream& stream) {
         if (ranks->empty()) return;
@@ -479,55 +490,70 @@ void ChunkEngine::cut(Leaving& leaving) {
       });
 }
 
+// Tasks of a lane are done in order: the next batch may be begun when all slices of the one before
+// are at least waiting to be gathered.
 void ChunkEngine::pump_lane(std::size_t device) {
   Lane& lane = *lanes_[device];
-  if (lane.batches.empty() || lane.sorting) return;
-  Batch& batch = *lane.batches.front().second;
-  if (!batch.sliced) return sort_batch(lane, batch);
-  while (lane.gathering < batch.slices.size() && !lane.slots.empty()) {
-    gather(lane, batch, lane.gathering++);
+  while (!lane.batches.empty() && !lane.slots.empty()) {
+    const auto [leaving, batch] = lane.batches.front();
+    if (!batch->begun) sort_batch(lane, *batch);
+    if (!batch->sliced) return;
+    while (batch->gathering < batch->slices.size() && !lane.slots.empty()) {
+      gather(lane, *leaving, *batch);
+    }
+    if (batch->gathering < batch->slices.size()) return;
+    lane.batches.pop_front();
   }
 }
 
 void ChunkEngine::sort_batch(Lane& lane, Batch& batch) {
-  lane.sorting = true;
-  lane.compute->run(
+  batch.begun = true;
+  const ItemShape& item = format_.shape.item;
+  const bool is_sorted = batch.parts.size() == 1;
+  batch.sorted = is_sorted ? batch.parts.front() : lane.result.part(item, 0, batch.count);
+  if (!format_.text) slice_batch(batch);
+  lane.leaving->run(
       "sort batch",
-      [this, &lane, &batch](Stream& stream) {
-        const ItemShape& item = format_.shape.item;
-        if (batch.parts.size() == 1) {
-          batch.sorted = batch.parts.front();
-        } else {
-          const Items from = lane.work.part(item, 0, batch.count);
-          batch.sorted = lane.result.part(item, 0, batch.count);
-          stream.concatenate(item, batch.parts, from);
-          stream.sort(item, from, batch.sorted, lane.scratch);
-          if (format_.shape.by_address) stream.refine(lane.view, batch.sorted, lane.scratch);
+      [this, &lane, &batch, is_sorted](Stream& stream) {
+        const ItemShape& shape = format_.shape.item;
+        if (!is_sorted) {
+          const Items from = lane.merged.part(shape, 0, batch.count);
+          stream.concatenate(shape, batch.parts, from);
+          stream.sort(shape, from, batch.sorted, lane.leaving_scratch);
+          if (format_.shape.by_address) {
+            stream.refine(lane.view, batch.sorted, lane.leaving_scratch);
+          }
         }
         if (format_.text) {
           batch.slices = stream.slice_text(batch.sorted, geometry_.slice_bytes, lane.offsets,
-                                           lane.scratch);
-          return;
-        }
-        const std::size_t most = geometry_.slice_bytes / format_.shape.record_bytes;
-        for (std::size_t first = 0; first < batch.count; first += most) {
-          const std::size_t count = std::min(most, batch.count - first);
-          batch.slices.push_back({first, count, count * format_.shape.record_bytes});
+                                           lane.leaving_scratch);
         }
       },
-      [this, &lane, &batch] {
-        lane.sorting = false;
-        batch.sliced = true;
+      [this, &batch] {
+        if (batch.sliced) return;
         batch.slots.resize(batch.slices.size());
-        lane.gathering = 0;
+        batch.sliced = true;
         pump();
       });
 }
 
-void ChunkEngine::gather(Lane& lane, Batch& batch, std::size_t slice) {
+// Of records of a fixed size slices are known beforehand.
+void ChunkEngine::slice_batch(Batch& batch) const {
+  const std::size_t record_bytes = format_.shape.record_bytes;
+  const std::size_t most = geometry_.slice_bytes / record_bytes;
+  for (std::size_t first = 0; first < batch.count; first += most) {
+    const std::size_t count = std::min(most, batch.count - first);
+    batch.slices.push_back({first, count, count * record_bytes});
+  }
+  batch.slots.resize(batch.slices.size());
+  batch.sliced = true;
+}
+
+void ChunkEngine::gather(Lane& lane, const Leaving& leaving, Batch& batch) {
+  const std::size_t slice = batch.gathering++;
   std::byte* const slot = lane.slots.back();
   lane.slots.pop_back();
-  lane.compute->run(
+  lane.leaving->run(
       "gather",
       [this, &lane, &batch, slice, slot](Stream& stream) {
         const TextSlice& part = batch.slices[slice];
@@ -538,13 +564,9 @@ void ChunkEngine::gather(Lane& lane, Batch& batch, std::size_t slice) {
                        batch.sorted.part(format_.shape.item, part.first, part.count), slot);
         }
       },
-      [this, &lane, &batch, slice, slot] {
+      [this, &leaving, &batch, slice, slot] {
         batch.slots[slice] = slot;
-        if (++batch.gathered == batch.slices.size()) {
-          Leaving& leaving = *lane.batches.front().first;
-          lane.batches.pop_front();
-          batch_gathered(leaving);
-        }
+        if (++batch.gathered == batch.slices.size()) batch_gathered(leaving);
         pump();
       });
 }
@@ -622,7 +644,7 @@ bool ChunkEngine::empty() const {
 ChunkEngine::Busy ChunkEngine::busy(std::size_t device) const {
   const Lane& lane = *lanes_[device];
   Busy busy;
-  busy.sort_seconds = lane.compute->busy_seconds();
+  busy.sort_seconds = lane.arriving->busy_seconds() + lane.leaving->busy_seconds();
   for (const auto& thread : lane.in) busy.in_seconds += thread->busy_seconds();
   for (const auto& thread : lane.out) busy.out_seconds += thread->busy_seconds();
   return busy;

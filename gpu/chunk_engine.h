@@ -155,6 +155,8 @@ class ChunkEngine {
     bool sliced = false;
     std::vector<TextSlice> slices;
     std::vector<std::byte*> slots;  // of slices that are ready
+    bool begun = false;
+    std::size_t gathering = 0;      // slices that are being gathered, or were
     std::size_t gathered = 0;       // slices that are ready, or were
     std::size_t given = 0;          // slices given out
   };
@@ -190,7 +192,8 @@ class ChunkEngine {
   void cut(Leaving& leaving);
   void pump_lane(std::size_t device);
   void sort_batch(Lane& lane, Batch& batch);
-  void gather(Lane& lane, Batch& batch, std::size_t slice);
+  void slice_batch(Batch& batch) const;
+  void gather(Lane& lane, const Leaving& leaving, Batch& batch);
   void batch_gathered(const Leaving& leaving);
   static bool can_give(const Batch& batch);
   Slice give(Leaving& leaving, Batch& batch);

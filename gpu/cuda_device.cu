@@ -51,40 +51,39 @@ class CudaStream final : public Stream {
     cudaStreamDestroy(stream_);
   }
 
+  void finish() override {
+    use();
+    wait("wait for the GPU");
+  }
+
   void copy_in(std::byte* device, const std::byte* host, std::size_t bytes) override {
     use();
     check_cuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "copy in");
-    wait("copy in");
   }
   void copy_out(std::byte* host, const std::byte* device, std::size_t bytes) override {
     use();
     check_cuda(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "copy out");
-    wait("copy out");
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     use();
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy");
-    wait("copy");
   }
 
   void load(const RecordShape& shape, const KeyView& view, const std::byte* records,
             const Items& items) override {
     use();
     load_items(shape, view, records, items, stream_);
-    wait("load");
   }
 
   void sort(const ItemShape& shape, const Items& from, const Items& to,
             std::span<std::byte> scratch) override {
     use();
     sort_items(shape, from, to, scratch, stream_);
-    wait("sort");
   }
 
   void refine(const KeyView& view, const Items& items, std::span<std::byte> scratch) override {
     use();
     refine_items(view, items, scratch, stream_);
-    wait("refine");
   }
 
   std::vector<std::uint64_t> cut(const ItemShape& shape, const KeyView& view, bool by_address,
@@ -122,13 +121,11 @@ class CudaStream final : public Stream {
     concatenate_items(shape, reinterpret_cast<const Items*>(table),
                       reinterpret_cast<const std::uint64_t*>(table + part_bytes), parts.size(), to,
                       stream_);
-    wait("concatenate");
   }
 
   void store(const RecordShape& shape, const Items& items, std::byte* records) override {
     use();
     store_records(shape, items, records, stream_);
-    wait("store");
   }
 
   std::vector<TextSlice> slice_text(const Items& items, std::uint64_t most_bytes,
@@ -161,7 +158,6 @@ class CudaStream final : public Stream {
                    char terminator, std::byte* records) override {
     use();
     gather_entries(items, slice, offsets, terminator, records, stream_);
-    wait("gather text");
   }
 
  private:

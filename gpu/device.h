@@ -1,7 +1,7 @@
 // A GPU, or what stands in for one in tests.
 //
-// Device gives memory and streams; a Stream has the operations of which sorting is made. Each
-// operation blocks until it is done and is called by the one thread that owns the stream
+// Device gives memory and streams; a Stream has the operations of which sorting is made. They are
+// done in order; finish() waits for them. A stream is used by the one thread that owns it
 // (stream_thread.h), so that whatever orchestrates several devices (chunk_engine.h) is plain code
 // that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are simulated in host
 // memory (simulated_device.h).
@@ -68,10 +68,14 @@ struct DeviceInfo {
   std::uint64_t free_bytes = 0;  // now; other processes use the rest
 };
 
-// A failure is thrown as Error{device}, or as Error{no_space} if memory of the device is short.
+// A failure is thrown as Error{device}, or as Error{no_space} if memory of the device is short; by
+// the operation itself, or by one that follows. Operations that return results wait for them.
 class Stream {
  public:
   virtual ~Stream() = default;
+
+  // Waits until all operations so far are done.
+  virtual void finish() = 0;
 
   virtual void copy_in(std::byte* device, const std::byte* host, std::size_t bytes) = 0;
   virtual void copy_out(std::byte* host, const std::byte* device, std::size_t bytes) = 0;

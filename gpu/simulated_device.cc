@@ -46,6 +46,8 @@ class SimulatedStream final : public Stream {
  public:
   explicit SimulatedStream(const SimulatedOptions& options) : options_(options) {}
 
+  void finish() override {}
+
   void copy_in(std::byte* device, const std::byte* host, std::size_t bytes) override {
     begin("copy in");
     std::memcpy(device, host, bytes);

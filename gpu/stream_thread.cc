@@ -55,6 +55,7 @@ void StreamThread::serve() {
     std::exception_ptr error;
     try {
       entry.task(*stream_);
+      stream_->finish();
     } catch (...) {
       error = std::current_exception();
     }
