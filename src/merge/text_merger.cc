@@ -503,14 +503,14 @@ class TextMerger::Emitter {
   // False when the limit is reached.
   bool add(std::string_view record, bool same_key) {
     if (options_.unique && same_key) {
-      if (options_.hash) add_record(totals_.removed, record);
+      add_record(totals_.removed, record);
       if (fold_) fold_->add(record);
       return true;
     }
     end_group();
     if (totals_.records_out == most_) return false;
     ++totals_.records_out;
-    if (options_.hash) add_record(totals_.written, record);
+    add_record(totals_.written, record);
     if (fold_) {
       fold_->begin(record);
       in_group_ = true;

@@ -59,7 +59,6 @@ struct TextMergeOptions {
   bool unique = false;
   std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
   std::uint64_t limit = ~std::uint64_t{0};           // records of the output
-  bool hash = true;                                  // of records written and left out
 };
 
 // What became of the records.

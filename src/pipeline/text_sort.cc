@@ -37,8 +37,6 @@ constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two 
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
 constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
-// Blocks are read so far ahead at most: more would only take memory.
-constexpr std::size_t kMaxAheadBytes = 384 * kMiB;
 
 // Compressed files that are merged at a time. They take memory of their own, mostly what the codec
 // refers back to: no more than a quarter of -S, unless that is very little.
@@ -230,10 +228,7 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   };
   if (!header_) {
     header_ = std::string(header);
-    if (options_.keys_of_header) {
-      keys_ = sorting_keys(options_.keys_of_header(content(header)));
-      plan_input_.keys_are_records = keys_->is_whole_record();
-    }
+    if (options_.keys_of_header) keys_ = sorting_keys(options_.keys_of_header(content(header)));
     return;
   }
   if (options_.keys_of_header && content(*header_) != content(header)) {
@@ -343,7 +338,6 @@ void TextSorting::sort() {
   merge.unique = options_.unique;
   merge.fold = options_.fold;
   if (options_.limit) merge.limit = *options_.limit;
-  merge.hash = !options_.limit;
   // Cells whose records have room in a worker's items.
   std::uint64_t cell_bytes = kCellBytes;
   if (input_hash_.records > 0) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
@@ -90,6 +91,17 @@ std::string expected_of(const TextSortOptions& options, Records records) {
     text += options.syntax.terminator;
   }
   return text;
+}
+
+// The multiset hash of the records of `text`.
+std::uint64_t checksum_of(std::string_view text, char terminator) {
+  MultisetHash hash;
+  while (!text.empty()) {
+    const std::size_t end = text.find(terminator);
+    add_record(hash, text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return hash.sum;
 }
 
 Records random_records(unsigned kind, std::size_t bytes, Random& random) {
@@ -168,6 +180,7 @@ class TextSortTest : public testing::Test {
     EXPECT_EQ(report.records_out,
               static_cast<std::uint64_t>(
                   std::count(expected.begin(), expected.end(), options.syntax.terminator)));
+    if (!options.fold) EXPECT_EQ(report.checksum, checksum_of(expected, options.syntax.terminator));
     expect_nothing_left();
     return report;
   }
