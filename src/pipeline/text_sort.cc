@@ -3,10 +3,7 @@
 // publish. Nothing appears before the last step.
 #include "pipeline/text_sort.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -21,6 +18,7 @@
 #include "merge/text_merger.h"
 #include "pipeline/file_cursor.h"
 #include "pipeline/output.h"
+#include "pipeline/phase_meter.h"
 #include "pipeline/text_formation.h"
 #include "pipeline/text_plan.h"
 #include "record/descending_record.h"
@@ -29,8 +27,6 @@
 
 namespace xxl {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kCellBytes = 4 * kMiB;
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
@@ -44,16 +40,6 @@ std::size_t most_decoders(std::uint64_t memory_bytes) {
   constexpr std::uint64_t kUsualDecoderBytes = 8 * kMiB;
   constexpr std::uint64_t kLeastDecoders = 8;
   return static_cast<std::size_t>(std::max(memory_bytes / 4 / kUsualDecoderBytes, kLeastDecoders));
-}
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::uint64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
 }
 
 // One sort.
@@ -111,12 +97,11 @@ class TextSorting {
   std::unique_ptr<TextRun> merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors);
   void write_merge(RecordMerge& merge);
   void finish();
-  void begin_phase(Phase phase, std::uint64_t bytes);
-  void end_phase(std::string name);
 
   const TextSortOptions& options_;
   std::shared_ptr<const KeyExtractor> keys_;
-  Clock::time_point start_ = Clock::now();
+  SortReport report_;
+  PhaseMeter meter_{report_, options_.progress};
   TextInputs inputs_;
   TextPlanInput plan_input_;
   TextGeometry geometry_;
@@ -139,12 +124,6 @@ class TextSorting {
   std::uint64_t identities_ = std::uint64_t{1} << 32;
   TextTotals totals_;
   MultisetHash input_hash_;
-  struct {
-    Clock::time_point time;
-    io::QueueStats io;
-    double busy = 0;
-  } phase_;
-  SortReport report_;
 };
 
 SortPlan TextSorting::plan() const {
@@ -275,6 +254,7 @@ SortReport TextSorting::run() {
   report_.plan.backend = is_little() ? "inline" : io_->backend_name();
   inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(plan_input_.threads);
+  meter_.watch(*io_, *workers_);
   try {
     options_.merge_only ? merge_files() : sort();
   } catch (const Monitor::Abandoned&) {
@@ -302,7 +282,7 @@ void TextSorting::open_sink() {
 }
 
 void TextSorting::sort() {
-  begin_phase(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
+  meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
   FormationContext context{
       options_,
       inputs_,
@@ -325,9 +305,9 @@ void TextSorting::sort() {
   std::vector<MergeSource> sources = formation.sources();
   for (auto& run : formation.take_runs()) runs_.push_back(std::move(run));
   report_.runs = sources.size();
-  end_phase("form runs");
+  meter_.end("form runs");
 
-  begin_phase(Phase::merging, formation.record_bytes());
+  meter_.begin(Phase::merging, formation.record_bytes());
   BlockMemory memory(monitor_);
   for (const auto span : formation.free_memory()) memory.extents().add(span);
   sources = reduce(std::move(sources), memory);
@@ -354,16 +334,14 @@ void TextSorting::sort() {
   {
     TextMerger merger(std::move(sources), *keys_, merge, cell_bytes, workspaces_, memory,
                       scratch_.get(), *text_output_, tickets_, *workers_, monitor_);
-    merger.run([this](std::uint64_t bytes) {
-      if (options_.progress != nullptr) options_.progress->phase_bytes_done += bytes;
-    });
+    merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
     const TextTotals& totals = merger.totals();
     totals_.records_out = totals.records_out;
     totals_.written += totals.written;
     totals_.removed += totals.removed;
   }
   text_output_->finish();
-  end_phase("merge");
+  meter_.end("merge");
 }
 
 // Merges groups of runs to longer runs until the rest can be merged at once.
@@ -501,7 +479,7 @@ std::unique_ptr<TextRun> TextSorting::merge_to_run(
 // sort -m.
 void TextSorting::merge_files() {
   divide(0);
-  begin_phase(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
+  meter_.begin(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
   BlockMemory memory(monitor_);
   const std::span<std::byte> all = region_memory_;
   std::size_t degree = std::max<std::size_t>(
@@ -561,7 +539,7 @@ void TextSorting::merge_files() {
     write(merge);
   }
   text_output_->finish();
-  end_phase("merge");
+  meter_.end("merge");
 }
 
 // Brings all records of `merge` to the output.
@@ -597,14 +575,14 @@ void TextSorting::write_merge(RecordMerge& merge) {
     } else {
       piece.append_record(record, terminator);
     }
-    if (options_.progress != nullptr) options_.progress->phase_bytes_done += record.size() + 1;
+    meter_.advance(record.size() + 1);
   }
   end_group();
   piece.finish();
 }
 
 void TextSorting::finish() {
-  begin_phase(Phase::finishing, 0);
+  meter_.begin(Phase::finishing, 0);
   monitor_.check();
   if (options_.limit && !options_.unique &&
       totals_.records_out != std::min(*options_.limit, input_hash_.records)) {
@@ -615,49 +593,14 @@ void TextSorting::finish() {
   if (!options_.limit) {
     MultisetHash accounted = totals_.written;
     accounted += totals_.removed;
-    if (!(accounted == input_hash_)) {
-      throw Error(ErrorCode::corrupt,
-                  "the output is not a permutation of the input (" +
-                      std::to_string(accounted.records) + " of " +
-                      std::to_string(input_hash_.records) +
-                      " records, or their checksum): it was discarded; check this machine's memory "
-                      "and disks");
-    }
+    check_permutation(input_hash_, accounted);
   }
   output_->publish(sink_->file_bytes(text_output_->bytes()));
-  end_phase("finish");
+  meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
   report_.checksum = totals_.written.sum;
-  if (store_) {
-    report_.scratch_bytes = store_->peak_bytes();
-    for (unsigned disk = 0; disk < store_->disks(); ++disk) {
-      report_.scratch_bytes_written_per_dir.push_back(store_->allocated_bytes(disk));
-    }
-  }
-  report_.seconds = seconds_since(start_);
-  report_.peak_memory_bytes = peak_memory_bytes();
-}
-
-void TextSorting::begin_phase(Phase phase, std::uint64_t bytes) {
-  phase_.time = Clock::now();
-  phase_.io = io_->stats();
-  phase_.busy = workers_->busy_seconds();
-  if (options_.progress == nullptr) return;
-  options_.progress->phase_bytes_done = 0;
-  options_.progress->phase_bytes_total = bytes;
-  options_.progress->phase = phase;
-}
-
-void TextSorting::end_phase(std::string name) {
-  const io::QueueStats io = io_->stats();
-  PhaseReport phase;
-  phase.name = std::move(name);
-  phase.seconds = seconds_since(phase_.time);
-  phase.bytes_read = io.bytes_read - phase_.io.bytes_read;
-  phase.bytes_written = io.bytes_written - phase_.io.bytes_written;
-  phase.worker_busy_seconds = workers_->busy_seconds() - phase_.busy;
-  report_.phases.push_back(std::move(phase));
+  meter_.finish(store_.get());
 }
 
 }  // namespace
