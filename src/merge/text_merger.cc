@@ -420,7 +420,7 @@ void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
     for (const Slice& slice : slices) {
       cursors.push_back(std::make_unique<SliceCursor>(sources_[slice.source], slice));
     }
-    RecordMerge merge(std::move(cursors), keys_, options_.unique);
+    RecordMerge merge(std::move(cursors), keys_, options_.rules.unique);
     emit_merge(cell, merge);
     return;
   }
@@ -488,67 +488,14 @@ void TextMerger::stream_cell(std::size_t cell) {
         cells_.has_upper(cell) ? resident_cut(run, cells_.upper(cell)) : run.items.size();
     cursors.push_back(std::make_unique<SliceCursor>(sources_[source], slice));
   }
-  RecordMerge merge(std::move(cursors), keys_, options_.unique);
+  RecordMerge merge(std::move(cursors), keys_, options_.rules.unique);
   emit_merge(cell, merge);
 }
 
-// Brings records, in order, to the output: all, or one for each group of equal keys.
-class TextMerger::Emitter {
- public:
-  Emitter(const TextMergeOptions& options, TextOutput::Piece piece)
-      : options_(options), piece_(std::move(piece)) {
-    if (options_.fold) fold_ = options_.fold();
-  }
-
-  // False when the limit is reached.
-  bool add(std::string_view record, bool same_key) {
-    if (options_.unique && same_key) {
-      add_record(totals_.removed, record);
-      if (fold_) fold_->add(record);
-      return true;
-    }
-    end_group();
-    if (totals_.records_out == most_) return false;
-    ++totals_.records_out;
-    add_record(totals_.written, record);
-    if (fold_) {
-      fold_->begin(record);
-      in_group_ = true;
-    } else {
-      piece_.append_record(record, options_.terminator);
-    }
-    return true;
-  }
-  const TextTotals& finish() {
-    end_group();
-    return totals_;
-  }
-  TextOutput::Piece& piece() { return piece_; }
-  void set_most(std::uint64_t records) { most_ = records; }
-
- private:
-  void end_group() {
-    if (!in_group_) return;
-    in_group_ = false;
-    folded_.clear();
-    fold_->finish(folded_);
-    piece_.append_record(folded_, options_.terminator);
-  }
-
-  const TextMergeOptions& options_;
-  TextOutput::Piece piece_;
-  std::uint64_t most_ = ~std::uint64_t{0};
-  std::unique_ptr<GroupFold> fold_;
-  bool in_group_ = false;
-  std::string folded_;
-  TextTotals totals_;
-};
-
 void TextMerger::emit_items(std::size_t cell, std::span<const StringItem> items,
                             std::uint64_t bytes, const Access& access) {
+  const EmitRules& rules = options_.rules;
   const std::uint64_t ticket = first_ticket_ + cell;
-  const bool limited = options_.limit != ~std::uint64_t{0};
-  TextTotals totals;
   const auto each = [&](const auto& visit) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i + kPrefetchRecords < items.size()) {
@@ -557,62 +504,49 @@ void TextMerger::emit_items(std::size_t cell, std::span<const StringItem> items,
       if (!visit(access(items[i].place()), items[i].same_key())) break;
     }
   };
-  if (limited || options_.fold) {
+  if (rules.limit != kNoLimit || rules.fold) {
     // How many bytes it will be is not known before.
-    Emitter emitter(options_, output_.begin_open_ended(ticket));
-    std::uint64_t left;
-    {
-      auto lock = monitor_.lock();
-      left = options_.limit - std::min(options_.limit, totals_.records_out);
-    }
-    emitter.set_most(left);
+    PieceWriter writer(output_.begin_open_ended(ticket), options_.terminator);
+    RecordEmitter emitter(writer, rules, records_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-    totals = emitter.finish();
-    {
-      auto lock = monitor_.lock();
-      settle(totals);
-    }
-    emitter.piece().finish();
+    settle(emitter.finish());
+    writer.finish();
     return;
   }
-  if (options_.unique) {
+  if (rules.unique) {
     bytes = 0;
     each([&](std::string_view record, bool same) {
       if (!same) bytes += record.size() + 1;
       return true;
     });
   }
-  Emitter emitter(options_, output_.begin(ticket, bytes));
+  PieceWriter writer(output_.begin(ticket, bytes), options_.terminator);
+  RecordEmitter emitter(writer, rules);
   each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-  totals = emitter.finish();
-  emitter.piece().finish();
-  auto lock = monitor_.lock();
+  const TextTotals& totals = emitter.finish();
+  writer.finish();
   settle(totals);
 }
 
 void TextMerger::emit_merge(std::size_t cell, RecordMerge& merge) {
-  Emitter emitter(options_, output_.begin_open_ended(first_ticket_ + cell));
-  {
-    auto lock = monitor_.lock();
-    emitter.set_most(options_.limit - std::min(options_.limit, totals_.records_out));
+  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.terminator);
+  RecordEmitter emitter(writer, options_.rules, records_left());
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }
-  while (merge.next()) {
-    if (!emitter.add(merge.record(), merge.same_key())) break;
-  }
-  const TextTotals totals = emitter.finish();
-  {
-    auto lock = monitor_.lock();
-    settle(totals);
-  }
-  emitter.piece().finish();
+  settle(emitter.finish());
+  writer.finish();
 }
 
-// With the lock held.
+// Of the limit, once all cells before have settled: before the turn in the output ends.
+std::uint64_t TextMerger::records_left() {
+  auto lock = monitor_.lock();
+  return options_.rules.limit - std::min(options_.rules.limit, totals_.records_out);
+}
+
 void TextMerger::settle(const TextTotals& totals) {
-  totals_.records_out += totals.records_out;
-  totals_.written += totals.written;
-  totals_.removed += totals.removed;
-  if (totals_.records_out >= options_.limit) limit_reached_ = true;
+  auto lock = monitor_.lock();
+  totals_ += totals;
+  if (totals_.records_out >= options_.rules.limit) limit_reached_ = true;
 }
 
 void TextMerger::cell_done(std::size_t cell) {

@@ -14,6 +14,7 @@
 #include "base/workers.h"
 #include "io/inline_queue.h"
 #include "io/scratch_store.h"
+#include "merge/record_emitter.h"
 #include "merge/run_cursor.h"
 #include "merge/text_merger.h"
 #include "pipeline/file_cursor.h"
@@ -96,6 +97,7 @@ class TextSorting {
   std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& memory);
   std::unique_ptr<TextRun> merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors);
   void write_merge(RecordMerge& merge);
+  EmitRules output_rules() const;
   void finish();
 
   const TextSortOptions& options_;
@@ -315,9 +317,7 @@ void TextSorting::sort() {
   write_header();
   TextMergeOptions merge;
   merge.terminator = options_.syntax.terminator;
-  merge.unique = options_.unique;
-  merge.fold = options_.fold;
-  if (options_.limit) merge.limit = *options_.limit;
+  merge.rules = output_rules();
   // Cells whose records have room in a worker's items.
   std::uint64_t cell_bytes = kCellBytes;
   if (input_hash_.records > 0) {
@@ -335,10 +335,7 @@ void TextSorting::sort() {
     TextMerger merger(std::move(sources), *keys_, merge, cell_bytes, workspaces_, memory,
                       scratch_.get(), *text_output_, tickets_, *workers_, monitor_);
     merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
-    const TextTotals& totals = merger.totals();
-    totals_.records_out = totals.records_out;
-    totals_.written += totals.written;
-    totals_.removed += totals.removed;
+    totals_ += merger.totals();
   }
   text_output_->finish();
   meter_.end("merge");
@@ -457,22 +454,18 @@ std::unique_ptr<TextRun> TextSorting::merge_to_run(
     auto lock = monitor_.lock();
     run->identity = 0x9e3779b97f4a7c15u * ++identities_;
   }
-  const bool unique = options_.unique && !options_.fold;
-  RecordMerge merge(std::move(cursors), *keys_, unique);
+  EmitRules rules = output_rules();
+  if (rules.fold) rules = {};  // in the end all records of a group are needed
+  rules.hash_written = false;
+  RecordMerge merge(std::move(cursors), *keys_, rules.unique);
   TextRunWriter writer(*run, *keys_, target, *write_buffers_, geometry_.block_bytes);
-  MultisetHash removed;
-  std::uint64_t left = options_.limit && !options_.fold ? *options_.limit : ~std::uint64_t{0};
-  while (left > 0 && merge.next()) {
-    if (unique && merge.same_key()) {
-      add_record(removed, merge.record());
-      continue;
-    }
-    writer.add(merge.record());
-    --left;
+  RecordEmitter emitter(writer, rules);
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }
+  const TextTotals& totals = emitter.finish();
   writer.finish();
   auto lock = monitor_.lock();
-  totals_.removed += removed;
+  totals_.removed += totals.removed;
   return run;
 }
 
@@ -542,43 +535,23 @@ void TextSorting::merge_files() {
   meter_.end("merge");
 }
 
+EmitRules TextSorting::output_rules() const {
+  EmitRules rules;
+  rules.unique = options_.unique;
+  rules.fold = options_.fold;
+  if (options_.limit) rules.limit = *options_.limit;
+  return rules;
+}
+
 // Brings all records of `merge` to the output.
 void TextSorting::write_merge(RecordMerge& merge) {
-  auto piece = text_output_->begin_open_ended(tickets_++);
-  const char terminator = options_.syntax.terminator;
-  std::uint64_t left = options_.limit ? *options_.limit : ~std::uint64_t{0};
-  const std::unique_ptr<GroupFold> fold = options_.fold ? options_.fold() : nullptr;
-  bool in_group = false;
-  std::string folded;
-  const auto end_group = [&] {
-    if (!in_group) return;
-    in_group = false;
-    folded.clear();
-    fold->finish(folded);
-    piece.append_record(folded, terminator);
-  };
-  while (merge.next()) {
-    const std::string_view record = merge.record();
-    if (options_.unique && merge.same_key()) {
-      add_record(totals_.removed, record);
-      if (fold) fold->add(record);
-      continue;
-    }
-    end_group();
-    if (left == 0) break;
-    --left;
-    ++totals_.records_out;
-    add_record(totals_.written, record);
-    if (fold) {
-      fold->begin(record);
-      in_group = true;
-    } else {
-      piece.append_record(record, terminator);
-    }
-    meter_.advance(record.size() + 1);
+  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax.terminator);
+  RecordEmitter emitter(writer, output_rules());
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
+    meter_.advance(merge.record().size() + 1);
   }
-  end_group();
-  piece.finish();
+  totals_ += emitter.finish();
+  writer.finish();
 }
 
 void TextSorting::finish() {
