@@ -286,11 +286,8 @@ void TextMerger::fetch(std::size_t index) {
 }
 
 bool TextMerger::is_below(std::string_view record, std::string_view boundary,
-                          std::string& key) const {
-  if (keys_.is_whole_record()) return record < boundary;
-  key.clear();
-  keys_.append_key(record, boundary.size() + 1, key);
-  return std::string_view(key) < boundary;
+                          std::string& made) const {
+  return key_of(keys_, record, boundary.size() + 1, made) < boundary;
 }
 
 // Where in `buffer` the records from `boundary` on begin, at `from` or behind.
@@ -306,10 +303,10 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
       at = record.data() + record.size();
     }
   }
-  std::string key;
+  std::string made;
   const auto first = std::lower_bound(starts.begin(), starts.end(), from);
   const auto it = std::partition_point(first, starts.end(), [&](std::uint32_t start) {
-    return is_below(coded_record(data + start), boundary, key);
+    return is_below(coded_record(data + start), boundary, made);
   });
   return it == starts.end() ? bytes : *it;
 }
@@ -340,9 +337,9 @@ void TextMerger::arrived(std::size_t index) {
 
 // First item of a resident run that is not below `boundary`.
 std::size_t TextMerger::resident_cut(const ResidentRun& run, std::string_view boundary) const {
-  std::string key;
+  std::string made;
   const auto it = std::partition_point(run.items.begin(), run.items.end(), [&](const auto& item) {
-    return is_below(chunk_record(run.memory, item.place()), boundary, key);
+    return is_below(chunk_record(run.memory, item.place()), boundary, made);
   });
   return static_cast<std::size_t>(it - run.items.begin());
 }

@@ -124,7 +124,7 @@ class TextMerger {
   std::size_t cut(const MergeSource& source, const Block& block, const std::byte* buffer,
                   std::string_view boundary, std::size_t from,
                   std::vector<std::uint32_t>& starts) const;
-  bool is_below(std::string_view record, std::string_view boundary, std::string& key) const;
+  bool is_below(std::string_view record, std::string_view boundary, std::string& made) const;
   std::size_t resident_cut(const ResidentRun& run, std::string_view boundary) const;
   std::vector<Slice> slices_of(std::size_t cell);
   void merge_cell(std::size_t cell, unsigned thread);

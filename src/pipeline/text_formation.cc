@@ -415,17 +415,12 @@ std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const cha
     if (!threshold_) return items;
     threshold = *threshold_;
   }
-  std::string key;
+  std::string made;
   std::size_t kept = 0;
   for (const StringItem& item : items) {
     const std::string_view record = chunk_record(memory, item.place());
-    std::string_view view = record;
-    if (!context_.keys().is_whole_record()) {
-      key.clear();
-      context_.keys().append_key(record, threshold.size() + 1, key);
-      view = key;
-    }
-    if (view <= threshold) items[kept++] = item;
+    const std::string_view key = key_of(context_.keys(), record, threshold.size() + 1, made);
+    if (key <= threshold) items[kept++] = item;
   }
   return items.first(kept);
 }
