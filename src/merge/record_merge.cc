@@ -24,11 +24,8 @@ RecordMerge::RecordMerge(std::vector<std::unique_ptr<RecordCursor>> cursors,
 void RecordMerge::load(Source& source) {
   source.ended = !source.cursor->advance();
   if (source.ended) return;
-  if (keys_.is_whole_record()) {
-    source.key = source.cursor->record();
-  } else {
-    source.made.clear();
-    keys_.append_key(source.cursor->record(), kKeptBytes, source.made);
+  source.key = key_of(keys_, source.cursor->record(), kKeptBytes, source.made);
+  if (!keys_.is_whole_record()) {
     source.whole = source.made.size() < kKeptBytes;
     if (source.made.size() > kKeptBytes) {  // it may be much more
       source.made.resize(kKeptBytes);
@@ -42,12 +39,7 @@ void RecordMerge::load(Source& source) {
 int RecordMerge::compare(const Source& x, const Source& y) {
   const int order = x.key.compare(y.key);
   if (order != 0 || x.whole) return order;
-  const Source* const sources[2] = {&x, &y};
-  for (int i = 0; i < 2; ++i) {
-    full_[i].clear();
-    keys_.append_key(sources[i]->cursor->record(), KeyExtractor::kWholeKey, full_[i]);
-  }
-  return full_[0].compare(full_[1]);
+  return whole_key(x.cursor->record(), 0).compare(whole_key(y.cursor->record(), 1));
 }
 
 // True if the record of `a` is to come before that of `b`.
@@ -70,13 +62,8 @@ void RecordMerge::remember(const Source& source) {
 bool RecordMerge::is_remembered(const Source& source) {
   if (last_key_ != source.key || last_is_whole_ != source.whole) return false;
   if (source.whole) return true;
-  const std::string_view records[2] = {last_record_, source.cursor->record()};
-  if (records[0] == records[1]) return true;
-  for (int i = 0; i < 2; ++i) {
-    full_[i].clear();
-    keys_.append_key(records[i], KeyExtractor::kWholeKey, full_[i]);
-  }
-  return full_[0] == full_[1];
+  const std::string_view record = source.cursor->record();
+  return last_record_ == record || whole_key(last_record_, 0) == whole_key(record, 1);
 }
 
 // The winner of the matches under `node`.

@@ -54,6 +54,10 @@ class RecordMerge {
   bool before(std::size_t a, std::size_t b);
   void remember(const Source& source);
   bool is_remembered(const Source& source);
+  // Lasts until it is called again with the same `place`, 0 or 1.
+  std::string_view whole_key(std::string_view record, std::size_t place) {
+    return key_of(keys_, record, KeyExtractor::kWholeKey, full_[place]);
+  }
   std::size_t play(std::size_t node);
 
   const KeyExtractor& keys_;

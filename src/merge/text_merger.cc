@@ -286,11 +286,8 @@ void TextMerger::fetch(std::size_t index) {
 }
 
 bool TextMerger::is_below(std::string_view record, std::string_view boundary,
-                          std::string& key) const {
-  if (keys_.is_whole_record()) return record < boundary;
-  key.clear();
-  keys_.append_key(record, boundary.size() + 1, key);
-  return std::string_view(key) < boundary;
+                          std::string& made) const {
+  return key_of(keys_, record, boundary.size() + 1, made) < boundary;
 }
 
 // Where in `buffer` the records from `boundary` on begin, at `from` or behind.
@@ -306,10 +303,10 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
       at = record.data() + record.size();
     }
   }
-  std::string key;
+  std::string made;
   const auto first = std::lower_bound(starts.begin(), starts.end(), from);
   const auto it = std::partition_point(first, starts.end(), [&](std::uint32_t start) {
-    return is_below(coded_record(data + start), boundary, key);
+    return is_below(coded_record(data + start), boundary, made);
   });
   return it == starts.end() ? bytes : *it;
 }
@@ -340,9 +337,9 @@ void TextMerger::arrived(std::size_t index) {
 
 // First item of a resident run that is not below `boundary`.
 std::size_t TextMerger::resident_cut(const ResidentRun& run, std::string_view boundary) const {
-  std::string key;
+  std::string made;
   const auto it = std::partition_point(run.items.begin(), run.items.end(), [&](const auto& item) {
-    return is_below(chunk_record(run.memory, item.place()), boundary, key);
+    return is_below(chunk_record(run.memory, item.place()), boundary, made);
   });
   return static_cast<std::size_t>(it - run.items.begin());
 }
@@ -420,7 +417,7 @@ void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
     for (const Slice& slice : slices) {
       cursors.push_back(std::make_unique<SliceCursor>(sources_[slice.source], slice));
     }
-    RecordMerge merge(std::move(cursors), keys_, options_.unique);
+    RecordMerge merge(std::move(cursors), keys_, options_.rules.unique);
     emit_merge(cell, merge);
     return;
   }
@@ -488,67 +485,14 @@ void TextMerger::stream_cell(std::size_t cell) {
         cells_.has_upper(cell) ? resident_cut(run, cells_.upper(cell)) : run.items.size();
     cursors.push_back(std::make_unique<SliceCursor>(sources_[source], slice));
   }
-  RecordMerge merge(std::move(cursors), keys_, options_.unique);
+  RecordMerge merge(std::move(cursors), keys_, options_.rules.unique);
   emit_merge(cell, merge);
 }
 
-// Brings records, in order, to the output: all, or one for each group of equal keys.
-class TextMerger::Emitter {
- public:
-  Emitter(const TextMergeOptions& options, TextOutput::Piece piece)
-      : options_(options), piece_(std::move(piece)) {
-    if (options_.fold) fold_ = options_.fold();
-  }
-
-  // False when the limit is reached.
-  bool add(std::string_view record, bool same_key) {
-    if (options_.unique && same_key) {
-      if (options_.hash) add_record(totals_.removed, record);
-      if (fold_) fold_->add(record);
-      return true;
-    }
-    end_group();
-    if (totals_.records_out == most_) return false;
-    ++totals_.records_out;
-    if (options_.hash) add_record(totals_.written, record);
-    if (fold_) {
-      fold_->begin(record);
-      in_group_ = true;
-    } else {
-      piece_.append_record(record, options_.terminator);
-    }
-    return true;
-  }
-  const TextTotals& finish() {
-    end_group();
-    return totals_;
-  }
-  TextOutput::Piece& piece() { return piece_; }
-  void set_most(std::uint64_t records) { most_ = records; }
-
- private:
-  void end_group() {
-    if (!in_group_) return;
-    in_group_ = false;
-    folded_.clear();
-    fold_->finish(folded_);
-    piece_.append_record(folded_, options_.terminator);
-  }
-
-  const TextMergeOptions& options_;
-  TextOutput::Piece piece_;
-  std::uint64_t most_ = ~std::uint64_t{0};
-  std::unique_ptr<GroupFold> fold_;
-  bool in_group_ = false;
-  std::string folded_;
-  TextTotals totals_;
-};
-
 void TextMerger::emit_items(std::size_t cell, std::span<const StringItem> items,
                             std::uint64_t bytes, const Access& access) {
+  const EmitRules& rules = options_.rules;
   const std::uint64_t ticket = first_ticket_ + cell;
-  const bool limited = options_.limit != ~std::uint64_t{0};
-  TextTotals totals;
   const auto each = [&](const auto& visit) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i + kPrefetchRecords < items.size()) {
@@ -557,62 +501,49 @@ void TextMerger::emit_items(std::size_t cell, std::span<const StringItem> items,
       if (!visit(access(items[i].place()), items[i].same_key())) break;
     }
   };
-  if (limited || options_.fold) {
+  if (rules.limit != kNoLimit || rules.fold) {
     // How many bytes it will be is not known before.
-    Emitter emitter(options_, output_.begin_open_ended(ticket));
-    std::uint64_t left;
-    {
-      auto lock = monitor_.lock();
-      left = options_.limit - std::min(options_.limit, totals_.records_out);
-    }
-    emitter.set_most(left);
+    PieceWriter writer(output_.begin_open_ended(ticket), options_.terminator);
+    RecordEmitter emitter(writer, rules, records_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-    totals = emitter.finish();
-    {
-      auto lock = monitor_.lock();
-      settle(totals);
-    }
-    emitter.piece().finish();
+    settle(emitter.finish());
+    writer.finish();
     return;
   }
-  if (options_.unique) {
+  if (rules.unique) {
     bytes = 0;
     each([&](std::string_view record, bool same) {
       if (!same) bytes += record.size() + 1;
       return true;
     });
   }
-  Emitter emitter(options_, output_.begin(ticket, bytes));
+  PieceWriter writer(output_.begin(ticket, bytes), options_.terminator);
+  RecordEmitter emitter(writer, rules);
   each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-  totals = emitter.finish();
-  emitter.piece().finish();
-  auto lock = monitor_.lock();
+  const TextTotals& totals = emitter.finish();
+  writer.finish();
   settle(totals);
 }
 
 void TextMerger::emit_merge(std::size_t cell, RecordMerge& merge) {
-  Emitter emitter(options_, output_.begin_open_ended(first_ticket_ + cell));
-  {
-    auto lock = monitor_.lock();
-    emitter.set_most(options_.limit - std::min(options_.limit, totals_.records_out));
+  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.terminator);
+  RecordEmitter emitter(writer, options_.rules, records_left());
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }
-  while (merge.next()) {
-    if (!emitter.add(merge.record(), merge.same_key())) break;
-  }
-  const TextTotals totals = emitter.finish();
-  {
-    auto lock = monitor_.lock();
-    settle(totals);
-  }
-  emitter.piece().finish();
+  settle(emitter.finish());
+  writer.finish();
 }
 
-// With the lock held.
+// Of the limit, once all cells before have settled: before the turn in the output ends.
+std::uint64_t TextMerger::records_left() {
+  auto lock = monitor_.lock();
+  return options_.rules.limit - std::min(options_.rules.limit, totals_.records_out);
+}
+
 void TextMerger::settle(const TextTotals& totals) {
-  totals_.records_out += totals.records_out;
-  totals_.written += totals.written;
-  totals_.removed += totals.removed;
-  if (totals_.records_out >= options_.limit) limit_reached_ = true;
+  auto lock = monitor_.lock();
+  totals_ += totals;
+  if (totals_.records_out >= options_.rules.limit) limit_reached_ = true;
 }
 
 void TextMerger::cell_done(std::size_t cell) {

@@ -11,20 +11,18 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/checksum.h"
 #include "base/in_flight.h"
 #include "base/monitor.h"
 #include "base/workers.h"
+#include "merge/record_emitter.h"
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
 #include "merge/text_cells.h"
-#include "record/group_fold.h"
 #include "record/key_extractor.h"
 #include "run/text_output.h"
 #include "run/text_run.h"
@@ -56,17 +54,7 @@ struct MergeSource {
 
 struct TextMergeOptions {
   char terminator = '\n';
-  bool unique = false;
-  std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
-  std::uint64_t limit = ~std::uint64_t{0};           // records of the output
-  bool hash = true;                                  // of records written and left out
-};
-
-// What became of the records.
-struct TextTotals {
-  std::uint64_t records_out = 0;
-  MultisetHash written;  // records read that stand in the output
-  MultisetHash removed;  // by unique
+  EmitRules rules;
 };
 
 // Memory of one worker for sorting a cell.
@@ -119,7 +107,6 @@ class TextMerger {
   struct Access;
   class SliceCursor;
   class BlockCursor;
-  class Emitter;
 
   static TextCells plan_cells(const std::vector<MergeSource>& sources, const KeyExtractor& keys,
                               std::uint64_t cell_bytes);
@@ -137,7 +124,7 @@ class TextMerger {
   std::size_t cut(const MergeSource& source, const Block& block, const std::byte* buffer,
                   std::string_view boundary, std::size_t from,
                   std::vector<std::uint32_t>& starts) const;
-  bool is_below(std::string_view record, std::string_view boundary, std::string& key) const;
+  bool is_below(std::string_view record, std::string_view boundary, std::string& made) const;
   std::size_t resident_cut(const ResidentRun& run, std::string_view boundary) const;
   std::vector<Slice> slices_of(std::size_t cell);
   void merge_cell(std::size_t cell, unsigned thread);
@@ -153,6 +140,7 @@ class TextMerger {
                   const Access& access);
   void give_back(Block& block);
   void emit_merge(std::size_t cell, RecordMerge& merge);
+  std::uint64_t records_left();
   void settle(const TextTotals& totals);
 
   std::vector<MergeSource> sources_;

@@ -137,8 +137,7 @@ class TextOrderChecking {
 
   void check_chunk(Chunk& chunk) {
     ChunkOrder& order = chunk.order;
-    const bool made = !keys_->is_whole_record();
-    std::string keys[2];
+    std::string made[2];  // the keys of a record and of the one before
     std::string_view before;
     for (const TextSegment& segment : chunk.region.segments) {
       visit_records(segment.text, options_.syntax, [&](std::string_view record) {
@@ -149,13 +148,8 @@ class TextOrderChecking {
                             inputs_[segment.input].file.path());
           }
         }
-        std::string_view key = record;
-        if (made) {
-          std::string& make = keys[order.records % 2];
-          make.clear();
-          keys_->append_key(record, KeyExtractor::kWholeKey, make);
-          key = make;
-        }
+        const std::string_view key =
+            key_of(*keys_, record, KeyExtractor::kWholeKey, made[order.records % 2]);
         if (order.records == 0) {
           order.first_key = key;
           order.first_record = record;

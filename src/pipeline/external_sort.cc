@@ -3,7 +3,6 @@
 // what came out; publish. Nothing appears before the last step.
 #include "pipeline/external_sort.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "merge/run_merger.h"
 #include "pipeline/inputs.h"
 #include "pipeline/output.h"
+#include "pipeline/phase_meter.h"
 #include "pipeline/plan.h"
 #include "pipeline/run_formation.h"
 #include "run/file_run.h"
@@ -32,10 +32,6 @@ namespace xxl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 const char* kind_name(RecordKind kind) {
   switch (kind) {
@@ -51,12 +47,6 @@ const char* kind_name(RecordKind kind) {
       return "generic";
   }
   return "";
-}
-
-std::uint64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
 }
 
 struct Planned {
@@ -122,12 +112,6 @@ class Sorting {
   SortReport run();
 
  private:
-  struct PhaseStart {
-    Clock::time_point time;
-    io::QueueStats io;
-    double busy_seconds;
-  };
-
   void set_up();
   void open_scratch(std::uint64_t bytes);
   void form_runs();
@@ -141,8 +125,6 @@ class Sorting {
   void finish();
   bool may_write_output_early() const;
 
-  void begin_phase(Phase phase, std::uint64_t bytes, unsigned pass = 0, unsigned passes = 0);
-  void end_phase(std::string name, const WaitTimes& waits);
   std::uint64_t bytes_of(const std::vector<Run>& runs) const;
   Run new_run();
 
@@ -151,8 +133,7 @@ class Sorting {
   Inputs inputs_;
   Geometry geometry_;
   SortReport report_;
-  Clock::time_point start_ = Clock::now();
-  PhaseStart phase_;
+  PhaseMeter meter_{report_, options_.progress};
 
   MemoryRegion region_;
   std::unique_ptr<Workers> workers_;
@@ -212,6 +193,7 @@ void Sorting::set_up() {
                                           region_.span().first(options_.merge_only ? 0 : io_bytes));
   }
   report_.plan.backend = io_->backend_name();
+  meter_.watch(*io_, *workers_);
 }
 
 void Sorting::open_scratch(std::uint64_t bytes) {
@@ -228,7 +210,7 @@ Run Sorting::new_run() {
 }
 
 void Sorting::form_runs() {
-  begin_phase(Phase::forming_runs, inputs_.bytes);
+  meter_.begin(Phase::forming_runs, inputs_.bytes);
   Carver carver(region_.span());
   io::BufferPool output_blocks(carver.take(geometry_.output_blocks * geometry_.block_bytes),
                                geometry_.block_bytes);
@@ -269,7 +251,7 @@ void Sorting::form_runs() {
   }
   for (Run& run : forming_) runs_.push_back(std::move(run));
   forming_.clear();
-  end_phase("form runs", waits);
+  meter_.end("form runs", waits);
 }
 
 // True if the output can take the first run before it is known to be the only one.
@@ -322,7 +304,7 @@ void Sorting::drain(const BlockSink& sink, WaitTimes& waits) {
 }
 
 void Sorting::open_merge_inputs() {
-  begin_phase(Phase::starting, 0);
+  meter_.begin(Phase::starting, 0);
   for (io::File& input : inputs_.files) {
     std::uint64_t bytes = input.size();
     std::shared_ptr<io::File> file;
@@ -338,7 +320,7 @@ void Sorting::open_merge_inputs() {
                                   geometry_.block_bytes));
   }
   report_.runs = runs_.size();
-  end_phase("read triggers", {});
+  meter_.end("read triggers");
 }
 
 std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
@@ -356,7 +338,7 @@ void Sorting::merge_runs() {
   for (unsigned pass = 1; runs_.size() > 0 || pass == 1; ++pass) {
     const bool last = runs_.size() <= degree;
     report_.passes = pass;
-    begin_phase(Phase::merging, bytes_of(runs_), pass, std::max(pass, passes));
+    meter_.begin(Phase::merging, bytes_of(runs_), pass, std::max(pass, passes));
     std::vector<Run> merged;
     WaitTimes waits;
     for (std::size_t first = 0; first < runs_.size(); first += degree) {
@@ -373,7 +355,7 @@ void Sorting::merge_runs() {
       merge(group, last ? nullptr : &merged.back(), waits);
     }
     runs_ = std::move(merged);
-    end_phase("merge pass " + std::to_string(pass), waits);
+    meter_.end("merge pass " + std::to_string(pass), waits);
     if (last) break;
   }
 }
@@ -424,11 +406,8 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     } else if (reading) {
       waits.read_seconds += seconds_since(start);
     }
-    if (options_.progress != nullptr) {
-      options_.progress->phase_bytes_done +=
-          (merger.records_merged() - reported) * layout_.record_bytes();
-      reported = merger.records_merged();
-    }
+    meter_.advance((merger.records_merged() - reported) * layout_.record_bytes());
+    reported = merger.records_merged();
   }
   stage.finish();
   while (!stage.delivered()) mailbox_.wait_and_run();
@@ -442,49 +421,18 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
 }
 
 void Sorting::finish() {
-  begin_phase(Phase::finishing, 0);
+  meter_.begin(Phase::finishing, 0);
   MultisetHash accounted = output_hash_;
   accounted += removed_hash_;
-  const std::uint64_t expected = inputs_.bytes / layout_.record_bytes();
-  if (!(accounted == input_hash_) || (inputs_.size_known && input_hash_.records != expected)) {
-    throw Error(ErrorCode::corrupt,
-                "the output is not a permutation of the input (" +
-                    std::to_string(accounted.records) + " of " +
-                    std::to_string(input_hash_.records) +
-                    " records, or their checksum): it was discarded; check this machine's memory "
-                    "and disks");
-  }
+  check_permutation(
+      input_hash_, accounted,
+      inputs_.size_known ? std::optional(inputs_.bytes / layout_.record_bytes()) : std::nullopt);
   output_->publish(output_records_ * layout_.record_bytes());
-  end_phase("finish", {});
+  meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = output_records_;
   report_.checksum = output_hash_.sum;
-  if (scratch_) {
-    report_.scratch_bytes = scratch_->peak_bytes();
-    for (unsigned disk = 0; disk < scratch_->disks(); ++disk) {
-      report_.scratch_bytes_written_per_dir.push_back(scratch_->allocated_bytes(disk));
-    }
-  }
-  report_.seconds = seconds_since(start_);
-  report_.peak_memory_bytes = peak_memory_bytes();
-}
-
-void Sorting::begin_phase(Phase phase, std::uint64_t bytes, unsigned pass, unsigned passes) {
-  phase_ = {Clock::now(), io_->stats(), workers_->busy_seconds()};
-  if (options_.progress == nullptr) return;
-  options_.progress->phase_bytes_done = 0;
-  options_.progress->phase_bytes_total = bytes;
-  options_.progress->pass = pass;
-  options_.progress->passes = passes;
-  options_.progress->phase = phase;
-}
-
-void Sorting::end_phase(std::string name, const WaitTimes& waits) {
-  const io::QueueStats io = io_->stats();
-  report_.phases.push_back({std::move(name), seconds_since(phase_.time),
-                            io.bytes_read - phase_.io.bytes_read,
-                            io.bytes_written - phase_.io.bytes_written, waits.read_seconds,
-                            waits.write_seconds, workers_->busy_seconds() - phase_.busy_seconds});
+  meter_.finish(scratch_.get());
 }
 
 }  // namespace

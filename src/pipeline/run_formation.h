@@ -13,17 +13,12 @@
 #include "base/workers.h"
 #include "io/buffer_pool.h"
 #include "io/sequential_reader.h"
+#include "pipeline/phase_meter.h"
 #include "run/block_sink.h"
 #include "run/output_stage.h"
 #include "sort/chunk_sorter.h"
 
 namespace xxl {
-
-// Seconds in which nothing could be done but wait.
-struct WaitTimes {
-  double read_seconds = 0;
-  double write_seconds = 0;
-};
 
 class RunFormation {
  public:

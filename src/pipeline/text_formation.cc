@@ -28,15 +28,15 @@ TextFormation::TextFormation(FormationContext context)
               context_.on_header) {}
 
 void TextFormation::make_regions(std::size_t longest_record) {
-  geometry_ = context_.divide(longest_record);
-  std::span<std::byte> memory = context_.region_memory();
+  context_.memory.divide(longest_record);
+  const std::span<std::byte> memory = context_.memory.regions();
   auto lock = context_.monitor.lock();
   regions_.clear();
   free_.clear();
-  for (std::size_t i = 0; i < geometry_.regions; ++i) {
+  for (std::size_t i = 0; i < geometry().regions; ++i) {
     TextRegion& region = regions_.emplace_back();
-    region.memory = memory.data() + i * geometry_.region_bytes;
-    region.bytes = geometry_.region_bytes;
+    region.memory = memory.data() + i * geometry().region_bytes;
+    region.bytes = geometry().region_bytes;
   }
   // The first ones are taken first, and again when they are free: memory that is warm.
   for (auto it = regions_.rbegin(); it != regions_.rend(); ++it) free_.push_back(&*it);
@@ -44,7 +44,7 @@ void TextFormation::make_regions(std::size_t longest_record) {
 
 // False if there is no memory for larger ones.
 bool TextFormation::make_larger_regions() {
-  const std::size_t bytes = std::max(reader_.carried_bytes(), geometry_.region_bytes);
+  const std::size_t bytes = std::max(reader_.carried_bytes(), geometry().region_bytes);
   for (const std::size_t more : {bytes, bytes / 2, bytes / 4, bytes / 8}) {
     try {
       make_regions(bytes + more);
@@ -63,12 +63,12 @@ std::size_t TextFormation::data_bytes() const {
       records == 0
           ? kUnknownRecordBytes
           : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
-  const std::size_t taken = reader_.headroom(geometry_.region_bytes) + 2 * kSectorBytes;
-  const std::size_t room = geometry_.region_bytes - std::min(geometry_.region_bytes, taken);
+  const std::size_t taken = reader_.headroom(geometry().region_bytes) + 2 * kSectorBytes;
+  const std::size_t room = geometry().region_bytes - std::min(geometry().region_bytes, taken);
   const double share = record / (record + sizeof(StringItem));
   double data = std::min(static_cast<double>(room) * share,
-                         static_cast<double>(geometry_.item_capacity) * record);
-  data = std::min(data, static_cast<double>(geometry_.chunk_bytes));
+                         static_cast<double>(geometry().item_capacity) * record);
+  data = std::min(data, static_cast<double>(geometry().chunk_bytes));
   // A long record between short ones goes on: items may find no room here, then.
   const std::size_t rest = std::min(2 * reader_.carried_bytes(), room);
   return round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
@@ -116,7 +116,7 @@ void TextFormation::spill_oldest() {
                                    [](const Formed& formed) { return formed.region != nullptr; });
       if (!any) return;
     }
-    if (scratch == nullptr) scratch = &context_.scratch();
+    if (scratch == nullptr) scratch = &context_.scratch.get();
     Formed formed;
     {
       auto lock = context_.monitor.lock();
@@ -154,9 +154,8 @@ void TextFormation::spill_oldest() {
 void TextFormation::run() {
   make_regions(0);
   const TextInputs& inputs = context_.inputs;
-  const std::uint64_t memory = geometry_.region_bytes * geometry_.regions;
-  fits_in_memory_ = !inputs.size_known || inputs.bytes <= memory / 4 * 3;
-  if (!fits_in_memory_) context_.scratch();  // space is reserved before work begins
+  fits_in_memory_ = !inputs.size_known || context_.memory.holds_input();
+  if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
   TextRegion* ahead = nullptr;
   while (ahead != nullptr || !reader_.finished()) {
     TextRegion* region = std::exchange(ahead, nullptr);
@@ -181,7 +180,7 @@ void TextFormation::run() {
       reader_.cancel(*ahead);
       give_back(std::exchange(ahead, nullptr));
     }
-    if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry_.region_bytes) {
+    if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry().region_bytes) {
       give_back(region);  // there is room for more of it
       continue;
     }
@@ -192,7 +191,7 @@ void TextFormation::run() {
       if (running_ == 0) break;
       context_.monitor.wait(lock, [&] { return running_ == 0; });
     }
-    if (!formed_.empty()) context_.scratch().wait_for_writes();
+    if (!formed_.empty()) context_.scratch.get().wait_for_writes();
     if (make_larger_regions()) continue;
     if (context_.options.syntax.skip_malformed && !at_limit_) {
       at_limit_ = true;
@@ -212,7 +211,7 @@ void TextFormation::run() {
       auto lock = context_.monitor.lock();
       for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);
     }
-    if (in_scratch == 0 || resident <= geometry_.regions / kResidentPart) break;
+    if (in_scratch == 0 || resident <= geometry().regions / kResidentPart) break;
     spill_oldest();
     wait_for_workers();
   }
@@ -230,7 +229,7 @@ void TextFormation::submit(TextRegion* region) {
   if (!fits_in_memory_) {
     const std::uint64_t left =
         context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
-    const std::uint64_t kept = geometry_.regions / kResidentPart * data_bytes();
+    const std::uint64_t kept = geometry().regions / kResidentPart * data_bytes();
     chunk.spill = left >= kept;
   }
   {
@@ -309,7 +308,7 @@ std::size_t TextFormation::load_items(const TextRegion& region, std::span<String
 void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
   TextRegion& region = *chunk.region;
   const char* const memory = reinterpret_cast<const char*>(region.memory);
-  CellWorkspace& workspace = context_.workspace(thread);
+  CellWorkspace& workspace = context_.memory.workspace(thread);
   // Items lie behind the data, or where there is no room, in the worker's own memory.
   std::byte* const first =
       region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
@@ -387,13 +386,13 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
 void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
                               const char* memory) {
   auto run = std::make_unique<TextRun>();
-  TextScratch& scratch = context_.scratch();
+  TextScratch& scratch = context_.scratch.get();
   {
     auto lock = context_.monitor.lock();
     run->identity = 0x9e3779b97f4a7c15u * ++next_identity_;
   }
-  TextRunWriter writer(*run, context_.keys(), scratch, context_.write_buffers(),
-                       geometry_.block_bytes);
+  TextRunWriter writer(*run, context_.keys(), scratch, context_.memory.write_buffers(),
+                       geometry().block_bytes);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i + kPrefetchRecords < items.size()) {
       const std::string_view next = chunk_record(memory, items[i + kPrefetchRecords].place());
@@ -416,17 +415,12 @@ std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const cha
     if (!threshold_) return items;
     threshold = *threshold_;
   }
-  std::string key;
+  std::string made;
   std::size_t kept = 0;
   for (const StringItem& item : items) {
     const std::string_view record = chunk_record(memory, item.place());
-    std::string_view view = record;
-    if (!context_.keys().is_whole_record()) {
-      key.clear();
-      context_.keys().append_key(record, threshold.size() + 1, key);
-      view = key;
-    }
-    if (view <= threshold) items[kept++] = item;
+    const std::string_view key = key_of(context_.keys(), record, threshold.size() + 1, made);
+    if (key <= threshold) items[kept++] = item;
   }
   return items.first(kept);
 }

@@ -18,7 +18,8 @@
 #include "base/workers.h"
 #include "io/io_queue.h"
 #include "merge/text_merger.h"
-#include "pipeline/text_plan.h"
+#include "pipeline/lazy_scratch.h"
+#include "pipeline/text_memory.h"
 #include "pipeline/text_reader.h"
 #include "pipeline/text_sort.h"
 
@@ -31,13 +32,8 @@ struct FormationContext {
   Monitor& monitor;
   Workers& workers;
   io::IoService& io;
-  // Memory for regions and buffers as planned; called again, when everything is free, for records
-  // that need larger regions.
-  std::function<TextGeometry(std::size_t longest_record)> divide;
-  std::function<std::span<std::byte>()> region_memory;
-  std::function<WriteBuffers&()> write_buffers;
-  std::function<CellWorkspace&(unsigned thread)> workspace;
-  std::function<TextScratch&()> scratch;  // opened when it is first needed
+  TextMemory& memory;    // divided here, perhaps anew, for records that need larger regions
+  LazyScratch& scratch;  // opened if it is needed
   TextReader::OnHeader on_header;
   // Known once the first header has been read.
   std::function<const KeyExtractor&()> keys;
@@ -78,6 +74,7 @@ class TextFormation {
     std::uint64_t bytes = 0;
   };
 
+  const TextGeometry& geometry() const { return context_.memory.geometry(); }
   void make_regions(std::size_t longest_record);
   bool make_larger_regions();
   std::size_t data_bytes() const;
@@ -97,7 +94,6 @@ class TextFormation {
   void learn_threshold(std::span<const StringItem> items, const char* memory);
 
   FormationContext context_;
-  TextGeometry geometry_;
   TextReader reader_;
   bool at_limit_ = false;  // no larger regions are to be had
   bool fits_in_memory_ = false;

@@ -10,10 +10,11 @@
 
 namespace xxl {
 
-void throw_malformed(const TextSegment& segment, std::string_view record,
-                     const TextSyntax& syntax, const std::string& fault, const std::string& path) {
+void throw_malformed(const TextSegment& segment, std::string_view record, const TextSyntax& syntax,
+                     const std::string& fault, const std::string& path) {
   const auto at = record.data() - segment.text.data();
-  const auto before = std::count(segment.text.begin(), segment.text.begin() + at, syntax.terminator);
+  const auto before =
+      std::count(segment.text.begin(), segment.text.begin() + at, syntax.terminator);
   const std::uint64_t line = segment.lines + static_cast<std::uint64_t>(before) + 1;
   throw Error(ErrorCode::bad_input, "line " + std::to_string(line) + ": " + fault, path,
               segment.offset + static_cast<std::uint64_t>(at));

@@ -33,4 +33,14 @@ class KeyExtractor {
   virtual void append_key(std::string_view record, std::size_t limit, std::string& key) const = 0;
 };
 
+// The key of `record`, or at least its first `limit` bytes: the record itself if that is its key,
+// or else made in `made`, in place of what that held. Lasts as long as these two.
+inline std::string_view key_of(const KeyExtractor& keys, std::string_view record, std::size_t limit,
+                               std::string& made) {
+  if (keys.is_whole_record()) return record;
+  made.clear();
+  keys.append_key(record, limit, made);
+  return made;
+}
+
 }  // namespace xxl

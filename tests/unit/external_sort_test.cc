@@ -25,7 +25,6 @@
 #include "pipeline/plan.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
-#include "watchdog.h"
 
 namespace xxl {
 namespace {
@@ -41,19 +40,8 @@ std::string text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::size_t open_files() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
-class ExternalSortTest : public testing::Test {
+class ExternalSortTest : public test::WholeSortTest {
  protected:
-  ExternalSortTest() {
-    for (const std::string& name : {scratch_, scratch_ + "2", directory_ / "out"}) {
-      std::filesystem::create_directory(name);
-    }
-  }
-
   std::string add_input(const Bytes& records) {
     const std::string path = directory_ / ("in" + std::to_string(inputs_.size()));
     write_file(path, text_of(records));
@@ -85,37 +73,10 @@ class ExternalSortTest : public testing::Test {
     return report;
   }
 
-  void expect_nothing_left() const {
-    EXPECT_TRUE(std::filesystem::is_empty(scratch_));
-    EXPECT_TRUE(std::filesystem::is_empty(scratch_ + "2"));
-    for (const auto& entry : std::filesystem::directory_iterator(directory_ / "out")) {
-      EXPECT_EQ(entry.path().string(), output_);
-    }
+  Error error_of(const SortOptions& options) const {
+    return error_of_sort(options.output, [&] { external_sort(options); });
   }
 
-  // Sorts, which must fail; the output that was there before must be there still. Returns what was
-  // thrown.
-  Error error_of(const SortOptions& options) {
-    const std::string old = "what was here before";
-    write_file(options.output, old);
-    const std::size_t files = open_files();
-    try {
-      external_sort(options);
-    } catch (const Error& error) {
-      EXPECT_EQ(file_text(options.output), old);
-      EXPECT_EQ(open_files(), files);
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      expect_nothing_left();
-      return error;
-    }
-    ADD_FAILURE() << "must throw";
-    return Error(ErrorCode::usage, "nothing was thrown");
-  }
-
-  test::Watchdog watchdog_;
-  io::test::TempDirectory directory_;
-  const std::string scratch_ = directory_ / "scratch";
-  const std::string output_ = directory_ / "out/file";
   std::vector<std::string> inputs_;
   Bytes all_;  // of all inputs, one behind the other
 };

@@ -1,11 +1,14 @@
 // What the tests of sorting and merging share: record formats, data, an order of keys that owes
-// nothing to the library, and an oracle.
+// nothing to the library, an oracle, and the files of a whole sort.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -13,9 +16,12 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/error.h"
 #include "base/random.h"
+#include "io_test_support.h"
 #include "record/record_format.h"
 #include "sort/segment.h"
+#include "watchdog.h"
 
 namespace xxl::test {
 
@@ -199,5 +205,55 @@ inline std::vector<Segment> random_segments(const Bytes& records, std::size_t re
   }
   return segments;
 }
+
+// ---- whole sorts ----
+
+inline std::size_t open_files() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// A test of whole sorts: two directories for scratch, one for the output, and what must be in them
+// afterwards.
+class WholeSortTest : public testing::Test {
+ protected:
+  WholeSortTest() {
+    for (const std::string& name : {scratch_, scratch_ + "2", directory_ / "out"}) {
+      std::filesystem::create_directory(name);
+    }
+  }
+
+  void expect_nothing_left() const {
+    EXPECT_TRUE(std::filesystem::is_empty(scratch_));
+    EXPECT_TRUE(std::filesystem::is_empty(scratch_ + "2"));
+    for (const auto& entry : std::filesystem::directory_iterator(directory_ / "out")) {
+      EXPECT_EQ(entry.path().string(), output_);
+    }
+  }
+
+  // Sorts by `sort`, which must fail; the `output` that was there before must be there still.
+  // Returns what was thrown.
+  Error error_of_sort(const std::string& output, const std::function<void()>& sort) const {
+    const std::string old = "what was here before";
+    io::test::write_file(output, old);
+    const std::size_t files = open_files();
+    try {
+      sort();
+    } catch (const Error& error) {
+      EXPECT_EQ(io::test::file_text(output), old);
+      EXPECT_EQ(open_files(), files);
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      expect_nothing_left();
+      return error;
+    }
+    ADD_FAILURE() << "must throw";
+    return Error(ErrorCode::usage, "nothing was thrown");
+  }
+
+  Watchdog watchdog_;
+  io::test::TempDirectory directory_;
+  const std::string scratch_ = directory_ / "scratch";
+  const std::string output_ = directory_ / "out/file";
+};
 
 }  // namespace xxl::test

@@ -16,12 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "io_test_support.h"
 #include "simulated_queue.h"
-#include "watchdog.h"
+#include "sort_test_support.h"
 
 namespace xxl {
 namespace {
@@ -92,6 +93,17 @@ std::string expected_of(const TextSortOptions& options, Records records) {
   return text;
 }
 
+// The multiset hash of the records of `text`.
+std::uint64_t checksum_of(std::string_view text, char terminator) {
+  MultisetHash hash;
+  while (!text.empty()) {
+    const std::size_t end = text.find(terminator);
+    add_record(hash, text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return hash.sum;
+}
+
 Records random_records(unsigned kind, std::size_t bytes, Random& random) {
   Records records;
   for (std::size_t made = 0; made < bytes; made += records.back().size() + 1) {
@@ -132,12 +144,9 @@ Records random_records(unsigned kind, std::size_t bytes, Random& random) {
 }
 constexpr unsigned kKinds = 7;
 
-class TextSortTest : public testing::Test {
+class TextSortTest : public test::WholeSortTest {
  protected:
   TextSortTest() {
-    for (const std::string& name : {scratch_, scratch_ + "2", directory_ / "out"}) {
-      std::filesystem::create_directory(name);
-    }
     options_.keys = std::make_shared<WholeLine>();
     options_.output = output_;
     options_.memory_bytes = kMiB;
@@ -168,37 +177,17 @@ class TextSortTest : public testing::Test {
     EXPECT_EQ(report.records_out,
               static_cast<std::uint64_t>(
                   std::count(expected.begin(), expected.end(), options.syntax.terminator)));
+    if (!options.fold) {
+      EXPECT_EQ(report.checksum, checksum_of(expected, options.syntax.terminator));
+    }
     expect_nothing_left();
     return report;
   }
 
-  void expect_nothing_left() const {
-    EXPECT_TRUE(std::filesystem::is_empty(scratch_));
-    EXPECT_TRUE(std::filesystem::is_empty(scratch_ + "2"));
-    for (const auto& entry : std::filesystem::directory_iterator(directory_ / "out")) {
-      EXPECT_EQ(entry.path().string(), output_);
-    }
+  Error error_of(const TextSortOptions& options) const {
+    return error_of_sort(options.output, [&] { text_sort(options); });
   }
 
-  Error error_of(const TextSortOptions& options) {
-    const std::string old = "what was here before";
-    write_file(options.output, old);
-    try {
-      text_sort(options);
-    } catch (const Error& error) {
-      EXPECT_EQ(file_text(options.output), old);
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      expect_nothing_left();
-      return error;
-    }
-    ADD_FAILURE() << "must throw";
-    return Error(ErrorCode::usage, "nothing was thrown");
-  }
-
-  test::Watchdog watchdog_;
-  io::test::TempDirectory directory_;
-  const std::string scratch_ = directory_ / "scratch";
-  const std::string output_ = directory_ / "out/file";
   TextSortOptions options_;
   Records all_;
 };

@@ -1,0 +1,121 @@
+// Writes sorted records: all, or one for each group of equal keys, up to a limit; and keeps account
+// of what became of them.
+//
+// Records come one after the other, each with whether its key is that of the one before; where they
+// come from is the caller's affair. With a fold that counts, and a limit of 2:
+//
+//     add("a", false)  add("a", true)  add("b", false)  add("c", false)
+//                                      writes "2 a"     writes "1 b", takes no more
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/checksum.h"
+#include "record/group_fold.h"
+#include "run/text_output.h"
+
+namespace xxl {
+
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+// Which records are written, and as what.
+struct EmitRules {
+  bool unique = false;                               // of records with equal keys, the first
+  std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
+  std::uint64_t limit = kNoLimit;                    // records written
+  bool hash_written = true;  // not needed of runs: what they hold will be written again
+};
+
+// What became of the records.
+struct TextTotals {
+  std::uint64_t records_out = 0;
+  MultisetHash written;  // records read that stand in the output, or for a group in it
+  MultisetHash removed;  // by unique
+
+  TextTotals& operator+=(const TextTotals& other) {
+    records_out += other.records_out;
+    written += other.written;
+    removed += other.removed;
+    return *this;
+  }
+};
+
+// A piece of the output as what records are written to.
+class PieceWriter {
+ public:
+  PieceWriter(TextOutput::Piece piece, char terminator) : piece_(piece), terminator_(terminator) {}
+  void add(std::string_view record) { piece_.append_record(record, terminator_); }
+  void finish() { piece_.finish(); }
+
+ private:
+  TextOutput::Piece piece_;
+  char terminator_;
+};
+
+// `Writer` has add(std::string_view record), as PieceWriter and TextRunWriter have. One thread.
+template <class Writer>
+class RecordEmitter {
+ public:
+  // `writer` must outlive it, and is the caller's to finish. `limit` in place of that of `rules`:
+  // for one of several emitters that share it.
+  RecordEmitter(Writer& writer, const EmitRules& rules, std::uint64_t limit)
+      : writer_(writer), unique_(rules.unique), hash_written_(rules.hash_written), limit_(limit) {
+    if (rules.fold) fold_ = rules.fold();
+  }
+  RecordEmitter(Writer& writer, const EmitRules& rules)
+      : RecordEmitter(writer, rules, rules.limit) {}
+  RecordEmitter(const RecordEmitter&) = delete;
+  RecordEmitter& operator=(const RecordEmitter&) = delete;
+
+  // `same_key`: as the record added before (only looked at with `unique`). False if the limit is
+  // reached: then the record was not taken, and nothing may be added any more.
+  bool add(std::string_view record, bool same_key) {
+    if (unique_ && same_key) {
+      add_record(totals_.removed, record);
+      if (fold_) fold_->add(record);
+      return true;
+    }
+    end_group();
+    if (totals_.records_out == limit_) return false;
+    ++totals_.records_out;
+    if (hash_written_) add_record(totals_.written, record);
+    if (fold_) {
+      fold_->begin(record);
+      in_group_ = true;
+    } else {
+      writer_.add(record);
+    }
+    return true;
+  }
+
+  // After the last record: writes the last group.
+  const TextTotals& finish() {
+    end_group();
+    return totals_;
+  }
+
+ private:
+  void end_group() {
+    if (!in_group_) return;
+    in_group_ = false;
+    folded_.clear();
+    fold_->finish(folded_);
+    writer_.add(folded_);
+  }
+
+  Writer& writer_;
+  const bool unique_;
+  const bool hash_written_;
+  const std::uint64_t limit_;
+  std::unique_ptr<GroupFold> fold_;
+  bool in_group_ = false;
+  std::string folded_;
+  TextTotals totals_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,134 @@
+#include "pipeline/run_reducer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.h"
+#include "merge/record_emitter.h"
+#include "pipeline/emit_rules.h"
+#include "pipeline/plan.h"
+#include "run/text_scratch.h"
+
+namespace xxl {
+namespace {
+
+// Identities of runs begin above those of runs formed from the input.
+constexpr std::uint64_t kFirstIdentity = std::uint64_t{1} << 32;
+
+// Memory for blocks that a merge needs for a source.
+std::size_t cost(const MergeSource& source) {
+  return source.run == nullptr ? 0 : 2 * TextScratch::buffer_bytes(source.run->largest_block);
+}
+
+}  // namespace
+
+std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, BlockMemory& blocks) {
+  const std::size_t most = blocks.extents().total_bytes() / 8 * 7;
+  for (;;) {
+    if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
+    std::size_t needed = 0, in_scratch = 0;
+    for (const MergeSource& source : sources) {
+      needed += cost(source);
+      in_scratch += source.run != nullptr ? 1 : 0;
+    }
+    const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : in_scratch;
+    if (in_scratch <= 1 || (needed <= most && in_scratch <= batch)) return sources;
+    // As many groups at a time as there are workers; each as large as its share of the memory.
+    const std::size_t degree = balanced_degree(in_scratch, merge_passes(in_scratch, batch), batch);
+    std::vector<Group> groups = groups_of(sources, degree, most / workers_.width());
+    if (groups.size() == sources.size()) {
+      if (needed <= most) return sources;  // runs in memory lie between those of scratch
+      throw Error(ErrorCode::no_space,
+                  "the memory of -S is too small to merge records this long: give more");
+    }
+    ++passes_;
+    merge_groups(groups, most, blocks);
+    sources.clear();
+    for (const Group& group : groups) {
+      MergeSource& source = sources.emplace_back(group.sources.front());
+      if (group.merged != nullptr) source.run = group.merged;
+    }
+  }
+}
+
+// Groups of at most `degree` runs that need no more than `most_bytes`, but of two in any case. A
+// run in memory is alone in its group.
+std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSource>& sources,
+                                                     std::size_t degree, std::size_t most_bytes) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < sources.size();) {
+    Group& group = groups.emplace_back();
+    while (i < sources.size() && sources[i].run != nullptr && group.sources.size() < degree &&
+           (group.sources.size() < 2 || group.bytes + cost(sources[i]) <= most_bytes)) {
+      group.bytes += cost(sources[i]);
+      group.sources.push_back(sources[i++]);
+    }
+    if (group.sources.empty()) group.sources.push_back(sources[i++]);
+  }
+  return groups;
+}
+
+void RunReducer::merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
+                              BlockMemory& blocks) {
+  std::size_t running = 0, taken = 0;  // groups, and the memory that they may need
+  for (Group& group : groups) {
+    if (group.sources.size() < 2) continue;
+    {
+      // Two runs with long records may need more than a share.
+      auto lock = monitor_.lock();
+      while (running > 0 && taken + group.bytes > most_bytes) monitor_.wait_whatever(lock);
+      ++running;
+      taken += group.bytes;
+    }
+    workers_.run([&, &group = group](unsigned) {
+      monitor_.guard([&] { merge_group(group, group.bytes <= most_bytes, blocks); });
+      auto lock = monitor_.lock();
+      --running;
+      taken -= group.bytes;
+      monitor_.notify();
+    });
+  }
+  {
+    // Whatever happens, the tasks must end before what they use.
+    auto lock = monitor_.lock();
+    while (running > 0) monitor_.wait_whatever(lock);
+  }
+  monitor_.check();
+}
+
+void RunReducer::merge_group(Group& group, bool reads_ahead, BlockMemory& blocks) {
+  TextScratch& scratch = scratch_.get();
+  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  for (const MergeSource& source : group.sources) {
+    cursors.push_back(std::make_unique<RunCursor>(*source.run, scratch, blocks, reads_ahead));
+  }
+  group.merged = &merge_to_run(std::move(cursors));
+  for (const MergeSource& source : group.sources) {
+    for (std::size_t i = 0; i < source.run->blocks.size(); ++i) scratch.release(*source.run, i);
+    *source.run = {};
+  }
+}
+
+TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors) {
+  TextRun* run;
+  {
+    auto lock = monitor_.lock();
+    run = &runs_.emplace_back();
+    run->identity = 0x9e3779b97f4a7c15u * (kFirstIdentity + runs_.size());
+  }
+  const EmitRules rules = emit_rules_of_run(options_);
+  RecordMerge merge(std::move(cursors), keys_, rules.unique);
+  TextRunWriter writer(*run, keys_, scratch_.get(), memory_.write_buffers(),
+                       memory_.geometry().block_bytes);
+  RecordEmitter emitter(writer, rules);
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
+  }
+  const TextTotals& totals = emitter.finish();
+  writer.finish();
+  auto lock = monitor_.lock();
+  removed_ += totals.removed;
+  return *run;
+}
+
+}  // namespace xxl

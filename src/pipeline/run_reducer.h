@@ -1,0 +1,74 @@
+// Merges runs of text to fewer and longer ones, until the rest can be merged at once.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/monitor.h"
+#include "base/workers.h"
+#include "merge/record_merge.h"
+#include "merge/run_cursor.h"
+#include "merge/text_merger.h"
+#include "pipeline/lazy_scratch.h"
+#include "pipeline/text_memory.h"
+#include "pipeline/text_sort.h"
+#include "record/key_extractor.h"
+#include "run/text_run.h"
+
+namespace xxl {
+
+class RunReducer {
+ public:
+  // The references must outlive it.
+  RunReducer(const TextSortOptions& options, const KeyExtractor& keys, TextMemory& memory,
+             LazyScratch& scratch, Workers& workers, Monitor& monitor)
+      : options_(options),
+        keys_(keys),
+        memory_(memory),
+        scratch_(scratch),
+        workers_(workers),
+        monitor_(monitor) {}
+
+  // Merges groups of neighbouring runs, a group a worker and in as many passes as it takes, until
+  // `blocks` has room for two blocks of each run, and there are no more runs than options allow at
+  // once. Runs in memory stay as they are; runs that are merged are emptied. Throws
+  // Error{no_space} if two blocks of two runs are too much.
+  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks);
+
+  // Writes the records of `cursors` as a run in scratch, which lasts as long as the reducer. From
+  // any thread.
+  TextRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors);
+
+  // Passes that reduce() took.
+  unsigned passes() const { return passes_; }
+  // Records left out by --unique.
+  const MultisetHash& removed() const { return removed_; }
+
+ private:
+  struct Group {
+    std::vector<MergeSource> sources;
+    std::size_t bytes = 0;      // of blocks that merging it may need
+    TextRun* merged = nullptr;  // what became of it; null if it is one source only
+  };
+
+  static std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
+                                      std::size_t most_bytes);
+  void merge_groups(std::vector<Group>& groups, std::size_t most_bytes, BlockMemory& blocks);
+  void merge_group(Group& group, bool reads_ahead, BlockMemory& blocks);
+
+  const TextSortOptions& options_;
+  const KeyExtractor& keys_;
+  TextMemory& memory_;
+  LazyScratch& scratch_;
+  Workers& workers_;
+  Monitor& monitor_;
+  unsigned passes_ = 0;
+  // With the monitor's lock:
+  std::deque<TextRun> runs_;
+  MultisetHash removed_;
+};
+
+}  // namespace xxl

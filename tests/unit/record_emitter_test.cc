@@ -1,0 +1,121 @@
+// Which of sorted records are written, and what is told of them.
+#include "merge/record_emitter.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xxl {
+namespace {
+
+using Records = std::vector<std::string>;
+
+struct Collector {
+  Records records;
+  void add(std::string_view record) { records.emplace_back(record); }
+};
+
+// "first record of the group*number"
+class Counter final : public GroupFold {
+ public:
+  void begin(std::string_view record) override {
+    first_ = record;
+    count_ = 1;
+  }
+  void add(std::string_view) override { ++count_; }
+  void finish(std::string& out) override { out += first_ + "*" + std::to_string(count_); }
+
+ private:
+  std::string first_;
+  std::size_t count_ = 0;
+};
+
+MultisetHash hash_of(const Records& records) {
+  MultisetHash hash;
+  for (const std::string& record : records) add_record(hash, record);
+  return hash;
+}
+
+// Records of three keys, their first letters.
+const Records kRecords = {"a1", "a2", "b1", "c1", "c2", "c3"};
+
+struct Outcome {
+  Records written;
+  TextTotals totals;
+  std::size_t taken = 0;  // records
+};
+
+Outcome emit(const EmitRules& rules) {
+  Outcome outcome;
+  Collector collector;
+  RecordEmitter emitter(collector, rules);
+  char key = 0;
+  for (const std::string& record : kRecords) {
+    if (!emitter.add(record, record[0] == key)) break;
+    key = record[0];
+    ++outcome.taken;
+  }
+  outcome.totals = emitter.finish();
+  outcome.written = collector.records;
+  return outcome;
+}
+
+TEST(RecordEmitter, without_rules_all_records_are_written) {
+  const Outcome outcome = emit({});
+  EXPECT_EQ(outcome.written, kRecords);
+  EXPECT_EQ(outcome.totals.records_out, 6u);
+  EXPECT_EQ(outcome.totals.written, hash_of(kRecords));
+  EXPECT_EQ(outcome.totals.removed, MultisetHash{});
+}
+
+TEST(RecordEmitter, of_equal_keys_the_first_is_written_and_the_others_are_accounted_for) {
+  EmitRules rules;
+  rules.unique = true;
+  const Outcome outcome = emit(rules);
+  EXPECT_EQ(outcome.written, (Records{"a1", "b1", "c1"}));
+  EXPECT_EQ(outcome.totals.written, hash_of({"a1", "b1", "c1"}));
+  EXPECT_EQ(outcome.totals.removed, hash_of({"a2", "c2", "c3"}));
+}
+
+TEST(RecordEmitter, a_fold_is_written_for_each_group) {
+  EmitRules rules;
+  rules.unique = true;
+  rules.fold = std::make_unique<Counter>;
+  const Outcome outcome = emit(rules);
+  EXPECT_EQ(outcome.written, (Records{"a1*2", "b1*1", "c1*3"}));
+  EXPECT_EQ(outcome.totals.records_out, 3u);
+  EXPECT_EQ(outcome.totals.removed, hash_of({"a2", "c2", "c3"}));
+}
+
+TEST(RecordEmitter, the_limit_counts_what_is_written_and_whole_groups) {
+  EmitRules rules;
+  rules.limit = 2;
+  EXPECT_EQ(emit(rules).written, (Records{"a1", "a2"}));
+  EXPECT_EQ(emit(rules).taken, 2u);
+  rules.unique = true;
+  EXPECT_EQ(emit(rules).written, (Records{"a1", "b1"}));
+  EXPECT_EQ(emit(rules).taken, 3u);
+  rules.fold = std::make_unique<Counter>;
+  EXPECT_EQ(emit(rules).written, (Records{"a1*2", "b1*1"}));
+  rules.limit = 0;
+  EXPECT_TRUE(emit(rules).written.empty());
+  rules.limit = 3;
+  EXPECT_EQ(emit(rules).written, (Records{"a1*2", "b1*1", "c1*3"}));
+  EXPECT_EQ(emit(rules).taken, 6u);
+}
+
+TEST(RecordEmitter, a_limit_of_its_own_stands_in_place_of_that_of_the_rules) {
+  EmitRules rules;
+  rules.limit = 5;
+  Collector collector;
+  RecordEmitter emitter(collector, rules, 1);
+  EXPECT_TRUE(emitter.add("a", false));
+  EXPECT_FALSE(emitter.add("b", false));
+  EXPECT_EQ(emitter.finish().records_out, 1u);
+}
+
+}  // namespace
+}  // namespace xxl
