@@ -1,0 +1,17 @@
+// NVIDIA GPUs as devices (device.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/device.h"
+
+namespace xxl::gpu {
+
+// The GPUs of this machine that the process may use (CUDA_VISIBLE_DEVICES), in the driver's order.
+// Empty if there is none, or no driver, or the program was built without CUDA: then `reason` says
+// so. A GPU takes some hundred milliseconds to start, which is done when it is first used.
+std::vector<std::unique_ptr<Device>> cuda_devices(std::string& reason);
+
+}  // namespace xxl::gpu

@@ -1,0 +1,43 @@
+// What was done when: intervals on named tracks, for looking at how the stages of a sort overlap.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace xxl {
+
+class TimeLine {
+ public:
+  struct Interval {
+    std::string track;      // "GPU 0 copy in"
+    const char* what;       // a literal
+    std::uint64_t start;    // ns, as of now()
+    std::uint64_t end;
+  };
+
+  static std::uint64_t now() {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                          std::chrono::steady_clock::now().time_since_epoch())
+                                          .count());
+  }
+
+  // From any thread.
+  void add(std::string track, const char* what, std::uint64_t start, std::uint64_t end) {
+    std::lock_guard lock(mutex_);
+    intervals_.push_back({std::move(track), what, start, end});
+  }
+  // Of everything so far, in the order in which it ended.
+  std::vector<Interval> intervals() const {
+    std::lock_guard lock(mutex_);
+    return intervals_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Interval> intervals_;
+};
+
+}  // namespace xxl
