@@ -7,6 +7,7 @@
 #include "io/probe.h"
 #include "json.h"
 #include "machine.h"
+#include "probe_gpu.h"
 
 namespace xxl::cli {
 namespace {
@@ -72,6 +73,7 @@ io::ProbeOptions probe_options(const ParsedOptions& options) {
 }  // namespace
 
 int run_probe(const ParsedOptions& options) {
+  if (options.has("gpu")) return run_probe_gpu(options);
   const io::ProbeOptions probe = probe_options(options);
   std::vector<std::string> directories = options.operands();
   if (directories.empty()) directories.push_back(default_scratch_dir());

@@ -18,6 +18,13 @@ class Json {
     write(value);
     return *this;
   }
+  // An element of an array.
+  template <class T>
+  Json& element(const T& value) {
+    separate();
+    write(value);
+    return *this;
+  }
   Json& begin_array(std::string_view name) {
     key(name);
     return open('[');

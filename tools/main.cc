@@ -25,7 +25,7 @@ struct Entry {
 constexpr Entry kEntries[] = {
     {"gen", run_gen},            // make test data
     {"validate", run_validate},  // check and sum up a file
-    {"probe", run_probe},        // measure disks
+    {"probe", run_probe},        // measure disks, or GPUs
     {"info", run_info},          // describe the program and the machine
     {"help", run_help},
 };

@@ -1,0 +1,85 @@
+// Measures GPUs: their links to the host and to each other, and how fast they sort; and says from
+// that which GPUs to take and how they sort together.
+//
+// Host memory: of the options' `bytes`, two for each GPU, pinned; before that, two of ordinary
+// memory. With the defaults 256 MiB for one GPU and 2 GiB for 8. It lies on the NUMA node of the
+// calling thread, as the buffers of a sort do: numactl(8) shows what other nodes would be like.
+// Memory of each GPU: 32 bytes for each item to sort (with the defaults 2 GiB) and what CUB adds;
+// after that, `bytes` for itself and for each other GPU, at least two (1 GiB of each of 8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.h"
+#include "gpu/device.h"
+#include "gpu/topology.h"
+
+namespace xxl::gpu {
+
+struct GpuProbeOptions {
+  // Of a buffer: one for each direction of a GPU. A multiple of 64 KiB.
+  std::size_t bytes = 128 * kMiB;
+  // Items that a GPU sorts; fewer if its memory is short.
+  std::size_t sort_items = std::size_t{1} << 26;
+  // For all measurements together. Each gets its part, but at least 0.02 and at most 0.2 seconds;
+  // preparing the GPUs and memory comes on top.
+  double seconds = 6;
+};
+
+// Between the host and one GPU, or several at once; in bytes a second.
+struct HostRates {
+  double to = 0;    // the GPU
+  double from = 0;  // the GPU
+  double both = 0;  // directions at once, summed
+};
+
+// Items of the sizes of their key and value, in bytes of items sorted a second.
+struct SortRates {
+  std::size_t items = 0;  // that were sorted at a time
+  double u32 = 0;
+  double u64 = 0;
+  double u64_u64 = 0;
+};
+
+struct ProbedGpu {
+  DeviceInfo info;
+  int compute_major = 0;  // compute capability
+  int compute_minor = 0;
+  HostRates pinned;      // memory of cudaHostAlloc
+  HostRates pageable;    // ordinary memory
+  HostRates registered;  // ordinary memory, in use before cudaHostRegister pins it
+  // Of copies within its memory: bytes read and bytes written, a second.
+  double copy_rate = 0;
+  SortRates sort;
+};
+
+// Pinned memory and several GPUs at once; rates of all together.
+struct ProbedSet {
+  std::vector<std::size_t> gpus;  // positions in GpuProbeResult::gpus
+  HostRates pinned;
+};
+
+struct GpuProbeResult {
+  std::vector<ProbedGpu> gpus;
+  // Measured: host links of GPUs alone and of two at once (pinned), links between GPUs. Copies
+  // between GPUs that are no peers go through the host, and have a rate too.
+  GpuLinks links;
+  // The same as far as it is known without measuring: what an automatic choice is made from.
+  GpuLinks assumed;
+  std::vector<ProbedSet> sets;  // the GPUs best taken first: 2, 4, ... and all
+  double all_to_all_rate = 0;   // every GPU to every other at once, summed; 0: one GPU
+};
+
+// The visible GPUs, in the order of the driver, and their links, as the driver and Linux describe
+// them; nothing is measured, and memory of GPUs is not used. Throws Error{device} if there is no
+// GPU ("no GPU: ...") or one cannot be asked.
+GpuLinks find_gpu_links();
+
+// Measures all visible GPUs; takes some ten seconds for 8. Leaves access of peers to each other
+// enabled. Throws Error{device} if there is no GPU or one fails, Error{no_space} if memory of the
+// host or of a GPU is too small.
+GpuProbeResult probe_gpus(const GpuProbeOptions& options = {});
+
+}  // namespace xxl::gpu
