@@ -1,0 +1,62 @@
+// The seam between the pipeline and processors that have memory of their own (gpu/).
+//
+// An accelerator holds the records of a chunk in its own memory; the host only passes them on. So
+// run formation takes a small part of -S, and a run is as long as the accelerator's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/mailbox.h"
+#include "base/workers.h"
+#include "record/key_layout.h"
+#include "sort/chunk_sorter.h"
+
+namespace xxl {
+
+// What an accelerator would do for a sort; sizes in bytes.
+struct AcceleratorPlan {
+  std::uint64_t chunk_bytes = 0;  // records that a run surely has room for
+  unsigned chunks = 1;            // that it holds at a time; one: all of the input is one chunk
+  std::size_t slice_bytes = 0;    // in which sorted records come back, through the host's memory
+  std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
+};
+
+// What it did; summed over devices of the same name, for --stats.
+struct AcceleratorReport {
+  struct Device {
+    std::string name;
+    double sort_seconds = 0;
+    double in_seconds = 0;   // copies to it
+    double out_seconds = 0;  // copies from it
+  };
+  std::vector<Device> devices;
+};
+
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+
+  // How it would sort `input_bytes` (0: not known) of records of `layout` that come back in slices
+  // of at most `slice_bytes`. Nothing if it cannot, or if it would not pay: then `reason` says why.
+  virtual std::optional<AcceleratorPlan> plan(const KeyLayout& layout, std::uint64_t input_bytes,
+                                              std::size_t slice_bytes, std::string& reason) = 0;
+  // A sorter as planned. `staging`, some slices long, is host memory that stays pinned while the
+  // sorter lives. All references must outlive it. Throws Error{no_space} if the accelerator's
+  // memory has been taken by others in the meantime.
+  virtual std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout,
+                                                   const AcceleratorPlan& plan, bool unique,
+                                                   std::span<std::byte> staging, Workers& workers,
+                                                   Mailbox& mailbox) = 0;
+  // Makes transfers of `memory`, which is that of the reader, fast until unpin().
+  virtual void pin(std::span<std::byte> memory) = 0;
+  virtual void unpin(std::span<std::byte> memory) = 0;
+  // Of the last sorter.
+  virtual AcceleratorReport report() const = 0;
+};
+
+}  // namespace xxl
