@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "gpu/simulated_device.h"
+#include "watchdog.h"
 
 namespace xxl::gpu {
 namespace {
@@ -259,14 +260,12 @@ TEST(ArraySorter, swaps_between_devices_only_what_must_be) {
   EXPECT_GT(copies_to_exchange(4, Keys::equal, "kv64"), 0);
 }
 
-// Chunks that leave in order while the next ones arrive, as slices of runs do.
-class ChunksInOrder : public testing::TestWithParam<MultiGpu> {};
-
-INSTANTIATE_TEST_SUITE_P(Strategies, ChunksInOrder,
-                         testing::Values(MultiGpu::partition, MultiGpu::independent,
-                                         MultiGpu::p2p_merge));
-
-TEST_P(ChunksInOrder, leave_slice_by_slice) {
+// Chunks that leave in order while the next ones arrive, as slices of runs do: sends chunks of so
+// many records of 16 bytes through an engine with pieces and batches of 100 and slices of 30, and
+// compares what comes out.
+void expect_chunks_in_order(const std::vector<Device*>& devices, MultiGpu strategy, unsigned chunks,
+                            const std::vector<std::size_t>& counts) {
+  const test::Watchdog watchdog;
   const KeyLayout layout(make_format("kv64"));
   const ChunkFormat format = ChunkFormat::of(layout);
   constexpr std::size_t kPieceItems = 100;
@@ -274,27 +273,26 @@ TEST_P(ChunksInOrder, leave_slice_by_slice) {
   geometry.piece_items = geometry.batch_items = kPieceItems;
   geometry.piece_bytes = kPieceItems * 16;
   geometry.slice_bytes = 30 * 16;
-  geometry.chunks = 2;
+  geometry.chunks = chunks;
+  geometry.landing_slots = 8;
   geometry.arena_bytes = 40 * geometry.arena_piece_bytes(format);
-  Devices gpus(3, {});
-  Mailbox mailbox;
-  ChunkEngine engine(gpus.all, format, geometry, GetParam(), mailbox, nullptr);
-  // Small chunks between large ones: they must not take the place of those before them.
-  std::vector<Bytes> chunks, sorted;
-  for (const std::size_t records : {2000, 1, 3000, 50, 50, 50, 2500, 7}) {
-    chunks.push_back(make_records(records, layout, Keys::few, records));
-    sorted.emplace_back(chunks.back().size());
+  std::vector<Bytes> records, sorted;
+  for (const std::size_t count : counts) {
+    records.push_back(make_records(count, layout, Keys::few, count));
+    sorted.emplace_back(records.back().size());
   }
+  Mailbox mailbox;
+  ChunkEngine engine(devices, format, geometry, strategy, mailbox, nullptr);
   std::size_t feeding = 0, fed = 0, leaving = 0, left = 0, copying = 0;
-  while (leaving < chunks.size() || copying > 0) {
-    while (feeding < chunks.size()) {
+  while (leaving < records.size() || copying > 0) {
+    while (feeding < records.size()) {
       ChunkEngine::Piece* const piece = engine.open_piece();
       if (piece == nullptr) break;
-      const std::size_t bytes = std::min(kPieceItems * 16, chunks[feeding].size() - fed);
-      engine.copy_in(*piece, piece->records, chunks[feeding].data() + fed, bytes, [] {});
+      const std::size_t bytes = std::min(kPieceItems * 16, records[feeding].size() - fed);
+      engine.copy_in(*piece, piece->records, records[feeding].data() + fed, bytes, [] {});
       engine.close_piece(piece, bytes / 16, bytes);
       fed += bytes;
-      if (fed == chunks[feeding].size()) {
+      if (fed == records[feeding].size()) {
         engine.seal();
         ++feeding;
         fed = 0;
@@ -306,17 +304,47 @@ TEST_P(ChunksInOrder, leave_slice_by_slice) {
       ++copying;
       engine.copy_out(*slice, sorted[leaving].data() + left, [&copying] { --copying; });
       left += slice->bytes;
-      if (left == chunks[leaving].size()) {
+      if (left == records[leaving].size()) {
         ++leaving;
         left = 0;
       }
     }
-    if (leaving < chunks.size() || copying > 0) mailbox.wait_and_run();
+    if (leaving < records.size() || copying > 0) mailbox.wait_and_run();
   }
   EXPECT_TRUE(engine.empty());
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    EXPECT_TRUE(sorted[i] == sorted_copy(chunks[i], layout)) << "chunk " << i;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_TRUE(sorted[i] == sorted_copy(records[i], layout)) << "chunk " << i;
   }
+}
+
+TEST(ChunkEngine, gives_chunks_out_in_order_slice_by_slice) {
+  for (const MultiGpu strategy : kStrategies) {
+    for (const std::size_t devices : {1, 3}) {
+      const Devices gpus(devices, {});
+      expect_chunks_in_order(gpus.all, strategy, 2, {2000, 1, 3000, 50, 50, 50, 2500, 7});
+    }
+  }
+}
+
+// The first chunk's swap is held up until the second chunk, which has nothing to swap, is sorted:
+// its slices must not take the slots that the first one needs.
+TEST(ChunkEngine, keeps_chunks_in_order_while_devices_swap_halves) {
+  std::atomic<int> loads = 0;
+  SimulatedOptions first, second;
+  first.before = [&loads](const char* operation) {
+    const std::string_view name = operation;
+    // The third piece of this device is loaded when the engine has been told of the second one,
+    // which is the second chunk.
+    if (name == "load") {
+      ++loads;
+      loads.notify_all();
+    }
+    if (name != "copy") return;
+    for (int seen; (seen = loads) < 3;) loads.wait(seen);
+  };
+  SimulatedDevice one(0, first), two(1, second);
+  expect_chunks_in_order({&one, &two}, MultiGpu::p2p_merge, 3, {200, 100, 200});
+  EXPECT_EQ(loads, 3);
 }
 
 }  // namespace
