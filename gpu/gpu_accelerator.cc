@@ -140,6 +140,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
     plan.chunks = division.geometry.chunks;
     plan.slice_bytes = slice_bytes;
     plan.input_bytes = input_bytes;
+    for (const Device* device : all_) plan.host_bytes += device->info().host_bytes;
     plan.description = describe();
     return plan;
   } catch (const Error& error) {

@@ -129,7 +129,10 @@ std::optional<Planned> plan_for_accelerator(const SortOptions& options, const Ke
   if (!accelerator_plan) return std::nullopt;
   Planned planned;
   input.chunk_bytes = accelerator_plan->chunk_bytes;
+  // What its driver takes counts, unless that leaves next to nothing.
+  input.memory_bytes -= std::min(accelerator_plan->host_bytes, input.memory_bytes / 2);
   planned.geometry = plan_geometry(input, layout);
+  accelerator_plan->slice_bytes = planned.geometry.slice_bytes;
   SortPlan& plan = planned.plan;
   plan.device = accelerator_plan->description;
   plan.sort_memory_bytes = accelerator_plan->chunk_bytes * accelerator_plan->chunks;

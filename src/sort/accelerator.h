@@ -23,6 +23,7 @@ struct AcceleratorPlan {
   std::uint64_t chunk_bytes = 0;  // records that a run surely has room for
   unsigned chunks = 1;            // that it holds at a time; one: all of the input is one chunk
   std::size_t slice_bytes = 0;    // in which sorted records come back, through the host's memory
+  std::uint64_t host_bytes = 0;   // of the host's memory that its driver takes
   std::uint64_t input_bytes = 0;  // that it was made for; 0: not known
   std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
 };
