@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/units.h"
+#include "devices.h"
 #include "machine.h"
 #include "sort_shared.h"
 
@@ -55,6 +56,9 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
   SortOptions sort = sort_options(options);
+  const DeviceChoice device = device_option(options);
+  sort.accelerator = device.accelerator.get();
+  sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);
 

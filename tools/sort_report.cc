@@ -55,6 +55,11 @@ std::string merging_text(unsigned passes, std::uint64_t degree) {
          std::to_string(degree) + " runs at once";
 }
 
+std::string device_text(const SortPlan& plan) {
+  if (plan.no_accelerator.empty()) return plan.device;
+  return plan.device + " (" + plan.no_accelerator + ")";
+}
+
 }  // namespace
 
 std::string explain(const ReportSubject& subject, const SortPlan& plan) {
@@ -68,6 +73,7 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
       out, "memory:",
       format_exact(plan.memory_bytes) + ", of it records " + format_bytes(plan.sort_memory_bytes));
   append_fact(out, "threads:", std::to_string(plan.threads));
+  append_fact(out, "sorted on:", device_text(plan));
   append_fact(out, "disk access:", plan.backend);
   if (plan.input_size_known) {
     append_fact(out, "runs:",
@@ -97,6 +103,11 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
   append_fact(out, "sorted as:",
               report.plan.record_kind + ", " + std::to_string(report.plan.threads) + " threads, " +
                   report.plan.backend);
+  append_fact(out, "sorted on:", device_text(report.plan));
+  for (const auto& device : report.accelerator.devices) {
+    append_format(out, "%-16s %s: sorting %.2f s, copies in %.2f s, out %.2f s\n", "",
+                  device.name.c_str(), device.sort_seconds, device.in_seconds, device.out_seconds);
+  }
   append_fact(out, "runs:",
               std::to_string(report.runs) + ", blocks of " + format_bytes(report.plan.block_bytes));
   append_fact(out, "merging:", merging_text(report.passes, report.merge_degree));
@@ -141,8 +152,19 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("block_bytes", plan.block_bytes)
       .member("threads", plan.threads)
       .member("backend", plan.backend)
+      .member("device", plan.device)
+      .member("no_accelerator", plan.no_accelerator)
       .member("scratch_bytes", report.scratch_bytes)
-      .begin_array("scratch");
+      .begin_array("devices");
+  for (const auto& device : report.accelerator.devices) {
+    json.begin_object()
+        .member("name", device.name)
+        .member("sort_seconds", device.sort_seconds)
+        .member("copy_in_seconds", device.in_seconds)
+        .member("copy_out_seconds", device.out_seconds)
+        .end_object();
+  }
+  json.end_array().begin_array("scratch");
   for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
     json.begin_object()
         .member("directory", subject.scratch_dirs.at(i))

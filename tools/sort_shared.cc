@@ -68,10 +68,6 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
                                " only, not for --record=" + options.value("record", "lines"));
     }
   }
-  if (options.value("device", "auto") == "gpu") {
-    throw_usage(command, "--device=gpu is not built yet: use auto or cpu");
-  }
-  options.word("device", "auto");
 }
 
 // As sort(1) does: contradictions are errors, not a matter of which came last.

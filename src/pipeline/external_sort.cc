@@ -49,12 +49,16 @@ const char* kind_name(RecordKind kind) {
   return "";
 }
 
+// Less input is sorted on the CPU in the time that an accelerator takes to start.
+constexpr std::uint64_t kWorthAccelerating = kGiB;
+
 struct Planned {
   Geometry geometry;
   SortPlan plan;
+  std::optional<AcceleratorPlan> accelerator;
 };
 
-Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs) {
+PlanInput plan_input(const SortOptions& options, const Inputs& inputs) {
   PlanInput input;
   input.memory_bytes = options.memory_bytes;
   input.input_bytes = inputs.bytes;
@@ -65,36 +69,117 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   input.merge_only = options.merge_only;
   input.unique = options.unique;
   input.merge_inputs = inputs.files.size();
-  Planned planned;
-  planned.geometry = plan_geometry(input, layout);
+  return input;
+}
+
+// Plans what is read and merged, whatever sorts: `plan` knows how long runs are already.
+void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs,
+                 Planned& planned) {
   const Geometry& geometry = planned.geometry;
   SortPlan& plan = planned.plan;
   plan.input_bytes = inputs.bytes;
   plan.input_size_known = inputs.size_known;
   plan.memory_bytes = options.memory_bytes;
-  plan.sort_memory_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
   plan.block_bytes = geometry.block_bytes;
   plan.merge_degree = geometry.merge_degree;
   plan.threads = geometry.threads;
   plan.record_kind = kind_name(layout.kind());
+  const bool in_memory = plan.expected_runs == 1 && !options.merge_only;
+  plan.passes =
+      in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
+  if (options.merge_only) {
+    if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
+  } else if (!in_memory) {
+    plan.scratch_bytes =
+        ceil_div<std::uint64_t>(inputs.bytes, geometry.records_per_block * layout.record_bytes()) *
+            geometry.block_bytes +
+        16 * geometry.block_bytes;
+  }
+}
+
+Planned plan_for_cpu(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs) {
+  Planned planned;
+  planned.geometry = plan_geometry(plan_input(options, inputs), layout);
+  const CpuChunkGeometry& chunk = planned.geometry.chunk;
+  SortPlan& plan = planned.plan;
+  plan.device = "cpu";
+  plan.sort_memory_bytes = chunk.slabs * chunk.slab_bytes;
   if (options.merge_only) {
     plan.expected_runs = inputs.files.size();
-    plan.passes = std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
-    if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
+  } else if (inputs.size_known && inputs.bytes <= chunk.resident_bytes) {
+    plan.expected_runs = 1;
   } else {
-    const bool in_memory = inputs.size_known && inputs.bytes <= geometry.chunk.resident_bytes;
-    plan.expected_runs = in_memory ? 1 : 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes);
-    plan.passes =
-        in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
-    if (!in_memory) {
-      plan.scratch_bytes = ceil_div<std::uint64_t>(
-                               inputs.bytes, geometry.records_per_block * layout.record_bytes()) *
-                               geometry.block_bytes +
-                           16 * geometry.block_bytes;
+    plan.expected_runs =
+        std::max<std::uint64_t>(2, 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes));
+  }
+  finish_plan(options, layout, inputs, planned);
+  return planned;
+}
+
+// Nothing if the accelerator cannot do it; `reason` says why.
+std::optional<Planned> plan_for_accelerator(const SortOptions& options, const KeyLayout& layout,
+                                            const Inputs& inputs, std::string& reason) {
+  PlanInput input = plan_input(options, inputs);
+  input.accelerated = true;
+  const std::uint64_t bytes = inputs.size_known ? std::max<std::uint64_t>(inputs.bytes, 1) : 0;
+  input.chunk_bytes = ~std::uint64_t{0};
+  // The slices are the same however long the runs are.
+  const std::size_t slice_bytes = plan_geometry(input, layout).slice_bytes;
+  auto accelerator_plan = options.accelerator->plan(layout, bytes, slice_bytes, reason);
+  if (!accelerator_plan) return std::nullopt;
+  Planned planned;
+  input.chunk_bytes = accelerator_plan->chunk_bytes;
+  planned.geometry = plan_geometry(input, layout);
+  SortPlan& plan = planned.plan;
+  plan.device = accelerator_plan->description;
+  plan.sort_memory_bytes = accelerator_plan->chunk_bytes * accelerator_plan->chunks;
+  plan.expected_runs = accelerator_plan->chunks == 1
+                           ? 1
+                           : std::max<std::uint64_t>(
+                                 2, ceil_div(inputs.bytes, accelerator_plan->chunk_bytes));
+  finish_plan(options, layout, inputs, planned);
+  planned.accelerator = std::move(accelerator_plan);
+  return planned;
+}
+
+Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs) {
+  const bool always = options.acceleration == Acceleration::always;
+  std::string reason;
+  if (always && options.merge_only) {
+    throw Error(ErrorCode::usage, "files that are sorted already are merged on the CPU");
+  }
+  if (always) {
+    if (auto planned = plan_for_accelerator(options, layout, inputs, reason)) return *planned;
+    throw Error(ErrorCode::device, reason);
+  }
+  Planned planned = plan_for_cpu(options, layout, inputs);
+  // Starting an accelerator takes as long as sorting a little on the CPU, and what fits in memory
+  // is sorted there as fast as disks deliver it.
+  if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
+      inputs.size_known && inputs.bytes >= kWorthAccelerating && planned.plan.expected_runs > 1) {
+    if (auto accelerated = plan_for_accelerator(options, layout, inputs, reason)) {
+      return *accelerated;
     }
+    planned.plan.no_accelerator = reason;
   }
   return planned;
 }
+
+// Memory that an accelerator transfers fast while this lives.
+class Pinned {
+ public:
+  Pinned(Accelerator& accelerator, std::span<std::byte> memory)
+      : accelerator_(accelerator), memory_(memory) {
+    accelerator_.pin(memory_);
+  }
+  ~Pinned() { accelerator_.unpin(memory_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  Accelerator& accelerator_;
+  std::span<std::byte> memory_;
+};
 
 // One sort.
 class Sorting {
@@ -103,16 +188,22 @@ class Sorting {
       : options_(options),
         layout_(options.format),
         inputs_(open_inputs(options.inputs, options.format.record_bytes)) {
-    auto [geometry, plan] = make_plan(options, layout_, inputs_);
-    geometry_ = geometry;
-    report_.plan = plan;
+    take(make_plan(options, layout_, inputs_));
   }
 
   const SortPlan& plan() const { return report_.plan; }
   SortReport run();
 
  private:
+  void take(Planned planned) {
+    geometry_ = planned.geometry;
+    report_.plan = std::move(planned.plan);
+    accelerator_plan_ = std::move(planned.accelerator);
+  }
   void set_up();
+  void take_memory();
+  std::size_t output_bytes() const;
+  std::size_t read_bytes() const;
   void open_scratch(std::uint64_t bytes);
   void form_runs();
   BlockSink& open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
@@ -132,6 +223,7 @@ class Sorting {
   KeyLayout layout_;
   Inputs inputs_;
   Geometry geometry_;
+  std::optional<AcceleratorPlan> accelerator_plan_;
   SortReport report_;
   PhaseMeter meter_{report_, options_.progress};
 
@@ -151,6 +243,8 @@ class Sorting {
 
   // Of the phase: queues, and sinks, which the queues call back.
   Mailbox mailbox_;
+  std::unique_ptr<Pinned> pinned_;
+  std::unique_ptr<ChunkSorter> accelerated_;  // until runs are formed
   std::vector<std::unique_ptr<BlockSink>> sinks_;
   std::deque<Run> forming_;
   std::unique_ptr<io::IoService> io_;  // last: its destructor waits for what is in flight
@@ -176,24 +270,51 @@ void Sorting::set_up() {
       static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u +
       static_cast<std::uint64_t>(getpid());
   output_ = std::make_unique<Output>(options_.output, inputs_.bytes);
+  workers_ = std::make_unique<Workers>(geometry_.threads);
+  take_memory();
   const bool needs_scratch =
       report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
   if (needs_scratch) open_scratch(report_.plan.scratch_bytes);
-  region_ = MemoryRegion(geometry_.region_bytes);
-  workers_ = std::make_unique<Workers>(geometry_.threads);
-  // The buffers of run formation lie at the start of the region.
-  const std::size_t io_bytes =
-      geometry_.output_blocks * geometry_.block_bytes +
-      geometry_.read_blocks *
-          io::SequentialReader::buffer_bytes(geometry_.read_block_bytes, layout_.record_bytes());
   if (options_.queue_factory) {
     io_ = std::make_unique<io::IoService>(options_.queue_factory);
   } else {
-    io_ = std::make_unique<io::IoService>(options_.backend,
-                                          region_.span().first(options_.merge_only ? 0 : io_bytes));
+    // The buffers of run formation lie at the start of the region.
+    const std::size_t bytes = options_.merge_only ? 0 : output_bytes() + read_bytes();
+    io_ = std::make_unique<io::IoService>(options_.backend, region_.span().first(bytes));
   }
   report_.plan.backend = io_->backend_name();
   meter_.watch(*io_, *workers_);
+}
+
+// Takes the memory of the host and, with an accelerator, its memory, or falls back to the CPU if
+// that has been taken by others since it was planned with.
+void Sorting::take_memory() {
+  region_ = MemoryRegion(geometry_.region_bytes);
+  if (!accelerator_plan_) return;
+  const auto pinned = region_.span().subspan(
+      output_bytes(), read_bytes() + geometry_.slices * geometry_.slice_bytes);
+  try {
+    accelerated_ = options_.accelerator->make_sorter(layout_, *accelerator_plan_, options_.unique,
+                                                     pinned.subspan(read_bytes()), *workers_,
+                                                     mailbox_);
+    pinned_ = std::make_unique<Pinned>(*options_.accelerator, pinned);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    take(plan_for_cpu(options_, layout_, inputs_));
+    report_.plan.no_accelerator = error.what();
+    workers_ = std::make_unique<Workers>(geometry_.threads);
+    region_ = MemoryRegion(geometry_.region_bytes);
+  }
+}
+
+std::size_t Sorting::output_bytes() const {
+  return geometry_.output_blocks * geometry_.block_bytes;
+}
+
+std::size_t Sorting::read_bytes() const {
+  return round_up(geometry_.read_blocks * io::SequentialReader::buffer_bytes(
+                                              geometry_.read_block_bytes, layout_.record_bytes()),
+                  kSectorBytes);
 }
 
 void Sorting::open_scratch(std::uint64_t bytes) {
@@ -212,19 +333,21 @@ Run Sorting::new_run() {
 void Sorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.bytes);
   Carver carver(region_.span());
-  io::BufferPool output_blocks(carver.take(geometry_.output_blocks * geometry_.block_bytes),
-                               geometry_.block_bytes);
-  const auto read_memory =
-      carver.take(geometry_.read_blocks * io::SequentialReader::buffer_bytes(
-                                              geometry_.read_block_bytes, layout_.record_bytes()));
+  io::BufferPool output_blocks(carver.take(output_bytes()), geometry_.block_bytes);
+  const auto read_memory = carver.take(read_bytes());
   std::vector<std::unique_ptr<PieceSorter>> sorters;
-  for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
-    sorters.push_back(
-        make_piece_sorter(layout_, options_.unique, geometry_.piece_capacity,
-                          carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
+  std::unique_ptr<ChunkSorter> owned = std::move(accelerated_);
+  if (owned == nullptr) {
+    for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
+      sorters.push_back(
+          make_piece_sorter(layout_, options_.unique, geometry_.piece_capacity,
+                            carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
+    }
+    owned = std::make_unique<CpuChunkSorter>(layout_, geometry_.chunk,
+                                                    carver.take(geometry_.chunk.memory_bytes),
+                                                    *workers_, mailbox_, sorters, seed_);
   }
-  CpuChunkSorter sorter(layout_, geometry_.chunk, carver.take(geometry_.chunk.memory_bytes),
-                        *workers_, mailbox_, sorters, seed_);
+  ChunkSorter& sorter = *owned;
   io::SequentialReader reader(inputs_.files, layout_.record_bytes(), geometry_.read_block_bytes,
                               read_memory, *io_, mailbox_);
   RunFormation formation(
@@ -238,6 +361,9 @@ void Sorting::form_runs() {
   for (const auto& sink : sinks_) drain(*sink, waits);
   sinks_.clear();
   input_hash_ = sorter.input_hash();
+  if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
+  owned.reset();
+  pinned_.reset();
   report_.runs = runs_made_;
   // The first run is the whole output, or it is one run among others.
   if (output_records_ > 0 && runs_made_ > 1) {

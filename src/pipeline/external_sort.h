@@ -8,8 +8,16 @@
 #include "base/progress.h"
 #include "io/io_queue.h"
 #include "record/record_format.h"
+#include "sort/accelerator.h"
 
 namespace xxl {
+
+// When an accelerator is used.
+enum class Acceleration {
+  never,
+  if_it_pays,  // input that does not fit in memory, and is large enough
+  always,      // or else Error{device} says why not
+};
 
 struct SortOptions {
   RecordFormat format;
@@ -21,6 +29,8 @@ struct SortOptions {
   unsigned batch_size = 0;                // most runs merged at once; 0: as many as memory allows
   bool unique = false;                    // -u: keep the first record of each key
   bool merge_only = false;                // -m: the inputs are sorted, merge them
+  Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
+  Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
   Progress* progress = nullptr;          // updated while running; may be null
@@ -43,6 +53,8 @@ struct SortPlan {
   unsigned threads = 0;
   std::string record_kind;  // key64, generic, ...
   std::string backend;      // io_uring or threads
+  std::string device = "cpu";  // or what the accelerator calls itself
+  std::string no_accelerator;  // why it is not used, if it could have been
 };
 
 struct PhaseReport {
@@ -69,6 +81,7 @@ struct SortReport {
   double seconds = 0;
   std::vector<PhaseReport> phases;
   std::uint64_t peak_memory_bytes = 0;  // resident, of the process
+  AcceleratorReport accelerator;
 };
 
 // What sort would do. Throws Error for bad options, missing files, a file that is not a whole

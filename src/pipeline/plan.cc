@@ -30,6 +30,10 @@ constexpr std::size_t kCellSlack = 2;
 constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
+constexpr std::size_t kMaxPinnedBytes = 256 * kMiB;
+constexpr std::size_t kMaxTransferBytes = 4 * kMiB;
+constexpr std::size_t kReadBlocks = 32;
+constexpr std::size_t kSlices = 16;
 // Runs are not planned for if the size of the input is unknown; this many are then allowed for.
 constexpr std::uint64_t kUnknownRuns = 64;
 // At least so much memory, and at most so many runs, if not all of the budget is to be used.
@@ -132,6 +136,38 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
                                           geometry.threads, push_records, geometry.piece_capacity);
 }
 
+// Memory that transfers go through is pinned, which is dear to make and taken from everybody: an
+// accelerator is kept busy by little of it.
+std::size_t pinned_bytes(std::size_t region_bytes) {
+  return std::min(region_bytes / 4, kMaxPinnedBytes);
+}
+
+// With an accelerator: half of what is pinned is for blocks that are read, half for sorted slices.
+void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  const std::size_t half = pinned_bytes(geometry.region_bytes) / 2;
+  geometry.read_block_bytes = block_for(
+      std::clamp(largest_power_of_two(half / kReadBlocks), 16 * kKiB, kMaxTransferBytes),
+      record_bytes);
+  const std::size_t buffer =
+      io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
+  geometry.read_blocks = std::clamp<std::size_t>(half / buffer, 4, kReadBlocks);
+  geometry.slice_bytes =
+      block_for(std::clamp(largest_power_of_two(half / kSlices), 64 * kKiB, kMaxTransferBytes),
+                record_bytes);
+  geometry.slices = std::max<std::size_t>(half / geometry.slice_bytes, 2);
+  geometry.piece_capacity = geometry.slice_bytes / record_bytes;
+  geometry.output_blocks =
+      ceil_div(geometry.slices * geometry.slice_bytes +
+                   std::min(geometry.region_bytes / 8, kWriteBehindBytes),
+               geometry.block_bytes / record_bytes * record_bytes) +
+      2;
+  Division division(geometry.region_bytes);
+  division.take(geometry.read_blocks * buffer);
+  division.take(geometry.output_blocks * geometry.block_bytes);
+  division.take(geometry.slices * geometry.slice_bytes);
+}
+
 // Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
 // TooSmall if it could not for as many runs as there may be.
 void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
@@ -161,7 +197,8 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
 std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
   std::uint64_t runs = kUnknownRuns;
   if (input.input_size_known) {
-    runs = ceil_div<std::uint64_t>(input.input_bytes, region_bytes / 4 * 5) + 1;
+    const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
+    runs = ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
   }
   if (input.merge_only) runs = input.merge_inputs;
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
@@ -180,6 +217,7 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
 // others.
 std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
   std::size_t bytes = available;
+  if (input.accelerated) return round_down(bytes, kSectorBytes);
   const bool may_fit = input.input_bytes < available;
   if (input.input_size_known && !may_fit && !input.merge_only && available / 2 >= kAmpleBytes &&
       input.input_bytes / available <= kFewRuns) {
@@ -207,7 +245,11 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
   plan_pieces(geometry, input, record_bytes);
-  if (!input.merge_only) plan_formation(geometry, layout);
+  if (input.accelerated) {
+    plan_transfers(geometry, layout);
+  } else if (!input.merge_only) {
+    plan_formation(geometry, layout);
+  }
   if (cells_unsorted) {
     plan_cells(geometry, input, layout);
   } else {
@@ -219,7 +261,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
 // True if leaving runs unsorted within cells can be thought of: keys that are triggers, and more
 // input than memory.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
-  return input.input_size_known && !input.merge_only && !input.unique &&
+  return input.input_size_known && !input.merge_only && !input.unique && !input.accelerated &&
          triggers_are_exact(layout) && input.input_bytes > input.memory_bytes;
 }
 

@@ -20,6 +20,8 @@ struct PlanInput {
   bool merge_only = false;
   bool unique = false;
   std::size_t merge_inputs = 0;  // files to be merged with merge_only
+  bool accelerated = false;      // chunks are in an accelerator's memory (sort/accelerator.h)
+  std::uint64_t chunk_bytes = 0;  // with `accelerated`: of a run
 };
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
@@ -31,13 +33,16 @@ struct Geometry {
   std::size_t block_bytes = 0;
   std::size_t records_per_block = 0;  // number
 
-  // Run formation: read blocks | output blocks | sorters | table of buckets.
+  // Run formation: output blocks | read blocks | sorters | table of buckets.
   std::size_t read_block_bytes = 0;
   std::size_t read_blocks = 0;     // number
   std::size_t output_blocks = 0;   // number, of block_bytes
   std::size_t piece_capacity = 0;  // records
   CpuChunkGeometry chunk;
   bool cells_unsorted = false;  // runs are left unsorted within cells (run/cell_grid.h)
+  // With an accelerator, in place of sorters and table: slices of sorted records.
+  std::size_t slice_bytes = 0;
+  std::size_t slices = 0;  // number
 
   // Merging: output blocks | sorters | blocks of the runs.
   std::size_t merge_piece_records = 0;   // number

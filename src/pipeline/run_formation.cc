@@ -107,7 +107,7 @@ void RunFormation::pull_pieces() {
       close_run();
     }
     if (!run_open_) {
-      BlockSink& sink = open_run_(input_ended_, looks_sorted());
+      BlockSink& sink = open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
       stages_.push_back(std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink,
                                                       mailbox_, sink.run_identity() == 0));
       run_open_ = true;

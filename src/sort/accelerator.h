@@ -24,10 +24,11 @@ struct AcceleratorPlan {
   std::uint64_t chunk_bytes = 0;  // records that a run surely has room for
   unsigned chunks = 1;            // that it holds at a time; one: all of the input is one chunk
   std::size_t slice_bytes = 0;    // in which sorted records come back, through the host's memory
+  std::uint64_t input_bytes = 0;  // that it was made for; 0: not known
   std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
 };
 
-// What it did; summed over devices of the same name, for --stats.
+// What its devices did.
 struct AcceleratorReport {
   struct Device {
     std::string name;
@@ -66,7 +67,7 @@ class Accelerator {
   // Makes transfers of `memory`, which is that of the reader, fast until unpin().
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
-  // Of the last sorter.
+  // Of the last sorter, which must still live.
   virtual AcceleratorReport report() const = 0;
 };
 

@@ -48,6 +48,9 @@ class ChunkSorter {
   virtual std::optional<Piece> pull() = 0;
   // Sealed, and everything has been pulled.
   virtual bool finished() const = 0;
+  // True if what has arrived so far may become more than one run. (If not, and there is no more
+  // input, the run that is pulled is the only one.)
+  virtual bool may_be_several_runs() const { return false; }
   // The keys that divide the key space into cells, chosen with the first push; none if pieces never
   // are whole cells.
   virtual std::span<const SplitterKey> cell_boundaries() const { return {}; }

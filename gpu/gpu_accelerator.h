@@ -1,0 +1,65 @@
+// GPUs as the accelerator of a sort.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time_line.h"
+#include "gpu/chunk_engine.h"
+#include "gpu/device.h"
+#include "gpu/multi_gpu.h"
+#include "sort/accelerator.h"
+
+namespace xxl::gpu {
+
+struct GpuOptions {
+  // Finds GPUs that can hold `bytes` together, or as many as there are; asked when a sort first
+  // wants them, since that takes a while. Throws Error{device} that says why there are none. How
+  // they sort together, if they are several and `strategy` is automatic, comes with them.
+  struct Found {
+    std::vector<std::unique_ptr<Device>> devices;
+    MultiGpu strategy = MultiGpu::partition;
+  };
+  std::function<Found(std::uint64_t bytes)> find;
+  MultiGpu strategy = MultiGpu::automatic;
+  std::uint64_t memory_bytes = 0;  // most to use of each GPU; 0: what is free
+  TimeLine* time_line = nullptr;   // may be null
+};
+
+class GpuAccelerator final : public Accelerator {
+ public:
+  explicit GpuAccelerator(GpuOptions options);
+  ~GpuAccelerator() override;
+
+  std::optional<AcceleratorPlan> plan(const KeyLayout& layout, std::uint64_t input_bytes,
+                                      std::size_t slice_bytes, std::string& reason) override;
+  std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout, const AcceleratorPlan& plan,
+                                           bool unique, std::span<std::byte> staging,
+                                           Workers& workers, Mailbox& mailbox) override;
+  void pin(std::span<std::byte> memory) override;
+  void unpin(std::span<std::byte> memory) override;
+  AcceleratorReport report() const override;
+
+ private:
+  // How chunks are sorted: on how many devices together, and in which memory of each.
+  struct Division {
+    ChunkGeometry geometry;
+    std::uint64_t chunk_bytes = 0;
+  };
+  bool find(std::uint64_t bytes, std::string& reason);
+  std::uint64_t usable_bytes() const;
+  std::string describe() const;
+  Division divide(const ChunkFormat& format, double record_bytes, std::uint64_t memory_bytes,
+                  std::uint64_t input_bytes, std::size_t slice_bytes);
+
+  GpuOptions options_;
+  bool found_ = false;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<Device*> all_;
+  MultiGpu strategy_ = MultiGpu::partition;
+  const ChunkEngine* engine_ = nullptr;  // of the last sorter, while it lives
+};
+
+}  // namespace xxl::gpu

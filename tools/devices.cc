@@ -1,0 +1,144 @@
+#include "devices.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "gpu/cuda_device.h"
+#include "gpu/gpu_accelerator.h"
+#include "gpu/simulated_device.h"
+#include "gpu/topology.h"
+#include "machine.h"
+#if XXL_HAS_CUDA
+#include "gpu/probe.h"
+#endif
+
+namespace xxl::cli {
+namespace {
+
+using gpu::GpuOptions;
+using gpu::MultiGpu;
+
+constexpr std::size_t kMaxSimulated = 16;
+constexpr double kUsablePart = 0.9;  // of a GPU's memory; others may use the rest
+
+// "0,2": numbers of GPUs.
+std::vector<std::size_t> parse_list(const CommandSpec& command, const std::string& text) {
+  std::vector<std::size_t> list;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    std::size_t number;
+    const auto [behind, error] = std::from_chars(at, end, number);
+    if (error != std::errc{} || (behind != end && *behind != ',')) {
+      throw_usage(command, "--device=gpu:" + text + ": give numbers of GPUs, as in gpu:0,2");
+    }
+    if (std::find(list.begin(), list.end(), number) != list.end()) {
+      throw_usage(command, "--device=gpu:" + text + " names a GPU twice");
+    }
+    list.push_back(number);
+    if (behind == end) return list;
+    at = behind + 1;
+  }
+}
+
+MultiGpu strategy_option(const ParsedOptions& options) {
+  const std::string word = options.word("multi-gpu", "auto");
+  for (const MultiGpu strategy : {MultiGpu::independent, MultiGpu::p2p_merge, MultiGpu::partition}) {
+    if (word == gpu::strategy_name(strategy)) return strategy;
+  }
+  return MultiGpu::automatic;
+}
+
+// The GPUs of `list`; or of all, the best ones, as many as can hold `bytes`.
+GpuOptions::Found find_gpus(const std::vector<std::size_t>& list, bool all, std::uint64_t bytes) {
+  std::string reason;
+  auto devices = gpu::cuda_devices(reason);
+  if (devices.empty()) throw Error(ErrorCode::device, "no GPU: " + reason);
+  GpuOptions::Found found;
+  std::vector<std::size_t> chosen = list;
+#if XXL_HAS_CUDA
+  const gpu::GpuLinks links = gpu::find_gpu_links();
+  if (chosen.empty()) {
+    chosen = gpu::order_gpus(links);
+    const auto usable =
+        kUsablePart * static_cast<double>(devices[chosen.front()]->info().total_bytes);
+    const auto needed = static_cast<std::size_t>(static_cast<double>(bytes) / usable) + 1;
+    if (!all && needed < chosen.size()) chosen.resize(needed);
+  }
+  for (const std::size_t index : chosen) {
+    if (index >= devices.size()) {
+      throw Error(ErrorCode::usage, "there is no GPU " + std::to_string(index) + ": there are " +
+                                        std::to_string(devices.size()));
+    }
+  }
+  found.strategy = gpu::choose_strategy(links, chosen);
+#endif
+  for (const std::size_t index : chosen) found.devices.push_back(std::move(devices[index]));
+  return found;
+}
+
+GpuOptions::Found simulate(std::size_t count, std::uint64_t memory_bytes) {
+  GpuOptions::Found found;
+  for (std::size_t i = 0; i < count; ++i) {
+    gpu::SimulatedOptions options;
+    if (memory_bytes != 0) options.memory_bytes = memory_bytes;
+    found.devices.push_back(
+        std::make_unique<gpu::SimulatedDevice>(static_cast<int>(i), std::move(options)));
+  }
+  return found;
+}
+
+}  // namespace
+
+DeviceChoice device_option(const ParsedOptions& options) {
+  const CommandSpec& command = options.command();
+  const std::string text = options.value("device", "auto");
+  const std::string kind = text.substr(0, text.find(':'));
+  const bool has_list = kind.size() < text.size();
+  const std::string list_text = has_list ? text.substr(kind.size() + 1) : "";
+  GpuOptions gpus;
+  gpus.strategy = strategy_option(options);
+  if (options.has("gpu-memory")) {
+    gpus.memory_bytes = parse_size(options.value("gpu-memory", ""), "--gpu-memory", 0);
+  }
+  DeviceChoice choice;
+  if (text == "cpu") {
+    for (const char* option : {"gpu-memory", "multi-gpu"}) {
+      if (options.has(option)) {
+        throw_usage(command, std::string("--") + option + " is for GPUs: not with --device=cpu");
+      }
+    }
+    return choice;
+  }
+  if (text == "auto") {
+    choice.acceleration = Acceleration::if_it_pays;
+    gpus.find = [](std::uint64_t bytes) { return find_gpus({}, false, bytes); };
+  } else if (kind == "gpu") {
+    choice.acceleration = Acceleration::always;
+    const bool all = list_text == "all";
+    std::vector<std::size_t> list;
+    if (has_list && !all) list = parse_list(command, list_text);
+    gpus.find = [list, all](std::uint64_t bytes) { return find_gpus(list, all, bytes); };
+  } else if (kind == "simulated") {
+    choice.acceleration = Acceleration::always;
+    std::size_t count = 1;
+    if (has_list) count = parse_list(command, list_text).front();
+    if (count < 1 || count > kMaxSimulated) {
+      throw_usage(command, "--device=" + text + ": simulate 1 to 16 GPUs");
+    }
+    gpus.find = [count, memory = gpus.memory_bytes](std::uint64_t) {
+      return simulate(count, memory);
+    };
+  } else {
+    throw_usage(command, "--device=" + text + ": give auto, cpu, gpu, gpu:all or gpu:LIST");
+  }
+  choice.accelerator = std::make_unique<gpu::GpuAccelerator>(std::move(gpus));
+  return choice;
+}
+
+}  // namespace xxl::cli

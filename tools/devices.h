@@ -1,0 +1,20 @@
+// The devices that sort: --device, --gpu-memory and --multi-gpu.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+#include "pipeline/external_sort.h"
+
+namespace xxl::cli {
+
+struct DeviceChoice {
+  std::unique_ptr<Accelerator> accelerator;  // null: the CPU sorts
+  Acceleration acceleration = Acceleration::never;
+};
+
+// Throws Error{usage} for words that mean nothing. Whether there is a GPU is found out when a sort
+// first wants one.
+DeviceChoice device_option(const ParsedOptions& options);
+
+}  // namespace xxl::cli
