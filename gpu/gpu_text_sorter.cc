@@ -12,7 +12,7 @@ namespace xxl::gpu {
 namespace {
 
 constexpr std::size_t kMinBufferBytes = 32 * kKiB;
-constexpr std::size_t kMinBuffers = 3;       // of packs, and of slices
+constexpr std::size_t kMinBuffers = 3;        // of packs, and of slices
 constexpr std::size_t kMaxChunkPieces = 900;  // the engine cuts so many at a time
 // Packs have room for more records than are expected; where there are more still, they leave early.
 constexpr double kItemReserve = 1.25;
@@ -175,7 +175,9 @@ TextSorter::Pack* GpuTextSorter::take_pack(std::size_t spare) {
   return pack;
 }
 
-void GpuTextSorter::drop(Pack* pack) { free_packs_.push_back(static_cast<EntryPack*>(pack)); }
+void GpuTextSorter::drop(Pack* pack) {
+  free_packs_.push_back(static_cast<EntryPack*>(pack));
+}
 
 bool GpuTextSorter::open_piece() {
   if (engine_.chunk_is_full() || chunk_pieces_ == kMaxChunkPieces) seal();
@@ -259,6 +261,8 @@ std::optional<TextSorter::Slice> GpuTextSorter::next_slice() {
   return slice;
 }
 
-void GpuTextSorter::release(const Slice& slice) { free_slices_.push_back(slice.buffer); }
+void GpuTextSorter::release(const Slice& slice) {
+  free_slices_.push_back(slice.buffer);
+}
 
 }  // namespace xxl::gpu

@@ -43,9 +43,9 @@ double text_entry_bytes(double record_bytes, double key_bytes);
 class GpuTextSorter final : public TextSorter {
  public:
   // `geometry`: as ChunkGeometry::plan makes it for ChunkFormat::of_text and slices of
-  // `staging.slice_bytes`; `memory`: what `staging` divides, better pinned. The devices, the memory,
-  // `spec.keys`, `mailbox` and `time_line` (which may be null) must outlive the sorter. Throws
-  // Error{no_space} if memory of a device has been taken by others.
+  // `staging.slice_bytes`; `memory`: what `staging` divides, better pinned. The devices, the
+  // memory, `spec.keys`, `mailbox` and `time_line` (which may be null) must outlive the sorter.
+  // Throws Error{no_space} if memory of a device has been taken by others.
   GpuTextSorter(const TextSorterSpec& spec, std::vector<Device*> devices,
                 const ChunkGeometry& geometry, MultiGpu strategy, const TextStaging& staging,
                 std::span<std::byte> memory, Mailbox& mailbox, TimeLine* time_line);
@@ -82,9 +82,9 @@ class GpuTextSorter final : public TextSorter {
   ChunkEngine::Piece* piece_ = nullptr;   // that is being filled
   std::size_t piece_items_ = 0;           // of it
   std::size_t piece_bytes_ = 0;
-  std::size_t chunk_pieces_ = 0;   // of the chunk that is being filled
-  std::uint64_t chunk_items_ = 0;  // likewise
-  std::uint64_t sealed_ = 0;       // chunks
+  std::size_t chunk_pieces_ = 0;            // of the chunk that is being filled
+  std::uint64_t chunk_items_ = 0;           // likewise
+  std::uint64_t sealed_ = 0;                // chunks
   std::deque<std::uint64_t> records_left_;  // to come, of chunks that are sealed
   std::deque<std::unique_ptr<Coming>> coming_;
   ChunkEngine engine_;  // last: its threads end first

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "devices.h"
 #include "io/codec.h"
 #include "machine.h"
 #include "quote.h"
@@ -194,6 +195,9 @@ void set_text_options(const ParsedOptions& options, TextSortOptions& sort) {
 
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject) {
+  const DeviceChoice device = device_option(options);
+  sort.accelerator = device.accelerator.get();
+  sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   if (options.has("explain")) {
     std::setlocale(LC_NUMERIC, "C");

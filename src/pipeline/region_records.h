@@ -50,8 +50,7 @@ class RegionRecords {
     const auto fault = options_.malformed(record);
     if (!fault) return true;
     if (!options_.syntax.skip_malformed) {
-      throw_malformed(segment, record, options_.syntax, *fault,
-                      inputs_[segment.input].file.path());
+      throw_malformed(segment, record, options_.syntax, *fault, inputs_[segment.input].file.path());
     }
     ++skipped_;
     return false;

@@ -256,9 +256,8 @@ void TextFormation::run() {
     spill_oldest();
     wait_for_workers();
   }
-  std::sort(formed_.begin(), formed_.end(), [](const Formed& a, const Formed& b) {
-    return a.order < b.order;
-  });
+  std::sort(formed_.begin(), formed_.end(),
+            [](const Formed& a, const Formed& b) { return a.order < b.order; });
 }
 
 void TextFormation::submit(TextRegion* region) {

@@ -1,5 +1,6 @@
-// Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch. Or,
-// with an accelerator, from what that has sorted (text_offload.h); the CPU then sorts what it cannot.
+// Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch.
+// Or, with an accelerator, from what that has sorted (text_offload.h); the CPU then sorts what it
+// cannot.
 #pragma once
 
 #include <atomic>
@@ -35,8 +36,8 @@ struct FormationContext {
   Monitor& monitor;
   Workers& workers;
   io::IoService& io;
-  TextMemory& memory;    // divided here, perhaps anew, for records that need larger regions
-  LazyScratch& scratch;  // opened if it is needed
+  TextMemory& memory;        // divided here, perhaps anew, for records that need larger regions
+  LazyScratch& scratch;      // opened if it is needed
   Accelerator* accelerator;  // to be used; null: the CPU sorts everything
   TextReader::OnHeader on_header;
   // Known once the first header has been read.
@@ -61,6 +62,11 @@ class TextFormation {
   // Not null if the accelerator holds all records, sorted: then there are no sources.
   TextOffload* offload_that_holds_all() const {
     return offload_ != nullptr && offload_->holds_all() ? offload_.get() : nullptr;
+  }
+
+  // What the accelerator did so far, if it is not needed any more.
+  AcceleratorReport accelerator_report() const {
+    return offload_ != nullptr ? offload_->report() : AcceleratorReport{};
   }
 
   const MultisetHash& input_hash() const { return input_hash_; }

@@ -11,7 +11,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kBatchRecords = 256;    // handed to a pack at a time
+constexpr std::size_t kBatchRecords = 256;     // handed to a pack at a time
 constexpr std::size_t kSampledRecords = 1000;  // to learn how long records and keys are
 
 }  // namespace
@@ -60,7 +60,9 @@ TextTotals TextOffload::emit(TextOutput& output, std::uint64_t first_ticket,
   return emitted_;
 }
 
-std::vector<TextOffload::FormedRun> TextOffload::take_runs() { return std::move(runs_); }
+std::vector<TextOffload::FormedRun> TextOffload::take_runs() {
+  return std::move(runs_);
+}
 
 // --- the coordinator ---
 
@@ -277,10 +279,9 @@ void TextOffload::emit_slice(const TextSorter::Slice& slice) {
   ++emitting_;
   last_emitted_ |= slice.last;
   const auto work = [this, slice, ticket = next_ticket_++] {
-    TextEmission<PieceWriter> emission(context_.keys(), context_.options.syntax,
-                                       emit_rules(context_.options),
-                                       output_->begin(ticket, slice.text.size()),
-                                       context_.options.syntax.terminator);
+    TextEmission<PieceWriter> emission(
+        context_.keys(), context_.options.syntax, emit_rules(context_.options),
+        output_->begin(ticket, slice.text.size()), context_.options.syntax.terminator);
     emission.add(slice.text);
     const TextTotals& totals = emission.finish();
     auto lock = context_.monitor.lock();

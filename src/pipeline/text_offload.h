@@ -8,9 +8,9 @@
 // records and pack them, several regions at a time. If all the input is one chunk, that stays where
 // it is until the output is open; otherwise each chunk becomes a run.
 //
-// A record that is too long for the accelerator ends the chunk, and the rest of its region is sorted
-// by the CPU, as a run between two chunks. So nothing need be known of the input beforehand, and it
-// is read only once.
+// A record that is too long for the accelerator ends the chunk, and the rest of its region is
+// sorted by the CPU, as a run between two chunks. So nothing need be known of the input beforehand,
+// and it is read only once.
 #pragma once
 
 #include <cstddef>
@@ -164,12 +164,12 @@ class TextOffload {
   std::uint64_t emitted_bytes_ = 0;
 
   // The coordinator's:
-  bool stopping_ = false;     // nobody wants the rest
-  bool finished_ = false;     // all that there is has been written
-  bool input_ended_ = false;  // and what follows is still to be done
-  bool sealed_ = false;       // no chunk will be begun any more; each becomes a run
-  bool declined_ = false;  // there is no memory of the accelerator any more
-  std::size_t detours_ = 0;  // regions that the CPU has to sort, or parts
+  bool stopping_ = false;                  // nobody wants the rest
+  bool finished_ = false;                  // all that there is has been written
+  bool input_ended_ = false;               // and what follows is still to be done
+  bool sealed_ = false;                    // no chunk will be begun any more; each becomes a run
+  bool declined_ = false;                  // there is no memory of the accelerator any more
+  std::size_t detours_ = 0;                // regions that the CPU has to sort, or parts
   std::deque<std::unique_ptr<Job>> jobs_;  // in order
   std::deque<Chunk> chunks_;
   std::size_t chunks_written_ = 0;

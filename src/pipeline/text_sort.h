@@ -18,6 +18,7 @@
 #include "record/group_fold.h"
 #include "record/key_extractor.h"
 #include "record/text_syntax.h"
+#include "sort/accelerator.h"
 
 namespace xxl {
 
@@ -46,6 +47,8 @@ struct TextSortOptions {
   Codec temp_codec = Codec::none;      // of scratch blocks
   int temp_level = 0;                  // 0: the codec's own
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
+  Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
+  Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // for tests
   Progress* progress = nullptr;          // may be null
