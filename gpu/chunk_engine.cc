@@ -186,6 +186,14 @@ struct ChunkEngine::Lane {
   std::unique_ptr<StreamThread> arriving;  // sorts pieces
   std::unique_ptr<StreamThread> leaving;   // cuts, sorts batches, and gathers
 
+  // Waits for the tasks that are running; no others will be run.
+  void stop() {
+    for (auto& thread : in) thread.reset();
+    for (auto& thread : out) thread.reset();
+    arriving.reset();
+    leaving.reset();
+  }
+
   Lane(Device& d, std::size_t index, const ChunkFormat& format, const ChunkGeometry& geometry,
        Mailbox& mailbox, TimeLine* time_line)
       : device(d), memory(d, geometry.memory_bytes(d, format)) {
@@ -281,7 +289,10 @@ ChunkEngine::ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format
   }
 }
 
-ChunkEngine::~ChunkEngine() = default;
+// What the threads of one device are at may read the memory of all others.
+ChunkEngine::~ChunkEngine() {
+  for (const auto& lane : lanes_) lane->stop();
+}
 
 std::size_t ChunkEngine::arena_of(std::size_t chunk) const {
   return strategy_ == MultiGpu::independent ? chunk / devices_.size() : chunk;

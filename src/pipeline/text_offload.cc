@@ -71,8 +71,8 @@ void TextOffload::coordinate() {
     for (;;) {
       mailbox_.wait_and_run();
       if (stopping_) return;
+      if (!finished_) pump();
       if (finished_) break;
-      pump();
     }
     // The accelerator is free for others. Messages that it left behind are not run any more.
     if (sorter_ != nullptr) report_ = context_.accelerator.report();
