@@ -231,7 +231,8 @@ void TextFormation::run() {
       if (running_ == 0) break;
       context_.monitor.wait(lock, [&] { return running_ == 0; });
     }
-    if (!formed_.empty()) context_.scratch.get().wait_for_writes();
+    if (offload_ != nullptr) offload_->settle();
+    if (TextScratch* const scratch = context_.scratch.opened()) scratch->wait_for_writes();
     if (make_larger_regions()) continue;
     if (context_.options.syntax.skip_malformed && !at_limit_) {
       at_limit_ = true;

@@ -35,6 +35,13 @@ void TextOffload::add(std::uint64_t number, TextRegion& region) {
   });
 }
 
+void TextOffload::settle() {
+  auto lock = context_.monitor.lock();
+  settled_ = false;
+  mailbox_.post([this] { settling_ = true; });
+  context_.monitor.wait(lock, [this] { return settled_; });
+}
+
 void TextOffload::finish() {
   mailbox_.post([this] { input_ended_ = true; });
   auto lock = context_.monitor.lock();
@@ -91,6 +98,19 @@ void TextOffload::pump() {
     push_packs();
   } while (jobs_.size() < left);  // whoever is first now may take the last pack
   take_slices();
+  if (settling_ && jobs_.empty()) try_to_settle();
+}
+
+void TextOffload::try_to_settle() {
+  if (sorter_ != nullptr) sorter_->seal();  // nothing, if it has been done
+  one_chunk_ = false;
+  if (chunks_written_ < chunks_.size()) return;
+  settling_ = false;
+  {
+    auto lock = context_.monitor.lock();
+    settled_ = true;
+  }
+  context_.monitor.notify();
 }
 
 void TextOffload::set_state(State state) {
@@ -238,7 +258,7 @@ void TextOffload::push_packs() {
     }
     if (!job.packed) return;
     if (job.too_long) {
-      ++detours_;
+      one_chunk_ = false;
       if (sorter_ != nullptr) sorter_->seal();
       context_.sort_rest(job.region, job.place, {job.number, job.part});
     }
@@ -249,7 +269,7 @@ void TextOffload::push_packs() {
 void TextOffload::end_input() {
   input_ended_ = false;
   if (sorter_ != nullptr) sorter_->seal();
-  if (chunks_.size() == 1 && detours_ == 0) {
+  if (chunks_.size() == 1 && one_chunk_) {
     set_state(State::holding);
   } else {
     sealed_ = true;

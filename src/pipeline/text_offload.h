@@ -80,6 +80,8 @@ class TextOffload {
 
   // Sorts the records of region `number` (ascending, not necessarily without gaps).
   void add(std::uint64_t number, TextRegion& region);
+  // Waits until all that was added is in runs, so that buffers for writing are not in use.
+  void settle();
   // After the last region: waits until all chunks are runs, or there is only one, which holds all
   // records. Throws Monitor::Abandoned when something has failed.
   void finish();
@@ -144,6 +146,7 @@ class TextOffload {
   Packed pack(Job& job, TextSorter::Pack& pack);
   void pack_filled(Job& job, TextSorter::Pack* pack, const Packed& packed);
   void push_packs();
+  void try_to_settle();
   void end_input();
   void take_slices();
   void write_slices(Chunk& chunk);
@@ -159,17 +162,20 @@ class TextOffload {
   State state_ = State::adding;
   MultisetHash input_hash_;
   std::uint64_t record_bytes_ = 0;
+  bool settled_ = false;
   TextTotals formed_;   // to runs
   TextTotals emitted_;  // to the output
   std::uint64_t emitted_bytes_ = 0;
 
   // The coordinator's:
-  bool stopping_ = false;                  // nobody wants the rest
-  bool finished_ = false;                  // all that there is has been written
-  bool input_ended_ = false;               // and what follows is still to be done
-  bool sealed_ = false;                    // no chunk will be begun any more; each becomes a run
-  bool declined_ = false;                  // there is no memory of the accelerator any more
-  std::size_t detours_ = 0;                // regions that the CPU has to sort, or parts
+  bool stopping_ = false;     // nobody wants the rest
+  bool finished_ = false;     // all that there is has been written
+  bool input_ended_ = false;  // and what follows is still to be done
+  bool sealed_ = false;       // no chunk will be begun any more; each becomes a run
+  bool declined_ = false;     // there is no memory of the accelerator any more
+  bool one_chunk_ =
+      true;  // all records may still be one: the CPU sorted none, and nothing is written
+  bool settling_ = false;
   std::deque<std::unique_ptr<Job>> jobs_;  // in order
   std::deque<Chunk> chunks_;
   std::size_t chunks_written_ = 0;

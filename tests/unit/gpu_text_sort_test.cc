@@ -266,7 +266,7 @@ TEST_F(GpuTextSort, ended_by_zero_bytes) {
 TEST_F(GpuTextSort, with_lines_that_are_too_long_for_a_device) {
   options_.memory_bytes = 4 * kMiB;
   sort_by({"-s", "-k1,1"});
-  const std::string lines = make_lines(Lines::frequent, kMiB, 4);
+  const std::string lines = make_lines(Lines::frequent, kMiB / 4, 4);
   set_input(lines + "frequent " + std::string(300000, 'x') + '\n' + lines);
   expect_as_on_cpu();
   set_input(lines + "frequent " + std::string(200000, 'x') + '\n' + lines + "a " +
@@ -279,7 +279,7 @@ TEST_F(GpuTextSort, with_lines_that_are_too_long_for_a_device) {
 TEST_F(GpuTextSort, of_rows_with_their_headers) {
   Random random(5);
   std::string text = "number,name\n";
-  while (text.size() < 3 * kMiB) {
+  while (text.size() < kMiB / 2) {
     text += std::to_string(random.below(5000)) + ",\"a, \"\"quoted\"\"\nname " +
             std::to_string(random.below(100)) + "\"\r\n";
     if (random.below(1000) == 0) text += "no number,malformed\n";
@@ -303,6 +303,7 @@ TEST_F(GpuTextSort, of_rows_with_their_headers) {
 }
 
 TEST_F(GpuTextSort, of_what_comes_out_of_a_pipe) {
+  options_.memory_bytes = 4 * kMiB;
   const std::string text = make_lines(Lines::mixed, 3 * kMiB, 6) + std::string(300000, 'x') + '\n' +
                            make_lines(Lines::mixed, kMiB, 7);
   set_input(text);
