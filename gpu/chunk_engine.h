@@ -18,7 +18,9 @@
 // On several devices batch b is put together on device b mod n, which reads the parts of it from
 // all others: the exchange between devices is spread over the time in which results are copied out,
 // and needs neither a phase nor memory of its own (MultiGpu::partition). With MultiGpu::p2p_merge
-// devices swap halves first (exchange.h), and each puts out what it holds.
+// devices swap halves first (chunk_exchange.h); then each cuts and puts out what it holds itself.
+// That is one range of ranks for each device, so where slices must leave in order, devices leave
+// one after the other.
 #pragma once
 
 #include <cstddef>
@@ -27,52 +29,19 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/mailbox.h"
 #include "base/time_line.h"
+#include "gpu/chunk_exchange.h"
+#include "gpu/chunk_geometry.h"
 #include "gpu/device.h"
+#include "gpu/engine_lane.h"
 #include "gpu/multi_gpu.h"
-#include "gpu/stream_thread.h"
 
 namespace xxl::gpu {
-
-// What is sorted.
-struct ChunkFormat {
-  RecordShape shape;
-  const KeyLayout* layout = nullptr;  // of fixed records by address
-  bool text = false;
-  bool descending = false;  // text: larger keys first
-  char terminator = '\n';   // of text
-
-  // Of records of a fixed size; `layout` must outlive the format.
-  static ChunkFormat of(const KeyLayout& layout);
-  // Of entries of text (key_view.h).
-  static ChunkFormat of_text(bool descending, char terminator);
-};
-
-// Memory of each device. Numbers of bytes unless said otherwise.
-struct ChunkGeometry {
-  std::size_t piece_items = 0;    // most of a piece, number
-  std::size_t piece_bytes = 0;    // most of its records
-  std::size_t batch_items = 0;    // number
-  std::size_t slice_bytes = 0;    // what is copied out at once: at least a record
-  unsigned landing_slots = 3;     // pieces on their way, number
-  unsigned slice_slots = 3;       // slices on their way, number
-  unsigned chunks = 1;            // at a time: with 2, one arrives while one leaves
-  std::uint64_t arena_bytes = 0;  // of a chunk on one device: records and sorted items
-
-  // Divides `memory_bytes` of each of `devices` devices for chunks of up to `most_bytes` (all
-  // devices together). `item_bytes`: bytes of a record, on average. Throws Error{no_space} if that
-  // is not enough.
-  static ChunkGeometry plan(Device& device, std::size_t devices, const ChunkFormat& format,
-                            double item_bytes, std::uint64_t memory_bytes,
-                            std::uint64_t most_bytes, std::size_t slice_bytes, unsigned chunks);
-  // Of a device, in all.
-  std::uint64_t memory_bytes(Device& device, const ChunkFormat& format) const;
-  // Records of `item_bytes` that a chunk can surely hold on one device, in bytes.
-  std::uint64_t capacity(const ChunkFormat& format, double item_bytes) const;
-};
 
 class ChunkEngine {
  public:
@@ -91,13 +60,12 @@ class ChunkEngine {
     std::size_t bytes = 0;
     std::size_t copies = 0;  // under way
     bool closed = false;
-    bool done = false;
   };
 
   // A stretch of a sorted chunk that lies in device memory, ready to be copied out.
   struct Slice {
-    std::uint64_t chunk = 0;   // number: 0, 1, 2, ...
-    std::uint64_t first = 0;   // record, in the chunk (of fixed records)
+    std::uint64_t chunk = 0;  // number: 0, 1, 2, ...
+    std::uint64_t first = 0;  // record, in the chunk (of fixed records)
     std::size_t records = 0;
     std::size_t bytes = 0;
     std::size_t device = 0;
@@ -156,9 +124,9 @@ class ChunkEngine {
     std::vector<TextSlice> slices;
     std::vector<std::byte*> slots;  // of slices that are ready
     bool begun = false;
-    std::size_t gathering = 0;      // slices that are being gathered, or were
-    std::size_t gathered = 0;       // slices that are ready, or were
-    std::size_t given = 0;          // slices given out
+    std::size_t gathering = 0;  // slices that are being gathered, or were
+    std::size_t gathered = 0;   // slices that are ready, or were
+    std::size_t given = 0;      // slices given out
   };
   enum class ChunkState { free, filling, sealed, leaving };
   // A place for a chunk.
@@ -168,19 +136,21 @@ class ChunkEngine {
     std::uint64_t records = 0;
     std::vector<std::size_t> devices;
     std::vector<std::unique_ptr<Piece>> pieces;
-    std::size_t unsorted = 0;   // pieces, with those that are open
+    std::size_t unsorted = 0;    // pieces, with those that are open
     std::size_t ungathered = 0;  // batches
   };
-  // A sorted chunk on its way out.
+  enum class LeavingState { waiting, cutting, cut };
+  // A chunk on its way out, once it is complete.
   struct Leaving {
     std::uint64_t number = 0;
     std::size_t chunk = 0;  // slot
-    bool cut = false;
-    std::deque<Batch> batches;
-    std::size_t next = 0;   // the first batch that has not been given out
-    std::size_t given = 0;  // batches that have
+    LeavingState state = LeavingState::waiting;
+    std::deque<Batch> batches;                // by rank
+    std::size_t uncut = 0;                    // batches without parts
+    std::unique_ptr<ChunkExchange> exchange;  // p2p_merge
+    std::size_t next = 0;                     // the first batch that has not been given out
+    std::size_t given = 0;                    // batches that have
   };
-  struct Lane;
 
   Chunk* chunk_to_fill();
   bool has_room(const Chunk& chunk, std::size_t device) const;
@@ -189,11 +159,16 @@ class ChunkEngine {
   void sort_piece(Piece& piece);
   void piece_sorted(Piece& piece);
   void pump();
-  void cut(Leaving& leaving);
+  void leave(Leaving& leaving);
+  void exchange(Leaving& leaving, Chunk& chunk);
+  void add_batches(Leaving& leaving, std::uint64_t records,
+                   std::span<const std::size_t> devices) const;
+  void cut(Leaving& leaving, std::size_t begin, std::size_t end, std::size_t device,
+           std::vector<Items> sequences);
   void pump_lane(std::size_t device);
-  void sort_batch(Lane& lane, Batch& batch);
+  void sort_batch(EngineLane& lane, Batch& batch);
   void slice_batch(Batch& batch) const;
-  void gather(Lane& lane, const Leaving& leaving, Batch& batch);
+  void gather(EngineLane& lane, const Leaving& leaving, Batch& batch);
   void batch_gathered(const Leaving& leaving);
   static bool can_give(const Batch& batch);
   Slice give(Leaving& leaving, Batch& batch);
@@ -207,7 +182,9 @@ class ChunkEngine {
   std::deque<std::unique_ptr<Leaving>> leaving_;
   std::uint64_t chunk_numbers_ = 0;
   std::uint64_t piece_numbers_ = 0;
-  std::vector<std::unique_ptr<Lane>> lanes_;  // of devices; last
+  // Of devices: batches to be sorted and gathered.
+  std::vector<std::deque<std::pair<const Leaving*, Batch*>>> queues_;
+  std::vector<std::unique_ptr<EngineLane>> lanes_;  // of devices; last: its threads use the rest
 };
 
 }  // namespace xxl::gpu

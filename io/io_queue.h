@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 
+#include "base/time_line.h"
 #include "io/file.h"
 
 namespace xxl::io {
@@ -94,6 +95,9 @@ class IoService {
   explicit IoService(Factory factory);
   ~IoService();
 
+  // Notes all transfers in `time_line`, which must outlive the service. Before the first use.
+  void trace(TimeLine* time_line) { time_line_ = time_line; }
+
   IoQueue& queue_for(const File& file);
   // IoQueue::cancel_streams() for all queues, also those yet to be made.
   void cancel_streams();
@@ -107,6 +111,7 @@ class IoService {
   Factory memory_disk_factory_;  // for file systems in memory
   Factory file_stream_factory_;  // for files used as streams
   std::string backend_name_;
+  TimeLine* time_line_ = nullptr;
   mutable std::mutex mutex_;
   std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: of file streams
   bool streams_cancelled_ = false;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "io/io_queue.h"
 #include "io/thread_queue.h"
+#include "io/traced_queue.h"
 #include "io/uring_queue.h"
 
 namespace xxl::io {
@@ -68,6 +69,9 @@ IoQueue& IoService::queue_for(const File& file) {
     queue = file_stream             ? file_stream_factory_()
             : lives_in_memory(file) ? memory_disk_factory_()
                                     : factory_();
+    if (time_line_ != nullptr) {
+      queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_);
+    }
     if (streams_cancelled_) queue->cancel_streams();
   }
   return *queue;

@@ -95,7 +95,7 @@ GpuOptions::Found simulate(std::size_t count, std::uint64_t memory_bytes) {
 
 }  // namespace
 
-DeviceChoice device_option(const ParsedOptions& options) {
+DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
   const CommandSpec& command = options.command();
   const std::string text = options.value("device", "auto");
   const std::string kind = text.substr(0, text.find(':'));
@@ -103,6 +103,7 @@ DeviceChoice device_option(const ParsedOptions& options) {
   const std::string list_text = has_list ? text.substr(kind.size() + 1) : "";
   GpuOptions gpus;
   gpus.strategy = strategy_option(options);
+  gpus.time_line = time_line;
   if (options.has("gpu-memory")) {
     gpus.memory_bytes = parse_size(options.value("gpu-memory", ""), "--gpu-memory", 0);
   }

@@ -14,7 +14,7 @@ struct DeviceChoice {
 };
 
 // Throws Error{usage} for words that mean nothing. Whether there is a GPU is found out when a sort
-// first wants one.
-DeviceChoice device_option(const ParsedOptions& options);
+// first wants one. `time_line` may be null.
+DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line);
 
 }  // namespace xxl::cli

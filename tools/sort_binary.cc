@@ -5,6 +5,7 @@
 #include "devices.h"
 #include "machine.h"
 #include "sort_shared.h"
+#include "time_line_file.h"
 
 namespace xxl::cli {
 namespace {
@@ -56,7 +57,9 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
   SortOptions sort = sort_options(options);
-  const DeviceChoice device = device_option(options);
+  TimeLineFile time_line_file(options.value("time-line", ""));
+  sort.time_line = time_line_file.time_line();
+  const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
@@ -72,6 +75,7 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   }
 
   const SortReport report = run_with_progress(external_sort, sort, show_progress);
+  time_line_file.write();
   warn_of_fewer_threads(caller, sort.memory_bytes, sort.parallel, report.plan);
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace xxl {
@@ -12,10 +13,11 @@ namespace xxl {
 class TimeLine {
  public:
   struct Interval {
-    std::string track;      // "GPU 0 copy in"
-    const char* what;       // a literal
-    std::uint64_t start;    // ns, as of now()
+    std::string track;    // "GPU 0 copy in"
+    const char* what;     // a literal
+    std::uint64_t start;  // ns, as of now()
     std::uint64_t end;
+    std::uint64_t bytes;  // that were moved; 0: not known
   };
 
   static std::uint64_t now() {
@@ -25,9 +27,10 @@ class TimeLine {
   }
 
   // From any thread.
-  void add(std::string track, const char* what, std::uint64_t start, std::uint64_t end) {
+  void add(std::string track, const char* what, std::uint64_t start, std::uint64_t end,
+           std::uint64_t bytes = 0) {
     std::lock_guard lock(mutex_);
-    intervals_.push_back({std::move(track), what, start, end});
+    intervals_.push_back({std::move(track), what, start, end, bytes});
   }
   // Of everything so far, in the order in which it ended.
   std::vector<Interval> intervals() const {

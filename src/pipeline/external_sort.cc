@@ -175,6 +175,11 @@ class Sorting {
 
   const SortPlan& plan() const { return report_.plan; }
   SortReport run();
+  // After a failure of an accelerator that need not be used: true if nothing has been given away.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file());
+  }
 
  private:
   void take(Planned planned) {
@@ -264,6 +269,7 @@ void Sorting::set_up() {
     const std::size_t bytes = options_.merge_only ? 0 : output_bytes() + read_bytes();
     io_ = std::make_unique<io::IoService>(options_.backend, region_.span().first(bytes));
   }
+  io_->trace(options_.time_line);
   report_.plan.backend = io_->backend_name();
   meter_.watch(*io_, *workers_);
 }
@@ -552,7 +558,22 @@ SortPlan plan_sort(const SortOptions& options) {
 }
 
 SortReport external_sort(const SortOptions& options) {
-  return Sorting(options).run();
+  std::string failure;
+  {
+    Sorting sorting(options);
+    try {
+      return sorting.run();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::device || !sorting.may_start_again()) throw;
+      failure = error.what();
+    }
+  }
+  // Nothing has been lost: the input is as it was, and nothing has appeared.
+  SortOptions on_cpu = options;
+  on_cpu.acceleration = Acceleration::never;
+  SortReport report = Sorting(on_cpu).run();
+  report.plan.no_accelerator = failure;
+  return report;
 }
 
 }  // namespace xxl

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "base/time_line.h"
 #include "io/io_queue.h"
 #include "record/record_format.h"
 #include "sort/accelerator.h"
@@ -37,6 +38,7 @@ struct SortOptions {
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
   Progress* progress = nullptr;          // updated while running; may be null
+  TimeLine* time_line = nullptr;         // what was done when; may be null
 };
 
 // The process uses at most SortOptions::memory_bytes plus this for code, stacks and libraries.

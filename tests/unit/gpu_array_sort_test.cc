@@ -10,11 +10,13 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "gpu/simulated_device.h"
+#include "watchdog.h"
 
 namespace xxl::gpu {
 namespace {
@@ -35,13 +37,15 @@ struct Devices {
 
 enum class Keys { uniform, few, equal, sorted, reverse, shared_prefix };
 
-Bytes make_records(std::size_t count, std::size_t record_bytes, Keys keys, std::uint64_t seed) {
+Bytes make_records(std::size_t count, const KeyLayout& layout, Keys keys, std::uint64_t seed) {
+  const std::size_t record_bytes = layout.record_bytes();
+  // What is not the key stays random, to tell equal keys apart.
+  const std::size_t front = record_bytes >= 16 || layout.kind() == RecordKind::key64 ? 8 : 4;
   std::mt19937_64 random(seed);
   Bytes records(count * record_bytes);
   for (std::size_t i = 0; i < count; ++i) {
     std::byte* const record = records.data() + i * record_bytes;
     for (std::size_t b = 0; b < record_bytes; ++b) record[b] = static_cast<std::byte>(random());
-    const std::size_t front = std::min<std::size_t>(record_bytes, 8);
     std::uint64_t value = random();
     switch (keys) {
       case Keys::uniform:
@@ -62,7 +66,7 @@ Bytes make_records(std::size_t count, std::size_t record_bytes, Keys keys, std::
         std::memset(record, 'x', std::min<std::size_t>(record_bytes - 1, 9));
         continue;
     }
-    std::memcpy(record, &value, record_bytes < 16 ? std::min<std::size_t>(front, 4) : front);
+    std::memcpy(record, &value, front);
   }
   return records;
 }
@@ -105,46 +109,66 @@ class EveryFormat : public testing::TestWithParam<Case> {
   RecordFormat format() const { return make_format(GetParam().record, GetParam().keys); }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Formats, EveryFormat,
-    testing::Values(Case{"u32", {}}, Case{"u64", {}}, Case{"i64", {}}, Case{"f64", {}},
-                    Case{"f32", {}}, Case{"kv32", {}}, Case{"kv64", {}}, Case{"gensort", {}},
-                    Case{"fixed:8", {"0:i64:desc"}}, Case{"fixed:13", {"3:bytes9"}},
-                    Case{"fixed:40", {"8:bytes20:desc", "0:u16be"}},
-                    Case{"fixed:24", {"0:f64:desc", "16:i32"}}));
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat,
+                         testing::Values(Case{"u32", {}}, Case{"u64", {}}, Case{"i64", {}},
+                                         Case{"f64", {}}, Case{"f32", {}}, Case{"kv32", {}},
+                                         Case{"kv64", {}}, Case{"gensort", {}},
+                                         Case{"fixed:8", {"0:i64:desc"}},
+                                         Case{"fixed:13", {"3:bytes9"}},
+                                         Case{"fixed:40", {"8:bytes20:desc", "0:u16be"}},
+                                         Case{"fixed:24", {"0:f64:desc", "16:i32"}}));
+
+// With as little memory as will do: the array arrives in many pieces and leaves in many batches.
+std::unique_ptr<ArraySorter> tight_sorter(const Devices& gpus, const KeyLayout& layout,
+                                          std::uint64_t most_bytes, ArraySortOptions options) {
+  for (options.memory_bytes = kMiB + 64 * kKiB;;
+       options.memory_bytes += options.memory_bytes / 32) {
+    try {
+      return std::make_unique<ArraySorter>(gpus.all, layout, most_bytes, options);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space || options.memory_bytes > 64 * kMiB) throw;
+    }
+  }
+}
+
+constexpr MultiGpu kStrategies[] = {MultiGpu::partition, MultiGpu::independent,
+                                    MultiGpu::p2p_merge};
 
 TEST_P(EveryFormat, is_sorted_stably_on_any_number_of_devices) {
   const KeyLayout layout(format());
-  for (const std::size_t devices : {1, 2, 3, 8}) {
-    for (const Keys keys : {Keys::uniform, Keys::few, Keys::equal, Keys::sorted, Keys::reverse,
-                            Keys::shared_prefix}) {
-      Devices gpus(devices, {.memory_bytes = 48 * kMiB});
-      const Bytes records = make_records(30000, layout.record_bytes(), keys, devices);
-      Bytes sorted(records.size());
-      ArraySorter sorter(gpus.all, layout, records.size(), {.memory_bytes = 24 * kMiB});
-      const SortedArray array{records, sorted};
-      sorter.sort({&array, 1});
-      ASSERT_TRUE(sorted == sorted_copy(records, layout))
-          << devices << " devices, keys " << static_cast<int>(keys);
+  for (const Keys keys :
+       {Keys::uniform, Keys::few, Keys::equal, Keys::sorted, Keys::reverse, Keys::shared_prefix}) {
+    const Bytes records = make_records(20000, layout, keys, 1);
+    const Bytes expected = sorted_copy(records, layout);
+    for (const std::size_t devices : {1, 2, 3, 5, 8}) {
+      for (const MultiGpu strategy : kStrategies) {
+        Devices gpus(devices, {.memory_bytes = 64 * kMiB});
+        Bytes sorted(records.size());
+        const auto sorter = tight_sorter(gpus, layout, records.size(), {.strategy = strategy});
+        const SortedArray array{records, sorted};
+        sorter->sort({&array, 1});
+        ASSERT_TRUE(sorted == expected) << devices << " devices, keys " << static_cast<int>(keys)
+                                        << ", " << static_cast<int>(strategy);
+      }
     }
   }
 }
 
 TEST_P(EveryFormat, is_sorted_in_a_stream_of_arrays) {
   const KeyLayout layout(format());
-  for (const MultiGpu strategy : {MultiGpu::partition, MultiGpu::independent}) {
-    Devices gpus(3, {.memory_bytes = 48 * kMiB});
+  for (const MultiGpu strategy : kStrategies) {
+    Devices gpus(3, {.memory_bytes = 64 * kMiB});
     std::vector<Bytes> records, sorted;
     std::vector<SortedArray> arrays;
     for (const std::size_t count : {5000, 0, 20000, 1, 17000, 3, 20000}) {
-      records.push_back(make_records(count, layout.record_bytes(), Keys::few, count));
+      records.push_back(make_records(count, layout, Keys::few, count));
       sorted.emplace_back(records.back().size());
     }
     for (std::size_t i = 0; i < records.size(); ++i) arrays.push_back({records[i], sorted[i]});
-    ArraySorter sorter(gpus.all, layout, 20000 * layout.record_bytes(),
-                       {.strategy = strategy, .memory_bytes = 24 * kMiB, .chunks = 2});
+    const auto sorter = tight_sorter(gpus, layout, 20000 * layout.record_bytes(),
+                                     {.strategy = strategy, .chunks = 2});
     for (int repeat = 0; repeat < 2; ++repeat) {
-      sorter.sort(arrays);
+      sorter->sort(arrays);
       for (std::size_t i = 0; i < records.size(); ++i) {
         ASSERT_TRUE(sorted[i] == sorted_copy(records[i], layout)) << "array " << i;
       }
@@ -155,7 +179,7 @@ TEST_P(EveryFormat, is_sorted_in_a_stream_of_arrays) {
 TEST(ArraySorter, may_sort_in_place) {
   const KeyLayout layout(make_format("u64"));
   Devices gpus(2, {.memory_bytes = 32 * kMiB});
-  Bytes records = make_records(100000, 8, Keys::uniform, 1);
+  Bytes records = make_records(100000, layout, Keys::uniform, 1);
   const Bytes expected = sorted_copy(records, layout);
   ArraySorter sorter(gpus.all, layout, records.size(), {});
   const SortedArray array{records, records};
@@ -179,31 +203,148 @@ TEST(ArraySorter, needs_peers_to_share_a_chunk) {
 
 TEST(ArraySorter, tells_of_any_operation_that_fails) {
   const KeyLayout layout(make_format("gensort"));
-  const Bytes records = make_records(20000, 100, Keys::uniform, 1);
+  const Bytes records = make_records(20000, layout, Keys::uniform, 1);
   Bytes sorted(records.size());
-  for (const std::string failing :
-       {"copy in", "load", "sort", "refine", "cut", "concatenate", "store", "copy out"}) {
-    for (const int nth : {1, 5}) {
-      std::atomic<int> calls = 0;
-      bool failed = false;
-      SimulatedOptions options{.memory_bytes = 64 * kMiB};
-      options.before = [&](const char* operation) {
-        if (operation == failing && ++calls >= nth) {
-          throw Error(ErrorCode::device, "it fails: " + failing);
+  for (const MultiGpu strategy : {MultiGpu::partition, MultiGpu::p2p_merge}) {
+    for (const std::string failing :
+         {"copy in", "load", "sort", "refine", "cut", "copy", "concatenate", "store", "copy out"}) {
+      if (failing == "copy" && strategy == MultiGpu::partition) continue;  // it has none
+      for (const int nth : {1, 2, 5}) {
+        std::atomic<int> calls = 0;
+        bool failed = false;
+        SimulatedOptions options{.memory_bytes = 64 * kMiB};
+        options.before = [&](const char* operation) {
+          if (operation == failing && ++calls >= nth) {
+            throw Error(ErrorCode::device, "it fails: " + failing);
+          }
+        };
+        Devices gpus(4, options);
+        try {
+          const auto sorter = tight_sorter(gpus, layout, records.size(), {.strategy = strategy});
+          const SortedArray array{records, sorted};
+          sorter->sort({&array, 1});
+        } catch (const Error& error) {
+          failed = true;
+          EXPECT_NE(std::string(error.what()).find("it fails"), std::string::npos);
         }
-      };
-      Devices gpus(2, options);
-      try {
-        ArraySorter sorter(gpus.all, layout, records.size(), {.memory_bytes = 16 * kMiB});
-        const SortedArray array{records, sorted};
-        sorter.sort({&array, 1});
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_NE(std::string(error.what()).find("it fails"), std::string::npos);
+        EXPECT_GE(calls, 1) << failing;
+        EXPECT_TRUE(failed || calls < nth) << failing;
       }
-      EXPECT_TRUE(failed || calls < nth) << failing;
     }
   }
+}
+
+// Sorts a chunk of records on devices that swap halves; returns how many copies that took.
+int copies_to_exchange(std::size_t devices, Keys keys, const std::string& record) {
+  const KeyLayout layout(make_format(record));
+  std::atomic<int> copies = 0;
+  SimulatedOptions options{.memory_bytes = 64 * kMiB};
+  options.before = [&](const char* operation) {
+    if (operation == std::string_view("copy")) ++copies;
+  };
+  Devices gpus(devices, options);
+  const Bytes records = make_records(20000, layout, keys, 1);
+  Bytes sorted(records.size());
+  const auto sorter = tight_sorter(gpus, layout, records.size(), {.strategy = MultiGpu::p2p_merge});
+  const SortedArray array{records, sorted};
+  sorter->sort({&array, 1});
+  EXPECT_TRUE(sorted == sorted_copy(records, layout));
+  return copies;
+}
+
+TEST(ArraySorter, swaps_between_devices_only_what_must_be) {
+  EXPECT_EQ(copies_to_exchange(1, Keys::uniform, "u64"), 0);
+  EXPECT_GT(copies_to_exchange(2, Keys::uniform, "u64"), 0);
+  // Keys alone, all equal, are the same wherever they lie; with values they are not.
+  EXPECT_EQ(copies_to_exchange(4, Keys::equal, "u64"), 0);
+  EXPECT_GT(copies_to_exchange(4, Keys::equal, "kv64"), 0);
+}
+
+// Chunks that leave in order while the next ones arrive, as slices of runs do: sends chunks of so
+// many records of 16 bytes through an engine with pieces and batches of 100 and slices of 30, and
+// compares what comes out.
+void expect_chunks_in_order(const std::vector<Device*>& devices, MultiGpu strategy, unsigned chunks,
+                            const std::vector<std::size_t>& counts) {
+  const test::Watchdog watchdog;
+  const KeyLayout layout(make_format("kv64"));
+  const ChunkFormat format = ChunkFormat::of(layout);
+  constexpr std::size_t kPieceItems = 100;
+  ChunkGeometry geometry;
+  geometry.piece_items = geometry.batch_items = kPieceItems;
+  geometry.piece_bytes = kPieceItems * 16;
+  geometry.slice_bytes = 30 * 16;
+  geometry.chunks = chunks;
+  geometry.landing_slots = 8;
+  geometry.arena_bytes = 40 * geometry.arena_piece_bytes(format);
+  std::vector<Bytes> records, sorted;
+  for (const std::size_t count : counts) {
+    records.push_back(make_records(count, layout, Keys::few, count));
+    sorted.emplace_back(records.back().size());
+  }
+  Mailbox mailbox;
+  ChunkEngine engine(devices, format, geometry, strategy, mailbox, nullptr);
+  std::size_t feeding = 0, fed = 0, leaving = 0, left = 0, copying = 0;
+  while (leaving < records.size() || copying > 0) {
+    while (feeding < records.size()) {
+      ChunkEngine::Piece* const piece = engine.open_piece();
+      if (piece == nullptr) break;
+      const std::size_t bytes = std::min(kPieceItems * 16, records[feeding].size() - fed);
+      engine.copy_in(*piece, piece->records, records[feeding].data() + fed, bytes, [] {});
+      engine.close_piece(piece, bytes / 16, bytes);
+      fed += bytes;
+      if (fed == records[feeding].size()) {
+        engine.seal();
+        ++feeding;
+        fed = 0;
+      }
+    }
+    while (const auto slice = engine.next_slice()) {
+      ASSERT_EQ(slice->chunk, leaving);
+      ASSERT_EQ(slice->first * 16, left);
+      ++copying;
+      engine.copy_out(*slice, sorted[leaving].data() + left, [&copying] { --copying; });
+      left += slice->bytes;
+      if (left == records[leaving].size()) {
+        ++leaving;
+        left = 0;
+      }
+    }
+    if (leaving < records.size() || copying > 0) mailbox.wait_and_run();
+  }
+  EXPECT_TRUE(engine.empty());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_TRUE(sorted[i] == sorted_copy(records[i], layout)) << "chunk " << i;
+  }
+}
+
+TEST(ChunkEngine, gives_chunks_out_in_order_slice_by_slice) {
+  for (const MultiGpu strategy : kStrategies) {
+    for (const std::size_t devices : {1, 3}) {
+      const Devices gpus(devices, {});
+      expect_chunks_in_order(gpus.all, strategy, 2, {2000, 1, 3000, 50, 50, 50, 2500, 7});
+    }
+  }
+}
+
+// The first chunk's swap is held up until the second chunk, which has nothing to swap, is sorted:
+// its slices must not take the slots that the first one needs.
+TEST(ChunkEngine, keeps_chunks_in_order_while_devices_swap_halves) {
+  std::atomic<int> loads = 0;
+  SimulatedOptions first, second;
+  first.before = [&loads](const char* operation) {
+    const std::string_view name = operation;
+    // The third piece of this device is loaded when the engine has been told of the second one,
+    // which is the second chunk.
+    if (name == "load") {
+      ++loads;
+      loads.notify_all();
+    }
+    if (name != "copy") return;
+    for (int seen; (seen = loads) < 3;) loads.wait(seen);
+  };
+  SimulatedDevice one(0, first), two(1, second);
+  expect_chunks_in_order({&one, &two}, MultiGpu::p2p_merge, 3, {200, 100, 200});
+  EXPECT_EQ(loads, 3);
 }
 
 }  // namespace

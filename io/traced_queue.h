@@ -1,0 +1,37 @@
+// A queue whose transfers are noted in a time line.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "base/time_line.h"
+#include "io/io_queue.h"
+
+namespace xxl::io {
+
+class TracedQueue final : public IoQueue {
+ public:
+  // `time_line` must outlive the queue.
+  TracedQueue(std::unique_ptr<IoQueue> queue, TimeLine& time_line)
+      : queue_(std::move(queue)), time_line_(time_line) {}
+
+  void submit(Request request) override {
+    const bool read = request.op == Op::read;
+    request.done = [this, read, start = TimeLine::now(),
+                    done = std::move(request.done)](const Completion& completion) {
+      time_line_.add("disk", read ? "read" : "write", start, TimeLine::now(), completion.bytes);
+      done(completion);
+    };
+    queue_->submit(std::move(request));
+  }
+  void register_memory(std::span<std::byte> memory) override { queue_->register_memory(memory); }
+  void cancel_streams() override { queue_->cancel_streams(); }
+  QueueStats stats() const override { return queue_->stats(); }
+  std::string name() const override { return queue_->name(); }
+
+ private:
+  std::unique_ptr<IoQueue> queue_;
+  TimeLine& time_line_;
+};
+
+}  // namespace xxl::io

@@ -1,0 +1,26 @@
+// --time-line: what was done when, as a file.
+#pragma once
+
+#include <string>
+
+#include "base/time_line.h"
+
+namespace xxl::cli {
+
+class TimeLineFile {
+ public:
+  // Nothing is noted if `path` is empty.
+  explicit TimeLineFile(std::string path) : path_(std::move(path)) {}
+
+  // Null if nothing is noted.
+  TimeLine* time_line() { return path_.empty() ? nullptr : &time_line_; }
+  // Writes the file: track, what, start and end in seconds, bytes moved (0: not known). Throws
+  // Error{io}.
+  void write() const;
+
+ private:
+  std::string path_;
+  TimeLine time_line_;
+};
+
+}  // namespace xxl::cli
