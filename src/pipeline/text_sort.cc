@@ -145,6 +145,11 @@ class TextSorting {
   SortPlan plan() const;
   std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
   SortReport run();
+  // After an accelerator has failed: the CPU may do what it was to do.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file());
+  }
 
  private:
   std::unique_ptr<io::IoService> make_io() const;
@@ -261,6 +266,7 @@ SortReport TextSorting::run() {
   report_.plan = plan();
   open_output();
   io_ = make_io();
+  io_->trace(options_.time_line);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(memory_.threads());
@@ -462,7 +468,22 @@ void TextSorting::finish() {
 }  // namespace
 
 SortReport text_sort(const TextSortOptions& options) {
-  return TextSorting(options).run();
+  std::string failure;
+  {
+    TextSorting sorting(options);
+    try {
+      return sorting.run();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::device || !sorting.may_start_again()) throw;
+      failure = error.what();
+    }
+  }
+  // Nothing has been lost: the input is as it was, and nothing has appeared.
+  TextSortOptions on_cpu = options;
+  on_cpu.acceleration = Acceleration::never;
+  SortReport report = TextSorting(on_cpu).run();
+  report.plan.no_accelerator = failure;
+  return report;
 }
 
 SortPlan plan_text_sort(const TextSortOptions& options) {

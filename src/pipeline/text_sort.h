@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "base/time_line.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
 #include "pipeline/external_sort.h"
@@ -52,6 +53,7 @@ struct TextSortOptions {
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // for tests
   Progress* progress = nullptr;          // may be null
+  TimeLine* time_line = nullptr;         // what was done when; may be null
 };
 
 // Sorts (or, with merge_only, merges). When it returns, the output is complete and checked; when it
