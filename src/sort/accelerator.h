@@ -15,6 +15,7 @@
 #include "base/workers.h"
 #include "record/key_layout.h"
 #include "sort/chunk_sorter.h"
+#include "sort/text_sorter.h"
 
 namespace xxl {
 
@@ -54,6 +55,16 @@ class Accelerator {
                                                    const AcceleratorPlan& plan, bool unique,
                                                    std::span<std::byte> staging, Workers& workers,
                                                    Mailbox& mailbox) = 0;
+  // As plan(), for text that is brought and fetched through `staging_bytes` of the host's memory;
+  // the chunk's bytes are those of the input. `spec.keys` may be null, if they are not known yet.
+  virtual std::optional<AcceleratorPlan> plan_text(const TextSorterSpec& spec,
+                                                   std::size_t staging_bytes,
+                                                   std::string& reason) = 0;
+  // `staging`, of as many bytes as planned with, and all references must outlive the sorter. Throws
+  // Error{no_space} as make_sorter() does.
+  virtual std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
+                                                       std::span<std::byte> staging,
+                                                       Mailbox& mailbox) = 0;
   // Makes transfers of `memory`, which is that of the reader, fast until unpin().
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
