@@ -320,6 +320,16 @@ constexpr std::array kSortOptions{
                .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
                .details = "independent: each sorts chunks of its own. partition: all sort one chunk "
                           "and read each other's memory. p2p-merge: the same by swapping halves."},
+    OptionSpec{.long_name = "gpu-merge",
+               .value = ValueKind::required,
+               .value_name = "WHEN",
+               .words = "auto always never",
+               .completion = Completion::words,
+               .group = kResources,
+               .help = "merge binary records on the GPUs that sort: auto, always or never",
+               .details = "auto starts on the CPU, and lets GPUs take over where processors, not "
+                          "disks, are what the merge waits for. -m uses GPUs if --device names "
+                          "them."},
     OptionSpec{.long_name = "progress",
                .value = ValueKind::optional,
                .value_name = "WHEN",
