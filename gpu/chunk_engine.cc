@@ -31,7 +31,10 @@ ChunkEngine::ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format
   }
 }
 
-ChunkEngine::~ChunkEngine() = default;
+ChunkEngine::~ChunkEngine() {
+  // No memory of any device goes while a task of another one may still read it.
+  for (const auto& lane : lanes_) lane->end_threads();
+}
 
 std::size_t ChunkEngine::arena_of(std::size_t chunk) const {
   return strategy_ == MultiGpu::independent ? chunk / devices_.size() : chunk;

@@ -141,7 +141,7 @@ constexpr std::uint32_t kSkipFromRound = 2;
 // Arrays of one entry for each member.
 struct Members {
   std::uint32_t* place;  // of the item
-  std::uint32_t* group;  // ascending
+  std::uint32_t* group;  // ascending numbers, below those of all members of the last round
   std::uint32_t* depth;  // index of the word that tied last
 };
 
@@ -314,7 +314,6 @@ __global__ void mark_members(KeyView view, const std::uint64_t* words,
   ties[j] = (before || behind) && !view.is_last(words[j], depths[j]);
 }
 
-// Groups must be numbered from 0 on below the number of members.
 __global__ void number_from_zero(std::uint32_t n, std::uint32_t* groups) {
   const std::uint32_t j = blockIdx.x * blockDim.x + threadIdx.x;
   if (j < n) --groups[j];
@@ -347,6 +346,7 @@ class Refiner {
                                                        memory_.heads, memory_.now.depth);
     check_launch("refine");
     number_groups(members, memory_.now.group);
+    groups_below_ = members;
     for (std::uint32_t round = 1; members > 0; ++round) members = next_round(round, members);
   }
 
@@ -377,7 +377,8 @@ class Refiner {
     Members& now = memory_.now;
     const unsigned blocks = blocks_for(n);
     if (round >= kSkipFromRound) {
-      reset_common<<<blocks, kThreads, 0, stream_>>>(n, memory_.common);
+      reset_common<<<blocks_for(groups_below_), kThreads, 0, stream_>>>(groups_below_,
+                                                                        memory_.common);
       find_first<<<blocks, kThreads, 0, stream_>>>(now.group, n, memory_.first);
       measure_common<<<blocks, kThreads, 0, stream_>>>(view_, addresses_, now, memory_.first, n,
                                                        memory_.common);
@@ -395,7 +396,7 @@ class Refiner {
                                                   memory_.sorted_group);
     check_launch("refine");
     cub::DoubleBuffer<std::uint32_t> groups(memory_.sorted_group, memory_.sorted_group_out);
-    const int bits = std::max<int>(1, std::bit_width(n));
+    const int bits = std::max<int>(1, std::bit_width(groups_below_));
     with_temporary(memory_.temporary, "refine", [&](void* temporary, std::size_t& bytes) {
       return sort_pairs(temporary, bytes, groups, order, n, bits, stream_);
     });
@@ -413,6 +414,7 @@ class Refiner {
       select(memory_.sorted_group, n, memory_.next.group);
       select(depths, n, memory_.next.depth);
       std::swap(memory_.now, memory_.next);
+      groups_below_ = n;
     }
     return left;
   }
@@ -423,6 +425,7 @@ class Refiner {
   std::uint32_t n_;
   cudaStream_t stream_;
   RefineMemory memory_;
+  std::uint32_t groups_below_ = 0;  // all groups have smaller numbers
 };
 
 struct EntryBytes {

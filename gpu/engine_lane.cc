@@ -26,6 +26,14 @@ EngineLane::EngineLane(Device& device, std::size_t index, const ChunkFormat& for
   }
 }
 
+void EngineLane::end_threads() {
+  for (auto* threads : {&in, &out}) {
+    for (auto& thread : *threads) thread.reset();
+  }
+  arriving.reset();
+  leaving.reset();
+}
+
 std::byte* EngineLane::divide_memory(Device& device, const ChunkFormat& format,
                                      const ChunkGeometry& geometry) {
   std::byte* at = memory.data();

@@ -45,6 +45,10 @@ struct EngineLane {
   EngineLane(Device& device, std::size_t index, const ChunkFormat& format,
              const ChunkGeometry& geometry, Mailbox& mailbox, TimeLine* time_line);
 
+  // Waits for the tasks that are running and drops those behind them. Where devices are peers, all
+  // lanes must have ended their threads before the first one goes: tasks use memory of each other.
+  void end_threads();
+
   DeviceMemory memory;
   std::vector<Arena> arenas;        // of chunks
   std::vector<std::byte*> landing;  // free slots for pieces

@@ -22,8 +22,8 @@
 // and after it swaps between them, which takes g = 2^k devices and g - 1 stages. Here one cut goes
 // through any number of sequences: there is one stage for each level, on any number of devices, and
 // nothing is merged before the end. Swapping place by place, and not to a second array, takes no
-// memory but a buffer; the price is that pieces fall into fragments: a level makes at most two of
-// one, and on even data half as many again.
+// memory but a buffer; the price is that pieces fall into fragments: if a group has F, a half of it
+// then has less than 2 F, and on even data 1.5 F.
 #pragma once
 
 #include <cstddef>

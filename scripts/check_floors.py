@@ -14,7 +14,7 @@ FLOORS = {
     "io": 1,
     "src/record": 2,
     "src/sort": 3,
-    "gpu": 3,
+    "gpu": 4,
     "src/run": 4,
     "src/merge": 5,
     "src/join": 6,
