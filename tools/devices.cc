@@ -65,9 +65,9 @@ AcceleratedMerge merge_option(const ParsedOptions& options) {
 double host_rate_of(const gpu::GpuLinks& links, const std::vector<std::size_t>& gpus) {
   double rate = 0;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const bool shared = std::any_of(
-        gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](std::size_t other) { return gpu::share_host_link(links, gpus[i], other); });
+    const bool shared =
+        std::any_of(gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](std::size_t other) { return gpu::share_host_link(links, gpus[i], other); });
     if (!shared) rate += links.gpu(gpus[i]).host_rate;
   }
   return rate;

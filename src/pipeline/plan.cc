@@ -127,8 +127,7 @@ void plan_large_pieces(Geometry& geometry, std::size_t record_bytes) {
   geometry.large_staging_bytes =
       round_down(std::min(bytes / geometry.large_sorters, kMaxLargePieceBytes), kSectorBytes);
   geometry.large_piece_capacity = geometry.large_staging_bytes / record_bytes;
-  geometry.large_piece_records =
-      (std::max<std::size_t>(geometry.large_piece_capacity, 1) - 1) / 2;
+  geometry.large_piece_records = (std::max<std::size_t>(geometry.large_piece_capacity, 1) - 1) / 2;
   if (geometry.large_piece_records < 2 * geometry.merge_piece_records) {
     drop_large_pieces(geometry);
   }
@@ -146,10 +145,10 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       output_bytes_for(geometry, geometry.threads, geometry.merge_piece_capacity, record_bytes,
                        geometry.final_block_bytes);
   if (geometry.large_sorters > 0) {
-    geometry.merge_output_bytes = std::max(
-        geometry.merge_output_bytes,
-        output_bytes_for(geometry, geometry.large_sorters, geometry.large_piece_capacity,
-                         record_bytes, geometry.final_block_bytes));
+    geometry.merge_output_bytes =
+        std::max(geometry.merge_output_bytes,
+                 output_bytes_for(geometry, geometry.large_sorters, geometry.large_piece_capacity,
+                                  record_bytes, geometry.final_block_bytes));
     division.take(geometry.large_sorters * geometry.large_staging_bytes);
   }
   division.take(geometry.merge_output_bytes);
@@ -174,10 +173,9 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
   geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
-  geometry.output_blocks =
-      output_bytes_for(geometry, geometry.threads, geometry.piece_capacity, record_bytes,
-                       geometry.block_bytes) /
-      geometry.block_bytes;
+  geometry.output_blocks = output_bytes_for(geometry, geometry.threads, geometry.piece_capacity,
+                                            record_bytes, geometry.block_bytes) /
+                           geometry.block_bytes;
   Division division(geometry.region_bytes);
   division.take(geometry.read_blocks * buffer);
   division.take(geometry.output_blocks * geometry.block_bytes);
