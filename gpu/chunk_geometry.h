@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "gpu/device.h"
+#include "gpu/key_tables.h"
 
 namespace xxl::gpu {
 
@@ -55,14 +56,5 @@ struct ChunkGeometry {
   // For sorting and refining up to `items` items on `device`.
   static std::size_t scratch_bytes(Device& device, const ChunkFormat& format, std::size_t items);
 };
-
-// All areas begin at multiples of this, as memory of a device does.
-inline constexpr std::size_t kAreaAlignment = 256;
-inline std::size_t aligned(std::size_t bytes) {
-  return round_up(bytes, kAreaAlignment);
-}
-
-// For the tables of a KeyView, on each device.
-inline constexpr std::size_t kKeyTableBytes = std::size_t{1} << 20;
 
 }  // namespace xxl::gpu

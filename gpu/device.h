@@ -18,10 +18,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "gpu/key_view.h"
 #include "record/key_layout.h"
 
 namespace xxl::gpu {
+
+// All areas in memory of a device begin at multiples of this, as that memory itself does.
+inline constexpr std::size_t kAreaAlignment = 256;
+inline std::size_t aligned(std::size_t bytes) {
+  return round_up(bytes, kAreaAlignment);
+}
 
 // Sizes of an item's key word (4 or 8 bytes) and value (0, 4 or 8 bytes).
 struct ItemShape {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "record/key_layout.h"
+#include "gpu/key_tables.h"
 
 namespace xxl::gpu {
 
@@ -71,28 +71,11 @@ std::byte* EngineLane::divide_memory(Device& device, const ChunkFormat& format,
 }
 
 void EngineLane::make_view(const ChunkFormat& format, std::byte* table, Stream& stream) {
+  if (!format.text && format.layout != nullptr) {
+    view = upload_key_view(*format.layout, table, stream);
+  }
   view.text = format.text;
   view.descending = format.descending;
-  if (format.text || format.layout == nullptr) return;
-  std::vector<KeyLayout::Segment> segments;
-  std::vector<std::uint32_t> first;
-  for (std::size_t word = 0; word < format.layout->words(); ++word) {
-    first.push_back(static_cast<std::uint32_t>(segments.size()));
-    const auto& parts = format.layout->segments(word);
-    segments.insert(segments.end(), parts.begin(), parts.end());
-  }
-  first.push_back(static_cast<std::uint32_t>(segments.size()));
-  const std::size_t first_bytes = aligned(first.size() * sizeof first[0]);
-  const std::size_t bytes = first_bytes + segments.size() * sizeof segments[0];
-  if (bytes > kKeyTableBytes) throw Error(ErrorCode::no_space, "the key is too long for a GPU");
-  stream.copy_in(table, reinterpret_cast<const std::byte*>(first.data()),
-                 first.size() * sizeof first[0]);
-  stream.copy_in(table + first_bytes, reinterpret_cast<const std::byte*>(segments.data()),
-                 segments.size() * sizeof segments[0]);
-  stream.finish();  // the other streams of the device do not wait for this one
-  view.words = static_cast<std::uint32_t>(format.layout->words());
-  view.first_segment = reinterpret_cast<const std::uint32_t*>(table);
-  view.segments = reinterpret_cast<const KeyLayout::Segment*>(table + first_bytes);
 }
 
 }  // namespace xxl::gpu

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "gpu/gpu_chunk_sorter.h"
+#include "gpu/gpu_piece_sorter.h"
 #include "gpu/gpu_text_sorter.h"
+#include "gpu/topology.h"
 
 namespace xxl::gpu {
 namespace {
@@ -37,8 +39,9 @@ GpuAccelerator::~GpuAccelerator() = default;
 
 bool GpuAccelerator::find(std::uint64_t bytes, std::string& reason) {
   if (found_) return true;
+  GpuOptions::Found found;
   try {
-    GpuOptions::Found found = options_.find(bytes);
+    found = options_.find(bytes);
     devices_ = std::move(found.devices);
     strategy_ = options_.strategy == MultiGpu::automatic ? found.strategy : options_.strategy;
   } catch (const Error& error) {
@@ -47,6 +50,8 @@ bool GpuAccelerator::find(std::uint64_t bytes, std::string& reason) {
   }
   XXL_CHECK(!devices_.empty() && strategy_ != MultiGpu::automatic);
   for (const auto& device : devices_) all_.push_back(device.get());
+  host_rate_ = found.host_rate != 0 ? found.host_rate
+                                    : kAssumedHostRate * static_cast<double>(devices_.size());
   if (devices_.size() == 1) strategy_ = MultiGpu::partition;
   if (strategy_ != MultiGpu::independent) {
     for (Device* device : all_) {
@@ -233,12 +238,29 @@ std::unique_ptr<TextSorter> GpuAccelerator::make_text_sorter(const TextSorterSpe
   return sorter;
 }
 
-void GpuAccelerator::pin(std::span<std::byte> memory) {
-  all_.front()->pin(memory);
+// --- merging ---
+
+// A piece crosses the link once in each direction, which do not disturb each other much.
+double GpuAccelerator::merge_rate(std::string& reason) {
+  return find(0, reason) ? host_rate_ : 0;
 }
-void GpuAccelerator::unpin(std::span<std::byte> memory) {
-  all_.front()->unpin(memory);
+
+std::vector<std::unique_ptr<PieceSorter>> GpuAccelerator::make_merge_sorters(
+    const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
+    std::span<std::byte> staging) {
+  const std::size_t bytes = round_down(staging.size() / count, kSectorBytes);
+  std::vector<std::unique_ptr<PieceSorter>> sorters;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::size_t device = i % all_.size();
+    sorters.push_back(std::make_unique<GpuPieceSorter>(
+        *all_[device], layout, unique, capacity, staging.subspan(i * bytes, bytes),
+        "GPU " + std::to_string(device) + " merge", options_.time_line));
+  }
+  return sorters;
 }
+
+void GpuAccelerator::pin(std::span<std::byte> memory) { all_.front()->pin(memory); }
+void GpuAccelerator::unpin(std::span<std::byte> memory) { all_.front()->unpin(memory); }
 
 AcceleratorReport GpuAccelerator::report() const {
   AcceleratorReport report;

@@ -21,6 +21,8 @@ struct GpuOptions {
   struct Found {
     std::vector<std::unique_ptr<Device>> devices;
     MultiGpu strategy = MultiGpu::partition;
+    // Of all links to the host together, in one direction: bytes a second; 0: not known.
+    double host_rate = 0;
   };
   std::function<Found(std::uint64_t bytes)> find;
   MultiGpu strategy = MultiGpu::automatic;
@@ -43,6 +45,10 @@ class GpuAccelerator final : public Accelerator {
   std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
                                                std::span<std::byte> staging,
                                                Mailbox& mailbox) override;
+  double merge_rate(std::string& reason) override;
+  std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
+      const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
+      std::span<std::byte> staging) override;
   void pin(std::span<std::byte> memory) override;
   void unpin(std::span<std::byte> memory) override;
   AcceleratorReport report() const override;
@@ -68,6 +74,7 @@ class GpuAccelerator final : public Accelerator {
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> all_;
   MultiGpu strategy_ = MultiGpu::partition;
+  double host_rate_ = 0;
   const ChunkEngine* engine_ = nullptr;  // of the last sorter, while it lives
 };
 

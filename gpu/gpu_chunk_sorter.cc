@@ -1,60 +1,11 @@
 #include "gpu/gpu_chunk_sorter.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
 
 namespace xxl::gpu {
-
-// Sorted records in a slot of the staging memory.
-class GpuChunkSorter::StagedSlice final : public RecordSource {
- public:
-  StagedSlice(std::byte* data, std::size_t record_bytes)
-      : data_(data), record_bytes_(record_bytes) {}
-
-  std::byte* data() const { return data_; }
-
-  // `records` of them have come.
-  void set(std::size_t records) {
-    records_ = records;
-    kept_.clear();
-    deduplicated_ = false;
-    removed_ = {};
-  }
-  // Leaves only the first record of each key.
-  void deduplicate(const KeyLayout& layout) {
-    deduplicated_ = true;
-    for (std::size_t i = 0; i < records_; ++i) {
-      if (i > 0 && layout.compare(record(i - 1), record(i)) == 0) {
-        add_records(removed_, record(i), 1, record_bytes_);
-      } else {
-        kept_.push_back(static_cast<std::uint32_t>(i));
-      }
-    }
-  }
-
-  std::size_t size() const override { return deduplicated_ ? kept_.size() : records_; }
-  void write(std::size_t first, std::size_t count, std::byte* out) const override {
-    if (!deduplicated_) {
-      std::memcpy(out, record(first), count * record_bytes_);
-      return;
-    }
-    for (std::size_t i = first; i < first + count; ++i, out += record_bytes_) {
-      std::memcpy(out, record(kept_[i]), record_bytes_);
-    }
-  }
-
- private:
-  const std::byte* record(std::size_t i) const { return data_ + i * record_bytes_; }
-
-  std::byte* data_;
-  std::size_t record_bytes_;
-  std::size_t records_ = 0;
-  bool deduplicated_ = false;
-  std::vector<std::uint32_t> kept_;
-};
 
 GpuChunkSorter::GpuChunkSorter(const KeyLayout& layout, bool unique, std::vector<Device*> devices,
                                const ChunkGeometry& geometry, MultiGpu strategy,

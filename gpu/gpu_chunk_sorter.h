@@ -18,6 +18,7 @@
 #include "base/time_line.h"
 #include "base/workers.h"
 #include "gpu/chunk_engine.h"
+#include "gpu/staged_slice.h"
 #include "sort/chunk_sorter.h"
 #include "sort/piece_sorter.h"
 
@@ -42,7 +43,6 @@ class GpuChunkSorter final : public ChunkSorter {
   const ChunkEngine& engine() const { return engine_; }
 
  private:
-  class StagedSlice;
   // A block on its way to the devices.
   struct Arrival {
     Segment records;

@@ -54,6 +54,26 @@ MultiGpu strategy_option(const ParsedOptions& options) {
   return MultiGpu::automatic;
 }
 
+AcceleratedMerge merge_option(const ParsedOptions& options) {
+  const std::string word = options.word("gpu-merge", "auto");
+  if (word == "always") return AcceleratedMerge::always;
+  return word == "never" ? AcceleratedMerge::never : AcceleratedMerge::automatic;
+}
+
+#if XXL_HAS_CUDA
+// Of the links of `gpus` to the host together; GPUs behind one link share it.
+double host_rate_of(const gpu::GpuLinks& links, const std::vector<std::size_t>& gpus) {
+  double rate = 0;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const bool shared =
+        std::any_of(gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](std::size_t other) { return gpu::share_host_link(links, gpus[i], other); });
+    if (!shared) rate += links.gpu(gpus[i]).host_rate;
+  }
+  return rate;
+}
+#endif
+
 // The GPUs of `list`; or of all, the best ones, as many as can hold `bytes`.
 GpuOptions::Found find_gpus(const std::vector<std::size_t>& list, bool all, std::uint64_t bytes) {
   std::string reason;
@@ -77,6 +97,7 @@ GpuOptions::Found find_gpus(const std::vector<std::size_t>& list, bool all, std:
     }
   }
   found.strategy = gpu::choose_strategy(links, chosen);
+  found.host_rate = host_rate_of(links, chosen);
 #endif
   for (const std::size_t index : chosen) found.devices.push_back(std::move(devices[index]));
   return found;
@@ -108,8 +129,9 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
     gpus.memory_bytes = parse_size(options.value("gpu-memory", ""), "--gpu-memory", 0);
   }
   DeviceChoice choice;
+  choice.merge = merge_option(options);
   if (text == "cpu") {
-    for (const char* option : {"gpu-memory", "multi-gpu"}) {
+    for (const char* option : {"gpu-memory", "multi-gpu", "gpu-merge"}) {
       if (options.has(option)) {
         throw_usage(command, std::string("--") + option + " is for GPUs: not with --device=cpu");
       }

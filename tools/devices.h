@@ -1,4 +1,4 @@
-// The devices that sort: --device, --gpu-memory and --multi-gpu.
+// The devices that sort: --device, --gpu-memory, --multi-gpu and --gpu-merge.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@ namespace xxl::cli {
 struct DeviceChoice {
   std::unique_ptr<Accelerator> accelerator;  // null: the CPU sorts
   Acceleration acceleration = Acceleration::never;
+  AcceleratedMerge merge = AcceleratedMerge::automatic;
 };
 
 // Throws Error{usage} for words that mean nothing. Whether there is a GPU is found out when a sort

@@ -318,8 +318,19 @@ constexpr std::array kSortOptions{
                .completion = Completion::words,
                .group = kResources,
                .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
-               .details = "independent: each sorts chunks of its own. partition: all sort one chunk "
-                          "and read each other's memory. p2p-merge: the same by swapping halves."},
+               .details =
+                   "independent: each sorts chunks of its own. partition: all sort one chunk "
+                   "and read each other's memory. p2p-merge: the same by swapping halves."},
+    OptionSpec{.long_name = "gpu-merge",
+               .value = ValueKind::required,
+               .value_name = "WHEN",
+               .words = "auto always never",
+               .completion = Completion::words,
+               .group = kResources,
+               .help = "merge binary records on the GPUs that sort: auto, always or never",
+               .details = "auto starts on the CPU, and lets GPUs take over where processors, not "
+                          "disks, are what the merge waits for. -m uses GPUs if --device names "
+                          "them."},
     OptionSpec{.long_name = "progress",
                .value = ValueKind::optional,
                .value_name = "WHEN",
@@ -391,24 +402,29 @@ constexpr std::array kSortSections{
     kRowKeys,
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
-    Section{"STATISTICS",
-            "--stats=json prints one object on standard error:\n"
-            "\n"
-            "  record, record_kind     the record as given; how its keys are sorted\n"
-            "  records_in, records_out\n"
-            "  checksum                multiset hash of the output, as hexadecimal text\n"
-            "  input_bytes             0 when it could not be known beforehand\n"
-            "  runs, merge_degree, passes    of merging: runs formed, most merged at once,\n"
-            "                          passes over the data (0: sorted in memory)\n"
-            "  memory_bytes, sort_memory_bytes, block_bytes, threads, backend\n"
-            "  scratch_bytes           most scratch space in use at once\n"
-            "  scratch                 for each -T: directory, bytes_written\n"
-            "  seconds, gb_per_second  of the whole sort\n"
-            "  peak_memory_bytes       resident memory of the process\n"
-            "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
-            "                          gb_per_second (read and written), read_wait_seconds,\n"
-            "                          write_wait_seconds (nothing to do but wait for the disk),\n"
-            "                          worker_busy_seconds (summed over threads)\n"},
+    Section{
+        "STATISTICS",
+        "--stats=json prints one object on standard error:\n"
+        "\n"
+        "  record, record_kind     the record as given; how its keys are sorted\n"
+        "  records_in, records_out\n"
+        "  checksum                multiset hash of the output, as hexadecimal text\n"
+        "  input_bytes             0 when it could not be known beforehand\n"
+        "  runs, merge_degree, passes    of merging: runs formed, most merged at once,\n"
+        "                          passes over the data (0: sorted in memory)\n"
+        "  merged_bytes, merged_on_gpu_bytes    records merged, in all passes; of them on GPUs\n"
+        "  memory_bytes, sort_memory_bytes, block_bytes, threads, backend\n"
+        "  device, no_accelerator  what sorted; why no GPU did, if one could have\n"
+        "  devices                 for each GPU: name, sort_seconds, copy_in_seconds,\n"
+        "                          copy_out_seconds, while runs were formed\n"
+        "  scratch_bytes           most scratch space in use at once\n"
+        "  scratch                 for each -T: directory, bytes_written\n"
+        "  seconds, gb_per_second  of the whole sort\n"
+        "  peak_memory_bytes       resident memory of the process\n"
+        "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
+        "                          gb_per_second (read and written), read_wait_seconds,\n"
+        "                          write_wait_seconds (nothing to do but wait for the disk),\n"
+        "                          worker_busy_seconds (summed over threads)\n"},
     Section{
         "EXIT STATUS",
         "  0    the output is complete: an ordered permutation of the input\n"

@@ -62,6 +62,7 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
+  sort.merge_on_accelerator = device.merge;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);
 

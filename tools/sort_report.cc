@@ -60,6 +60,16 @@ std::string device_text(const SortPlan& plan) {
   return plan.device + " (" + plan.no_accelerator + ")";
 }
 
+std::string merged_on_text(const SortReport& report) {
+  const std::uint64_t accelerated = report.merged_on_accelerator_bytes;
+  if (accelerated == 0) {
+    return report.merged_on_cpu_because.empty() ? "cpu"
+                                                : "cpu (" + report.merged_on_cpu_because + ")";
+  }
+  if (accelerated == report.merged_bytes) return "GPU";
+  return "GPU, after " + format_bytes(report.merged_bytes - accelerated) + " on the CPU";
+}
+
 }  // namespace
 
 std::string explain(const ReportSubject& subject, const SortPlan& plan) {
@@ -111,6 +121,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
   append_fact(out, "runs:",
               std::to_string(report.runs) + ", blocks of " + format_bytes(report.plan.block_bytes));
   append_fact(out, "merging:", merging_text(report.passes, report.merge_degree));
+  if (report.merged_bytes > 0) append_fact(out, "merged on:", merged_on_text(report));
   append_fact(out, "memory:",
               format_bytes(report.peak_memory_bytes) + " at most, " +
                   format_bytes(report.plan.memory_bytes) + " allowed");
@@ -154,6 +165,8 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("backend", plan.backend)
       .member("device", plan.device)
       .member("no_accelerator", plan.no_accelerator)
+      .member("merged_bytes", report.merged_bytes)
+      .member("merged_on_gpu_bytes", report.merged_on_accelerator_bytes)
       .member("scratch_bytes", report.scratch_bytes)
       .begin_array("devices");
   for (const auto& device : report.accelerator.devices) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -88,6 +89,14 @@ RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
       cell_records_(records_of_cells(grid_, runs)) {
   XXL_CHECK(blocks.count() > runs.size() && runs.size() <= context.piece_records);
   for (const Run& run : runs) total_ += run.records;
+}
+
+void RunMerger::hand_over(LargePieces pieces) {
+  XXL_CHECK(!has_cells(runs_) && !large_ && !pieces.sorters.empty());
+  XXL_CHECK(pieces.piece_records >= context_.piece_records &&
+            pieces.piece_capacity > 2 * pieces.piece_records);
+  large_ = std::move(pieces);
+  large_free_ = large_->sorters;
 }
 
 void RunMerger::pump() {
@@ -409,8 +418,9 @@ bool RunMerger::plan_region() {
   // Small regions cost as much to plan as large ones: wait for more while more is on its way.
   const std::uint64_t in_all =
       blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
-  const std::uint64_t worthwhile =
-      std::min<std::uint64_t>(context_.workers.width() * context_.piece_records, in_all / 16);
+  region_is_large_ = large_.has_value();
+  const std::size_t at_once = region_is_large_ ? large_->sorters.size() : context_.workers.width();
+  const std::uint64_t worthwhile = std::min<std::uint64_t>(at_once * piece_records(), in_all / 16);
   const bool more_to_come = reading_ > 0 || pieces_running_ > 0 || sorting_ > 0;
   if (records < worthwhile && !ends_cell && (records == 0 || more_to_come)) return false;
   if (ends_cell) ++cell_;
@@ -423,10 +433,10 @@ bool RunMerger::plan_region() {
 // more than twice that: a piece of q samples has at most (q + runs) * stride records.
 void RunMerger::choose_splitters(std::uint64_t records) {
   splitters_.clear();
-  if (records <= context_.piece_records) return;
+  if (records <= piece_records()) return;
   std::size_t active = 0;
   for (const RunState& state : states_) active += state.region_end > state.position ? 1 : 0;
-  const std::uint64_t stride = std::max<std::uint64_t>(1, context_.piece_records / active);
+  const std::uint64_t stride = std::max<std::uint64_t>(1, piece_records() / active);
   std::vector<Sample> samples;
   samples.reserve(records / stride);
   for (std::uint32_t run = 0; run < states_.size(); ++run) {
@@ -442,7 +452,7 @@ void RunMerger::choose_splitters(std::uint64_t records) {
     if (order != 0) return order < 0;
     return a.run != b.run ? a.run < b.run : a.index < b.index;
   });
-  const std::size_t every = std::max<std::size_t>(1, context_.piece_records / stride);
+  const std::size_t every = std::max<std::size_t>(1, piece_records() / stride);
   for (std::size_t i = every; i < samples.size(); i += every) splitters_.push_back(samples[i]);
   std::reverse(splitters_.begin(), splitters_.end());
 }
@@ -498,7 +508,8 @@ bool RunMerger::cut_piece() {
     if (region_records_ == 0 && !plan_region()) return false;
     if (region_records_ > 0) cut_next();
   }
-  XXL_CHECK(cut_->records <= context_.piece_capacity);
+  XXL_CHECK(cut_->records <= (region_is_large_ ? large_->piece_capacity : context_.piece_capacity));
+  if (region_is_large_ && large_free_.empty()) return false;
   const std::size_t bytes = cut_->records * context_.layout.record_bytes();
   output_full_ = !output_.admit(bytes);
   if (output_full_) return false;
@@ -506,7 +517,20 @@ bool RunMerger::cut_piece() {
   const std::uint64_t ticket = first_piece_ + pieces_.size();
   pieces_.push_back({false, std::move(cut_->ends)});
   ++pieces_running_;
-  context_.workers.run([this, ticket, bytes, segments = std::move(cut_->segments),
+  if (region_is_large_) {
+    handed_over_ += cut_->records;
+    PieceSorter& sorter = *large_free_.back();
+    large_free_.pop_back();
+    sort_large_piece(ticket, bytes, std::move(cut_->segments), sorter);
+  } else {
+    sort_piece(ticket, bytes, std::move(cut_->segments));
+  }
+  cut_.reset();
+  return true;
+}
+
+void RunMerger::sort_piece(std::uint64_t ticket, std::size_t bytes, std::vector<Segment> segments) {
+  context_.workers.run([this, ticket, bytes, segments = std::move(segments),
                         token = in_flight_.begin()](unsigned thread) mutable {
     PieceSorter& sorter = *context_.sorters[thread];
     sorter.sort(segments);
@@ -514,8 +538,28 @@ bool RunMerger::cut_piece() {
     context_.mailbox.post([this, ticket] { piece_done(ticket); });
     token.reset();
   });
-  cut_.reset();
-  return true;
+}
+
+// The same on an accelerator, which may fail.
+void RunMerger::sort_large_piece(std::uint64_t ticket, std::size_t bytes,
+                                 std::vector<Segment> segments, PieceSorter& sorter) {
+  context_.workers.run([this, ticket, bytes, segments = std::move(segments), &sorter,
+                        token = in_flight_.begin()](unsigned) mutable {
+    try {
+      sorter.sort(segments);
+      output_.emit(ticket, bytes, sorter);
+      context_.mailbox.post([this, ticket, &sorter] {
+        large_free_.push_back(&sorter);
+        piece_done(ticket);
+      });
+    } catch (const Error&) {
+      // The merge ends as soon as the coordinator hears of it; pieces behind this one, whose turn
+      // comes after it, must not wait for ever.
+      context_.mailbox.post([error = std::current_exception()] { std::rethrow_exception(error); });
+      output_.emit(ticket, bytes, UnsortedPiece({}, context_.layout.record_bytes()));
+    }
+    token.reset();
+  });
 }
 
 void RunMerger::piece_done(std::uint64_t ticket) {

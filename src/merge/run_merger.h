@@ -13,6 +13,9 @@
 // output stage. Fetching, cutting, sorting and writing go on side by side; one coordinator thread,
 // woken by its mailbox, decides.
 //
+// An accelerator may take over (hand_over()): regions are then cut into larger pieces, for sorters
+// of its own; all else stays as it is.
+//
 // Runs that are sorted only by cells (run/cell_grid.h) give way to no cut inside a cell: a cell
 // that is small enough in all runs together is taken whole, when all of it has arrived; its pieces
 // need no search for places to cut. In a larger cell, what a run holds of it unsorted is sorted
@@ -46,6 +49,13 @@
 
 namespace xxl {
 
+// Sorters of an accelerator, which want larger pieces than a cache holds.
+struct LargePieces {
+  std::vector<PieceSorter*> sorters;  // each sorts on any thread, one piece at a time
+  std::size_t piece_records = 0;      // wanted size of a piece; no less than that of other pieces
+  std::size_t piece_capacity = 0;     // of the sorters, more than twice that
+};
+
 // The surroundings of a merge; everything must outlive it.
 struct MergeContext {
   const KeyLayout& layout;
@@ -71,6 +81,9 @@ class RunMerger {
   // Most buffers that records which cannot be merged yet may take up.
   static std::size_t blocks_held(const std::vector<Run>& runs, std::size_t piece_capacity);
 
+  // From the next region on, `pieces.sorters` sort, which must outlive the merger. Not for runs
+  // with cells.
+  void hand_over(LargePieces pieces);
   // Does what can be done now without waiting.
   void pump();
   // True when every record has left through the output stage.
@@ -81,6 +94,8 @@ class RunMerger {
   // Of the blocks read from runs outside scratch.
   const MultisetHash& files_hash() const { return files_hash_; }
   std::uint64_t refetched_blocks() const { return refetched_; }
+  // Of records_merged(): in large pieces.
+  std::uint64_t records_handed_over() const { return handed_over_; }
 
  private:
   enum class State : std::uint8_t { absent, reading, arrived };
@@ -149,12 +164,18 @@ class RunMerger {
   std::uint64_t cell_end(std::uint32_t run) const;
   bool plan_region();
   bool plan_whole_cells();
+  std::size_t piece_records() const {
+    return region_is_large_ ? large_->piece_records : context_.piece_records;
+  }
   void choose_splitters(std::uint64_t records);
   std::uint64_t end_before(const Sample& splitter, std::uint32_t run) const;
   void cut_next();
   void append_segments(std::uint32_t run, std::uint64_t first, std::uint64_t end,
                        std::vector<Segment>& segments) const;
   bool cut_piece();
+  void sort_piece(std::uint64_t ticket, std::size_t bytes, std::vector<Segment> segments);
+  void sort_large_piece(std::uint64_t ticket, std::size_t bytes, std::vector<Segment> segments,
+                        PieceSorter& sorter);
   void piece_done(std::uint64_t ticket);
   void release_blocks(std::uint32_t run, std::uint64_t position);
   void break_stall();
@@ -171,6 +192,9 @@ class RunMerger {
   std::size_t cell_ = 0;                     // the first one not yet merged
   std::size_t sorting_ = 0;                  // cells of runs being sorted
   std::deque<BlockRef> refetch_;             // dropped, to be fetched again
+  std::optional<LargePieces> large_;         // once they have been handed over
+  std::vector<PieceSorter*> large_free_;     // of its sorters
+  bool region_is_large_ = false;             // the region is cut for them
   std::vector<Sample> splitters_;            // of the region, the next one last
   std::uint64_t region_records_ = 0;         // of it that no piece has taken
   std::optional<Cut> cut_;                   // cut, waiting for room in the output
@@ -180,7 +204,8 @@ class RunMerger {
   std::size_t reading_ = 0;
   bool output_full_ = false;
   std::uint64_t total_ = 0;
-  std::uint64_t merged_ = 0;  // records taken by pieces
+  std::uint64_t merged_ = 0;       // records taken by pieces
+  std::uint64_t handed_over_ = 0;  // of them, by large ones
   std::uint64_t refetched_ = 0;
   MultisetHash files_hash_;
   InFlight in_flight_;

@@ -20,6 +20,7 @@
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
 #include "pipeline/inputs.h"
+#include "pipeline/merge_choice.h"
 #include "pipeline/output.h"
 #include "pipeline/phase_meter.h"
 #include "pipeline/plan.h"
@@ -97,7 +98,9 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
 
 Planned plan_for_cpu(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs) {
   Planned planned;
-  planned.geometry = plan_geometry(plan_input(options, inputs), layout);
+  PlanInput input = plan_input(options, inputs);
+  input.merge_accelerated = options.merge_only && options.acceleration == Acceleration::always;
+  planned.geometry = plan_geometry(input, layout);
   const CpuChunkGeometry& chunk = planned.geometry.chunk;
   SortPlan& plan = planned.plan;
   plan.device = "cpu";
@@ -119,6 +122,7 @@ std::optional<Planned> plan_for_accelerator(const SortOptions& options, const Ke
                                             const Inputs& inputs, std::string& reason) {
   PlanInput input = plan_input(options, inputs);
   input.accelerated = true;
+  input.merge_accelerated = options.merge_on_accelerator != AcceleratedMerge::never;
   const std::uint64_t bytes = inputs.size_known ? std::max<std::uint64_t>(inputs.bytes, 1) : 0;
   input.chunk_bytes = ~std::uint64_t{0};
   // The slices are the same however long the runs are.
@@ -147,7 +151,11 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   const bool always = options.acceleration == Acceleration::always;
   std::string reason;
   if (always && options.merge_only) {
-    throw Error(ErrorCode::usage, "files that are sorted already are merged on the CPU");
+    if (options.merge_on_accelerator == AcceleratedMerge::never) {
+      throw Error(ErrorCode::usage, "an accelerator that may not merge is of no use to -m");
+    }
+    if (options.accelerator->merge_rate(reason) == 0) throw Error(ErrorCode::device, reason);
+    return plan_for_cpu(options, layout, inputs);
   }
   if (always) {
     if (auto planned = plan_for_accelerator(options, layout, inputs, reason)) return *planned;
@@ -202,6 +210,8 @@ class Sorting {
   void open_merge_inputs();
   void merge_runs();
   void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
+  void hand_over(RunMerger& merger);
+  MergeStretches::State merge_state(const WaitTimes& waits) const;
   void drain(const BlockSink& sink, WaitTimes& waits);
   void finish();
   bool may_write_output_early() const;
@@ -235,6 +245,8 @@ class Sorting {
   Mailbox mailbox_;
   std::unique_ptr<Pinned> pinned_;
   std::unique_ptr<ChunkSorter> accelerated_;  // until runs are formed
+  std::span<std::byte> large_staging_;        // of the merge
+  std::vector<std::unique_ptr<PieceSorter>> large_sorters_;  // once the accelerator merges
   std::vector<std::unique_ptr<BlockSink>> sinks_;
   std::deque<Run> forming_;
   std::unique_ptr<io::IoService> io_;  // last: its destructor waits for what is in flight
@@ -493,6 +505,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   for (unsigned thread = 0; geometry_.cells_unsorted && thread < geometry_.threads; ++thread) {
     spare.push_back(carver.take(geometry_.merge_piece_capacity * layout_.record_bytes()));
   }
+  large_staging_ = carver.take(geometry_.large_sorters * geometry_.large_staging_bytes);
   io::BufferPool blocks(carver.take(geometry_.merge_blocks * geometry_.block_bytes),
                         geometry_.block_bytes);
   std::unique_ptr<BlockSink> sink;
@@ -513,6 +526,18 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
                              geometry_.merge_piece_capacity,
                              spare};
   RunMerger merger(context, runs, blocks, stage);
+  bool may_hand_over = geometry_.large_sorters > 0;
+  if (may_hand_over && options_.merge_on_accelerator == AcceleratedMerge::always) {
+    hand_over(merger);
+    may_hand_over = false;
+  }
+  MergeLink link;
+  if (may_hand_over) {
+    std::string reason;
+    link = {options_.accelerator->merge_rate(reason),
+            geometry_.large_piece_records * layout_.record_bytes()};
+  }
+  MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
     const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
@@ -523,9 +548,18 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     } else if (reading) {
       waits.read_seconds += seconds_since(start);
     }
-    meter_.advance((merger.records_merged() - reported) * layout_.record_bytes());
+    const std::uint64_t bytes = (merger.records_merged() - reported) * layout_.record_bytes();
+    meter_.advance(bytes);
+    report_.merged_bytes += bytes;
     reported = merger.records_merged();
+    MergeStretch stretch;
+    if (may_hand_over && stretches.ends(merge_state(waits), stretch) &&
+        accelerator_pays_in_merge(stretch, link)) {
+      hand_over(merger);
+      may_hand_over = false;
+    }
   }
+  report_.merged_on_accelerator_bytes += merger.records_handed_over() * layout_.record_bytes();
   stage.finish();
   while (!stage.delivered()) mailbox_.wait_and_run();
   drain(*sink, waits);
@@ -535,6 +569,36 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     output_hash_ = stage.hash();
   }
   if (options_.merge_only) input_hash_ += merger.files_hash();
+}
+
+MergeStretches::State Sorting::merge_state(const WaitTimes& waits) const {
+  const std::chrono::duration<double> now = Clock::now().time_since_epoch();
+  return {now.count(), waits.read_seconds + waits.write_seconds, workers_->busy_seconds(),
+          report_.merged_bytes};
+}
+
+// Has the accelerator sort the rest of a merge, if its memory is still to be had. Its sorters are
+// kept for further merges: the staging memory lies at the same place in all of them.
+void Sorting::hand_over(RunMerger& merger) {
+  if (large_sorters_.empty()) {
+    if (!report_.merged_on_cpu_because.empty()) return;
+    pinned_ = std::make_unique<Pinned>(*options_.accelerator, large_staging_);
+    try {
+      large_sorters_ = options_.accelerator->make_merge_sorters(
+          layout_, options_.unique, geometry_.large_sorters, geometry_.large_piece_capacity,
+          large_staging_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      pinned_.reset();
+      report_.merged_on_cpu_because = error.what();
+      return;
+    }
+  }
+  LargePieces pieces;
+  for (const auto& sorter : large_sorters_) pieces.sorters.push_back(sorter.get());
+  pieces.piece_records = geometry_.large_piece_records;
+  pieces.piece_capacity = geometry_.large_piece_capacity;
+  merger.hand_over(std::move(pieces));
 }
 
 void Sorting::finish() {

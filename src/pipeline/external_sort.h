@@ -23,6 +23,13 @@ enum class Acceleration {
 // Less input is sorted on the CPU in the time that an accelerator takes to start.
 inline constexpr std::uint64_t kWorthAccelerating = std::uint64_t{1} << 30;
 
+// Whether the accelerator that forms runs, or that `Acceleration::always` asks for, merges too.
+enum class AcceleratedMerge {
+  automatic,  // where the processors are measured to be what a merge waits for
+  never,
+  always,  // from the start
+};
+
 struct SortOptions {
   RecordFormat format;
   std::vector<std::string> inputs;        // "-" is standard input; empty means {"-"}
@@ -35,6 +42,7 @@ struct SortOptions {
   bool merge_only = false;                // -m: the inputs are sorted, merge them
   Accelerator* accelerator = nullptr;     // used as `acceleration` says; may be null with `never`
   Acceleration acceleration = Acceleration::never;
+  AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
   Progress* progress = nullptr;          // updated while running; may be null
@@ -87,6 +95,9 @@ struct SortReport {
   std::vector<PhaseReport> phases;
   std::uint64_t peak_memory_bytes = 0;  // resident, of the process
   AcceleratorReport accelerator;
+  std::uint64_t merged_bytes = 0;                 // of all merge passes
+  std::uint64_t merged_on_accelerator_bytes = 0;  // of them
+  std::string merged_on_cpu_because;  // the accelerator was to merge and could not; or empty
 };
 
 // What sort would do. Throws Error for bad options, missing files, a file that is not a whole

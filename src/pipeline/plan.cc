@@ -39,6 +39,12 @@ constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 constexpr std::size_t kMaxPinnedBytes = 256 * kMiB;
 constexpr std::size_t kMaxTransferBytes = 4 * kMiB;
+// Pieces of the merge on an accelerator, with all that a sorter takes: more of them sort at once
+// where there is memory for more of this size.
+constexpr std::size_t kLargePieceBytes = 4 * kMiB;
+constexpr std::size_t kMaxLargePieceBytes = 16 * kMiB;
+constexpr std::size_t kMinLargeSorters = 2;
+constexpr std::size_t kMaxLargeSorters = 8;
 constexpr std::size_t kReadBlocks = 32;
 constexpr std::size_t kSlices = 16;
 // Runs are not planned for if the size of the input is unknown; this many are then allowed for.
@@ -90,13 +96,49 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_
   geometry.piece_capacity = 2 * std::max(kMinPieceRecords, bytes / record_bytes);
 }
 
-// Enough output blocks for a piece on every worker, one more, and writes under way.
-std::size_t output_bytes_for(const Geometry& geometry, std::size_t piece_records,
+// Enough output blocks for a piece of each of `sorters`, one more, and writes under way.
+std::size_t output_bytes_for(const Geometry& geometry, unsigned sorters, std::size_t piece_records,
                              std::size_t record_bytes, std::size_t block_bytes) {
-  const std::size_t pieces = (geometry.threads + 1) * piece_records * record_bytes;
+  const std::size_t pieces = (sorters + 1) * piece_records * record_bytes;
   const std::size_t behind =
       std::clamp(geometry.region_bytes / 8, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
   return round_up(pieces + behind, block_bytes) + block_bytes;
+}
+
+// Memory that transfers go through is pinned, which is dear to make and taken from everybody: an
+// accelerator is kept busy by little of it.
+std::size_t pinned_bytes(std::size_t region_bytes) {
+  return std::min(region_bytes / 4, kMaxPinnedBytes);
+}
+
+std::uint64_t expected_runs(const PlanInput& input, std::size_t region_bytes) {
+  if (input.merge_only) return input.merge_inputs;
+  if (!input.input_size_known) return kUnknownRuns;
+  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
+  return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
+}
+
+void drop_large_pieces(Geometry& geometry) {
+  geometry.large_sorters = 0;
+  geometry.large_piece_records = geometry.large_piece_capacity = 0;
+  geometry.large_staging_bytes = 0;
+}
+
+// Pieces that an accelerator may sort, for a few sorters that copy and sort at the same time. They
+// take a quarter of what may be pinned, and as much again of the output: what is left should still
+// do for all runs at once.
+void plan_large_pieces(Geometry& geometry, std::size_t record_bytes) {
+  const std::size_t bytes = pinned_bytes(geometry.region_bytes) / 4;
+  const auto sorters = static_cast<unsigned>(
+      std::clamp<std::size_t>(bytes / kLargePieceBytes, kMinLargeSorters, kMaxLargeSorters));
+  geometry.large_sorters = std::min(geometry.threads, sorters);
+  geometry.large_staging_bytes =
+      round_down(std::min(bytes / geometry.large_sorters, kMaxLargePieceBytes), kSectorBytes);
+  geometry.large_piece_capacity = geometry.large_staging_bytes / record_bytes;
+  geometry.large_piece_records = (std::max<std::size_t>(geometry.large_piece_capacity, 1) - 1) / 2;
+  if (geometry.large_piece_records < 2 * geometry.merge_piece_records) {
+    drop_large_pieces(geometry);
+  }
 }
 
 void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
@@ -107,8 +149,16 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   Division division(geometry.region_bytes);
   division.take(geometry.threads *
                 round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
-  geometry.merge_output_bytes = output_bytes_for(geometry, geometry.merge_piece_capacity,
-                                                 record_bytes, geometry.final_block_bytes);
+  geometry.merge_output_bytes =
+      output_bytes_for(geometry, geometry.threads, geometry.merge_piece_capacity, record_bytes,
+                       geometry.final_block_bytes);
+  if (geometry.large_sorters > 0) {
+    geometry.merge_output_bytes =
+        std::max(geometry.merge_output_bytes,
+                 output_bytes_for(geometry, geometry.large_sorters, geometry.large_piece_capacity,
+                                  record_bytes, geometry.final_block_bytes));
+    division.take(geometry.large_sorters * geometry.large_staging_bytes);
+  }
   division.take(geometry.merge_output_bytes);
   if (geometry.cells_unsorted) {
     division.take(geometry.threads *
@@ -131,9 +181,9 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
   geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
-  geometry.output_blocks =
-      output_bytes_for(geometry, geometry.piece_capacity, record_bytes, geometry.block_bytes) /
-      geometry.block_bytes;
+  geometry.output_blocks = output_bytes_for(geometry, geometry.threads, geometry.piece_capacity,
+                                            record_bytes, geometry.block_bytes) /
+                           geometry.block_bytes;
   Division division(geometry.region_bytes);
   division.take(geometry.read_blocks * buffer);
   division.take(geometry.output_blocks * geometry.block_bytes);
@@ -142,12 +192,6 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
   geometry.chunk = CpuChunkGeometry::plan(round_down(division.left(), kSectorBytes), layout,
                                           geometry.threads, push_records, geometry.piece_capacity);
-}
-
-// Memory that transfers go through is pinned, which is dear to make and taken from everybody: an
-// accelerator is kept busy by little of it.
-std::size_t pinned_bytes(std::size_t region_bytes) {
-  return std::min(region_bytes / 4, kMaxPinnedBytes);
 }
 
 // With an accelerator: half of what is pinned is for blocks that are read, half for sorted slices.
@@ -174,6 +218,26 @@ void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
   division.take(geometry.read_blocks * buffer);
   division.take(geometry.output_blocks * geometry.block_bytes);
   division.take(geometry.slices * geometry.slice_bytes);
+}
+
+// As plan_merge(), but without large pieces if these would make passes more, or do not fit.
+void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  if (geometry.large_sorters > 0) {
+    Geometry without = geometry;
+    drop_large_pieces(without);
+    plan_merge(without, input, layout);
+    try {
+      plan_merge(geometry, input, layout);
+      const std::uint64_t runs = expected_runs(input, geometry.region_bytes);
+      if (merge_passes(runs, geometry.merge_degree) == merge_passes(runs, without.merge_degree)) {
+        return;
+      }
+    } catch (const TooSmall&) {
+    }
+    geometry = without;
+    return;
+  }
+  plan_merge(geometry, input, layout);
 }
 
 // Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
@@ -203,12 +267,7 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
 // largest that allows one pass; the blocks of many runs are small, and larger ones are worth more
 // than longer queues.)
 std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
-  std::uint64_t runs = kUnknownRuns;
-  if (input.input_size_known) {
-    const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
-    runs = ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
-  }
-  if (input.merge_only) runs = input.merge_inputs;
+  std::uint64_t runs = expected_runs(input, region_bytes);
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
   const std::size_t largest =
       region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
@@ -253,6 +312,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
   plan_pieces(geometry, input, record_bytes);
+  if (input.merge_accelerated && !cells_unsorted) plan_large_pieces(geometry, record_bytes);
   if (input.accelerated) {
     plan_transfers(geometry, layout);
   } else if (!input.merge_only) {
@@ -261,7 +321,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   if (cells_unsorted) {
     plan_cells(geometry, input, layout);
   } else {
-    plan_merge(geometry, input, layout);
+    plan_merge_of_runs(geometry, input, layout);
   }
   return geometry;
 }

@@ -22,6 +22,7 @@ struct PlanInput {
   std::size_t merge_inputs = 0;  // files to be merged with merge_only
   bool accelerated = false;      // chunks are in an accelerator's memory (sort/accelerator.h)
   std::uint64_t chunk_bytes = 0;  // with `accelerated`: of a run
+  bool merge_accelerated = false;  // an accelerator may sort pieces of the merge
 };
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
@@ -44,13 +45,18 @@ struct Geometry {
   std::size_t slice_bytes = 0;
   std::size_t slices = 0;  // number
 
-  // Merging: output blocks | sorters | blocks of the runs.
+  // Merging: output blocks | sorters | staging of large pieces | blocks of the runs.
   std::size_t merge_piece_records = 0;   // number
   std::size_t merge_piece_capacity = 0;  // number
   std::size_t merge_output_bytes = 0;    // all output blocks together
   std::size_t final_block_bytes = 0;     // a block of the output file
   std::size_t merge_blocks = 0;          // buffers for blocks of runs, number
   std::size_t merge_degree = 0;          // most runs merged at once
+  // Pieces that an accelerator may sort; without any, all else is as if it could not.
+  unsigned large_sorters = 0;            // number
+  std::size_t large_piece_records = 0;   // number
+  std::size_t large_piece_capacity = 0;  // number
+  std::size_t large_staging_bytes = 0;   // of one sorter
 };
 
 // Throws Error{no_space} saying how much memory is needed when it is not enough.

@@ -1,7 +1,8 @@
 // The seam between the pipeline and processors that have memory of their own (gpu/).
 //
 // An accelerator holds the records of a chunk in its own memory; the host only passes them on. So
-// run formation takes a small part of -S, and a run is as long as the accelerator's memory.
+// run formation takes a small part of -S, and a run is as long as the accelerator's memory. Pieces
+// of a merge go there and back one by one.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/mailbox.h"
 #include "base/workers.h"
 #include "record/key_layout.h"
 #include "sort/chunk_sorter.h"
+#include "sort/piece_sorter.h"
 #include "sort/text_sorter.h"
 
 namespace xxl {
@@ -65,7 +68,17 @@ class Accelerator {
   virtual std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
                                                        std::span<std::byte> staging,
                                                        Mailbox& mailbox) = 0;
-  // Makes transfers of `memory`, which is that of the reader, fast until unpin().
+  // How fast it would merge if nothing else took time: bytes a second that its links carry in and
+  // out again. 0 if it cannot be used; then `reason` says why.
+  virtual double merge_rate(std::string& reason) = 0;
+  // `count` sorters of pieces of up to `capacity` records. Each may be used by one thread at a
+  // time, and throws Error{device} where it fails. `staging`, pinned host memory for so many
+  // records for each of them, and `layout` must outlive them. Throws Error{no_space} if the
+  // accelerator has too little memory. REQUIRES: plan() or merge_rate() found that it can be used.
+  virtual std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
+      const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
+      std::span<std::byte> staging) = 0;
+  // Makes transfers of `memory`, memory of the host, fast until unpin().
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
   // Of the last sorter, which must still live.

@@ -113,6 +113,130 @@ TEST_F(GpuSortTest, what_does_not_fit_becomes_runs_that_are_merged) {
   }
 }
 
+TEST_F(GpuSortTest, devices_merge_too) {
+  for (const char* record : {"u32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:13"}) {
+    const RecordFormat format = format_of(record);
+    for (const bool unique : {false, true}) {
+      for (const std::size_t devices : {1, 3}) {
+        SCOPED_TRACE(std::string(record) + (unique ? " unique" : "") + " devices " +
+                     std::to_string(devices));
+        const std::size_t count = 10 * kMiB / format.record_bytes;
+        const Bytes records = unique ? test::few_distinct_records(format, count, count / 3, random_)
+                                     : test::random_records(format, count, random_);
+        auto gpus =
+            accelerator(devices, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, 8 * kMiB);
+        SortOptions sort = options(format, records, *gpus);
+        sort.unique = unique;
+        sort.merge_on_accelerator = AcceleratedMerge::always;
+        const SortReport report = expect_sorted(sort);
+        EXPECT_GT(report.runs, 1u);
+        EXPECT_EQ(report.merged_bytes, records.size());
+        EXPECT_EQ(report.merged_on_accelerator_bytes, records.size());
+        EXPECT_EQ(report.merged_on_cpu_because, "");
+      }
+    }
+  }
+}
+
+TEST_F(GpuSortTest, devices_merge_in_several_passes) {
+  for (const char* record : {"u64", "gensort"}) {
+    const RecordFormat format = format_of(record);
+    const Bytes records =
+        test::few_distinct_records(format, 16 * kMiB / format.record_bytes, 50000, random_);
+    for (const bool unique : {false, true}) {
+      auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, 6 * kMiB);
+      SortOptions sort = options(format, records, *gpus);
+      sort.unique = unique;
+      sort.batch_size = 2;
+      sort.merge_on_accelerator = AcceleratedMerge::always;
+      const SortReport report = expect_sorted(sort);
+      EXPECT_GE(report.runs, 5u);
+      EXPECT_GE(report.passes, 3u);
+      EXPECT_GT(report.merged_bytes, 0u);
+      EXPECT_EQ(report.merged_on_accelerator_bytes, report.merged_bytes);
+    }
+  }
+}
+
+TEST_F(GpuSortTest, devices_merge_only_what_they_are_allowed_to) {
+  const RecordFormat format = format_of("u64");
+  const Bytes records = test::random_records(format, kMiB, random_);
+  auto gpus = accelerator(1, {.memory_bytes = 64 * kMiB}, MultiGpu::automatic, 8 * kMiB);
+  SortOptions sort = options(format, records, *gpus);
+  sort.merge_on_accelerator = AcceleratedMerge::never;
+  const SortReport report = expect_sorted(sort);
+  EXPECT_EQ(report.merged_bytes, records.size());
+  EXPECT_EQ(report.merged_on_accelerator_bytes, 0u);
+}
+
+TEST_F(GpuSortTest, devices_merge_sorted_files) {
+  const RecordFormat format = format_of("gensort");
+  for (const bool unique : {false, true}) {
+    auto gpus = accelerator(1, {.memory_bytes = 64 * kMiB});
+    Bytes all;
+    SortOptions sort = options(format, {}, *gpus);
+    sort.inputs.clear();
+    for (int file = 0; file < 5; ++file) {
+      const Bytes records =
+          test::sorted_records(format, test::few_distinct_records(format, 20000, 9000, random_));
+      all.insert(all.end(), records.begin(), records.end());
+      sort.inputs.push_back(directory_ / "in" + std::to_string(file));
+      write_file(sort.inputs.back(), text_of(records));
+    }
+    records_ = all;
+    sort.merge_only = true;
+    sort.unique = unique;
+    sort.merge_on_accelerator = AcceleratedMerge::always;
+    const SortReport report = expect_sorted(sort);
+    EXPECT_EQ(report.merged_on_accelerator_bytes, all.size());
+    sort.merge_on_accelerator = AcceleratedMerge::never;
+    EXPECT_THROW(external_sort(sort), Error);
+  }
+}
+
+TEST_F(GpuSortTest, without_memory_of_devices_the_cpu_merges) {
+  const RecordFormat format = format_of("u64");
+  const Bytes records = test::random_records(format, kMiB, random_);
+  auto calls = std::make_shared<std::atomic<int>>(0);
+  SimulatedOptions simulated{.memory_bytes = 64 * kMiB};
+  simulated.before = [calls](const char* operation) {
+    if (std::string(operation) == "allocate" && ++*calls > 1) {
+      throw Error(ErrorCode::no_space, "others have it");
+    }
+  };
+  auto gpus = accelerator(1, simulated, MultiGpu::automatic, 8 * kMiB);
+  SortOptions sort = options(format, records, *gpus);
+  sort.merge_on_accelerator = AcceleratedMerge::always;
+  const SortReport report = expect_sorted(sort);
+  EXPECT_EQ(report.merged_on_accelerator_bytes, 0u);
+  EXPECT_EQ(report.merged_on_cpu_because, "others have it");
+}
+
+TEST_F(GpuSortTest, a_device_that_fails_in_the_merge_leaves_nothing_behind) {
+  const RecordFormat format = format_of("gensort");
+  const Bytes records = test::random_records(format, 100000, random_);
+  for (const std::string failing :
+       {"allocate", "copy in", "load", "sort", "refine", "store", "copy out"}) {
+    SimulatedOptions simulated{.memory_bytes = 64 * kMiB};
+    // The second device memory that is asked for is that of the first merge sorter.
+    auto allocated = std::make_shared<std::atomic<int>>(0);
+    auto calls = std::make_shared<std::atomic<int>>(0);
+    simulated.before = [=](const char* operation) {
+      if (std::string(operation) == "allocate") ++*allocated;
+      const int nth = failing == "allocate" ? 1 : 5;
+      if (*allocated >= 2 && operation == failing && ++*calls == nth) {
+        throw Error(ErrorCode::device, "it broke");
+      }
+    };
+    auto gpus = accelerator(1, simulated, MultiGpu::automatic, 8 * kMiB);
+    SortOptions sort = options(format, records, *gpus);
+    sort.merge_on_accelerator = AcceleratedMerge::always;
+    const Error error = error_of_sort(output_, [&] { external_sort(sort); });
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    EXPECT_NE(std::string(error.what()).find("it broke"), std::string::npos) << failing;
+  }
+}
+
 TEST_F(GpuSortTest, equal_keys_are_kept_in_order_or_left_out) {
   const RecordFormat format = format_of("fixed:16", {"0:u8"});
   const Bytes records = test::few_distinct_records(format, 200000, 5, random_);

@@ -23,7 +23,8 @@ using test::format_of;
 std::string describe(const PlanInput& input, const RecordFormat& format) {
   return format.name + " memory " + std::to_string(input.memory_bytes) + " input " +
          std::to_string(input.input_bytes) + " threads " + std::to_string(input.threads) +
-         " batch " + std::to_string(input.batch_size) + (input.merge_only ? " merge" : "");
+         " batch " + std::to_string(input.batch_size) + (input.merge_only ? " merge" : "") +
+         (input.merge_accelerated ? " accelerated" : "");
 }
 
 // All that a plan promises about sizes.
@@ -42,8 +43,22 @@ void expect_sound(const PlanInput& input, const KeyLayout& layout, const Geometr
   // Merging.
   const std::size_t merge_sorter =
       round_up(piece_scratch_bytes(layout, g.merge_piece_capacity), kSectorBytes);
-  EXPECT_LE(g.merge_output_bytes + g.threads * merge_sorter + g.merge_blocks * g.block_bytes,
+  EXPECT_LE(g.merge_output_bytes + g.threads * merge_sorter +
+                g.large_sorters * g.large_staging_bytes + g.merge_blocks * g.block_bytes,
             g.region_bytes);
+  EXPECT_LE(g.large_sorters * g.large_staging_bytes, g.region_bytes / 4);
+  EXPECT_LE(g.large_sorters, g.threads);
+  if (g.large_sorters > 0) {
+    EXPECT_TRUE(input.merge_accelerated);
+    EXPECT_GT(g.large_piece_records, g.merge_piece_records);
+    EXPECT_GT(g.large_piece_capacity, 2 * g.large_piece_records);
+    EXPECT_LE(g.large_piece_capacity * record_bytes, g.large_staging_bytes);
+    EXPECT_EQ(g.large_staging_bytes % kSectorBytes, 0u);
+    for (const std::size_t block : {g.block_bytes, g.final_block_bytes}) {
+      EXPECT_GT(g.merge_output_bytes / block * block,
+                g.large_sorters * g.large_piece_capacity * record_bytes + 2 * block);
+    }
+  }
   EXPECT_GE(g.merge_degree, 2u);
   EXPECT_LT(g.merge_degree, g.merge_blocks);
   EXPECT_LE(g.merge_degree, g.merge_piece_records);
@@ -108,7 +123,8 @@ TEST(Plan, every_plan_fits_its_memory) {
            {std::uint64_t{0}, memory / 2, 5 * memory, 300 * memory, std::uint64_t{1} << 45}) {
         for (const unsigned threads : {1u, 3u, 16u, 128u}) {
           for (const unsigned batch_size : {0u, 2u, 100u}) {
-            for (const bool merge_only : {false, true}) {
+            for (const unsigned kind : {0u, 1u, 2u, 3u}) {
+              const bool merge_only = kind % 2 == 1;
               PlanInput input{.memory_bytes = memory,
                               .input_bytes = input_bytes,
                               .input_size_known = input_bytes != 0,
@@ -116,7 +132,8 @@ TEST(Plan, every_plan_fits_its_memory) {
                               .scratch_disks = threads == 3 ? 5u : 1u,
                               .batch_size = batch_size,
                               .merge_only = merge_only,
-                              .merge_inputs = merge_only ? 50u : 0u};
+                              .merge_inputs = merge_only ? 50u : 0u,
+                              .merge_accelerated = kind >= 2};
               SCOPED_TRACE(describe(input, format));
               try {
                 expect_sound(input, layout, plan_geometry(input, layout));
@@ -166,6 +183,45 @@ TEST(Plan, ordinary_budgets_merge_in_one_pass) {
     EXPECT_GE(geometry.merge_degree, 30u) << memory;
     EXPECT_GE(geometry.chunk.slabs * geometry.chunk.slab_bytes, memory / 2) << memory;
   }
+}
+
+TEST(Plan, an_accelerator_gets_large_pieces_of_the_merge) {
+  for (const char* record : {"u32", "u64", "kv64", "gensort"}) {
+    const KeyLayout layout(format_of(record));
+    for (const std::uint64_t memory : {128 * kMiB, kGiB, 16 * kGiB}) {
+      PlanInput input{.memory_bytes = memory,
+                      .input_bytes = 20 * memory,
+                      .threads = 16,
+                      .accelerated = true,
+                      .chunk_bytes = 4 * memory};
+      const Geometry without = plan_geometry(input, layout);
+      EXPECT_EQ(without.large_sorters, 0u);
+      input.merge_accelerated = true;
+      const Geometry geometry = plan_geometry(input, layout);
+      EXPECT_GE(geometry.large_sorters, 2u);
+      EXPECT_GE(geometry.large_piece_records * layout.record_bytes(), kMiB);
+      EXPECT_GE(geometry.merge_blocks * 2, without.merge_blocks);
+    }
+  }
+}
+
+TEST(Plan, large_pieces_cost_no_further_pass) {
+  const KeyLayout layout(format_of("u64"));
+  const std::uint64_t memory = 64 * kMiB;
+  std::size_t dropped = 0;
+  for (std::uint64_t runs = 2; runs < 6000; runs = runs * 5 / 4 + 1) {
+    PlanInput input{.memory_bytes = memory,
+                    .input_bytes = runs * memory,
+                    .threads = 4,
+                    .accelerated = true,
+                    .chunk_bytes = memory};
+    const Geometry without = plan_geometry(input, layout);
+    input.merge_accelerated = true;
+    const Geometry geometry = plan_geometry(input, layout);
+    EXPECT_EQ(merge_passes(runs, geometry.merge_degree), merge_passes(runs, without.merge_degree));
+    dropped += geometry.large_sorters == 0 ? 1 : 0;
+  }
+  EXPECT_GT(dropped, 0u) << "this test was to come near the limit";
 }
 
 // ---- runs left unsorted within cells ----

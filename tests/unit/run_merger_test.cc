@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,9 @@ struct Shape {
   bool unique = false;
   unsigned threads = 2;
   std::size_t piece_capacity = 0;  // 0: as small as may be
+  // Sorters of large pieces, and after how many records of the merge they take over.
+  unsigned large_sorters = 0;
+  std::uint64_t hand_over_at = 0;
 };
 
 // Merges runs that it has put into scratch, or into files.
@@ -142,6 +146,10 @@ class Harness {
   Bytes expected() const { return test::sorted_records(format_, all_, shape_.unique); }
   std::uint64_t refetched_blocks() const { return refetched_; }
   const MultisetHash& files_hash() const { return files_hash_; }
+  std::uint64_t records_handed_over() const { return handed_over_; }
+  // What sorts large pieces is given to `wrap` first.
+  using Wrap = std::function<std::unique_ptr<PieceSorter>(std::unique_ptr<PieceSorter>)>;
+  void wrap_large_sorters(Wrap wrap) { wrap_ = std::move(wrap); }
 
   // The merged records. Checks that everything borrowed was given back.
   Bytes merge() {
@@ -152,7 +160,8 @@ class Harness {
     MemoryRegion block_memory(blocks * buffer_bytes);
     io::BufferPool pool(block_memory.span(), buffer_bytes);
     const std::size_t output_blocks =
-        3 + (shape_.threads + 1) * capacity * format_.record_bytes / kSectorBytes;
+        3 + (shape_.threads + 1) * capacity * format_.record_bytes / kSectorBytes +
+        (shape_.large_sorters + 1) * kLarge * capacity * format_.record_bytes / kSectorBytes;
     MemoryRegion output_memory(output_blocks * kSectorBytes);
     io::BufferPool output_pool(output_memory.span(), kSectorBytes);
     std::vector<MemoryRegion> scratch;
@@ -172,7 +181,27 @@ class Harness {
     const MergeContext context{
         layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity, spare};
     RunMerger merger(context, runs_, pool, stage);
-    for (merger.pump(); !merger.finished(); merger.pump()) mailbox_.wait_and_run();
+    LargePieces large;
+    large.piece_records = kLarge * shape_.piece_records;
+    large.piece_capacity = 2 * large.piece_records + 1;
+    std::vector<std::unique_ptr<PieceSorter>> large_sorters;
+    for (unsigned i = 0; i < shape_.large_sorters; ++i) {
+      scratch.emplace_back(piece_scratch_bytes(layout_, large.piece_capacity));
+      large_sorters.push_back(wrap_(
+          make_piece_sorter(layout_, shape_.unique, large.piece_capacity, scratch.back().span())));
+      large.sorters.push_back(large_sorters.back().get());
+    }
+    bool handed_over = large.sorters.empty();
+    for (;;) {
+      if (!handed_over && merger.records_merged() >= shape_.hand_over_at) {
+        merger.hand_over(large);
+        handed_over = true;
+      }
+      merger.pump();
+      if (merger.finished()) break;
+      mailbox_.wait_and_run();
+    }
+    handed_over_ = merger.records_handed_over();
     stage.finish();
     while (!stage.delivered()) mailbox_.wait_and_run();
     EXPECT_EQ(pool.available(), pool.count());
@@ -186,6 +215,8 @@ class Harness {
   }
 
  private:
+  static constexpr std::size_t kLarge = 8;  // times as large as other pieces
+
   void append(const Bytes& records) { all_.insert(all_.end(), records.begin(), records.end()); }
 
   test::Watchdog watchdog_;
@@ -197,6 +228,8 @@ class Harness {
   std::vector<Run> runs_;
   Bytes all_;
   std::uint64_t refetched_ = 0;
+  std::uint64_t handed_over_ = 0;
+  Wrap wrap_ = [](std::unique_ptr<PieceSorter> sorter) { return sorter; };
   MultisetHash files_hash_;
   Mailbox mailbox_;
   Workers workers_;
@@ -364,6 +397,70 @@ TEST(RunMerger, merges_files_at_any_offset_together_with_runs_in_scratch) {
     }
     EXPECT_EQ(harness.merge(), harness.expected()) << record;
     EXPECT_EQ(harness.files_hash(), test::hash_of(in_files, format.record_bytes)) << record;
+  }
+}
+
+// ---- large pieces ----
+
+TEST_P(RunMergerOfFormat, large_pieces_may_take_over_at_any_time) {
+  const RecordFormat& format = GetParam().format;
+  std::uint64_t seed = 900;
+  for (const test::Distribution& distribution : test::distributions()) {
+    for (const std::size_t runs : {1u, 7u, 40u}) {
+      ++seed;
+      Random random(seed);
+      const std::size_t count = 200 * kKiB / format.record_bytes;
+      const Shape shape{.disks = 1 + static_cast<unsigned>(random.below(3)),
+                        .block_bytes = kSectorBytes * (1 + random.below(3)),
+                        .spare_blocks = 1 + random.below(60),
+                        .piece_records = runs + random.below(100),
+                        .unique = random.below(3) == 0,
+                        .threads = 1 + static_cast<unsigned>(random.below(3)),
+                        .large_sorters = 1 + static_cast<unsigned>(random.below(3)),
+                        .hand_over_at = random.below(2) == 0 ? 0 : random.below(count)};
+      SCOPED_TRACE(distribution.name + " runs " + std::to_string(runs) + " seed " +
+                   std::to_string(seed));
+      Harness harness(format, shape, seed);
+      for (std::size_t run = 0; run < runs; ++run) {
+        harness.add_scratch_run(
+            test::sorted_records(format, distribution.make(format, count / runs, random)));
+      }
+      ASSERT_EQ(harness.merge(), harness.expected());
+      if (shape.hand_over_at == 0) {
+        EXPECT_EQ(harness.records_handed_over(), count / runs * runs);
+      }
+    }
+  }
+}
+
+TEST(RunMerger, a_sorter_of_large_pieces_that_fails_ends_the_merge) {
+  class Failing final : public PieceSorter {
+   public:
+    void sort(std::span<const Segment>) override { throw Error(ErrorCode::device, "it broke"); }
+    std::size_t size() const override { return 0; }
+    void write(std::size_t, std::size_t, std::byte*) const override {}
+  };
+  const RecordFormat format = format_of("u64");
+  for (const bool unique : {false, true}) {
+    Random random(74);
+    // One of three sorters fails: the others wait for its turn to pass.
+    Harness harness(format,
+                    {.spare_blocks = 60, .unique = unique, .threads = 3, .large_sorters = 3}, 74);
+    for (int run = 0; run < 5; ++run) {
+      harness.add_scratch_run(
+          test::sorted_records(format, test::random_records(format, 20000, random)));
+    }
+    int made = 0;
+    harness.wrap_large_sorters([&](std::unique_ptr<PieceSorter> sorter) {
+      if (made++ == 1) return std::unique_ptr<PieceSorter>(std::make_unique<Failing>());
+      return sorter;
+    });
+    try {
+      harness.merge();
+      FAIL() << "it must fail";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device);
+    }
   }
 }
 
