@@ -8,9 +8,9 @@
 // (gnu_parallel::multiway_merge). Each case is run three times; the array is made anew before and
 // order and checksum are checked after each. Writes a row for each repeat.
 #include <omp.h>
-#include <parallel/algorithm>
 #include <parallel/multiway_merge.h>
 #include <sys/mman.h>
+#include <parallel/algorithm>
 
 #include <chrono>
 #include <cmath>
@@ -67,12 +67,15 @@ std::uint64_t in_parallel(std::size_t n, Work work) {
 std::uint64_t value_of(const std::string& distribution, std::uint64_t i, std::uint64_t n) {
   const std::uint64_t random = mix(i + 0x9e3779b97f4a7c15u);
   const double part = static_cast<double>(i) / static_cast<double>(n);
-  const auto scaled = [](double x) { return static_cast<std::uint64_t>(x * 18446744073709549568.0); };
+  const auto scaled = [](double x) {
+    return static_cast<std::uint64_t>(x * 18446744073709549568.0);
+  };
   if (distribution == "uniform") return random;
   if (distribution == "sorted") return scaled(part);
   if (distribution == "reverse") return scaled(1 - part);
   if (distribution == "constant") return 0x4242424242424242u;
-  // Half of all items in a 2^-10th of the keys, and so on: what splitters by leading bits stumble on.
+  // Half of all items in a 2^-10th of the keys, and so on: what splitters by leading bits stumble
+  // on.
   if (distribution == "skewed") return random >> (mix(random) % 40);
   if (distribution == "nearly") return scaled(part) ^ (random & 0xffffffffu);
   throw std::runtime_error("no such distribution: " + distribution);
@@ -98,7 +101,8 @@ T load(const std::byte* from) {
   return value;
 }
 
-void make(std::byte* array, std::size_t n, const std::string& type, const std::string& distribution) {
+void make(std::byte* array, std::size_t n, const std::string& type,
+          const std::string& distribution) {
   const std::size_t bytes = type_of(type).bytes;
   in_parallel(n, [&](std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
@@ -254,8 +258,8 @@ void run(const std::string& text, std::vector<std::unique_ptr<Device>>& owned, s
   if (time_line_file != nullptr) {
     std::ofstream out(time_line_file);
     for (const auto& interval : time_line.intervals()) {
-      out << interval.track << ',' << interval.what << ',' << interval.start << ','
-          << interval.end << '\n';
+      out << interval.track << ',' << interval.what << ',' << interval.start << ',' << interval.end
+          << '\n';
     }
   }
 }
@@ -281,7 +285,8 @@ int main(int argc, char** argv) {
     if (merges) spare = std::make_unique<PinnedArray>(bytes, *devices.front());
     std::printf("pinned %.0f GB in %.1f s\n", most, seconds_since(start));
     std::ofstream csv(argv[1]);
-    csv << "type,GB,gpus,strategy,distribution,runs,repeat,seconds,sort_seconds,GB_per_s,setup,check\n";
+    csv << "type,GB,gpus,strategy,distribution,runs,repeat,seconds,sort_seconds,GB_per_s,setup,"
+           "check\n";
     for (int i = 2; i < argc; ++i) {
       try {
         run(argv[i], devices, memory.data(), spare ? spare->data() : nullptr, csv);

@@ -21,9 +21,9 @@ ChunkGeometry plan(std::vector<Device*>& devices, const ChunkFormat& format,
   if (options.memory_bytes != 0) memory = std::min(memory, options.memory_bytes);
   const bool alone = options.strategy == MultiGpu::independent;
   const std::size_t sharing = alone ? 1 : devices.size();
-  const ChunkGeometry geometry = ChunkGeometry::plan(
-      *devices.front(), sharing, format, static_cast<double>(format.shape.record_bytes), memory,
-      most_bytes, 0, options.chunks);
+  const ChunkGeometry geometry = ChunkGeometry::plan(*devices.front(), sharing, format,
+                                                     static_cast<double>(format.shape.record_bytes),
+                                                     memory, most_bytes, 0, options.chunks);
   const auto record_bytes = static_cast<double>(format.shape.record_bytes);
   if (geometry.capacity(format, record_bytes) * sharing < most_bytes) {
     throw Error(ErrorCode::no_space, "the array does not fit into the memory of the GPUs: " +
@@ -32,7 +32,8 @@ ChunkGeometry plan(std::vector<Device*>& devices, const ChunkFormat& format,
   for (Device* device : devices) {
     for (Device* peer : devices) {
       if (!alone && !device->make_peer(*peer)) {
-        throw Error(ErrorCode::usage, "the GPUs cannot read each other's memory: sort independently");
+        throw Error(ErrorCode::usage,
+                    "the GPUs cannot read each other's memory: sort independently");
       }
     }
   }
@@ -83,8 +84,7 @@ void ArraySorter::feed() {
       XXL_CHECK(!engine_.chunk_is_full());
       return;
     }
-    const std::size_t bytes =
-        std::min(geometry_.piece_items * record_bytes_, from.size() - fed_);
+    const std::size_t bytes = std::min(geometry_.piece_items * record_bytes_, from.size() - fed_);
     ++copies_in_;
     engine_.copy_in(*piece, piece->records, from.data() + fed_, bytes, [this] { --copies_in_; });
     engine_.close_piece(piece, bytes / record_bytes_, bytes);

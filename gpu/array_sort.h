@@ -50,11 +50,11 @@ class ArraySorter {
   ChunkGeometry geometry_;
   Mailbox mailbox_;
   std::span<const SortedArray> arrays_;
-  std::size_t feeding_ = 0;        // array that arrives
-  std::size_t fed_ = 0;            // bytes of it
-  std::size_t copies_in_ = 0;      // under way, all arrays
+  std::size_t feeding_ = 0;         // array that arrives
+  std::size_t fed_ = 0;             // bytes of it
+  std::size_t copies_in_ = 0;       // under way, all arrays
   std::uint64_t records_left_ = 0;  // to leave
-  std::uint64_t first_chunk_ = 0;  // number of the first array's chunk
+  std::uint64_t first_chunk_ = 0;   // number of the first array's chunk
   std::uint64_t chunks_ = 0;
   ChunkEngine engine_;  // last: its threads use the rest
 };

@@ -99,9 +99,9 @@ class CudaStream final : public Stream {
     upload(table, sequences.data(), sequences.size_bytes());
     upload(table + sequence_bytes, ranks.data(), ranks.size_bytes());
     auto* const cuts = reinterpret_cast<std::uint64_t*>(table + sequence_bytes + rank_bytes);
-    cut_sequences(shape, view, by_address, reinterpret_cast<const Items*>(table),
-                  sequences.size(), reinterpret_cast<const std::uint64_t*>(table + sequence_bytes),
-                  ranks.size(), cuts, stream_);
+    cut_sequences(shape, view, by_address, reinterpret_cast<const Items*>(table), sequences.size(),
+                  reinterpret_cast<const std::uint64_t*>(table + sequence_bytes), ranks.size(),
+                  cuts, stream_);
     std::vector<std::uint64_t> result(cut_count);
     check_cuda(cudaMemcpyAsync(result.data(), cuts, cut_count * sizeof cuts[0],
                                cudaMemcpyDeviceToHost, stream_),
@@ -110,8 +110,7 @@ class CudaStream final : public Stream {
     return result;
   }
 
-  void concatenate(const ItemShape& shape, std::span<const Items> parts,
-                   const Items& to) override {
+  void concatenate(const ItemShape& shape, std::span<const Items> parts, const Items& to) override {
     use();
     std::vector<std::uint64_t> starts(parts.size() + 1, 0);
     for (std::size_t i = 0; i < parts.size(); ++i) starts[i + 1] = starts[i] + parts[i].count;
@@ -245,8 +244,7 @@ class CudaDevice final : public Device {
     }
   }
   void unpin(std::span<std::byte> memory) override {
-    if (cudaSetDevice(device_) != cudaSuccess ||
-        cudaHostUnregister(memory.data()) != cudaSuccess) {
+    if (cudaSetDevice(device_) != cudaSuccess || cudaHostUnregister(memory.data()) != cudaSuccess) {
       (void)cudaGetLastError();
     }
   }
@@ -255,8 +253,7 @@ class CudaDevice final : public Device {
   // Starts the GPU when it is first used: its threads sleep while they wait, since processors have
   // other work.
   void use() const {
-    check_cuda(cudaInitDevice(device_, cudaDeviceScheduleBlockingSync,
-                              cudaInitDeviceFlagsAreValid),
+    check_cuda(cudaInitDevice(device_, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
                "start a GPU");
     check_cuda(cudaSetDevice(device_), "use a GPU");
   }

@@ -119,8 +119,8 @@ class Stream {
                                             std::uint64_t* offsets,
                                             std::span<std::byte> scratch) = 0;
   // Writes the records of `slice`, each with `terminator` behind it.
-  virtual void gather_text(const Items& items, const TextSlice& slice,
-                           const std::uint64_t* offsets, char terminator, std::byte* records) = 0;
+  virtual void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
+                           char terminator, std::byte* records) = 0;
 };
 
 class Device {

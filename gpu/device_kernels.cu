@@ -17,12 +17,16 @@ unsigned blocks_for(std::size_t threads) {
       std::clamp<std::size_t>(ceil_div<std::size_t>(threads, kThreads), 1, kMaxBlocks));
 }
 
-void check_launch(const char* operation) { check_cuda(cudaGetLastError(), operation); }
+void check_launch(const char* operation) {
+  check_cuda(cudaGetLastError(), operation);
+}
 
 __device__ std::size_t first_index() {
   return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
-__device__ std::size_t stride() { return std::size_t{gridDim.x} * blockDim.x; }
+__device__ std::size_t stride() {
+  return std::size_t{gridDim.x} * blockDim.x;
+}
 
 // A record that is its own item, in memory.
 template <class Key, class Value>
@@ -199,8 +203,7 @@ __device__ std::uint64_t search(const Items& sequence, std::uint64_t low, std::u
 
 template <class Key>
 __global__ void cut_at_ranks(KeyView view, bool by_address, const Items* sequences,
-                             std::uint32_t count, const std::uint64_t* ranks,
-                             std::uint64_t* cuts) {
+                             std::uint32_t count, const std::uint64_t* ranks, std::uint64_t* cuts) {
   extern __shared__ std::uint64_t intervals[];
   std::uint64_t* const low = intervals;
   std::uint64_t* const high = intervals + count;
@@ -408,18 +411,18 @@ void cut_sequences(const ItemShape& shape, const KeyView& view, bool by_address,
   const auto blocks = static_cast<unsigned>(rank_count);
   const std::size_t shared = 3 * count * sizeof(std::uint64_t);
   const auto n = static_cast<std::uint32_t>(count);
-  const void* const kernel =
-      shape.key_bytes == 4 ? reinterpret_cast<const void*>(&cut_at_ranks<std::uint32_t>)
-                           : reinterpret_cast<const void*>(&cut_at_ranks<std::uint64_t>);
+  const void* const kernel = shape.key_bytes == 4
+                                 ? reinterpret_cast<const void*>(&cut_at_ranks<std::uint32_t>)
+                                 : reinterpret_cast<const void*>(&cut_at_ranks<std::uint64_t>);
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(shared)),
              "cut");
   if (shape.key_bytes == 4) {
-    cut_at_ranks<std::uint32_t><<<blocks, kCutThreads, shared, stream>>>(view, by_address,
-                                                                        sequences, n, ranks, cuts);
+    cut_at_ranks<std::uint32_t>
+        <<<blocks, kCutThreads, shared, stream>>>(view, by_address, sequences, n, ranks, cuts);
   } else {
-    cut_at_ranks<std::uint64_t><<<blocks, kCutThreads, shared, stream>>>(view, by_address,
-                                                                        sequences, n, ranks, cuts);
+    cut_at_ranks<std::uint64_t>
+        <<<blocks, kCutThreads, shared, stream>>>(view, by_address, sequences, n, ranks, cuts);
   }
   check_launch("cut");
 }

@@ -1,11 +1,11 @@
 #include "gpu/device_sort.cuh"
 
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <cuda/std/bit>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 #include <algorithm>
 #include <bit>
@@ -46,8 +46,8 @@ template <class Key, class Value>
 cudaError_t sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Key>& keys,
                        cub::DoubleBuffer<Value>& values, std::size_t count, int bits,
                        cudaStream_t stream) {
-  return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, values,
-                                         static_cast<Count>(count), 0, bits, stream);
+  return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, values, static_cast<Count>(count),
+                                         0, bits, stream);
 }
 
 template <class Key>
@@ -200,9 +200,9 @@ std::size_t temporary_bytes(std::size_t n) {
   std::size_t bytes = 0;
   std::uint32_t* words = nullptr;
   std::uint8_t* flags = nullptr;
-  check_cuda(cub::DeviceSelect::Flagged(nullptr, bytes, words, flags, words, words,
-                                        static_cast<Count>(n)),
-             "plan a sort");
+  check_cuda(
+      cub::DeviceSelect::Flagged(nullptr, bytes, words, flags, words, words, static_cast<Count>(n)),
+      "plan a sort");
   most = std::max(most, bytes);
   check_cuda(cub::DeviceScan::InclusiveSum(nullptr, bytes, words, words, static_cast<Count>(n)),
              "plan a sort");
@@ -244,8 +244,7 @@ __global__ void find_first(const std::uint32_t* groups, std::uint32_t n, std::ui
 
 // How many words behind `depth` each member shares with the first one of its group.
 __global__ void measure_common(KeyView view, const std::uint64_t* addresses, Members members,
-                               const std::uint32_t* first, std::uint32_t n,
-                               std::uint32_t* common) {
+                               const std::uint32_t* first, std::uint32_t n, std::uint32_t* common) {
   const std::uint32_t j = blockIdx.x * blockDim.x + threadIdx.x;
   if (j >= n) return;
   const std::uint32_t group = members.group[j];
@@ -300,9 +299,9 @@ __global__ void store_addresses(KeyView view, const std::uint64_t* sorted, Membe
   next_depth[j] = members.depth[j] + 1;
 }
 
-__global__ void mark_members(KeyView view, const std::uint64_t* words,
-                             const std::uint32_t* groups, const std::uint32_t* depths,
-                             std::uint32_t n, std::uint32_t* heads, std::uint8_t* ties) {
+__global__ void mark_members(KeyView view, const std::uint64_t* words, const std::uint32_t* groups,
+                             const std::uint32_t* depths, std::uint32_t n, std::uint32_t* heads,
+                             std::uint8_t* ties) {
   const std::uint32_t j = blockIdx.x * blockDim.x + threadIdx.x;
   if (j >= n) return;
   const auto same = [&](std::uint32_t a, std::uint32_t b) {
@@ -319,7 +318,9 @@ __global__ void number_from_zero(std::uint32_t n, std::uint32_t* groups) {
   if (j < n) --groups[j];
 }
 
-void check_launch(const char* operation) { check_cuda(cudaGetLastError(), operation); }
+void check_launch(const char* operation) {
+  check_cuda(cudaGetLastError(), operation);
+}
 
 class Refiner {
  public:
@@ -338,8 +339,8 @@ class Refiner {
   void run() {
     mark_ties<<<blocks_for(n_), kThreads, 0, stream_>>>(view_, keys_, n_, memory_.ties);
     check_launch("refine");
-    std::uint32_t members = select(thrust::counting_iterator<std::uint32_t>(0), n_,
-                                   memory_.now.place);
+    std::uint32_t members =
+        select(thrust::counting_iterator<std::uint32_t>(0), n_, memory_.now.place);
     if (members == 0) return;
     const unsigned blocks = blocks_for(members);
     mark_first_heads<<<blocks, kThreads, 0, stream_>>>(keys_, memory_.now.place, members,
@@ -354,13 +355,13 @@ class Refiner {
   template <class From>
   std::uint32_t select(From from, std::uint32_t n, std::uint32_t* to) {
     with_temporary(memory_.temporary, "refine", [&](void* temporary, std::size_t& bytes) {
-      return cub::DeviceSelect::Flagged(temporary, bytes, from, memory_.ties, to, memory_.count,
-                                        n, stream_);
+      return cub::DeviceSelect::Flagged(temporary, bytes, from, memory_.ties, to, memory_.count, n,
+                                        stream_);
     });
     std::uint32_t count;
-    check_cuda(cudaMemcpyAsync(&count, memory_.count, sizeof count, cudaMemcpyDeviceToHost,
-                               stream_),
-               "refine");
+    check_cuda(
+        cudaMemcpyAsync(&count, memory_.count, sizeof count, cudaMemcpyDeviceToHost, stream_),
+        "refine");
     check_cuda(cudaStreamSynchronize(stream_), "refine");
     return count;
   }

@@ -259,8 +259,12 @@ std::vector<std::unique_ptr<PieceSorter>> GpuAccelerator::make_merge_sorters(
   return sorters;
 }
 
-void GpuAccelerator::pin(std::span<std::byte> memory) { all_.front()->pin(memory); }
-void GpuAccelerator::unpin(std::span<std::byte> memory) { all_.front()->unpin(memory); }
+void GpuAccelerator::pin(std::span<std::byte> memory) {
+  all_.front()->pin(memory);
+}
+void GpuAccelerator::unpin(std::span<std::byte> memory) {
+  all_.front()->unpin(memory);
+}
 
 AcceleratorReport GpuAccelerator::report() const {
   AcceleratorReport report;

@@ -16,8 +16,7 @@ GpuChunkSorter::GpuChunkSorter(const KeyLayout& layout, bool unique, std::vector
       piece_records_(geometry.piece_items),
       workers_(workers),
       mailbox_(mailbox),
-      engine_(std::move(devices), ChunkFormat::of(layout), geometry, strategy, mailbox,
-              time_line) {
+      engine_(std::move(devices), ChunkFormat::of(layout), geometry, strategy, mailbox, time_line) {
   for (std::size_t at = 0; at + geometry.slice_bytes <= staging.size();
        at += geometry.slice_bytes) {
     slots_.push_back(std::make_unique<StagedSlice>(staging.data() + at, layout.record_bytes()));

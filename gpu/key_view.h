@@ -30,7 +30,9 @@ struct EntryHeader {
   std::uint32_t record_bytes;
 };
 
-inline constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+inline constexpr std::size_t padded(std::size_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
 
 // Bytes of text in a key word; the last byte of the word says how many of them are there, or that
 // the key goes on behind them. So "a" comes before "a\0", and a word tells whether it is the last.

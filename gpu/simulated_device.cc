@@ -230,8 +230,7 @@ std::byte* SimulatedDevice::allocate(std::size_t bytes) {
   if (allocated_ + bytes > options_.memory_bytes) {
     throw Error(ErrorCode::no_space, "the simulated device has no memory left");
   }
-  auto* const memory =
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes + kAlignment));
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes + kAlignment));
   if (memory == nullptr) throw Error(ErrorCode::no_space, "no memory for a simulated device");
   std::memcpy(memory, &bytes, sizeof bytes);
   allocated_ += bytes;

@@ -48,7 +48,8 @@ std::vector<std::size_t> parse_list(const CommandSpec& command, const std::strin
 
 MultiGpu strategy_option(const ParsedOptions& options) {
   const std::string word = options.word("multi-gpu", "auto");
-  for (const MultiGpu strategy : {MultiGpu::independent, MultiGpu::p2p_merge, MultiGpu::partition}) {
+  for (const MultiGpu strategy :
+       {MultiGpu::independent, MultiGpu::p2p_merge, MultiGpu::partition}) {
     if (word == gpu::strategy_name(strategy)) return strategy;
   }
   return MultiGpu::automatic;

@@ -244,8 +244,8 @@ class Sorting {
   // Of the phase: queues, and sinks, which the queues call back.
   Mailbox mailbox_;
   std::unique_ptr<Pinned> pinned_;
-  std::unique_ptr<ChunkSorter> accelerated_;  // until runs are formed
-  std::span<std::byte> large_staging_;        // of the merge
+  std::unique_ptr<ChunkSorter> accelerated_;                 // until runs are formed
+  std::span<std::byte> large_staging_;                       // of the merge
   std::vector<std::unique_ptr<PieceSorter>> large_sorters_;  // once the accelerator merges
   std::vector<std::unique_ptr<BlockSink>> sinks_;
   std::deque<Run> forming_;

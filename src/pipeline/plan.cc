@@ -27,8 +27,7 @@ constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
 constexpr unsigned kThreadsOfSmallPieces = 8;
 
 std::size_t max_merge_piece_bytes(unsigned threads) {
-  return std::min(kMaxPieceBytes,
-                  kMaxMergePieceBytes * ceil_div(threads, kThreadsOfSmallPieces));
+  return std::min(kMaxPieceBytes, kMaxMergePieceBytes * ceil_div(threads, kThreadsOfSmallPieces));
 }
 constexpr std::size_t kMinPieceRecords = 16;
 // A cell that the merge takes whole, on average; and how much larger one may be.
@@ -81,9 +80,8 @@ std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
 void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_bytes) {
   std::size_t bytes =
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
-  geometry.merge_piece_records =
-      std::max(kMinPieceRecords,
-               std::min(bytes, max_merge_piece_bytes(geometry.threads)) / record_bytes);
+  geometry.merge_piece_records = std::max(
+      kMinPieceRecords, std::min(bytes, max_merge_piece_bytes(geometry.threads)) / record_bytes);
   geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
   if (geometry.cells_unsorted) {
     // What leaves at a time is the same part of what fits in memory (twice: see run formation) as
@@ -198,22 +196,20 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
 void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::size_t half = pinned_bytes(geometry.region_bytes) / 2;
-  geometry.read_block_bytes = block_for(
-      std::clamp(largest_power_of_two(half / kReadBlocks), 16 * kKiB, kMaxTransferBytes),
-      record_bytes);
+  geometry.read_block_bytes =
+      block_for(std::clamp(largest_power_of_two(half / kReadBlocks), 16 * kKiB, kMaxTransferBytes),
+                record_bytes);
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
   geometry.read_blocks = std::clamp<std::size_t>(half / buffer, 4, kReadBlocks);
-  geometry.slice_bytes =
-      block_for(std::clamp(largest_power_of_two(half / kSlices), 64 * kKiB, kMaxTransferBytes),
-                record_bytes);
+  geometry.slice_bytes = block_for(
+      std::clamp(largest_power_of_two(half / kSlices), 64 * kKiB, kMaxTransferBytes), record_bytes);
   geometry.slices = std::max<std::size_t>(half / geometry.slice_bytes, 2);
   geometry.piece_capacity = geometry.slice_bytes / record_bytes;
-  geometry.output_blocks =
-      ceil_div(geometry.slices * geometry.slice_bytes +
-                   std::min(geometry.region_bytes / 8, kWriteBehindBytes),
-               geometry.block_bytes / record_bytes * record_bytes) +
-      2;
+  geometry.output_blocks = ceil_div(geometry.slices * geometry.slice_bytes +
+                                        std::min(geometry.region_bytes / 8, kWriteBehindBytes),
+                                    geometry.block_bytes / record_bytes * record_bytes) +
+                           2;
   Division division(geometry.region_bytes);
   division.take(geometry.read_blocks * buffer);
   division.take(geometry.output_blocks * geometry.block_bytes);

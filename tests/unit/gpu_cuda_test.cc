@@ -133,9 +133,15 @@ TEST_F(Cuda, sorts_items_as_simulated) {
 }
 
 TEST_F(Cuda, makes_items_and_records_as_simulated) {
-  for (const auto& [record, key] :
-       {std::pair("u32", ""), {"i32", ""}, {"f32", ""}, {"u64", ""}, {"f64", ""}, {"kv32", ""},
-        {"kv64", ""}, {"fixed:8", "0:i64:desc"}, {"fixed:16", "0:f64:desc"}}) {
+  for (const auto& [record, key] : {std::pair("u32", ""),
+                                    {"i32", ""},
+                                    {"f32", ""},
+                                    {"u64", ""},
+                                    {"f64", ""},
+                                    {"kv32", ""},
+                                    {"kv64", ""},
+                                    {"fixed:8", "0:i64:desc"},
+                                    {"fixed:16", "0:f64:desc"}}) {
     const KeyLayout layout(*key == 0 ? format_of(record) : format_of(record, {key}));
     const RecordShape shape = ChunkFormat::of(layout).shape;
     const std::size_t count = 70001;
@@ -155,9 +161,11 @@ TEST_F(Cuda, makes_items_and_records_as_simulated) {
 }
 
 TEST_F(Cuda, refines_and_gathers_records_as_simulated) {
-  for (const auto& [record, key] :
-       {std::pair("gensort", ""), {"fixed:40", "1:bytes37"}, {"fixed:40", "3:bytes30:desc"},
-        {"fixed:33", ""}, {"fixed:48", ""}}) {
+  for (const auto& [record, key] : {std::pair("gensort", ""),
+                                    {"fixed:40", "1:bytes37"},
+                                    {"fixed:40", "3:bytes30:desc"},
+                                    {"fixed:33", ""},
+                                    {"fixed:48", ""}}) {
     const KeyLayout layout(*key == 0 ? format_of(record) : format_of(record, {key}));
     const RecordShape shape = ChunkFormat::of(layout).shape;
     const std::size_t count = 30001, bytes = shape.record_bytes;
@@ -216,8 +224,8 @@ TEST_F(Cuda, cuts_and_concatenates_as_simulated) {
         }
         const int which = device == &simulated_;
         cuts[which] = bench.stream().cut(shape, {}, false, sequences, ranks);
-        const Items all = bench.items(
-            shape, std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+        const Items all =
+            bench.items(shape, std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
         bench.stream().concatenate(shape, sequences, all);
         results[which] = bench.get(shape, all);
       }
@@ -280,8 +288,7 @@ TEST_F(Cuda, sorts_and_gathers_text_as_simulated) {
         KeyView view;
         view.text = true;
         view.descending = descending;
-        stream.sort(kShape, from, to,
-                    bench.scratch(device->sort_scratch_bytes(kShape, count)));
+        stream.sort(kShape, from, to, bench.scratch(device->sort_scratch_bytes(kShape, count)));
         stream.refine(view, to, scratch);
         auto* const offsets = reinterpret_cast<std::uint64_t*>(bench.memory(8 * (count + 1)));
         const auto parts = stream.slice_text(to, 100000, offsets, scratch);
@@ -303,8 +310,12 @@ TEST_F(Cuda, sorts_and_gathers_text_as_simulated) {
 }
 
 TEST_F(Cuda, sorts_arrays_of_every_format_on_all_gpus) {
-  for (const auto& [record, key] : {std::pair("u32", ""), {"f64", ""}, {"kv32", ""}, {"kv64", ""},
-                                    {"gensort", ""}, {"fixed:13", "3:bytes9"}}) {
+  for (const auto& [record, key] : {std::pair("u32", ""),
+                                    {"f64", ""},
+                                    {"kv32", ""},
+                                    {"kv64", ""},
+                                    {"gensort", ""},
+                                    {"fixed:13", "3:bytes9"}}) {
     const RecordFormat format = *key == 0 ? format_of(record) : format_of(record, {key});
     const KeyLayout layout(format);
     Bytes records = random(200001 * format.record_bytes);
