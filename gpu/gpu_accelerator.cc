@@ -217,6 +217,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& s
     plan.chunks = division.geometry.chunks;
     plan.slice_bytes = staging.slice_bytes;
     plan.input_bytes = spec.input_bytes;
+    for (const Device* device : all_) plan.host_bytes += device->info().host_bytes;
     plan.description = describe();
     return plan;
   } catch (const Error& error) {

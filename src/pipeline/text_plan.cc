@@ -165,6 +165,13 @@ TextGeometry plan_text(const TextPlanInput& input) {
     plan.chunk_bytes = sectors(static_cast<std::size_t>(
         std::min<std::uint64_t>(plan.chunk_bytes, part + TextReader::kHeadroom)));
   }
+  if (input.staging_bytes != 0 && input.longest_record == 0) {
+    // What is read at a time should fill one buffer on the way to the accelerator: these go there
+    // in order, so a worker that needs several of them holds up the others.
+    const std::size_t buffer = input.staging_bytes / 2 / (input.threads + 2);
+    plan.chunk_bytes =
+        sectors(std::min(plan.chunk_bytes, std::max(buffer / 4 * 3, kMinRegionBytes)));
+  }
   return plan;
 }
 

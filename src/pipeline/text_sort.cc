@@ -107,6 +107,8 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
       options.accelerator->plan_text(spec, input.staging_bytes, planned.no_accelerator);
   if (!planned.accelerator) return planned;
   input.accelerator_bytes = planned.accelerator->chunk_bytes;
+  // What its driver takes counts, unless that leaves next to nothing.
+  input.memory_bytes -= std::min(planned.accelerator->host_bytes, input.memory_bytes / 2);
   planned.input = input;
   return planned;
 }
