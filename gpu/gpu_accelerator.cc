@@ -16,8 +16,8 @@ namespace {
 // Some of what is free stays so: contexts grow, and others may need a little.
 constexpr std::uint64_t kSpareBytes = 512 * kMiB;
 constexpr std::uint64_t kSparePart = 16;
-constexpr unsigned kChunksOfStream = 2;  // one arrives while the other leaves
-constexpr int kAttempts = 4;             // with less memory each time
+constexpr unsigned kChunksOfStream = 2;         // one arrives while the other leaves
+constexpr int kAttempts = 4;                    // with less memory each time
 constexpr std::uint64_t kWorkBytes = 4 * kGiB;  // about what sorting takes beside the records
 
 // Of device memory, for a chunk of all of the input.
@@ -104,9 +104,8 @@ GpuAccelerator::Division GpuAccelerator::divide(const ChunkFormat& format, doubl
   const std::size_t sharing = strategy_ == MultiGpu::independent ? 1 : all_.size();
   const auto plan = [&](std::uint64_t most_bytes, unsigned chunks) {
     Division division;
-    division.geometry =
-        ChunkGeometry::plan(*all_.front(), sharing, format, record_bytes, memory_bytes, most_bytes,
-                            slice_bytes, chunks);
+    division.geometry = ChunkGeometry::plan(*all_.front(), sharing, format, record_bytes,
+                                            memory_bytes, most_bytes, slice_bytes, chunks);
     division.chunk_bytes = sharing * division.geometry.capacity(format, record_bytes);
     return division;
   };
@@ -163,9 +162,9 @@ std::unique_ptr<ChunkSorter> GpuAccelerator::make_sorter(const KeyLayout& layout
     const Division division = divide(format, static_cast<double>(layout.record_bytes()), memory,
                                      plan.input_bytes, plan.slice_bytes);
     try {
-      auto sorter = std::make_unique<GpuChunkSorter>(layout, unique, all_, division.geometry,
-                                                     strategy_, staging, workers, mailbox,
-                                                     options_.time_line);
+      auto sorter =
+          std::make_unique<GpuChunkSorter>(layout, unique, all_, division.geometry, strategy_,
+                                           staging, workers, mailbox, options_.time_line);
       engine_ = &sorter->engine();
       return sorter;
     } catch (const Error& error) {
@@ -184,6 +183,13 @@ std::vector<std::unique_ptr<PieceSorter>> GpuAccelerator::make_merge_sorters(
     const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
     std::span<std::byte> staging) {
   const std::size_t bytes = round_down(staging.size() / count, kSectorBytes);
+  const std::uint64_t room = usable_bytes();
+  const std::uint64_t needed = GpuPieceSorter::memory_bytes(*all_.front(), layout, capacity);
+  if (needed > room) {
+    throw Error(ErrorCode::no_space, "merging takes " + format_bytes(needed) +
+                                         " of a GPU's memory, and there are " + format_bytes(room));
+  }
+  count = static_cast<unsigned>(std::min<std::uint64_t>(count, all_.size() * (room / needed)));
   std::vector<std::unique_ptr<PieceSorter>> sorters;
   for (unsigned i = 0; i < count; ++i) {
     const std::size_t device = i % all_.size();
@@ -194,8 +200,12 @@ std::vector<std::unique_ptr<PieceSorter>> GpuAccelerator::make_merge_sorters(
   return sorters;
 }
 
-void GpuAccelerator::pin(std::span<std::byte> memory) { all_.front()->pin(memory); }
-void GpuAccelerator::unpin(std::span<std::byte> memory) { all_.front()->unpin(memory); }
+void GpuAccelerator::pin(std::span<std::byte> memory) {
+  all_.front()->pin(memory);
+}
+void GpuAccelerator::unpin(std::span<std::byte> memory) {
+  all_.front()->unpin(memory);
+}
 
 AcceleratorReport GpuAccelerator::report() const {
   AcceleratorReport report;
