@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "gpu/gpu_chunk_sorter.h"
 #include "gpu/gpu_piece_sorter.h"
+#include "gpu/gpu_text_sorter.h"
 #include "gpu/topology.h"
 
 namespace xxl::gpu {
@@ -19,6 +20,7 @@ constexpr std::uint64_t kSparePart = 16;
 constexpr unsigned kChunksOfStream = 2;         // one arrives while the other leaves
 constexpr int kAttempts = 4;                    // with less memory each time
 constexpr std::uint64_t kWorkBytes = 4 * kGiB;  // about what sorting takes beside the records
+constexpr double kTextReserve = 1.2;  // for text that is longer than its beginning lets expect
 
 // Of device memory, for a chunk of all of the input.
 std::uint64_t needed_bytes(const ChunkFormat& format, double record_bytes,
@@ -100,7 +102,7 @@ std::string GpuAccelerator::describe() const {
 GpuAccelerator::Division GpuAccelerator::divide(const ChunkFormat& format, double record_bytes,
                                                 std::uint64_t memory_bytes,
                                                 std::uint64_t input_bytes,
-                                                std::size_t slice_bytes) {
+                                                std::size_t slice_bytes) const {
   const std::size_t sharing = strategy_ == MultiGpu::independent ? 1 : all_.size();
   const auto plan = [&](std::uint64_t most_bytes, unsigned chunks) {
     Division division;
@@ -144,6 +146,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
     plan.chunks = division.geometry.chunks;
     plan.slice_bytes = slice_bytes;
     plan.input_bytes = input_bytes;
+    for (const Device* device : all_) plan.host_bytes += device->info().host_bytes;
     plan.description = describe();
     return plan;
   } catch (const Error& error) {
@@ -152,27 +155,90 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
   }
 }
 
-std::unique_ptr<ChunkSorter> GpuAccelerator::make_sorter(const KeyLayout& layout,
-                                                         const AcceleratorPlan& plan, bool unique,
-                                                         std::span<std::byte> staging,
-                                                         Workers& workers, Mailbox& mailbox) {
-  const ChunkFormat format = ChunkFormat::of(layout);
+// What `make` makes with as much of each device's memory as there is.
+template <class Make>
+auto GpuAccelerator::with_memory(Make make) const {
   std::uint64_t memory = usable_bytes();
   for (int attempt = 1;; ++attempt, memory = memory / 4 * 3) {
-    const Division division = divide(format, static_cast<double>(layout.record_bytes()), memory,
-                                     plan.input_bytes, plan.slice_bytes);
     try {
-      auto sorter =
-          std::make_unique<GpuChunkSorter>(layout, unique, all_, division.geometry, strategy_,
-                                           staging, workers, mailbox, options_.time_line);
-      engine_ = &sorter->engine();
-      return sorter;
+      return make(memory);
     } catch (const Error& error) {
       // Somebody else took the memory since it was asked for.
       if (error.code() != ErrorCode::no_space || attempt == kAttempts) throw;
     }
   }
 }
+
+std::unique_ptr<ChunkSorter> GpuAccelerator::make_sorter(const KeyLayout& layout,
+                                                         const AcceleratorPlan& plan, bool unique,
+                                                         std::span<std::byte> staging,
+                                                         Workers& workers, Mailbox& mailbox) {
+  const ChunkFormat format = ChunkFormat::of(layout);
+  auto sorter = with_memory([&](std::uint64_t memory) {
+    const Division division = divide(format, static_cast<double>(layout.record_bytes()), memory,
+                                     plan.input_bytes, plan.slice_bytes);
+    return std::make_unique<GpuChunkSorter>(layout, unique, all_, division.geometry, strategy_,
+                                            staging, workers, mailbox, options_.time_line);
+  });
+  engine_ = &sorter->engine();
+  return sorter;
+}
+
+// --- text ---
+
+// The chunk's bytes are those of the input.
+GpuAccelerator::Division GpuAccelerator::divide_text(const TextSorterSpec& spec,
+                                                     std::uint64_t memory_bytes,
+                                                     std::size_t slice_bytes) const {
+  const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
+  const double growth = entry / (spec.record_bytes + 1);
+  const auto entries =
+      static_cast<std::uint64_t>(static_cast<double>(spec.input_bytes) * growth * kTextReserve);
+  Division division = divide(ChunkFormat::of_text(false, spec.terminator), entry, memory_bytes,
+                             entries, slice_bytes);
+  division.chunk_bytes =
+      static_cast<std::uint64_t>(static_cast<double>(division.chunk_bytes) / growth);
+  return division;
+}
+
+std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& spec,
+                                                         std::size_t staging_bytes,
+                                                         std::string& reason) {
+  const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
+  const auto entries = static_cast<std::uint64_t>(static_cast<double>(spec.input_bytes) * entry /
+                                                  (spec.record_bytes + 1));
+  const ChunkFormat format = ChunkFormat::of_text(false, spec.terminator);
+  if (!find(needed_bytes(format, entry, entries), reason)) return std::nullopt;
+  try {
+    const TextStaging staging = TextStaging::plan(staging_bytes, spec.threads);
+    const Division division = divide_text(spec, usable_bytes(), staging.slice_bytes);
+    AcceleratorPlan plan;
+    plan.chunk_bytes = division.chunk_bytes;
+    plan.chunks = division.geometry.chunks;
+    plan.slice_bytes = staging.slice_bytes;
+    plan.input_bytes = spec.input_bytes;
+    plan.description = describe();
+    return plan;
+  } catch (const Error& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
+}
+
+std::unique_ptr<TextSorter> GpuAccelerator::make_text_sorter(const TextSorterSpec& spec,
+                                                             std::span<std::byte> staging,
+                                                             Mailbox& mailbox) {
+  const TextStaging parts = TextStaging::plan(staging.size(), spec.threads);
+  auto sorter = with_memory([&](std::uint64_t memory) {
+    const Division division = divide_text(spec, memory, parts.slice_bytes);
+    return std::make_unique<GpuTextSorter>(spec, all_, division.geometry, strategy_, parts, staging,
+                                           mailbox, options_.time_line);
+  });
+  engine_ = &sorter->engine();
+  return sorter;
+}
+
+// --- merging ---
 
 // A piece crosses the link once in each direction, which do not disturb each other much.
 double GpuAccelerator::merge_rate(std::string& reason) {

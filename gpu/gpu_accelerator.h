@@ -40,6 +40,11 @@ class GpuAccelerator final : public Accelerator {
   std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout, const AcceleratorPlan& plan,
                                            bool unique, std::span<std::byte> staging,
                                            Workers& workers, Mailbox& mailbox) override;
+  std::optional<AcceleratorPlan> plan_text(const TextSorterSpec& spec, std::size_t staging_bytes,
+                                           std::string& reason) override;
+  std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
+                                               std::span<std::byte> staging,
+                                               Mailbox& mailbox) override;
   double merge_rate(std::string& reason) override;
   std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
       const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
@@ -57,8 +62,12 @@ class GpuAccelerator final : public Accelerator {
   bool find(std::uint64_t bytes, std::string& reason);
   std::uint64_t usable_bytes() const;
   std::string describe() const;
+  template <class Make>
+  auto with_memory(Make make) const;
+  Division divide_text(const TextSorterSpec& spec, std::uint64_t memory_bytes,
+                       std::size_t slice_bytes) const;
   Division divide(const ChunkFormat& format, double record_bytes, std::uint64_t memory_bytes,
-                  std::uint64_t input_bytes, std::size_t slice_bytes);
+                  std::uint64_t input_bytes, std::size_t slice_bytes) const;
 
   GpuOptions options_;
   bool found_ = false;

@@ -13,9 +13,11 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "devices.h"
 #include "io/codec.h"
 #include "machine.h"
 #include "quote.h"
+#include "time_line_file.h"
 
 namespace xxl::cli {
 namespace {
@@ -194,6 +196,11 @@ void set_text_options(const ParsedOptions& options, TextSortOptions& sort) {
 
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject) {
+  TimeLineFile time_line_file(options.value("time-line", ""));
+  sort.time_line = time_line_file.time_line();
+  const DeviceChoice device = device_option(options, sort.time_line);
+  sort.accelerator = device.accelerator.get();
+  sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   if (options.has("explain")) {
     std::setlocale(LC_NUMERIC, "C");
@@ -202,6 +209,7 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
   const SortReport report = run_with_progress(text_sort, sort, show_progress);
+  time_line_file.write();
   std::setlocale(LC_NUMERIC, "C");  // of reports: programs read them
   if (sort.syntax.skip_malformed && report.skipped != 0) {
     std::fprintf(stderr, "%swarning: %ju malformed rows left out\n", caller.prefix.c_str(),

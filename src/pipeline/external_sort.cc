@@ -28,6 +28,7 @@
 #include "run/file_run.h"
 #include "run/sinks.h"
 #include "sort/cpu_chunk_sorter.h"
+#include "sort/pinned.h"
 
 namespace xxl {
 namespace {
@@ -49,9 +50,6 @@ const char* kind_name(RecordKind kind) {
   }
   return "";
 }
-
-// Less input is sorted on the CPU in the time that an accelerator takes to start.
-constexpr std::uint64_t kWorthAccelerating = kGiB;
 
 struct Planned {
   Geometry geometry;
@@ -133,14 +131,17 @@ std::optional<Planned> plan_for_accelerator(const SortOptions& options, const Ke
   if (!accelerator_plan) return std::nullopt;
   Planned planned;
   input.chunk_bytes = accelerator_plan->chunk_bytes;
+  // What its driver takes counts, unless that leaves next to nothing.
+  input.memory_bytes -= std::min(accelerator_plan->host_bytes, input.memory_bytes / 2);
   planned.geometry = plan_geometry(input, layout);
+  accelerator_plan->slice_bytes = planned.geometry.slice_bytes;
   SortPlan& plan = planned.plan;
   plan.device = accelerator_plan->description;
   plan.sort_memory_bytes = accelerator_plan->chunk_bytes * accelerator_plan->chunks;
-  plan.expected_runs = accelerator_plan->chunks == 1
-                           ? 1
-                           : std::max<std::uint64_t>(
-                                 2, ceil_div(inputs.bytes, accelerator_plan->chunk_bytes));
+  plan.expected_runs =
+      accelerator_plan->chunks == 1
+          ? 1
+          : std::max<std::uint64_t>(2, ceil_div(inputs.bytes, accelerator_plan->chunk_bytes));
   finish_plan(options, layout, inputs, planned);
   planned.accelerator = std::move(accelerator_plan);
   return planned;
@@ -172,22 +173,6 @@ Planned make_plan(const SortOptions& options, const KeyLayout& layout, const Inp
   }
   return planned;
 }
-
-// Memory that an accelerator transfers fast while this lives.
-class Pinned {
- public:
-  Pinned(Accelerator& accelerator, std::span<std::byte> memory)
-      : accelerator_(accelerator), memory_(memory) {
-    accelerator_.pin(memory_);
-  }
-  ~Pinned() { accelerator_.unpin(memory_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-
- private:
-  Accelerator& accelerator_;
-  std::span<std::byte> memory_;
-};
 
 // One sort.
 class Sorting {
@@ -312,9 +297,9 @@ void Sorting::take_memory() {
   const auto pinned = region_.span().subspan(
       output_bytes(), read_bytes() + geometry_.slices * geometry_.slice_bytes);
   try {
-    accelerated_ = options_.accelerator->make_sorter(layout_, *accelerator_plan_, options_.unique,
-                                                     pinned.subspan(read_bytes()), *workers_,
-                                                     mailbox_);
+    accelerated_ =
+        options_.accelerator->make_sorter(layout_, *accelerator_plan_, options_.unique,
+                                          pinned.subspan(read_bytes()), *workers_, mailbox_);
     pinned_ = std::make_unique<Pinned>(*options_.accelerator, pinned);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
@@ -362,8 +347,8 @@ void Sorting::form_runs() {
                             carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
     }
     owned = std::make_unique<CpuChunkSorter>(layout_, geometry_.chunk,
-                                                    carver.take(geometry_.chunk.memory_bytes),
-                                                    *workers_, mailbox_, sorters, seed_);
+                                             carver.take(geometry_.chunk.memory_bytes), *workers_,
+                                             mailbox_, sorters, seed_);
   }
   ChunkSorter& sorter = *owned;
   io::SequentialReader reader(inputs_.files, layout_.record_bytes(), geometry_.read_block_bytes,

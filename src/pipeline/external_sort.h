@@ -20,6 +20,9 @@ enum class Acceleration {
   always,      // or else Error{device} says why not
 };
 
+// Less input is sorted on the CPU in the time that an accelerator takes to start.
+inline constexpr std::uint64_t kWorthAccelerating = std::uint64_t{1} << 30;
+
 // Whether the accelerator that forms runs, or that `Acceleration::always` asks for, merges too.
 enum class AcceleratedMerge {
   automatic,  // where the processors are measured to be what a merge waits for
@@ -37,7 +40,7 @@ struct SortOptions {
   unsigned batch_size = 0;                // most runs merged at once; 0: as many as memory allows
   bool unique = false;                    // -u: keep the first record of each key
   bool merge_only = false;                // -m: the inputs are sorted, merge them
-  Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
+  Accelerator* accelerator = nullptr;     // used as `acceleration` says; may be null with `never`
   Acceleration acceleration = Acceleration::never;
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
   io::Backend backend = io::Backend::automatic;
@@ -61,8 +64,8 @@ struct SortPlan {
   unsigned passes = 0;              // merge passes expected; 0: none
   std::uint64_t scratch_bytes = 0;  // reserved in the scratch directories
   unsigned threads = 0;
-  std::string record_kind;  // key64, generic, ...
-  std::string backend;      // io_uring or threads
+  std::string record_kind;     // key64, generic, ...
+  std::string backend;         // io_uring or threads
   std::string device = "cpu";  // or what the accelerator calls itself
   std::string no_accelerator;  // why it is not used, if it could have been
 };

@@ -21,8 +21,15 @@ constexpr std::size_t kMaxBlockBytes = kMiB;
 constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
 // A piece and what it takes to sort it should stay in the caches of a core.
 constexpr std::size_t kMaxPieceBytes = kMiB;
-// Smaller pieces are no dearer to cut while merging, and leave more of the shared cache to others.
+// Smaller pieces leave more of the shared cache to others. One thread cuts them for all, though:
+// where many sort, it must not be them that wait.
 constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
+constexpr unsigned kThreadsOfSmallPieces = 8;
+
+std::size_t max_merge_piece_bytes(unsigned threads) {
+  return std::min(kMaxPieceBytes,
+                  kMaxMergePieceBytes * ceil_div(threads, kThreadsOfSmallPieces));
+}
 constexpr std::size_t kMinPieceRecords = 16;
 // A cell that the merge takes whole, on average; and how much larger one may be.
 constexpr std::size_t kCellBytes = 4 * kMiB;
@@ -75,7 +82,8 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_
   std::size_t bytes =
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
   geometry.merge_piece_records =
-      std::max(kMinPieceRecords, std::min(bytes, kMaxMergePieceBytes) / record_bytes);
+      std::max(kMinPieceRecords,
+               std::min(bytes, max_merge_piece_bytes(geometry.threads)) / record_bytes);
   geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
   if (geometry.cells_unsorted) {
     // What leaves at a time is the same part of what fits in memory (twice: see run formation) as

@@ -24,6 +24,7 @@ struct ChunkAccess {
 
 TextFormation::TextFormation(FormationContext context)
     : context_(std::move(context)),
+      records_(context_.options, context_.inputs),
       reader_(context_.inputs, context_.options.syntax, context_.io, context_.monitor,
               context_.on_header) {}
 
@@ -122,7 +123,7 @@ void TextFormation::spill_oldest() {
       auto lock = context_.monitor.lock();
       auto oldest = formed_.end();
       for (auto it = formed_.begin(); it != formed_.end(); ++it) {
-        if (it->region != nullptr && (oldest == formed_.end() || it->chunk < oldest->chunk)) {
+        if (it->region != nullptr && (oldest == formed_.end() || it->order < oldest->order)) {
           oldest = it;
         }
       }
@@ -151,8 +152,47 @@ void TextFormation::spill_oldest() {
   }
 }
 
+std::uint64_t TextFormation::new_identity() {
+  auto lock = context_.monitor.lock();
+  return 0x9e3779b97f4a7c15u * ++next_identity_;
+}
+
+void TextFormation::make_offload() {
+  const TextInputs& inputs = context_.inputs;
+  OffloadContext offload{context_.options, *context_.accelerator,
+                         inputs.size_known ? inputs.bytes : 0, records_, context_.monitor,
+                         context_.workers, context_.memory, context_.scratch, context_.keys,
+                         // Where regions go from there:
+                         [this](TextRegion* region) {
+                           {
+                             auto lock = context_.monitor.lock();
+                             free_.push_back(region);
+                             --running_;
+                           }
+                           context_.monitor.notify();
+                         },
+                         [this](TextRegion* region, RegionPlace place, RunOrder order) {
+                           run_sort({order, region, place, true});
+                         },
+                         [this] { return new_identity(); }};
+  offload_ = std::make_unique<TextOffload>(std::move(offload));
+}
+
+// What the accelerator has sorted takes its place among the runs.
+void TextFormation::finish_offload() {
+  offload_->finish();
+  for (TextOffload::FormedRun& formed : offload_->take_runs()) {
+    formed_.push_back({formed.order, std::move(formed.run), nullptr, {}, formed.bytes});
+  }
+  auto lock = context_.monitor.lock();
+  input_hash_ += offload_->input_hash();
+  removed_hash_ += offload_->removed_hash();
+  record_bytes_ += offload_->record_bytes();
+}
+
 void TextFormation::run() {
   make_regions(0);
+  if (context_.accelerator != nullptr) make_offload();
   const TextInputs& inputs = context_.inputs;
   fits_in_memory_ = !inputs.size_known || context_.memory.holds_input();
   if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
@@ -191,7 +231,8 @@ void TextFormation::run() {
       if (running_ == 0) break;
       context_.monitor.wait(lock, [&] { return running_ == 0; });
     }
-    if (!formed_.empty()) context_.scratch.get().wait_for_writes();
+    if (offload_ != nullptr) offload_->settle();
+    if (TextScratch* const scratch = context_.scratch.opened()) scratch->wait_for_writes();
     if (make_larger_regions()) continue;
     if (context_.options.syntax.skip_malformed && !at_limit_) {
       at_limit_ = true;
@@ -204,6 +245,7 @@ void TextFormation::run() {
                 inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
   }
   wait_for_workers();
+  if (offload_ != nullptr) finish_offload();
   // With runs in scratch, the merge needs room.
   for (;;) {
     std::size_t resident = 0, in_scratch = 0;
@@ -215,9 +257,8 @@ void TextFormation::run() {
     spill_oldest();
     wait_for_workers();
   }
-  std::sort(formed_.begin(), formed_.end(), [](const Formed& a, const Formed& b) {
-    return std::pair(a.chunk, a.part) < std::pair(b.chunk, b.part);
-  });
+  std::sort(formed_.begin(), formed_.end(),
+            [](const Formed& a, const Formed& b) { return a.order < b.order; });
 }
 
 void TextFormation::submit(TextRegion* region) {
@@ -225,7 +266,15 @@ void TextFormation::submit(TextRegion* region) {
     context_.options.progress->phase_bytes_done = reader_.bytes_read();
   }
   if (region->segments.empty()) return give_back(region);
-  Chunk chunk{chunks_++, region, false};
+  const std::uint64_t number = chunks_++;
+  if (offload_ != nullptr) {
+    {
+      auto lock = context_.monitor.lock();
+      ++running_;
+    }
+    return offload_->add(number, *region);
+  }
+  Chunk chunk{{number, 0}, region, {}, false};
   if (!fits_in_memory_) {
     const std::uint64_t left =
         context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
@@ -236,6 +285,11 @@ void TextFormation::submit(TextRegion* region) {
     auto lock = context_.monitor.lock();
     ++running_;
   }
+  run_sort(chunk);
+}
+
+// On a worker; the chunk is counted as running.
+void TextFormation::run_sort(const Chunk& chunk) {
   context_.workers.run([this, chunk, token = in_flight_.begin()](unsigned thread) mutable {
     context_.monitor.guard([&] { sort_chunk(chunk, thread); });
     {
@@ -247,60 +301,22 @@ void TextFormation::submit(TextRegion* region) {
   });
 }
 
-// True if the record is to be sorted. Throws Error if it is malformed.
-bool TextFormation::accept(const TextSegment& segment, std::string_view record,
-                           MultisetHash& hash) {
-  const TextSortOptions& options = context_.options;
-  if (options.malformed) {
-    if (const auto fault = options.malformed(record)) {
-      if (options.syntax.skip_malformed) {
-        auto lock = context_.monitor.lock();
-        ++skipped_;
-        return false;
-      }
-      throw_malformed(segment, record, options.syntax, *fault,
-                      context_.inputs[segment.input].file.path());
-    }
-  }
-  add_record(hash, record);
-  return true;
-}
-
-// Makes items of the records from `offset` of `segment` on, as many as there is room for.
+// Makes items of the records from `place` of `region` on, as many as there is room for.
 std::size_t TextFormation::load_items(const TextRegion& region, std::span<StringItem> items,
-                                      std::size_t& segment, std::size_t& offset,
-                                      MultisetHash& hash) {
-  const TextSyntax& syntax = context_.options.syntax;
+                                      RegionPlace& place, MultisetHash& hash) {
   const char* const memory = reinterpret_cast<const char*>(region.memory);
   std::size_t count = 0;
-  while (segment < region.segments.size()) {
-    const TextSegment& from = region.segments[segment];
-    const std::string_view text = from.text.substr(offset);
-    const auto add = [&](std::string_view record) {
+  while (place.segment < region.segments.size()) {
+    const TextSegment& from = region.segments[place.segment];
+    place.offset = records_.visit(from, place.offset, [&](std::string_view record) {
+      if (count == items.size()) return false;
+      add_record(hash, record);
       items[count++].ref =
           chunk_place(static_cast<std::size_t>(record.data() - memory), record.size());
-    };
-    std::size_t taken;
-    if (context_.options.malformed) {
-      const auto visit = [&](std::string_view record) {
-        if (count == items.size()) return false;
-        if (accept(from, record, hash)) add(record);
-        return true;
-      };
-      taken = visit_records(text, syntax, visit);
-    } else {
-      const auto visit = [&](std::string_view record) {
-        if (count == items.size()) return false;
-        add_record(hash, record);
-        add(record);
-        return true;
-      };
-      taken = visit_records(text, syntax, visit);
-    }
-    offset += taken;
-    if (taken < text.size()) return count;
-    ++segment;
-    offset = 0;
+      return true;
+    });
+    if (place.offset < from.text.size()) return count;
+    place = {place.segment + 1, 0};
   }
   return count;
 }
@@ -325,11 +341,12 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
   const ChunkAccess access{memory};
   StringSorter<ChunkAccess> sorter(access, context_.keys(), workspace.scratch,
                                    workspace.key_memory);
-  std::size_t segment = 0, offset = 0;
-  for (std::size_t part = 0; segment < region.segments.size(); ++part) {
+  RegionPlace place = chunk.place;
+  const bool from_start = place.at_start();
+  for (RunOrder order = chunk.order; place.segment < region.segments.size(); ++order.part) {
     MultisetHash hash;
-    std::span<StringItem> items = own.first(load_items(region, own, segment, offset, hash));
-    const bool whole = part == 0 && segment == region.segments.size();
+    std::span<StringItem> items = own.first(load_items(region, own, place, hash));
+    const bool whole = from_start && order.part == 0 && place.segment == region.segments.size();
     items = drop(items, memory);
     std::size_t depth = 0;
     if (context_.keys().is_whole_record() && items.size() > 1) {
@@ -340,7 +357,7 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
       }
     }
     sorter.sort(items, depth);
-    Formed formed{chunk.number, part, nullptr, nullptr, {}, 0};
+    Formed formed{order, nullptr, nullptr, {}, 0};
     MultisetHash removed;
     const bool unique = context_.options.unique && !context_.options.fold;
     const std::size_t sorted = items.size();
@@ -387,10 +404,7 @@ void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
                               const char* memory) {
   auto run = std::make_unique<TextRun>();
   TextScratch& scratch = context_.scratch.get();
-  {
-    auto lock = context_.monitor.lock();
-    run->identity = 0x9e3779b97f4a7c15u * ++next_identity_;
-  }
+  run->identity = new_identity();
   TextRunWriter writer(*run, context_.keys(), scratch, context_.memory.write_buffers(),
                        geometry().block_bytes);
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -1,4 +1,6 @@
 // Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch.
+// Or, with an accelerator, from what that has sorted (text_offload.h); the CPU then sorts what it
+// cannot.
 #pragma once
 
 #include <atomic>
@@ -19,7 +21,9 @@
 #include "io/io_queue.h"
 #include "merge/text_merger.h"
 #include "pipeline/lazy_scratch.h"
+#include "pipeline/region_records.h"
 #include "pipeline/text_memory.h"
+#include "pipeline/text_offload.h"
 #include "pipeline/text_reader.h"
 #include "pipeline/text_sort.h"
 
@@ -32,8 +36,9 @@ struct FormationContext {
   Monitor& monitor;
   Workers& workers;
   io::IoService& io;
-  TextMemory& memory;    // divided here, perhaps anew, for records that need larger regions
-  LazyScratch& scratch;  // opened if it is needed
+  TextMemory& memory;        // divided here, perhaps anew, for records that need larger regions
+  LazyScratch& scratch;      // opened if it is needed
+  Accelerator* accelerator;  // to be used; null: the CPU sorts everything
   TextReader::OnHeader on_header;
   // Known once the first header has been read.
   std::function<const KeyExtractor&()> keys;
@@ -54,20 +59,30 @@ class TextFormation {
   // Lets go of runs: they belong to the caller.
   std::vector<std::unique_ptr<TextRun>> take_runs();
 
+  // Not null if the accelerator holds all records, sorted: then there are no sources.
+  TextOffload* offload_that_holds_all() const {
+    return offload_ != nullptr && offload_->holds_all() ? offload_.get() : nullptr;
+  }
+
+  // What the accelerator did so far, if it is not needed any more.
+  AcceleratorReport accelerator_report() const {
+    return offload_ != nullptr ? offload_->report() : AcceleratorReport{};
+  }
+
   const MultisetHash& input_hash() const { return input_hash_; }
   const MultisetHash& removed_hash() const { return removed_hash_; }
-  std::uint64_t skipped() const { return skipped_; }
+  std::uint64_t skipped() const { return records_.skipped(); }
   std::uint64_t record_bytes() const { return record_bytes_; }
 
  private:
   struct Chunk {
-    std::uint64_t number;
+    RunOrder order;
     TextRegion* region;
+    RegionPlace place;  // of the first record
     bool spill;
   };
   struct Formed {
-    std::uint64_t chunk;
-    std::size_t part;
+    RunOrder order;
     std::unique_ptr<TextRun> run;  // null: resident
     TextRegion* region = nullptr;
     std::span<StringItem> items;
@@ -84,16 +99,20 @@ class TextFormation {
   void give_back(TextRegion* region);
   void spill_oldest();
   void wait_for_workers();
+  void make_offload();
+  void finish_offload();
+  std::uint64_t new_identity();
   void submit(TextRegion* region);
+  void run_sort(const Chunk& chunk);
   void sort_chunk(const Chunk& chunk, unsigned thread);
   void write_run(Formed& formed, std::span<const StringItem> items, const char* memory);
-  std::size_t load_items(const TextRegion& region, std::span<StringItem> items,
-                         std::size_t& segment, std::size_t& offset, MultisetHash& hash);
-  bool accept(const TextSegment& segment, std::string_view record, MultisetHash& hash);
+  std::size_t load_items(const TextRegion& region, std::span<StringItem> items, RegionPlace& place,
+                         MultisetHash& hash);
   std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
   void learn_threshold(std::span<const StringItem> items, const char* memory);
 
   FormationContext context_;
+  RegionRecords records_;
   TextReader reader_;
   bool at_limit_ = false;  // no larger regions are to be had
   bool fits_in_memory_ = false;
@@ -108,11 +127,11 @@ class TextFormation {
   std::vector<Formed> formed_;
   MultisetHash input_hash_;
   MultisetHash removed_hash_;
-  std::uint64_t skipped_ = 0;
   std::uint64_t record_bytes_ = 0;
   std::uint64_t next_identity_ = 0;
   std::optional<std::string> threshold_;  // no record with a larger key is wanted (--limit)
   InFlight in_flight_;
+  std::unique_ptr<TextOffload> offload_;  // last: its threads use the rest
 };
 
 }  // namespace xxl

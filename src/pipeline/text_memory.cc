@@ -24,13 +24,20 @@ TextMemory::TextMemory(const TextPlanInput& input, Monitor& monitor)
     : input_(with_threads_that_fit(input)), geometry_(plan_text(input_)), monitor_(monitor) {}
 
 bool TextMemory::holds_input() const {
-  return input_.size_known &&
-         input_.input_bytes <= geometry_.regions * geometry_.region_bytes / 4 * 3;
+  const std::uint64_t most = input_.accelerator_bytes != 0
+                                 ? input_.accelerator_bytes
+                                 : geometry_.regions * geometry_.region_bytes / 4 * 3;
+  return input_.size_known && input_.input_bytes <= most;
 }
 
 std::uint64_t TextMemory::scratch_bytes() const {
   if (holds_input()) return 0;
   return input_.input_bytes + input_.input_bytes / 64 + 64 * geometry_.block_bytes;
+}
+
+std::span<std::byte> TextMemory::staging() {
+  if (staging_.size() < input_.staging_bytes) staging_ = MemoryRegion(input_.staging_bytes);
+  return staging_.span();
 }
 
 void TextMemory::divide(std::size_t longest_record) {

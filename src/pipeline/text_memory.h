@@ -35,6 +35,9 @@ class TextMemory {
   // nothing has changed.
   void divide(std::size_t longest_record);
 
+  // For transfers to and from an accelerator: stays where it is when the rest is divided anew.
+  std::span<std::byte> staging();
+
   // After divide(), until the next:
   std::span<std::byte> regions() const { return regions_; }
   WriteBuffers& write_buffers() { return *write_buffers_; }
@@ -45,6 +48,7 @@ class TextMemory {
   TextPlanInput input_;
   TextGeometry geometry_;
   Monitor& monitor_;
+  MemoryRegion staging_;
   MemoryRegion region_;
   std::span<std::byte> regions_;
   std::unique_ptr<WriteBuffers> write_buffers_;

@@ -125,7 +125,8 @@ TextGeometry plan_text(const TextPlanInput& input) {
                                kMaxBlockBytes);
   }
   const std::size_t packed_block_bytes = 2 * block_bytes;
-  const std::uint64_t most_memory = input.memory_bytes - packing_bytes(input, packed_block_bytes);
+  const std::uint64_t most_memory =
+      input.memory_bytes - input.staging_bytes - packing_bytes(input, packed_block_bytes);
   std::uint64_t memory = most_memory;
   std::size_t region_bytes = 0;
   if (input.size_known && input.input_bytes > input.memory_bytes) {

@@ -20,6 +20,8 @@ struct TextPlanInput {
   int temp_level = 0;
   bool temp_program = false;  // scratch blocks go through a program
   Codec output_codec = Codec::none;
+  std::size_t staging_bytes = 0;        // for transfers to and from an accelerator, if there is one
+  std::uint64_t accelerator_bytes = 0;  // of input that surely finds room in its memory
 };
 
 struct TextGeometry {

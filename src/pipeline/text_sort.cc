@@ -39,6 +39,12 @@ constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
 constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 
+// Memory through which an accelerator is reached.
+constexpr std::uint64_t kStagingPart = 4;  // of -S
+constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
+// Before any has been seen. Of longer ones an accelerator's memory holds more.
+constexpr double kAssumedRecordBytes = 16;
+
 // Compressed files that are merged at a time. They take memory of their own, mostly what the codec
 // refers back to: no more than a quarter of -S, unless that is very little.
 std::size_t most_decoders(std::uint64_t memory_bytes) {
@@ -57,7 +63,7 @@ bool is_little(const TextSortOptions& options, const TextInputs& inputs) {
          inputs.bytes <= kLittleBytes;
 }
 
-TextPlanInput plan_input(const TextSortOptions& options, const TextInputs& inputs) {
+TextPlanInput plan_for_cpu(const TextSortOptions& options, const TextInputs& inputs) {
   TextPlanInput input;
   input.memory_bytes = options.memory_bytes;
   input.input_bytes = inputs.bytes;
@@ -70,10 +76,60 @@ TextPlanInput plan_input(const TextSortOptions& options, const TextInputs& input
   input.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
                                 options.parallel != 0 ? options.parallel : available_processors()));
-  if (is_little(options, inputs)) input.threads = 1;
   const auto keys = sorting_keys(options.keys);
   input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_whole_record();
   return input;
+}
+
+struct Planned {
+  TextPlanInput input;
+  std::optional<AcceleratorPlan> accelerator;
+  std::string no_accelerator;  // why not, if it could have been used
+};
+
+// `input`, which is for the CPU, with an accelerator. Without one if it cannot do it.
+Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
+  Planned planned{input, std::nullopt, {}};
+  if (options.syntax.quoted && !options.malformed) {
+    planned.no_accelerator = "rows must be checked to be sorted there";
+    return planned;
+  }
+  input.staging_bytes = round_down(
+      static_cast<std::size_t>(std::min(options.memory_bytes / kStagingPart, kMaxStagingBytes)),
+      kSectorBytes);
+  TextSorterSpec spec;
+  spec.terminator = options.syntax.terminator;
+  spec.input_bytes = input.size_known ? std::max<std::uint64_t>(input.input_bytes, 1) : 0;
+  spec.record_bytes = kAssumedRecordBytes;
+  spec.key_bytes = input.keys_are_records ? 0 : kAssumedRecordBytes;
+  spec.threads = input.threads;
+  planned.accelerator =
+      options.accelerator->plan_text(spec, input.staging_bytes, planned.no_accelerator);
+  if (!planned.accelerator) return planned;
+  input.accelerator_bytes = planned.accelerator->chunk_bytes;
+  planned.input = input;
+  return planned;
+}
+
+Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
+  TextPlanInput input = plan_for_cpu(options, inputs);
+  Planned planned;
+  if (options.acceleration == Acceleration::always) {
+    if (options.merge_only) {
+      throw Error(ErrorCode::usage, "files that are sorted already are merged on the CPU");
+    }
+    planned = plan_for_accelerator(options, input);
+    if (!planned.accelerator) throw Error(ErrorCode::device, planned.no_accelerator);
+    return planned;
+  }
+  // What fits in memory is sorted there as fast as disks deliver it.
+  if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
+      inputs.size_known && inputs.bytes >= std::max(kWorthAccelerating, options.memory_bytes)) {
+    return plan_for_accelerator(options, input);
+  }
+  planned.input = input;
+  if (is_little(options, inputs)) planned.input.threads = 1;
+  return planned;
 }
 
 // One sort.
@@ -83,11 +139,17 @@ class TextSorting {
       : options_(options),
         keys_(sorting_keys(options.keys)),
         inputs_(open_text_inputs(options.inputs, options.compressed_by_suffix)),
-        memory_(plan_input(options, inputs_), monitor_) {}
+        planned_(make_plan(options, inputs_)),
+        memory_(planned_.input, monitor_) {}
 
   SortPlan plan() const;
   std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
   SortReport run();
+  // After an accelerator has failed: the CPU may do what it was to do.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file());
+  }
 
  private:
   std::unique_ptr<io::IoService> make_io() const;
@@ -96,6 +158,7 @@ class TextSorting {
   void take_header(std::size_t input, std::string_view header);
   void write_header();
   void sort();
+  void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
   std::uint64_t cell_bytes(std::uint64_t record_bytes) const;
   void merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
   void merge_files();
@@ -108,7 +171,8 @@ class TextSorting {
   SortReport report_;
   PhaseMeter meter_{report_, options_.progress};
   TextInputs inputs_;
-  const bool is_little_ = is_little(options_, inputs_);
+  const Planned planned_;
+  const bool is_little_ = !planned_.accelerator && is_little(options_, inputs_);
   Monitor monitor_;
   TextMemory memory_;
   std::unique_ptr<io::IoService> io_;
@@ -134,16 +198,23 @@ SortPlan TextSorting::plan() const {
   plan.block_bytes = geometry.block_bytes;
   plan.threads = memory_.threads();
   plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
-  plan.merge_degree = plan.sort_memory_bytes / 8 * 7 / (2 * geometry.block_bytes);
+  plan.merge_degree = geometry.regions * geometry.region_bytes / 8 * 7 / (2 * geometry.block_bytes);
   if (options_.batch_size != 0)
     plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
+  plan.no_accelerator = planned_.no_accelerator;
+  std::uint64_t run_bytes = geometry.region_bytes / 5 * 4;
+  if (planned_.accelerator) {
+    plan.device = planned_.accelerator->description;
+    run_bytes = std::max<std::uint64_t>(planned_.accelerator->chunk_bytes, 1);
+    plan.sort_memory_bytes = run_bytes * planned_.accelerator->chunks;
+  }
   if (options_.merge_only) {
     plan.expected_runs = inputs_.size();
     plan.passes = 1;
   } else if (memory_.holds_input()) {
     plan.expected_runs = 1;
   } else {
-    plan.expected_runs = inputs_.bytes / (geometry.region_bytes / 5 * 4) + 1;
+    plan.expected_runs = inputs_.bytes / run_bytes + 1;
     plan.passes = std::max(1U, merge_passes(plan.expected_runs, plan.merge_degree));
     plan.scratch_bytes = memory_.scratch_bytes();
   }
@@ -195,6 +266,7 @@ SortReport TextSorting::run() {
   report_.plan = plan();
   open_output();
   io_ = make_io();
+  io_->trace(options_.time_line);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(memory_.threads());
@@ -232,6 +304,7 @@ void TextSorting::sort() {
   meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
   TextFormation formation(
       {options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
+       planned_.accelerator ? options_.accelerator : nullptr,
        [this](std::size_t input, std::string_view header) { take_header(input, header); },
        [this]() -> const KeyExtractor& { return *keys_; }});
   formation.run();
@@ -239,10 +312,14 @@ void TextSorting::sort() {
   input_hash_ = formation.input_hash();
   totals_.removed += formation.removed_hash();
   report_.skipped = formation.skipped();
+  report_.accelerator = formation.accelerator_report();
   std::vector<MergeSource> sources = formation.sources();
   runs_ = formation.take_runs();
   report_.runs = sources.size();
   meter_.end("form runs");
+  if (TextOffload* const offload = formation.offload_that_holds_all()) {
+    return write_sorted(*offload, formation.record_bytes());
+  }
 
   meter_.begin(Phase::merging, formation.record_bytes());
   BlockMemory blocks(monitor_);
@@ -256,6 +333,18 @@ void TextSorting::sort() {
   merge_cells(std::move(sources), cell_bytes(formation.record_bytes()), blocks);
   text_output_->finish();
   meter_.end("merge");
+}
+
+// All records, of `record_bytes`, are one chunk of the accelerator.
+void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
+  report_.runs = 1;
+  meter_.begin(Phase::merging, record_bytes);
+  open_sink();
+  totals_ +=
+      offload.emit(*text_output_, tickets_, [this](std::uint64_t bytes) { meter_.advance(bytes); });
+  text_output_->finish();
+  report_.accelerator = offload.report();
+  meter_.end("write");
 }
 
 // Of records of `record_bytes` altogether, such that those of a cell have room in a worker's items,
@@ -379,7 +468,22 @@ void TextSorting::finish() {
 }  // namespace
 
 SortReport text_sort(const TextSortOptions& options) {
-  return TextSorting(options).run();
+  std::string failure;
+  {
+    TextSorting sorting(options);
+    try {
+      return sorting.run();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::device || !sorting.may_start_again()) throw;
+      failure = error.what();
+    }
+  }
+  // Nothing has been lost: the input is as it was, and nothing has appeared.
+  TextSortOptions on_cpu = options;
+  on_cpu.acceleration = Acceleration::never;
+  SortReport report = TextSorting(on_cpu).run();
+  report.plan.no_accelerator = failure;
+  return report;
 }
 
 SortPlan plan_text_sort(const TextSortOptions& options) {

@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "base/time_line.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
 #include "pipeline/external_sort.h"
 #include "record/group_fold.h"
 #include "record/key_extractor.h"
 #include "record/text_syntax.h"
+#include "sort/accelerator.h"
 
 namespace xxl {
 
@@ -46,9 +48,12 @@ struct TextSortOptions {
   Codec temp_codec = Codec::none;      // of scratch blocks
   int temp_level = 0;                  // 0: the codec's own
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
+  Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
+  Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // for tests
   Progress* progress = nullptr;          // may be null
+  TimeLine* time_line = nullptr;         // what was done when; may be null
 };
 
 // Sorts (or, with merge_only, merges). When it returns, the output is complete and checked; when it

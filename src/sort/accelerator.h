@@ -18,6 +18,7 @@
 #include "record/key_layout.h"
 #include "sort/chunk_sorter.h"
 #include "sort/piece_sorter.h"
+#include "sort/text_sorter.h"
 
 namespace xxl {
 
@@ -26,6 +27,7 @@ struct AcceleratorPlan {
   std::uint64_t chunk_bytes = 0;  // records that a run surely has room for
   unsigned chunks = 1;            // that it holds at a time; one: all of the input is one chunk
   std::size_t slice_bytes = 0;    // in which sorted records come back, through the host's memory
+  std::uint64_t host_bytes = 0;   // of the host's memory that its driver takes
   std::uint64_t input_bytes = 0;  // that it was made for; 0: not known
   std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
 };
@@ -56,6 +58,16 @@ class Accelerator {
                                                    const AcceleratorPlan& plan, bool unique,
                                                    std::span<std::byte> staging, Workers& workers,
                                                    Mailbox& mailbox) = 0;
+  // As plan(), for text that is brought and fetched through `staging_bytes` of the host's memory;
+  // the chunk's bytes are those of the input. `spec.keys` may be null, if they are not known yet.
+  virtual std::optional<AcceleratorPlan> plan_text(const TextSorterSpec& spec,
+                                                   std::size_t staging_bytes,
+                                                   std::string& reason) = 0;
+  // `staging`, of as many bytes as planned with, and all references must outlive the sorter. Throws
+  // Error{no_space} as make_sorter() does.
+  virtual std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
+                                                       std::span<std::byte> staging,
+                                                       Mailbox& mailbox) = 0;
   // How fast it would merge if nothing else took time: bytes a second that its links carry in and
   // out again. 0 if it cannot be used; then `reason` says why.
   virtual double merge_rate(std::string& reason) = 0;
