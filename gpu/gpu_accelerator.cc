@@ -250,6 +250,13 @@ std::vector<std::unique_ptr<PieceSorter>> GpuAccelerator::make_merge_sorters(
     const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
     std::span<std::byte> staging) {
   const std::size_t bytes = round_down(staging.size() / count, kSectorBytes);
+  const std::uint64_t room = usable_bytes();
+  const std::uint64_t needed = GpuPieceSorter::memory_bytes(*all_.front(), layout, capacity);
+  if (needed > room) {
+    throw Error(ErrorCode::no_space, "merging takes " + format_bytes(needed) +
+                                         " of a GPU's memory, and there are " + format_bytes(room));
+  }
+  count = static_cast<unsigned>(std::min<std::uint64_t>(count, all_.size() * (room / needed)));
   std::vector<std::unique_ptr<PieceSorter>> sorters;
   for (unsigned i = 0; i < count; ++i) {
     const std::size_t device = i % all_.size();

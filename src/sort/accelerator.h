@@ -71,14 +71,15 @@ class Accelerator {
   // How fast it would merge if nothing else took time: bytes a second that its links carry in and
   // out again. 0 if it cannot be used; then `reason` says why.
   virtual double merge_rate(std::string& reason) = 0;
-  // `count` sorters of pieces of up to `capacity` records. Each may be used by one thread at a
-  // time, and throws Error{device} where it fails. `staging`, pinned host memory for so many
-  // records for each of them, and `layout` must outlive them. Throws Error{no_space} if the
-  // accelerator has too little memory. REQUIRES: plan() or merge_rate() found that it can be used.
+  // Up to `count` sorters of pieces of up to `capacity` records, at least one. Each may be used by
+  // one thread at a time, and throws Error{device} where it fails. `staging`, pinned host memory
+  // for so many records for each of `count`, and `layout` must outlive them. Throws Error{no_space} if
+  // the accelerator has too little memory. REQUIRES: plan() or merge_rate() found that it can be
+  // used.
   virtual std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
       const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
       std::span<std::byte> staging) = 0;
-  // Makes transfers of `memory`, memory of the host, fast until unpin().
+  // Makes transfers of `memory` of the host fast until unpin().
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
   // Of the last sorter, which must still live.
