@@ -180,7 +180,6 @@ class Harness {
     OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
     const MergeContext context{
         layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity, spare};
-    RunMerger merger(context, runs_, pool, stage);
     LargePieces large;
     large.piece_records = kLarge * shape_.piece_records;
     large.piece_capacity = 2 * large.piece_records + 1;
@@ -191,6 +190,7 @@ class Harness {
           make_piece_sorter(layout_, shape_.unique, large.piece_capacity, scratch.back().span())));
       large.sorters.push_back(large_sorters.back().get());
     }
+    RunMerger merger(context, runs_, pool, stage);
     bool handed_over = large.sorters.empty();
     for (;;) {
       if (!handed_over && merger.records_merged() >= shape_.hand_over_at) {
