@@ -58,7 +58,7 @@ def main():
     gpu.set_xlabel("seconds")
     gpu.legend(seen.values(), seen.keys(), loc="upper right", fontsize="small")
     figure.tight_layout()
-    figure.savefig(arguments.figure)
+    figure.savefig(arguments.figure, dpi=110)
 
 
 if __name__ == "__main__":

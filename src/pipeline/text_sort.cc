@@ -127,7 +127,11 @@ Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
   // What fits in memory is sorted there as fast as disks deliver it.
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
       inputs.size_known && inputs.bytes >= std::max(kWorthAccelerating, options.memory_bytes)) {
-    return plan_for_accelerator(options, input);
+    // An accelerator wants whole keys.
+    if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
+      return plan_for_accelerator(options, input);
+    }
+    planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
   }
   planned.input = input;
   if (is_little(options, inputs)) planned.input.threads = 1;

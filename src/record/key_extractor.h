@@ -26,6 +26,9 @@ class KeyExtractor {
   // With is_whole_record(): the order of keys is turned round (a longer record before a shorter one
   // that it starts with).
   virtual bool is_descending() const { return false; }
+  // True if all of a key costs far more than its first bytes: then it is better made only as far as
+  // it is needed.
+  virtual bool is_costly_in_full() const { return false; }
 
   // Appends the key of `record` (without its terminator) to `key`: all of it, or at least its first
   // `limit` bytes, whichever is less; more does no harm. What is appended does not depend on

@@ -80,6 +80,12 @@ class LineKeys final : public KeyExtractor {
     return whole_record_ && parts_.front().field.flags.reverse;
   }
 
+  bool is_costly_in_full() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const KeyPart& part) {
+      return part.kind == KeyKind::collation;
+    });
+  }
+
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
     if (whole_record_) {
       key.append(record.substr(0, limit));

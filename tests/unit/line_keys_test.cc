@@ -416,6 +416,11 @@ TEST(LineKeys, lines_in_the_order_of_bytes_are_their_own_keys) {
   EXPECT_FALSE(make_line_keys(line_order_of({"-b"}))->is_whole_record());
 }
 
+TEST(LineKeys, keys_of_the_c_locale_are_not_costly_in_full) {
+  EXPECT_FALSE(make_line_keys(line_order_of({"-n"}))->is_costly_in_full());
+  EXPECT_FALSE(make_line_keys(line_order_of({"-k2,2V"}))->is_costly_in_full());
+}
+
 TEST(LineKeys, nan_is_between_what_is_no_number_and_numbers) {
   EXPECT_EQ(compare({"-gs"}, "x", "nan"), -1);
   EXPECT_EQ(compare({"-gs"}, "nan", "-inf"), -1);
@@ -438,6 +443,7 @@ TEST(LineKeys, the_locale_is_that_of_the_time_they_are_made) {
     const ScopedLocale scope("en_US.UTF-8");
     if (!scope.ok()) GTEST_SKIP() << "locale en_US.UTF-8 is not installed";
     keys = make_line_keys({});
+    EXPECT_TRUE(keys->is_costly_in_full());
   }
   EXPECT_LT(key_of(*keys, "a"), key_of(*keys, "B"));
   EXPECT_LT(key_of(*keys, "é"), key_of(*keys, "F"));
