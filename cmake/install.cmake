@@ -8,7 +8,7 @@ target_compile_features(xxl PUBLIC cxx_std_20)
 install(TARGETS xxl EXPORT xxlTargets ARCHIVE)
 install(DIRECTORY src/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
   FILES_MATCHING PATTERN "*.h")
-install(DIRECTORY io DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
+install(DIRECTORY io gpu DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
   FILES_MATCHING PATTERN "*.h")
 install(EXPORT xxlTargets NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
 configure_package_config_file(cmake/xxlConfig.cmake.in "${CMAKE_BINARY_DIR}/xxlConfig.cmake"

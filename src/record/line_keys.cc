@@ -81,9 +81,8 @@ class LineKeys final : public KeyExtractor {
   }
 
   bool is_costly_in_full() const override {
-    return std::any_of(parts_.begin(), parts_.end(), [](const KeyPart& part) {
-      return part.kind == KeyKind::collation;
-    });
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const KeyPart& part) { return part.kind == KeyKind::collation; });
   }
 
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {

@@ -73,8 +73,8 @@ class Accelerator {
   virtual double merge_rate(std::string& reason) = 0;
   // Up to `count` sorters of pieces of up to `capacity` records, at least one. Each may be used by
   // one thread at a time, and throws Error{device} where it fails. `staging`, pinned host memory
-  // for so many records for each of `count`, and `layout` must outlive them. Throws Error{no_space} if
-  // the accelerator has too little memory. REQUIRES: plan() or merge_rate() found that it can be
+  // for so many records for each of `count`, and `layout` must outlive them. Throws Error{no_space}
+  // if the accelerator has too little memory. REQUIRES: plan() or merge_rate() found that it can be
   // used.
   virtual std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
       const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,

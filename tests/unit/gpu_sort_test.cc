@@ -121,8 +121,8 @@ TEST_F(GpuSortTest, devices_merge_too) {
       const std::size_t count = 4 * kMiB / format.record_bytes;
       const Bytes records = unique ? test::few_distinct_records(format, count, count / 3, random_)
                                    : test::random_records(format, count, random_);
-      auto gpus = accelerator(unique ? 1 : 3, {.memory_bytes = 64 * kMiB}, MultiGpu::independent,
-                              5 * kMiB);
+      auto gpus =
+          accelerator(unique ? 1 : 3, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, 5 * kMiB);
       SortOptions sort = options(format, records, *gpus);
       sort.unique = unique;
       sort.merge_on_accelerator = AcceleratedMerge::always;
