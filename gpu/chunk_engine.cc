@@ -185,8 +185,10 @@ void ChunkEngine::pump() {
         chunk.state == ChunkState::sealed && chunk.unsorted == 0) {
       leave(*leaving);
     }
-    // An exchange takes several rounds. A later chunk must not overtake it: its slices would take
-    // the slots that this one needs to go on.
+    // A later chunk must not overtake this one, though its last piece may be sorted first, on
+    // another device: its slices would take the slots that this one needs to go on. Cuts are made
+    // in order, but an exchange takes several rounds.
+    if (leaving->state == LeavingState::waiting) break;
     if (strategy_ == MultiGpu::p2p_merge && leaving->state != LeavingState::cut) break;
   }
   for (std::size_t device = 0; device < lanes_.size(); ++device) pump_lane(device);

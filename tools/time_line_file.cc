@@ -3,28 +3,38 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <memory>
+#include <utility>
 
 #include "base/error.h"
 
 namespace xxl::cli {
 
-void TimeLineFile::write() const {
-  if (path_.empty()) return;
+TimeLineFile::TimeLineFile(const std::string& path) : path_(path) {
+  if (path.empty()) return;
+  file_ = std::fopen(path.c_str(), "wx");
+  if (file_ == nullptr) throw_io_error(errno, "cannot create the time line", path);
+}
+
+TimeLineFile::~TimeLineFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  std::remove(path_.c_str());
+}
+
+void TimeLineFile::write() {
+  if (file_ == nullptr) return;
   const auto intervals = time_line_.intervals();
   std::uint64_t first = ~std::uint64_t{0};
   for (const auto& interval : intervals) first = std::min(first, interval.start);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path_.c_str(), "w"),
-                                                             std::fclose);
-  if (file == nullptr) throw_io_error(errno, "cannot be created", path_);
-  std::fputs("track,what,start,end,bytes\n", file.get());
+  std::fputs("track,what,start,end,bytes\n", file_);
   for (const auto& interval : intervals) {
-    std::fprintf(file.get(), "%s,%s,%.6f,%.6f,%ju\n", interval.track.c_str(), interval.what,
+    std::fprintf(file_, "%s,%s,%.6f,%.6f,%ju\n", interval.track.c_str(), interval.what,
                  static_cast<double>(interval.start - first) * 1e-9,
                  static_cast<double>(interval.end - first) * 1e-9,
                  static_cast<std::uintmax_t>(interval.bytes));
   }
-  if (std::fflush(file.get()) != 0) throw_io_error(errno, "cannot be written", path_);
+  std::FILE* const file = std::exchange(file_, nullptr);
+  if (std::fclose(file) != 0) throw_io_error(errno, "cannot write the time line", path_);
 }
 
 }  // namespace xxl::cli

@@ -347,5 +347,26 @@ TEST(ChunkEngine, keeps_chunks_in_order_while_devices_swap_halves) {
   EXPECT_EQ(loads, 3);
 }
 
+// The first chunk's piece on the second device is held up until the second chunk, which is on the
+// first device alone, is sorted.
+TEST(ChunkEngine, keeps_chunks_in_order_when_a_later_one_is_sorted_first) {
+  for (const MultiGpu strategy : {MultiGpu::partition, MultiGpu::p2p_merge}) {
+    std::atomic<int> loads = 0;
+    SimulatedOptions first, second;
+    first.before = [&loads](const char* operation) {
+      if (std::string_view(operation) != "load") return;
+      ++loads;
+      loads.notify_all();
+    };
+    second.before = [&loads](const char* operation) {
+      if (std::string_view(operation) != "load") return;
+      for (int seen; (seen = loads) < 3;) loads.wait(seen);
+    };
+    SimulatedDevice one(0, first), two(1, second);
+    expect_chunks_in_order({&one, &two}, strategy, 3, {200, 100, 200});
+    EXPECT_EQ(loads, 3);
+  }
+}
+
 }  // namespace
 }  // namespace xxl::gpu
