@@ -132,7 +132,6 @@ void ChunkEngine::close_piece(Piece* piece, std::size_t items, std::size_t bytes
     const auto begin = static_cast<std::uint64_t>(piece->records - arena.begin);
     if (arena.front == begin + aligned(geometry_.piece_bytes)) arena.front = begin + aligned(bytes);
   }
-  piece->bytes = bytes;
   piece->closed = true;
   chunks_[piece->chunk].records += items;
   if (piece->copies == 0) sort_piece(*piece);

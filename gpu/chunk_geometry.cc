@@ -105,7 +105,6 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
                                   unsigned chunks) {
   ChunkGeometry geometry;
   geometry.chunks = chunks;
-  const ItemShape& item = format.shape.item;
   const double record = std::max(item_bytes, 1.0);
   const std::uint64_t share =
       std::min<std::uint64_t>(memory_bytes / chunks, ceil_div<std::uint64_t>(most_bytes, devices));
@@ -128,7 +127,6 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
     const double need = static_cast<double>(share) / record * arena_bytes_of(format, record) * 1.01;
     geometry.arena_bytes = std::min<std::uint64_t>(
         arena, aligned(static_cast<std::size_t>(need)) + 3 * aligned(piece));
-    XXL_CHECK(item.bytes() > 0);
     return geometry;
   }
   throw Error(ErrorCode::no_space, "the memory of the GPU is too small: " +

@@ -32,11 +32,6 @@ void StreamThread::run(const char* what, Task task, std::function<void()> done) 
   arrived_.notify_one();
 }
 
-std::size_t StreamThread::pending() const {
-  std::lock_guard lock(mutex_);
-  return entries_.size() + (running_ ? 1 : 0);
-}
-
 double StreamThread::busy_seconds() const {
   std::lock_guard lock(mutex_);
   return static_cast<double>(busy_ns_) * 1e-9;
@@ -49,7 +44,6 @@ void StreamThread::serve() {
     if (stopping_) return;
     Entry entry = std::move(entries_.front());
     entries_.pop_front();
-    running_ = true;
     lock.unlock();
     const auto start = TimeLine::now();
     std::exception_ptr error;
@@ -63,7 +57,6 @@ void StreamThread::serve() {
     if (time_line_ != nullptr) time_line_->add(name_, entry.what, start, end);
     entry.task = nullptr;
     lock.lock();
-    running_ = false;
     busy_ns_ += end - start;
     failed_ = error != nullptr;
     lock.unlock();

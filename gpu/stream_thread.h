@@ -31,8 +31,6 @@ class StreamThread {
   // Runs `task`, then leaves `done` in the mailbox; what the task throws is thrown by the mailbox
   // instead, and no further task is run. `what` names the task in time lines (a literal).
   void run(const char* what, Task task, std::function<void()> done);
-  // Tasks not done yet.
-  std::size_t pending() const;
   // Time spent in tasks.
   double busy_seconds() const;
 
@@ -51,7 +49,6 @@ class StreamThread {
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Entry> entries_;
-  bool running_ = false;
   bool stopping_ = false;
   bool failed_ = false;
   std::uint64_t busy_ns_ = 0;
