@@ -54,7 +54,9 @@ ChunkEngine::Chunk* ChunkEngine::chunk_to_fill() {
 
 bool ChunkEngine::has_room(const Chunk& chunk, std::size_t device) const {
   const auto slot = static_cast<std::size_t>(&chunk - chunks_.data());
-  return lanes_[device]->arenas[arena_of(slot)].room() >= geometry_.arena_piece_bytes(format_);
+  const EngineLane::Arena& arena = lanes_[device]->arenas[arena_of(slot)];
+  return arena.pieces < geometry_.device_pieces &&
+         arena.room() >= geometry_.arena_piece_bytes(format_);
 }
 
 bool ChunkEngine::chunk_is_full() const {
@@ -82,6 +84,7 @@ ChunkEngine::Piece* ChunkEngine::open_piece() {
       lane.landing.pop_back();
     }
     EngineLane::Arena& arena = lane.arenas[arena_of(slot)];
+    ++arena.pieces;
     arena.promised += 2 * kAreaAlignment + geometry_.piece_items * format_.shape.item.bytes();
     if (format_.shape.by_address) {
       piece->records = arena.begin + arena.front;
@@ -387,6 +390,7 @@ void ChunkEngine::batch_gathered(const Leaving& leaving) {
   for (const std::size_t device : chunk.devices) {
     EngineLane::Arena& arena = lanes_[device]->arenas[arena_of(leaving.chunk)];
     arena.front = 0;
+    arena.pieces = 0;
     arena.back = geometry_.arena_bytes;
   }
   chunk.pieces.clear();

@@ -12,7 +12,6 @@ constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxPieceItems = std::size_t{64} << 20;
 constexpr std::size_t kMaxAddressItems = std::size_t{8} << 20;  // of a piece, refined with scratch
 constexpr std::size_t kPiecesOfChunk = 24;
-constexpr std::size_t kMaxSequences = 1024;  // pieces of a chunk, on all devices
 
 // What a record takes in an arena.
 double arena_bytes_of(const ChunkFormat& format, double item_bytes) {
@@ -95,8 +94,11 @@ std::uint64_t ChunkGeometry::capacity(const ChunkFormat& format, double item_byt
   // A piece begins only where a full one has room.
   const std::uint64_t lost = arena_piece_bytes(format);
   if (arena_bytes <= lost) return 0;
-  return static_cast<std::uint64_t>(static_cast<double>(arena_bytes - lost) /
-                                    arena_bytes_of(format, item_bytes) * item_bytes * 0.995);
+  const double arena = static_cast<double>(arena_bytes - lost) /
+                       arena_bytes_of(format, item_bytes) * item_bytes * 0.995;
+  const double piece =
+      std::min(static_cast<double>(piece_bytes), static_cast<double>(piece_items) * item_bytes);
+  return static_cast<std::uint64_t>(std::min(arena, static_cast<double>(device_pieces) * piece));
 }
 
 ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const ChunkFormat& format,
@@ -108,13 +110,18 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
   const double record = std::max(item_bytes, 1.0);
   const std::uint64_t share =
       std::min<std::uint64_t>(memory_bytes / chunks, ceil_div<std::uint64_t>(most_bytes, devices));
+  geometry.device_pieces = kMaxPieces / devices;
+  // Pieces of a handy size; larger ones, if there would be too many.
+  const auto items_of = [&](std::uint64_t bytes) {
+    return static_cast<std::size_t>(static_cast<double>(bytes) / record) + 1;
+  };
+  const std::size_t least_bytes = share / geometry.device_pieces * 5 / 4;
   std::size_t bytes =
       std::clamp<std::size_t>(share / kPiecesOfChunk, kMinPieceBytes, kMaxPieceBytes);
-  bytes = std::max<std::size_t>(bytes, share * devices / kMaxSequences * 5 / 4);
-  for (; bytes >= kSectorBytes; bytes /= 2) {
-    geometry.piece_items = static_cast<std::size_t>(static_cast<double>(bytes) / record) + 1;
-    geometry.piece_items =
-        std::min(geometry.piece_items, format.shape.by_address ? kMaxAddressItems : kMaxPieceItems);
+  for (bytes = std::max(bytes, least_bytes); bytes >= kSectorBytes; bytes /= 2) {
+    geometry.piece_items = std::min(
+        items_of(bytes), std::max(items_of(least_bytes),
+                                  format.shape.by_address ? kMaxAddressItems : kMaxPieceItems));
     geometry.piece_bytes = format.text ? bytes : geometry.piece_items * format.shape.record_bytes;
     geometry.batch_items = geometry.piece_items;
     geometry.slice_bytes = slice_bytes != 0 ? slice_bytes : aligned(geometry.piece_bytes);

@@ -30,14 +30,18 @@ struct ChunkFormat {
 
 // Memory of each device. Numbers of bytes unless said otherwise.
 struct ChunkGeometry {
-  std::size_t piece_items = 0;    // most of a piece, number
-  std::size_t piece_bytes = 0;    // most of its records
-  std::size_t batch_items = 0;    // number
-  std::size_t slice_bytes = 0;    // what is copied out at once: at least a record
-  unsigned landing_slots = 3;     // pieces on their way, number
-  unsigned slice_slots = 3;       // slices on their way, number
-  unsigned chunks = 1;            // at a time: with 2, one arrives while one leaves
-  std::uint64_t arena_bytes = 0;  // of a chunk on one device: records and sorted items
+  // Pieces of a chunk, on all devices together: so many can be cut at a time.
+  static constexpr std::size_t kMaxPieces = 1024;
+
+  std::size_t piece_items = 0;             // most of a piece, number
+  std::size_t piece_bytes = 0;             // most of its records
+  std::size_t batch_items = 0;             // number
+  std::size_t device_pieces = kMaxPieces;  // most of a chunk on one device, number
+  std::size_t slice_bytes = 0;             // what is copied out at once: at least a record
+  unsigned landing_slots = 3;              // pieces on their way, number
+  unsigned slice_slots = 3;                // slices on their way, number
+  unsigned chunks = 1;                     // at a time: with 2, one arrives while one leaves
+  std::uint64_t arena_bytes = 0;           // of a chunk on one device: records and sorted items
 
   // Divides `memory_bytes` of each of `devices` devices for chunks of up to `most_bytes` (all
   // devices together). `item_bytes`: bytes of a record, on average. Throws Error{no_space} if that

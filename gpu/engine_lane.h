@@ -34,6 +34,7 @@ struct EngineLane {
     std::byte* begin = nullptr;
     std::uint64_t front = 0;
     std::uint64_t back = 0;
+    std::size_t pieces = 0;      // number
     std::uint64_t promised = 0;  // to items of pieces that are not complete
 
     std::uint64_t room() const { return back - front - promised; }

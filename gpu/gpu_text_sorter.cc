@@ -12,8 +12,7 @@ namespace xxl::gpu {
 namespace {
 
 constexpr std::size_t kMinBufferBytes = 32 * kKiB;
-constexpr std::size_t kMinBuffers = 3;        // of packs, and of slices
-constexpr std::size_t kMaxChunkPieces = 900;  // the engine cuts so many at a time
+constexpr std::size_t kMinBuffers = 3;  // of packs, and of slices
 // Packs have room for more records than are expected; where there are more still, they leave early.
 constexpr double kItemReserve = 1.25;
 
@@ -180,11 +179,10 @@ void GpuTextSorter::drop(Pack* pack) {
 }
 
 bool GpuTextSorter::open_piece() {
-  if (engine_.chunk_is_full() || chunk_pieces_ == kMaxChunkPieces) seal();
+  if (engine_.chunk_is_full()) seal();
   piece_ = engine_.open_piece();
   if (piece_ == nullptr) return false;
   piece_items_ = piece_bytes_ = 0;
-  ++chunk_pieces_;
   return true;
 }
 
@@ -228,7 +226,6 @@ void GpuTextSorter::seal() {
   ++sealed_;
   records_left_.push_back(chunk_items_);
   chunk_items_ = 0;
-  chunk_pieces_ = 0;
 }
 
 // Copies slices that are ready to the host, as far as there is room for them.

@@ -82,8 +82,7 @@ class GpuTextSorter final : public TextSorter {
   ChunkEngine::Piece* piece_ = nullptr;   // that is being filled
   std::size_t piece_items_ = 0;           // of it
   std::size_t piece_bytes_ = 0;
-  std::size_t chunk_pieces_ = 0;            // of the chunk that is being filled
-  std::uint64_t chunk_items_ = 0;           // likewise
+  std::uint64_t chunk_items_ = 0;           // of the chunk that is being filled
   std::uint64_t sealed_ = 0;                // chunks
   std::deque<std::uint64_t> records_left_;  // to come, of chunks that are sealed
   std::deque<std::unique_ptr<Coming>> coming_;

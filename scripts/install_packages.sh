@@ -9,7 +9,7 @@ packages=(build-essential cmake ninja-build pkg-config python3
   zlib1g-dev libzstd-dev liblz4-dev libgtest-dev gzip zstd lz4 locales)
 case ${1:-} in
   --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache) ;;
-  --bench) packages+=(libbenchmark-dev libstxxl-dev libhwy-dev) ;;
+  --bench) packages+=(libbenchmark-dev libboost-dev libstxxl-dev libhwy-dev) ;;
 esac
 
 missing=()

@@ -347,6 +347,47 @@ TEST(ChunkEngine, keeps_chunks_in_order_while_devices_swap_halves) {
   EXPECT_EQ(loads, 3);
 }
 
+TEST(ChunkEngine, takes_no_more_pieces_than_can_be_cut) {
+  Devices gpus(2, {.memory_bytes = 16 * kMiB});
+  const KeyLayout layout(make_format("u64"));
+  const ChunkFormat format = ChunkFormat::of(layout);
+  ChunkGeometry geometry;
+  geometry.piece_items = geometry.batch_items = 100;
+  geometry.piece_bytes = geometry.slice_bytes = 800;
+  geometry.landing_slots = 8;
+  geometry.device_pieces = 3;
+  geometry.arena_bytes = kMiB;
+  EXPECT_LE(geometry.capacity(format, 8), 3 * geometry.piece_bytes);
+  Mailbox mailbox;
+  ChunkEngine engine(gpus.all, format, geometry, MultiGpu::partition, mailbox, nullptr);
+  for (int piece = 0; piece < 6; ++piece) {
+    EXPECT_FALSE(engine.chunk_is_full());
+    EXPECT_NE(engine.open_piece(), nullptr);
+  }
+  EXPECT_TRUE(engine.chunk_is_full());
+  EXPECT_EQ(engine.open_piece(), nullptr);
+}
+
+TEST(ChunkGeometry, holds_what_devices_have_however_small_records_are) {
+  SimulatedDevice device(0, {});
+  const std::uint64_t memory = 128 * kGiB;
+  for (const char* record : {"u32", "kv64", "fixed:3", "gensort"}) {
+    const KeyLayout layout(make_format(record));
+    const ChunkFormat format = ChunkFormat::of(layout);
+    const auto bytes = static_cast<double>(layout.record_bytes());
+    for (const std::size_t devices : {1, 8}) {
+      const ChunkGeometry geometry = ChunkGeometry::plan(device, devices, format, bytes, memory,
+                                                         ~std::uint64_t{0} / 2, 4 * kMiB, 1);
+      EXPECT_LE(geometry.memory_bytes(device, format), memory);
+      // Items of records by address take 16 bytes each.
+      const double share = format.shape.by_address ? bytes / (bytes + 16) : 1;
+      EXPECT_GT(static_cast<double>(geometry.capacity(format, bytes)),
+                0.8 * share * static_cast<double>(memory))
+          << record << " on " << devices;
+    }
+  }
+}
+
 // The first chunk's piece on the second device is held up until the second chunk, which is on the
 // first device alone, is sorted.
 TEST(ChunkEngine, keeps_chunks_in_order_when_a_later_one_is_sorted_first) {
