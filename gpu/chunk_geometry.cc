@@ -108,8 +108,10 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
   ChunkGeometry geometry;
   geometry.chunks = chunks;
   const double record = std::max(item_bytes, 1.0);
-  const std::uint64_t share =
-      std::min<std::uint64_t>(memory_bytes / chunks, ceil_div<std::uint64_t>(most_bytes, devices));
+  const auto room =
+      static_cast<std::uint64_t>(static_cast<double>(memory_bytes / chunks) *
+                                 std::min(1.0, record / arena_bytes_of(format, record)));
+  const std::uint64_t share = std::min(room, ceil_div<std::uint64_t>(most_bytes, devices));
   geometry.device_pieces = kMaxPieces / devices;
   // Pieces of a handy size; larger ones, if there would be too many.
   const auto items_of = [&](std::uint64_t bytes) {
