@@ -80,8 +80,10 @@ std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
 void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_bytes) {
   std::size_t bytes =
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
-  geometry.merge_piece_records = std::max(
-      kMinPieceRecords, std::min(bytes, max_merge_piece_bytes(geometry.threads)) / record_bytes);
+  const std::size_t merge_bytes =
+      std::clamp(geometry.merge_region_bytes / (96 * geometry.threads), kMinPieceBytes,
+                 max_merge_piece_bytes(geometry.threads));
+  geometry.merge_piece_records = std::max(kMinPieceRecords, merge_bytes / record_bytes);
   geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
   if (geometry.cells_unsorted) {
     // What leaves at a time is the same part of what fits in memory (twice: see run formation) as
@@ -95,11 +97,11 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_
 }
 
 // Enough output blocks for a piece of each of `sorters`, one more, and writes under way.
-std::size_t output_bytes_for(const Geometry& geometry, unsigned sorters, std::size_t piece_records,
+std::size_t output_bytes_for(std::size_t region_bytes, unsigned sorters, std::size_t piece_records,
                              std::size_t record_bytes, std::size_t block_bytes) {
   const std::size_t pieces = (sorters + 1) * piece_records * record_bytes;
   const std::size_t behind =
-      std::clamp(geometry.region_bytes / 8, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
+      std::clamp(region_bytes / 8, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
   return round_up(pieces + behind, block_bytes) + block_bytes;
 }
 
@@ -126,7 +128,7 @@ void drop_large_pieces(Geometry& geometry) {
 // take a quarter of what may be pinned, and as much again of the output: what is left should still
 // do for all runs at once.
 void plan_large_pieces(Geometry& geometry, std::size_t record_bytes) {
-  const std::size_t bytes = pinned_bytes(geometry.region_bytes) / 4;
+  const std::size_t bytes = pinned_bytes(geometry.merge_region_bytes) / 4;
   const auto sorters = static_cast<unsigned>(
       std::clamp<std::size_t>(bytes / kLargePieceBytes, kMinLargeSorters, kMaxLargeSorters));
   geometry.large_sorters = std::min(geometry.threads, sorters);
@@ -143,18 +145,18 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   const std::size_t record_bytes = layout.record_bytes();
   geometry.final_block_bytes = std::max(
       geometry.block_bytes,
-      std::clamp(largest_power_of_two(geometry.region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
-  Division division(geometry.region_bytes);
+      std::clamp(largest_power_of_two(geometry.merge_region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
+  Division division(geometry.merge_region_bytes);
   division.take(geometry.threads *
                 round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
   geometry.merge_output_bytes =
-      output_bytes_for(geometry, geometry.threads, geometry.merge_piece_capacity, record_bytes,
-                       geometry.final_block_bytes);
+      output_bytes_for(geometry.merge_region_bytes, geometry.threads, geometry.merge_piece_capacity,
+                       record_bytes, geometry.final_block_bytes);
   if (geometry.large_sorters > 0) {
-    geometry.merge_output_bytes =
-        std::max(geometry.merge_output_bytes,
-                 output_bytes_for(geometry, geometry.large_sorters, geometry.large_piece_capacity,
-                                  record_bytes, geometry.final_block_bytes));
+    geometry.merge_output_bytes = std::max(
+        geometry.merge_output_bytes,
+        output_bytes_for(geometry.merge_region_bytes, geometry.large_sorters,
+                         geometry.large_piece_capacity, record_bytes, geometry.final_block_bytes));
     division.take(geometry.large_sorters * geometry.large_staging_bytes);
   }
   division.take(geometry.merge_output_bytes);
@@ -179,9 +181,10 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
   geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
-  geometry.output_blocks = output_bytes_for(geometry, geometry.threads, geometry.piece_capacity,
-                                            record_bytes, geometry.block_bytes) /
-                           geometry.block_bytes;
+  geometry.output_blocks =
+      output_bytes_for(geometry.region_bytes, geometry.threads, geometry.piece_capacity,
+                       record_bytes, geometry.block_bytes) /
+      geometry.block_bytes;
   Division division(geometry.region_bytes);
   division.take(geometry.read_blocks * buffer);
   division.take(geometry.output_blocks * geometry.block_bytes);
@@ -258,12 +261,12 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
 }
 
-// Block size of the runs: the largest power of two with which the runs expected of random input
-// take up no more than 5/8 of the memory when they are merged in one pass. (STXXL takes half of the
-// largest that allows one pass; the blocks of many runs are small, and larger ones are worth more
-// than longer queues.)
+// Block size of the runs, for merges in `region_bytes`: the largest power of two with which the
+// runs expected of random input take up no more than 5/8 of the memory when they are merged in one
+// pass. (STXXL takes half of the largest that allows one pass; the blocks of many runs are small,
+// and larger ones are worth more than longer queues.)
 std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
-  std::uint64_t runs = expected_runs(input, region_bytes);
+  std::uint64_t runs = expected_runs(input, input.memory_bytes);
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
   const std::size_t largest =
       region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
@@ -296,7 +299,10 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   geometry.threads = threads;
   const std::size_t record_bytes = layout.record_bytes();
   if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
-  geometry.block_bytes = plan_block(input, input.memory_bytes, record_bytes);
+  const std::uint64_t merge_bytes = input.merge_memory_bytes != 0
+                                        ? std::min(input.merge_memory_bytes, input.memory_bytes)
+                                        : input.memory_bytes;
+  geometry.block_bytes = plan_block(input, merge_bytes, record_bytes);
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
   const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
@@ -307,6 +313,12 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   }
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
+  geometry.merge_region_bytes = geometry.region_bytes;
+  if (input.merge_memory_bytes != 0) {
+    geometry.merge_region_bytes = round_down<std::size_t>(
+        std::min<std::uint64_t>(input.merge_memory_bytes, input.memory_bytes - table_bytes),
+        kSectorBytes);
+  }
   plan_pieces(geometry, input, record_bytes);
   if (input.merge_accelerated && !cells_unsorted) plan_large_pieces(geometry, record_bytes);
   if (input.accelerated) {

@@ -23,6 +23,7 @@ struct PlanInput {
   bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
   std::uint64_t chunk_bytes = 0;   // with `accelerated`: of a run
   bool merge_accelerated = false;  // an accelerator may sort pieces of the merge
+  std::uint64_t merge_memory_bytes = 0;  // that merges may take; 0: as much as the rest
 };
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
@@ -46,6 +47,7 @@ struct Geometry {
   std::size_t slices = 0;  // number
 
   // Merging: output blocks | sorters | staging of large pieces | blocks of the runs.
+  std::size_t merge_region_bytes = 0;    // all of these
   std::size_t merge_piece_records = 0;   // number
   std::size_t merge_piece_capacity = 0;  // number
   std::size_t merge_output_bytes = 0;    // all output blocks together
