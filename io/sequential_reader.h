@@ -53,6 +53,8 @@ class SequentialReader {
 
   // True when everything has been handed out.
   bool finished() const { return to_read_ == files_.size() && window_.empty(); }
+  // Nothing is being read, and nothing that was read has yet to be handed out.
+  bool idle() const { return window_.empty(); }
   bool ready() const { return !window_.empty() && window_.front().done; }
 
  private:

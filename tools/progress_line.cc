@@ -25,6 +25,8 @@ std::string phase_name(const Progress& progress) {
     case Phase::merging:
       return "merging, pass " + std::to_string(progress.pass.load()) + " of " +
              std::to_string(progress.passes.load());
+    case Phase::joining:
+      return "joining";
     case Phase::building_table:
       return "building the table";
     case Phase::probing:

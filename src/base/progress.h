@@ -6,7 +6,7 @@
 
 namespace xxl {
 
-enum class Phase { starting, forming_runs, merging, building_table, probing, finishing };
+enum class Phase { starting, forming_runs, merging, joining, building_table, probing, finishing };
 
 struct Progress {
   std::atomic<Phase> phase{Phase::starting};

@@ -88,6 +88,8 @@ class RunMerger {
   void pump();
   // True when every record has left through the output stage.
   bool finished() const { return merged_ == total_ && pieces_.empty(); }
+  // Nothing is under way: if it has not finished, it waits for room in the output.
+  bool idle() const { return pieces_running_ == 0 && reading_ == 0 && sorting_ == 0; }
   bool waits_for_read() const { return pieces_running_ == 0 && reading_ > 0; }
   bool waits_for_write() const { return pieces_running_ == 0 && output_full_; }
   std::uint64_t records_merged() const { return merged_; }

@@ -31,6 +31,10 @@ void Output::open_file(std::uint64_t bytes) {
   if (bytes > 0) file_->file().reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
 }
 
+void Output::reserve(std::uint64_t offset, std::uint64_t bytes) {
+  if (is_file()) file_->file().reserve(offset, bytes);
+}
+
 std::uint64_t Output::free_bytes() const {
   const std::string directory = std::filesystem::path(path_).parent_path().string();
   return io::free_bytes(directory.empty() ? "." : directory);

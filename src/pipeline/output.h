@@ -26,6 +26,10 @@ class Output {
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
+  // Reserves bytes [offset, offset + bytes) of a file; nothing for a stream. Throws
+  // Error{no_space}.
+  void reserve(std::uint64_t offset, std::uint64_t bytes);
+
   // A sink for blocks of `block_bytes`; the arguments must outlive it.
   std::unique_ptr<BlockSink> make_sink(std::size_t block_bytes, io::BufferPool& buffers,
                                        io::IoService& io, Mailbox& mailbox);

@@ -68,4 +68,15 @@ void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
                   "and disks");
 }
 
+void check_joined(const std::string& name, const MultisetHash& input, const MultisetHash& joined,
+                  std::optional<std::uint64_t> expected) {
+  if (joined == input && input.records == expected.value_or(input.records)) return;
+  throw Error(ErrorCode::corrupt,
+              "not what was read of " + name + " has been joined (" +
+                  std::to_string(joined.records) + " of " +
+                  std::to_string(expected.value_or(input.records)) +
+                  " records, or their checksum): the output was discarded; check this machine's "
+                  "memory and disks");
+}
+
 }  // namespace xxl

@@ -67,4 +67,9 @@ class PhaseMeter {
 void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
                        std::optional<std::uint64_t> expected = std::nullopt);
 
+// Throws Error{corrupt} unless the records of a side (`name`) that were read have all been
+// `joined`. `expected`: as above.
+void check_joined(const std::string& name, const MultisetHash& input, const MultisetHash& joined,
+                  std::optional<std::uint64_t> expected);
+
 }  // namespace xxl

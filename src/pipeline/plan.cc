@@ -312,6 +312,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
     table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxBuckets / 4);
   }
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
+  geometry.table_bytes = table_bytes;
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
   geometry.merge_region_bytes = geometry.region_bytes;
   if (input.merge_memory_bytes != 0) {

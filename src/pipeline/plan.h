@@ -28,7 +28,8 @@ struct PlanInput {
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
 struct Geometry {
-  std::size_t region_bytes = 0;  // the one large piece of memory
+  std::size_t region_bytes = 0;   // the one large piece of memory
+  std::uint64_t table_bytes = 0;  // beside it: what is remembered of runs
   unsigned threads = 1;
 
   // Runs.

@@ -45,9 +45,9 @@ class RunMerge {
            const std::vector<Run>& runs, std::size_t output_block_bytes, const MakeSink& make_sink,
            bool hash_output);
 
-  RunMerger& merger() { return *merger_; }
-  OutputStage& stage() { return *stage_; }
-  BlockSink& sink() { return *sink_; }
+  RunMerger& merger() const { return *merger_; }
+  OutputStage& stage() const { return *stage_; }
+  BlockSink& sink() const { return *sink_; }
   // Memory for large pieces (geometry.large_sorters of them).
   std::span<std::byte> large_staging() const { return large_staging_; }
 

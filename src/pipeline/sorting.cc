@@ -36,10 +36,13 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
+    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes), surroundings) {}
+
+Sorting::Sorting(const SortOptions& options, Inputs inputs, const SortSurroundings& surroundings)
     : options_(options),
       surroundings_(surroundings),
       layout_(options.format),
-      inputs_(open_inputs(options.inputs, options.format.record_bytes)) {
+      inputs_(std::move(inputs)) {
   take(make_sort_plan(options, layout_, inputs_, surroundings));
 }
 

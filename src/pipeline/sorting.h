@@ -37,6 +37,8 @@ class Sorting {
  public:
   // Opens the inputs and plans. Throws Error.
   explicit Sorting(const SortOptions& options, const SortSurroundings& surroundings = {});
+  // With `inputs` that are open, those of the options.
+  Sorting(const SortOptions& options, Inputs inputs, const SortSurroundings& surroundings);
 
   const SortOptions& options() const { return options_; }
   const KeyLayout& layout() const { return layout_; }

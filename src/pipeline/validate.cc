@@ -21,6 +21,7 @@
 #include "pipeline/chunk_threads.h"
 #include "pipeline/record_checksum.h"
 #include "record/key_layout.h"
+#include "record/native_key.h"
 
 namespace xxl {
 namespace {
@@ -62,19 +63,6 @@ struct Tally {
     return *this;
   }
 };
-
-// The key at `record`, for the kinds of records that have one native number as their key, as an
-// unsigned number of the same order.
-template <class Word>
-Word native_key(const std::byte* record, KeyTransform transform) {
-  Word key;
-  std::memcpy(&key, record, sizeof key);
-  if (transform.is_float) {
-    constexpr Word kSign = Word{1} << (8 * sizeof(Word) - 1);
-    key = (key & kSign) != 0 ? ~key : key | kSign;
-  }
-  return key ^ static_cast<Word>(transform.flip);
-}
 
 // Compares the records from `begin` of the chunk on, each with the one before it.
 template <class Word>

@@ -38,7 +38,10 @@ class OutputStage {
   bool admit(std::size_t bytes);
   // Finishes the last, partial block. All admitted pieces must have been emitted.
   void finish();
-  std::uint64_t records() const { return bytes_ / layout_.record_bytes(); }
+  std::uint64_t records() const {
+    std::lock_guard lock(mutex_);
+    return bytes_ / layout_.record_bytes();
+  }
   // After finish(): true when the sink has got every block.
   bool delivered() const { return delivered_ == blocks_; }
   // Of what was written, if asked for, and of what was left out for `unique`.
@@ -80,7 +83,7 @@ class OutputStage {
   const bool hash_output_;
   const std::size_t payload_bytes_;
 
-  std::mutex mutex_;               // of what follows
+  mutable std::mutex mutex_;       // of what follows
   std::vector<std::byte*> ready_;  // empty buffers set aside
   std::size_t admitted_ = 0;       // bytes admitted and not yet reserved
   std::shared_ptr<Block> current_;

@@ -1,0 +1,99 @@
+// Where a join of sorted streams gets its blocks from: a merge of runs, or a file in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "io/sequential_reader.h"
+#include "join/stream_joiner.h"
+#include "pipeline/inputs.h"
+#include "pipeline/run_merge.h"
+
+namespace xxl {
+
+// Coordinator thread only.
+class JoinSource {
+ public:
+  virtual ~JoinSource() = default;
+  // Does what can be done now without waiting; gives blocks to the joiner, and tells it the end.
+  virtual void pump() = 0;
+  // Nothing is under way.
+  virtual bool idle() const = 0;
+  virtual bool waits_for_read() const = 0;
+};
+
+// The records of runs, merged. Their blocks wait in the buffers of the merge's output.
+class MergedSource final : public JoinSource {
+ public:
+  // `region`: context.geometry.merge_region_bytes. Everything must outlive it but `joiner`, whose
+  // blocks it owns: that may go first.
+  MergedSource(const RunMergeContext& context, std::span<std::byte> region,
+               const std::vector<Run>& runs, JoinSide side, StreamJoiner& joiner);
+
+  void pump() override;
+  bool idle() const override { return state_ != State::finishing && merge_.merger().idle(); }
+  bool waits_for_read() const override { return merge_.merger().waits_for_read(); }
+
+ private:
+  enum class State { merging, finishing, ended };
+
+  JoinSide side_;
+  StreamJoiner& joiner_;
+  State state_ = State::merging;
+  RunMerge merge_;
+};
+
+// The records of a file that should be in order; a place where they are not is an error.
+class FileSource final : public JoinSource {
+ public:
+  // Thrown for a file that was only thought to be in order.
+  struct NotInOrder {
+    JoinSide side;
+  };
+
+  // `memory` is for buffers of `block_bytes` (SequentialReader::buffer_bytes). `assumed`: nobody
+  // said that the file is in order. Everything must outlive it.
+  FileSource(Inputs& inputs, const KeyLayout& layout, std::size_t block_bytes,
+             std::span<std::byte> memory, bool assumed, io::IoService& io, Workers& workers,
+             Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
+
+  void pump() override;
+  bool idle() const override { return reader_.idle() && checking_.empty(); }
+  bool waits_for_read() const override { return !reader_.idle() && checking_.empty(); }
+
+ private:
+  struct Checked {
+    io::RecordBlock block;
+    std::uint64_t first = 0;  // number of its first record
+    bool done = false;
+    std::optional<std::uint64_t> fault;  // number of a record that is out of order
+  };
+  void check(Checked& checked);
+  void deliver();
+
+  const KeyLayout& layout_;
+  const std::string path_;
+  const bool assumed_;
+  Workers& workers_;
+  Mailbox& mailbox_;
+  JoinSide side_;
+  StreamJoiner& joiner_;
+  io::SequentialReader reader_;
+  std::deque<Checked> checking_;  // in order
+  std::uint64_t records_ = 0;
+  std::vector<std::byte> last_;  // record so far
+  bool ended_ = false;
+  InFlight in_flight_;
+};
+
+// True if samples of a stored file are in order: then all of it may well be.
+bool looks_sorted(const io::File& file, const KeyLayout& layout);
+
+}  // namespace xxl

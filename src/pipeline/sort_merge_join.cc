@@ -1,0 +1,380 @@
+// In order: open and plan; form the runs of the sides that are not in order, one after the other,
+// each with all of the memory; then merge both and join what comes of it, all at once; compare what
+// went in with what was joined; publish.
+#include "pipeline/sort_merge_join.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "io/output_file.h"
+#include "join/output_layout.h"
+#include "join/stream_joiner.h"
+#include "pipeline/inputs.h"
+#include "pipeline/join_plan.h"
+#include "pipeline/join_source.h"
+#include "pipeline/output.h"
+#include "pipeline/phase_meter.h"
+#include "pipeline/sorting.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Space of the output is reserved in growing steps: how many rows there will be is not known.
+constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
+constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
+
+constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
+
+// Records of `bytes` without a key of their own.
+RecordFormat row_format(std::size_t bytes) {
+  RecordFormat format;
+  format.name = "fixed:" + std::to_string(bytes);
+  format.record_bytes = bytes;
+  format.key.push_back({.offset = 0, .length = 1});
+  return format;
+}
+
+// One join.
+class SortMergeJoin {
+ public:
+  // `assumes_order`: sides whose samples are in order are taken to be in order.
+  SortMergeJoin(const RecordJoinOptions& options, bool assumes_order);
+
+  JoinPlan plan() const { return report_.plan; }
+  JoinReport run();
+  // True if nothing has been given away, and the inputs can be read again.
+  bool may_start_again() const {
+    return (output_ == nullptr || output_->is_file()) && sides_[0].size_known &&
+           sides_[1].size_known;
+  }
+
+ private:
+  struct Side {
+    std::unique_ptr<KeyLayout> layout;
+    Inputs inputs;                     // if it is in order, or else:
+    std::unique_ptr<Sorting> sorting;  // until its runs are there, and then with them
+    bool presorted = false;
+    bool assumed = false;  // it looks so
+    std::uint64_t bytes = 0;
+    bool size_known = true;
+  };
+
+  SortOptions sort_options(std::size_t side) const;
+  void open_side(std::size_t side, bool assumes_order);
+  void make_plan();
+  void make_runs();
+  void join();
+  using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
+  void pump(const Sources& sources, StreamJoiner& joiner, const OutputStage* stage);
+  void reserve_output(std::uint64_t bytes);
+  void finish(const StreamJoiner& joiner, const OutputStage* stage);
+
+  const RecordJoinOptions options_;
+  const RowLayout rows_;
+  JoinReport report_;
+  PhaseMeter meter_{report_, options_.progress};
+  std::array<Side, kJoinSides> sides_;
+  JoinGeometry geometry_;
+  unsigned threads_ = 1;
+  MemoryRegion region_;
+  std::unique_ptr<Output> output_;
+  std::uint64_t reserved_bytes_ = 0;  // of the output
+  Mailbox mailbox_;
+  WaitTimes waits_;
+};
+
+SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, bool assumes_order)
+    : options_(options), rows_(options.formats, options.kind, options.layout) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes);
+    sides_[i].bytes = sides_[i].inputs.bytes;
+    sides_[i].size_known = sides_[i].inputs.size_known;
+  }
+  // If the order turns out not to be there, it must be possible to start again.
+  const bool is_file = options_.output != "-" && io::OutputFile::is_replaceable(options_.output);
+  assumes_order = assumes_order && (is_file || options_.count_only) && sides_[0].size_known &&
+                  sides_[1].size_known;
+  for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
+  make_plan();
+}
+
+SortOptions SortMergeJoin::sort_options(std::size_t side) const {
+  SortOptions sort;
+  sort.format = options_.formats[side];
+  sort.inputs = {options_.inputs[side]};
+  sort.memory_bytes = options_.memory_bytes;
+  sort.scratch_dirs = options_.scratch_dirs;
+  sort.parallel = options_.parallel;
+  sort.batch_size = options_.batch_size;
+  sort.accelerator = options_.accelerator;
+  sort.acceleration = options_.acceleration;
+  sort.merge_on_accelerator = AcceleratedMerge::never;
+  sort.backend = options_.backend;
+  sort.queue_factory = options_.queue_factory;
+  sort.progress = options_.progress;
+  sort.time_line = options_.time_line;
+  return sort;
+}
+
+void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
+  Side& side = sides_[i];
+  side.layout = std::make_unique<KeyLayout>(options_.formats[i]);
+  side.presorted = options_.presorted[i];
+  if (!side.presorted && assumes_order && side.bytes > 0 &&
+      looks_sorted(side.inputs.files.front(), *side.layout)) {
+    side.presorted = side.assumed = true;
+  }
+  if (side.presorted) return;
+  side.sorting = std::make_unique<Sorting>(sort_options(i), std::move(side.inputs),
+                                           SortSurroundings{.may_stay_in_memory = false});
+}
+
+// Both sides are planned with the memory that the tables of the other's runs leave, and with the
+// same number of threads.
+void SortMergeJoin::make_plan() {
+  JoinPlanInput input;
+  input.memory_bytes = options_.memory_bytes;
+  input.row_bytes = rows_.row_bytes();
+  threads_ = options_.parallel != 0 ? options_.parallel : available_processors();
+  for (const Side& side : sides_) {
+    if (side.sorting) threads_ = std::min(threads_, side.sorting->geometry().threads);
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
+                      options_.formats[i].record_bytes,
+                      sides_[i].sorting ? sides_[i].sorting->geometry().table_bytes : 0};
+  }
+  for (bool again = true; again;) {
+    again = false;
+    input.threads = threads_;
+    geometry_ = plan_join_memory(input);
+    for (std::size_t i = 0; i < kJoinSides; ++i) {
+      if (!sides_[i].sorting) continue;
+      SortOptions sort = sort_options(i);
+      sort.parallel = threads_;
+      sort.memory_bytes -= std::min(sort.memory_bytes, input.sides[1 - i].table_bytes);
+      SortSurroundings surroundings;
+      surroundings.merge_memory_bytes = geometry_.side_bytes[i];
+      surroundings.may_stay_in_memory = false;
+      sides_[i].sorting->plan_again(sort, surroundings);
+      const Geometry& geometry = sides_[i].sorting->geometry();
+      if (geometry.threads < threads_) {
+        threads_ = geometry.threads;
+        again = true;
+      }
+    }
+  }
+
+  JoinPlan& plan = report_.plan;
+  plan.method = JoinMethod::sort_merge;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.output_bytes = rows_.row_bytes();
+  plan.threads = threads_;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Side& side = sides_[i];
+    JoinPlan::Side& planned = plan.sides[i];
+    planned.input_bytes = side.bytes;
+    planned.size_known = side.size_known;
+    planned.presorted = side.presorted;
+    if (!side.sorting) continue;
+    const SortPlan& sort = side.sorting->plan();
+    planned.expected_runs = sort.expected_runs;
+    planned.passes = sort.passes - 1;
+    planned.scratch_bytes = sort.scratch_bytes;
+    planned.device = sort.device;
+    if (!sort.no_accelerator.empty()) plan.no_accelerator = sort.no_accelerator;
+  }
+}
+
+JoinReport SortMergeJoin::run() {
+  if (!options_.count_only) output_ = std::make_unique<Output>(options_.output, 0);
+  region_ = MemoryRegion(static_cast<std::size_t>(options_.memory_bytes));
+  make_runs();
+  join();
+  return std::move(report_);
+}
+
+void SortMergeJoin::make_runs() {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    Sorting& sorting = *sides_[i].sorting;
+    sorting.make_runs(region_.span());
+    const SortReport& sorted = sorting.report();
+    report_.sides[i].runs = sorted.runs;
+    report_.sides[i].passes = sorted.passes;
+    for (PhaseReport phase : sorted.phases) {
+      phase.name = std::string(kSideNames[i]) + ": " + phase.name;
+      report_.phases.push_back(std::move(phase));
+    }
+    if (!sorted.accelerator.devices.empty()) report_.accelerator = sorted.accelerator;
+  }
+}
+
+void SortMergeJoin::join() {
+  Workers workers(threads_);
+  io::IoService io = options_.queue_factory ? io::IoService(options_.queue_factory)
+                                            : io::IoService(options_.backend, {});
+  io.trace(options_.time_line);
+  report_.plan.backend = io.backend_name();
+  meter_.watch(io, workers);
+  meter_.begin(Phase::joining, sides_[0].bytes + sides_[1].bytes);
+
+  Carver carver(region_.span());
+  io::BufferPool output_blocks(carver.take(geometry_.output_bytes), geometry_.output_block_bytes);
+  const auto row_memory = carver.take(geometry_.part_bytes);
+  const auto list_memory = carver.take(geometry_.list_bytes);
+  GroupStore group_store(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
+
+  const KeyLayout row_layout(row_format(rows_.row_bytes()));
+  std::unique_ptr<BlockSink> sink;
+  std::unique_ptr<OutputStage> stage;
+  if (output_) {
+    sink = output_->make_sink(geometry_.output_block_bytes, output_blocks, io, mailbox_);
+    stage = std::make_unique<OutputStage>(row_layout, false, output_blocks, *sink, mailbox_, true);
+  }
+  StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
+                       options_.kind,
+                       rows_,
+                       stage.get(),
+                       workers,
+                       mailbox_,
+                       group_store,
+                       row_memory,
+                       list_memory,
+                       geometry_.piece_records,
+                       geometry_.part_bytes});
+  Sources sources;  // end before the joiner, which still holds blocks of theirs if one fails
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    Side& side = sides_[i];
+    const auto which = static_cast<JoinSide>(i);
+    const auto memory = carver.take(geometry_.side_bytes[i]);
+    if (side.sorting) {
+      Sorting& sorting = *side.sorting;
+      sources[i] =
+          std::make_unique<MergedSource>(RunMergeContext{*side.layout, sorting.geometry(), false,
+                                                         io, workers, mailbox_, sorting.scratch()},
+                                         memory, sorting.runs(), which, joiner);
+    } else {
+      sources[i] =
+          std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[i],
+                                       memory, side.assumed, io, workers, mailbox_, which, joiner);
+    }
+  }
+  pump(sources, joiner, stage.get());
+  if (stage) {
+    stage->finish();
+    while (!stage->delivered() || sink->pending() > 0) mailbox_.wait_and_run();
+  }
+  meter_.end("join", waits_);
+  meter_.begin(Phase::finishing, 0);
+  report_.spilled_bytes = group_store.spilled_bytes();
+  report_.scratch_bytes = group_store.file_bytes();
+  finish(joiner, stage.get());
+  meter_.end("finish");
+  meter_.finish(nullptr);
+}
+
+// Until all has been joined.
+void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner, const OutputStage* stage) {
+  for (;;) {
+    for (const auto& source : sources) source->pump();
+    joiner.pump();
+    for (const auto& source : sources) source->pump();  // into what the join has let go
+    if (stage != nullptr) reserve_output(stage->records() * rows_.row_bytes());
+    if (joiner.finished()) return;
+    const bool idle = joiner.idle() && !joiner.waits_for_output() &&
+                      std::all_of(sources.begin(), sources.end(),
+                                  [](const auto& source) { return source->idle(); });
+    if (idle) {
+      joiner.break_stall();
+      continue;
+    }
+    const bool reads = joiner.idle() && std::any_of(sources.begin(), sources.end(),
+                                                    [](auto& s) { return s->waits_for_read(); });
+    const bool writes = joiner.idle() && joiner.waits_for_output();
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (writes) {
+      waits_.write_seconds += seconds_since(start);
+    } else if (reads) {
+      waits_.read_seconds += seconds_since(start);
+    }
+  }
+}
+
+// Keeps a step of space reserved ahead of the `bytes` that have been given to the output.
+void SortMergeJoin::reserve_output(std::uint64_t bytes) {
+  while (bytes > 0 && reserved_bytes_ < bytes + kMinReserveBytes) {
+    const std::uint64_t step = std::clamp(reserved_bytes_, kMinReserveBytes, kMaxReserveBytes);
+    output_->reserve(reserved_bytes_, step);
+    reserved_bytes_ += step;
+  }
+}
+
+void SortMergeJoin::finish(const StreamJoiner& joiner, const OutputStage* stage) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Side& side = sides_[i];
+    const auto which = static_cast<JoinSide>(i);
+    const std::optional<std::uint64_t> expected =
+        side.size_known ? std::optional(side.bytes / options_.formats[i].record_bytes)
+                        : std::nullopt;
+    check_joined(kSideNames[i], side.sorting ? side.sorting->input_hash() : joiner.hash(which),
+                 joiner.hash(which), expected);
+    report_.sides[i].records = joiner.hash(which).records;
+    report_.sides[i].matched = joiner.matched(which);
+    if (side.sorting && side.sorting->scratch() != nullptr) {
+      report_.scratch_bytes += side.sorting->scratch()->peak_bytes();
+    }
+  }
+  report_.rows = joiner.rows();
+  if (stage == nullptr) return;
+  if (stage->records() != joiner.rows()) {
+    throw Error(ErrorCode::corrupt,
+                "rows were lost on the way: the output was discarded; check this machine's memory "
+                "and disks");
+  }
+  report_.bytes_written = stage->records() * rows_.row_bytes();
+  report_.checksum = stage->hash().sum;
+  output_->publish(report_.bytes_written);
+}
+
+}  // namespace
+
+JoinReport sort_merge_join(const RecordJoinOptions& options) {
+  RecordJoinOptions now = options;
+  bool assumes_order = true;
+  std::string failure;
+  for (;;) {
+    SortMergeJoin join(now, assumes_order);
+    try {
+      JoinReport report = join.run();
+      if (!failure.empty()) report.plan.no_accelerator = failure;
+      return report;
+    } catch (const FileSource::NotInOrder&) {
+      assumes_order = false;  // only assumed where it is possible to start again
+    } catch (const Error& error) {
+      const bool need_not = now.acceleration == Acceleration::if_it_pays;
+      if (error.code() != ErrorCode::device || !need_not || !join.may_start_again()) throw;
+      failure = error.what();
+      now.acceleration = Acceleration::never;
+    }
+    // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+  }
+}
+
+JoinPlan plan_sort_merge_join(const RecordJoinOptions& options) {
+  return SortMergeJoin(options, true).plan();
+}
+
+}  // namespace xxl
