@@ -39,35 +39,32 @@ class Cursor {
  public:
   explicit Cursor(const RecordSequence& sequence)
       : sequence_(sequence), record_bytes_(sequence.record_bytes()) {
-    load(0);
+    load();
   }
-  bool at_end() const { return at_ == end_; }
+  bool at_end() const { return at_ == nullptr; }
   const std::byte* record() const { return at_; }
-  std::size_t index() const { return next_ - static_cast<std::size_t>(end_ - at_) / record_bytes_; }
+  // Number of the record; at the end, how many there are.
+  std::uint32_t number() const { return number_; }
   void advance() {
+    ++number_;
     at_ += record_bytes_;
-    if (at_ == end_) load(next_);
+    if (at_ == end_) load();
   }
-  std::uint32_t number() const { return static_cast<std::uint32_t>(index()); }
 
  private:
-  void load(std::size_t index) {
-    if (index >= sequence_.size()) {
-      next_ = sequence_.size();
-      at_ = end_ = nullptr;
-      return;
-    }
+  void load() {
+    at_ = end_ = nullptr;
+    if (number_ == sequence_.size()) return;
     std::size_t count;
-    at_ = sequence_.at(index, count);
+    at_ = sequence_.at(number_, count);
     end_ = at_ + count * record_bytes_;
-    next_ = index + count;
   }
 
   const RecordSequence& sequence_;
   const std::size_t record_bytes_;
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;  // of the stretch
-  std::size_t next_ = 0;            // record that the next stretch begins with
+  std::uint32_t number_ = 0;
 };
 
 // Collects matches; neighbours that are alike become one.
@@ -154,9 +151,7 @@ class Matcher final : public RecordMatcher {
           if (r.at_end()) break;
           r_key = r_keys_(r.record());
         } while (compare(r_key, r.record(), s_key, s.record()) < 0);
-        const std::uint32_t end =
-            r.at_end() ? static_cast<std::uint32_t>(r_records.size()) : r.number();
-        list.unmatched_r(first, end - first, s.number());
+        list.unmatched_r(first, r.number() - first, s.number());
       } else if (order > 0) {
         const std::uint32_t first = s.number();
         do {
@@ -164,27 +159,20 @@ class Matcher final : public RecordMatcher {
           if (s.at_end()) break;
           s_key = s_keys_(s.record());
         } while (compare(r_key, r.record(), s_key, s.record()) > 0);
-        const std::uint32_t end =
-            s.at_end() ? static_cast<std::uint32_t>(s_records.size()) : s.number();
-        list.unmatched_s(first, end - first, r.number());
+        list.unmatched_s(first, s.number() - first, r.number());
       } else {
         const std::byte* const key_record = r.record();
         const std::uint32_t r_first = r.number(), s_first = s.number();
-        const std::uint32_t r_count =
-            pass_group(r, r_keys_, r_layout_, r_records.size(), r_key, key_record);
-        const std::uint32_t s_count =
-            pass_group(s, s_keys_, s_layout_, s_records.size(), r_key, key_record);
+        const std::uint32_t r_count = pass_group(r, r_keys_, r_layout_, r_key, key_record);
+        const std::uint32_t s_count = pass_group(s, s_keys_, s_layout_, r_key, key_record);
         list.group(r_first, r_count, s_first, s_count);
       }
     }
     const auto left = [](const Cursor& cursor, const RecordSequence& records) {
-      return cursor.at_end() ? 0 : static_cast<std::uint32_t>(records.size() - cursor.index());
+      return static_cast<std::uint32_t>(records.size()) - cursor.number();
     };
-    const auto number = [](const Cursor& cursor, const RecordSequence& records) {
-      return cursor.at_end() ? static_cast<std::uint32_t>(records.size()) : cursor.number();
-    };
-    list.unmatched_r(number(r, r_records), left(r, r_records), number(s, s_records));
-    list.unmatched_s(number(s, s_records), left(s, s_records), number(r, r_records));
+    list.unmatched_r(r.number(), left(r, r_records), s.number());
+    list.unmatched_s(s.number(), left(s, s_records), r.number());
     count = list.count();
     return list.totals();
   }
@@ -202,12 +190,12 @@ class Matcher final : public RecordMatcher {
 
   // Passes the records of a group, whose first one `cursor` stands at; returns how many.
   template <class Keys, class Key>
-  std::uint32_t pass_group(Cursor& cursor, const Keys& keys, const KeyLayout& layout,
-                           std::size_t size, Key key, const std::byte* key_record) const {
+  std::uint32_t pass_group(Cursor& cursor, const Keys& keys, const KeyLayout& layout, Key key,
+                           const std::byte* key_record) const {
     const std::uint32_t first = cursor.number();
     for (;;) {
       cursor.advance();
-      if (cursor.at_end()) return static_cast<std::uint32_t>(size) - first;
+      if (cursor.at_end()) break;
       if (keys(cursor.record()) != key) break;
       if constexpr (!Keys::kWhole) {
         if (compare_keys(layout, cursor.record(), r_layout_, key_record) != 0) break;
