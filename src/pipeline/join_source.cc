@@ -50,9 +50,45 @@ constexpr std::uint64_t kSamples = 64;
 
 }  // namespace
 
+ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io::IoService& io,
+                               Workers& workers, Mailbox& mailbox, JoinSide side,
+                               StreamJoiner& joiner)
+    : side_(side), joiner_(joiner) {
+  const auto open_run = [&sorting, this](const ChunkSorter&, io::BufferPool& buffers,
+                                         bool all_in_memory, bool) -> BlockSink& {
+    // Of keys that agree in all that splitters hold, even what fits may become several runs.
+    const bool surely_all =
+        all_in_memory && sorting.layout().words() <= kMaxSplitterWords && sink_ == nullptr;
+    if (!surely_all) throw DoesNotFit{};
+    sink_ = std::make_unique<JoinSink>(sorting.layout().record_bytes(), buffers, side_, joiner_);
+    return *sink_;
+  };
+  try {
+    sorting_ = sorting.sort_in_memory(region, io, workers, mailbox, open_run);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    throw DoesNotFit{};  // others have taken an accelerator's memory since it was planned with
+  }
+}
+
+void ResidentSource::pump() {
+  RunFormation& formation = sorting_->formation();
+  if (state_ == State::sorting) {
+    if (formation.pump()) return;
+    formation.finish();
+    state_ = State::finishing;
+  }
+  if (state_ == State::finishing && formation.delivered()) {
+    state_ = State::ended;
+    joiner_.end(side_);
+  }
+}
+
 MergedSource::MergedSource(const RunMergeContext& context, std::span<std::byte> region,
-                           const std::vector<Run>& runs, JoinSide side, StreamJoiner& joiner)
-    : side_(side),
+                           const std::vector<Run>& runs, const MultisetHash& input_hash,
+                           JoinSide side, StreamJoiner& joiner)
+    : input_hash_(input_hash),
+      side_(side),
       joiner_(joiner),
       merge_(
           context, region, runs, context.geometry.final_block_bytes,

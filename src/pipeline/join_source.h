@@ -13,8 +13,10 @@
 #include "base/in_flight.h"
 #include "io/sequential_reader.h"
 #include "join/stream_joiner.h"
+#include "pipeline/input_sorting.h"
 #include "pipeline/inputs.h"
 #include "pipeline/run_merge.h"
+#include "pipeline/sorting.h"
 
 namespace xxl {
 
@@ -27,6 +29,40 @@ class JoinSource {
   // Nothing is under way.
   virtual bool idle() const = 0;
   virtual bool waits_for_read() const = 0;
+  // Of the records as they were read, if they are not given to the joiner as they are read.
+  virtual std::optional<MultisetHash> input_hash() const { return std::nullopt; }
+};
+
+// The records of an input that is sorted in memory: of the host, or of an accelerator. Nothing is
+// written to scratch.
+class ResidentSource final : public JoinSource {
+ public:
+  // The input does not fit after all.
+  struct DoesNotFit {};
+
+  // `sorting` has planned so. Everything must outlive it but `joiner`.
+  ResidentSource(Sorting& sorting, std::span<std::byte> region, io::IoService& io, Workers& workers,
+                 Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
+
+  // Throws DoesNotFit before the first block is given to the joiner.
+  void pump() override;
+  bool idle() const override {
+    return state_ == State::ended ||
+           (state_ == State::sorting && sorting_->formation().waits_for_output());
+  }
+  bool waits_for_read() const override { return false; }
+  std::optional<MultisetHash> input_hash() const override {
+    return sorting_->sorter().input_hash();
+  }
+
+ private:
+  enum class State { sorting, finishing, ended };
+
+  JoinSide side_;
+  StreamJoiner& joiner_;
+  State state_ = State::sorting;
+  std::unique_ptr<BlockSink> sink_;
+  std::unique_ptr<InputSorting> sorting_;  // last: it gives blocks to the sink
 };
 
 // The records of runs, merged. Their blocks wait in the buffers of the merge's output.
@@ -34,16 +70,20 @@ class MergedSource final : public JoinSource {
  public:
   // `region`: context.geometry.merge_region_bytes. Everything must outlive it but `joiner`, whose
   // blocks it owns: that may go first.
+  // `input_hash`: of what the runs were made from.
   MergedSource(const RunMergeContext& context, std::span<std::byte> region,
-               const std::vector<Run>& runs, JoinSide side, StreamJoiner& joiner);
+               const std::vector<Run>& runs, const MultisetHash& input_hash, JoinSide side,
+               StreamJoiner& joiner);
 
   void pump() override;
   bool idle() const override { return state_ != State::finishing && merge_.merger().idle(); }
   bool waits_for_read() const override { return merge_.merger().waits_for_read(); }
+  std::optional<MultisetHash> input_hash() const override { return input_hash_; }
 
  private:
   enum class State { merging, finishing, ended };
 
+  MultisetHash input_hash_;
   JoinSide side_;
   StreamJoiner& joiner_;
   State state_ = State::merging;

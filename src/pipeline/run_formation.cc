@@ -1,5 +1,6 @@
 #include "pipeline/run_formation.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -30,9 +31,7 @@ RunFormation::RunFormation(const KeyLayout& layout, bool unique, io::SequentialR
       progress_(progress) {}
 
 void RunFormation::run() {
-  for (;;) {
-    pump();
-    if (input_ended_ && sorter_.finished() && !piece_ && pieces_running_ == 0) break;
+  while (pump()) {
     const auto start = std::chrono::steady_clock::now();
     const bool workers_idle = pieces_running_ == 0;
     mailbox_.wait_and_run();
@@ -42,16 +41,20 @@ void RunFormation::run() {
       (output_full_ ? waits_.write_seconds : waits_.read_seconds) += seconds;
     }
   }
-  close_run();
-  for (const auto& stage : stages_) {
-    while (!stage->delivered()) mailbox_.wait_and_run();
-  }
+  finish();
+  while (!delivered()) mailbox_.wait_and_run();
 }
 
-void RunFormation::pump() {
+bool RunFormation::pump() {
   push_blocks();
   pull_pieces();
   push_blocks();
+  return !(input_ended_ && sorter_.finished() && !piece_ && pieces_running_ == 0);
+}
+
+bool RunFormation::delivered() const {
+  return std::all_of(stages_.begin(), stages_.end(),
+                     [](const auto& stage) { return stage->delivered(); });
 }
 
 void RunFormation::push_blocks() {

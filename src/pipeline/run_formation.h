@@ -37,10 +37,20 @@ class RunFormation {
 
   // Forms all runs. Writes may still be under way when it returns, but every sink has its blocks.
   void run();
+
+  // Step by step, in place of run(), without waiting:
+  // Does what can be done now. False when all pieces have left.
+  bool pump();
+  // After that: closes the last run.
+  void finish() { close_run(); }
+  // After finish(): true when the sinks have got every block.
+  bool delivered() const;
+  // True if nothing will happen before blocks of the output are given back.
+  bool waits_for_output() const { return output_full_ && pieces_running_ == 0; }
+
   const WaitTimes& waits() const { return waits_; }
 
  private:
-  void pump();
   void push_blocks();
   void pull_pieces();
   void start_piece();

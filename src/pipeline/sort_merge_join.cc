@@ -48,10 +48,14 @@ RecordFormat row_format(std::size_t bytes) {
 // One join.
 class SortMergeJoin {
  public:
-  // `assumes_order`: sides whose samples are in order are taken to be in order.
-  SortMergeJoin(const RecordJoinOptions& options, bool assumes_order);
+  // What is tried, as long as it is not known to be impossible.
+  struct Attempt {
+    bool assumes_order = true;  // sides whose samples are in order are taken to be in order
+    bool in_memory = true;      // without scratch, if it is planned so
+  };
+  SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt);
 
-  JoinPlan plan() const { return report_.plan; }
+  const JoinPlan& plan() const { return report_.plan; }
   JoinReport run();
   // True if nothing has been given away, and the inputs can be read again.
   bool may_start_again() const {
@@ -72,29 +76,33 @@ class SortMergeJoin {
 
   SortOptions sort_options(std::size_t side) const;
   void open_side(std::size_t side, bool assumes_order);
-  void make_plan();
+  void make_plan(bool in_memory);
+  bool plan_in_memory(JoinPlanInput& input);
+  void plan_runs(JoinPlanInput& input);
+  void report_plan();
   void make_runs();
   void join();
   using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
   void pump(const Sources& sources, StreamJoiner& joiner, const OutputStage* stage);
   void reserve_output(std::uint64_t bytes);
-  void finish(const StreamJoiner& joiner, const OutputStage* stage);
+  void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage);
 
   const RecordJoinOptions options_;
   const RowLayout rows_;
   JoinReport report_;
   PhaseMeter meter_{report_, options_.progress};
+  MemoryRegion region_;  // outlives what an accelerator has pinned
   std::array<Side, kJoinSides> sides_;
   JoinGeometry geometry_;
   unsigned threads_ = 1;
-  MemoryRegion region_;
+  bool in_memory_ = false;  // sides are sorted there, and not in runs
   std::unique_ptr<Output> output_;
   std::uint64_t reserved_bytes_ = 0;  // of the output
   Mailbox mailbox_;
   WaitTimes waits_;
 };
 
-SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, bool assumes_order)
+SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
     : options_(options), rows_(options.formats, options.kind, options.layout) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes);
@@ -103,10 +111,10 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, bool assumes_orde
   }
   // If the order turns out not to be there, it must be possible to start again.
   const bool is_file = options_.output != "-" && io::OutputFile::is_replaceable(options_.output);
-  assumes_order = assumes_order && (is_file || options_.count_only) && sides_[0].size_known &&
-                  sides_[1].size_known;
+  const bool assumes_order = attempt.assumes_order && (is_file || options_.count_only) &&
+                             sides_[0].size_known && sides_[1].size_known;
   for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
-  make_plan();
+  make_plan(attempt.in_memory);
 }
 
 SortOptions SortMergeJoin::sort_options(std::size_t side) const {
@@ -140,20 +148,51 @@ void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
                                            SortSurroundings{.may_stay_in_memory = false});
 }
 
-// Both sides are planned with the memory that the tables of the other's runs leave, and with the
-// same number of threads.
-void SortMergeJoin::make_plan() {
+void SortMergeJoin::make_plan(bool in_memory) {
   JoinPlanInput input;
   input.memory_bytes = options_.memory_bytes;
   input.row_bytes = rows_.row_bytes();
   threads_ = options_.parallel != 0 ? options_.parallel : available_processors();
-  for (const Side& side : sides_) {
-    if (side.sorting) threads_ = std::min(threads_, side.sorting->geometry().threads);
-  }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
-                      options_.formats[i].record_bytes,
-                      sides_[i].sorting ? sides_[i].sorting->geometry().table_bytes : 0};
+                      options_.formats[i].record_bytes, 0};
+  }
+  in_memory_ = in_memory && plan_in_memory(input);
+  if (!in_memory_) plan_runs(input);
+  report_plan();
+}
+
+// True if all sides that must be sorted find room in memory at the same time.
+bool SortMergeJoin::plan_in_memory(JoinPlanInput& input) {
+  input.threads = threads_;
+  geometry_ = plan_join_memory(input);
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    if (!sides_[i].size_known) return false;
+    SortOptions sort = sort_options(i);
+    sort.parallel = threads_;
+    sort.memory_bytes = geometry_.side_bytes[i];
+    try {
+      sides_[i].sorting->plan_again(sort, {});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      return false;
+    }
+    if (sides_[i].sorting->plan().passes > 0 || sides_[i].sorting->geometry().threads < threads_) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Both sides are planned with the memory that the tables of the other's runs leave, and with the
+// same number of threads.
+void SortMergeJoin::plan_runs(JoinPlanInput& input) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    sides_[i].sorting->plan_again(sort_options(i), {.may_stay_in_memory = false});
+    input.sides[i].table_bytes = sides_[i].sorting->geometry().table_bytes;
+    threads_ = std::min(threads_, sides_[i].sorting->geometry().threads);
   }
   for (bool again = true; again;) {
     again = false;
@@ -168,14 +207,15 @@ void SortMergeJoin::make_plan() {
       surroundings.merge_memory_bytes = geometry_.side_bytes[i];
       surroundings.may_stay_in_memory = false;
       sides_[i].sorting->plan_again(sort, surroundings);
-      const Geometry& geometry = sides_[i].sorting->geometry();
-      if (geometry.threads < threads_) {
-        threads_ = geometry.threads;
+      if (sides_[i].sorting->geometry().threads < threads_) {
+        threads_ = sides_[i].sorting->geometry().threads;
         again = true;
       }
     }
   }
+}
 
+void SortMergeJoin::report_plan() {
   JoinPlan& plan = report_.plan;
   plan.method = JoinMethod::sort_merge;
   plan.memory_bytes = options_.memory_bytes;
@@ -190,7 +230,7 @@ void SortMergeJoin::make_plan() {
     if (!side.sorting) continue;
     const SortPlan& sort = side.sorting->plan();
     planned.expected_runs = sort.expected_runs;
-    planned.passes = sort.passes - 1;
+    planned.passes = std::max(sort.passes, 1U) - 1;
     planned.scratch_bytes = sort.scratch_bytes;
     planned.device = sort.device;
     if (!sort.no_accelerator.empty()) plan.no_accelerator = sort.no_accelerator;
@@ -200,7 +240,7 @@ void SortMergeJoin::make_plan() {
 JoinReport SortMergeJoin::run() {
   if (!options_.count_only) output_ = std::make_unique<Output>(options_.output, 0);
   region_ = MemoryRegion(static_cast<std::size_t>(options_.memory_bytes));
-  make_runs();
+  if (!in_memory_) make_runs();
   join();
   return std::move(report_);
 }
@@ -259,12 +299,18 @@ void SortMergeJoin::join() {
     Side& side = sides_[i];
     const auto which = static_cast<JoinSide>(i);
     const auto memory = carver.take(geometry_.side_bytes[i]);
-    if (side.sorting) {
+    if (side.sorting && in_memory_) {
+      // An accelerator's memory is planned when the side before has taken its part.
+      if (i > 0) side.sorting->plan_again(side.sorting->options(), {});
+      if (side.sorting->plan().passes > 0) throw ResidentSource::DoesNotFit{};
+      sources[i] = std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_,
+                                                    which, joiner);
+    } else if (side.sorting) {
       Sorting& sorting = *side.sorting;
-      sources[i] =
-          std::make_unique<MergedSource>(RunMergeContext{*side.layout, sorting.geometry(), false,
-                                                         io, workers, mailbox_, sorting.scratch()},
-                                         memory, sorting.runs(), which, joiner);
+      sources[i] = std::make_unique<MergedSource>(
+          RunMergeContext{*side.layout, sorting.geometry(), false, io, workers, mailbox_,
+                          sorting.scratch()},
+          memory, sorting.runs(), sorting.input_hash(), which, joiner);
     } else {
       sources[i] =
           std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[i],
@@ -280,7 +326,7 @@ void SortMergeJoin::join() {
   meter_.begin(Phase::finishing, 0);
   report_.spilled_bytes = group_store.spilled_bytes();
   report_.scratch_bytes = group_store.file_bytes();
-  finish(joiner, stage.get());
+  finish(sources, joiner, stage.get());
   meter_.end("finish");
   meter_.finish(nullptr);
 }
@@ -322,14 +368,15 @@ void SortMergeJoin::reserve_output(std::uint64_t bytes) {
   }
 }
 
-void SortMergeJoin::finish(const StreamJoiner& joiner, const OutputStage* stage) {
+void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
+                           const OutputStage* stage) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     const Side& side = sides_[i];
     const auto which = static_cast<JoinSide>(i);
     const std::optional<std::uint64_t> expected =
         side.size_known ? std::optional(side.bytes / options_.formats[i].record_bytes)
                         : std::nullopt;
-    check_joined(kSideNames[i], side.sorting ? side.sorting->input_hash() : joiner.hash(which),
+    check_joined(kSideNames[i], sources[i]->input_hash().value_or(joiner.hash(which)),
                  joiner.hash(which), expected);
     report_.sides[i].records = joiner.hash(which).records;
     report_.sides[i].matched = joiner.matched(which);
@@ -353,16 +400,18 @@ void SortMergeJoin::finish(const StreamJoiner& joiner, const OutputStage* stage)
 
 JoinReport sort_merge_join(const RecordJoinOptions& options) {
   RecordJoinOptions now = options;
-  bool assumes_order = true;
+  SortMergeJoin::Attempt attempt;
   std::string failure;
   for (;;) {
-    SortMergeJoin join(now, assumes_order);
+    SortMergeJoin join(now, attempt);
     try {
       JoinReport report = join.run();
       if (!failure.empty()) report.plan.no_accelerator = failure;
       return report;
     } catch (const FileSource::NotInOrder&) {
-      assumes_order = false;  // only assumed where it is possible to start again
+      attempt.assumes_order = false;  // only assumed where it is possible to start again
+    } catch (const ResidentSource::DoesNotFit&) {
+      attempt.in_memory = false;  // nothing has been written yet
     } catch (const Error& error) {
       const bool need_not = now.acceleration == Acceleration::if_it_pays;
       if (error.code() != ErrorCode::device || !need_not || !join.may_start_again()) throw;
@@ -374,7 +423,7 @@ JoinReport sort_merge_join(const RecordJoinOptions& options) {
 }
 
 JoinPlan plan_sort_merge_join(const RecordJoinOptions& options) {
-  return SortMergeJoin(options, true).plan();
+  return SortMergeJoin(options, {}).plan();
 }
 
 }  // namespace xxl

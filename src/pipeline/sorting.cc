@@ -16,6 +16,7 @@
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
+#include "pipeline/input_sorting.h"
 #include "pipeline/inputs.h"
 #include "pipeline/merge_choice.h"
 #include "pipeline/output.h"
@@ -96,7 +97,8 @@ void Sorting::set_up() {
     io_ = std::make_unique<io::IoService>(options_.queue_factory);
   } else {
     // The buffers of run formation lie at the start of the region.
-    const std::size_t bytes = options_.merge_only ? 0 : output_bytes() + read_bytes();
+    const ChunkMemory memory(geometry_, layout_);
+    const std::size_t bytes = options_.merge_only ? 0 : memory.output_bytes + memory.read_bytes;
     io_ = std::make_unique<io::IoService>(options_.backend, region_.first(bytes));
   }
   io_->trace(options_.time_line);
@@ -109,13 +111,8 @@ void Sorting::set_up() {
 void Sorting::take_memory() {
   take_region();
   if (!accelerator_plan_) return;
-  const auto pinned =
-      region_.subspan(output_bytes(), read_bytes() + geometry_.slices * geometry_.slice_bytes);
   try {
-    accelerated_ =
-        options_.accelerator->make_sorter(layout_, *accelerator_plan_, options_.unique,
-                                          pinned.subspan(read_bytes()), *workers_, mailbox_);
-    pinned_ = std::make_unique<Pinned>(*options_.accelerator, pinned);
+    open_accelerator(*workers_, mailbox_);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
     take(plan_sort_on_cpu(options_, layout_, inputs_, surroundings_));
@@ -123,6 +120,27 @@ void Sorting::take_memory() {
     workers_ = std::make_unique<Workers>(geometry_.threads);
     take_region();
   }
+}
+
+void Sorting::open_accelerator(Workers& workers, Mailbox& mailbox) {
+  const ChunkMemory memory(geometry_, layout_);
+  const auto pinned = memory.pinned(region_);
+  accelerated_ =
+      options_.accelerator->make_sorter(layout_, *accelerator_plan_, options_.unique,
+                                        pinned.subspan(memory.read_bytes), workers, mailbox);
+  pinned_ = std::make_unique<Pinned>(*options_.accelerator, pinned);
+}
+
+std::unique_ptr<InputSorting> Sorting::sort_in_memory(std::span<std::byte> region,
+                                                      io::IoService& io, Workers& workers,
+                                                      Mailbox& mailbox,
+                                                      InputSorting::OpenRun open_run) {
+  region_ = region;
+  if (accelerator_plan_) open_accelerator(workers, mailbox);
+  return std::make_unique<InputSorting>(
+      InputSorting::Context{layout_, geometry_, options_.unique, inputs_, io, workers, mailbox,
+                            seed_, options_.progress},
+      region_, std::move(accelerated_), std::move(open_run), [](const OutputStage&) {});
 }
 
 void Sorting::take_region() {
@@ -133,16 +151,6 @@ void Sorting::take_region() {
   } else {
     region_ = given_memory_.first(bytes);
   }
-}
-
-std::size_t Sorting::output_bytes() const {
-  return geometry_.output_blocks * geometry_.block_bytes;
-}
-
-std::size_t Sorting::read_bytes() const {
-  return round_up(geometry_.read_blocks * io::SequentialReader::buffer_bytes(
-                                              geometry_.read_block_bytes, layout_.record_bytes()),
-                  kSectorBytes);
 }
 
 void Sorting::open_scratch(std::uint64_t bytes) {
@@ -160,37 +168,24 @@ Run Sorting::new_run() {
 
 void Sorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.bytes);
-  Carver carver(region_);
-  io::BufferPool output_blocks(carver.take(output_bytes()), geometry_.block_bytes);
-  const auto read_memory = carver.take(read_bytes());
-  std::vector<std::unique_ptr<PieceSorter>> sorters;
-  std::unique_ptr<ChunkSorter> owned = std::move(accelerated_);
-  if (owned == nullptr) {
-    for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
-      sorters.push_back(
-          make_piece_sorter(layout_, options_.unique, geometry_.piece_capacity,
-                            carver.take(piece_scratch_bytes(layout_, geometry_.piece_capacity))));
-    }
-    owned = std::make_unique<CpuChunkSorter>(layout_, geometry_.chunk,
-                                             carver.take(geometry_.chunk.memory_bytes), *workers_,
-                                             mailbox_, sorters, seed_);
+  WaitTimes waits;
+  {
+    InputSorting sorting(
+        {layout_, geometry_, options_.unique, inputs_, *io_, *workers_, mailbox_, seed_,
+         options_.progress},
+        region_, std::move(accelerated_),
+        [this](const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+               bool looks_sorted) -> BlockSink& {
+          return open_run(sorter, buffers, all_in_memory, looks_sorted);
+        },
+        [this](const OutputStage& stage) { close_run(stage); });
+    sorting.formation().run();
+    waits = sorting.formation().waits();
+    for (const auto& sink : sinks_) drain(*sink, waits);
+    sinks_.clear();
+    input_hash_ = sorting.sorter().input_hash();
+    if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
   }
-  ChunkSorter& sorter = *owned;
-  io::SequentialReader reader(inputs_.files, layout_.record_bytes(), geometry_.read_block_bytes,
-                              read_memory, *io_, mailbox_);
-  RunFormation formation(
-      layout_, options_.unique, reader, sorter, *workers_, output_blocks, mailbox_,
-      [&](bool all_in_memory, bool looks_sorted) -> BlockSink& {
-        return open_run(sorter, output_blocks, all_in_memory, looks_sorted);
-      },
-      [&](const OutputStage& stage) { close_run(stage); }, options_.progress);
-  formation.run();
-  WaitTimes waits = formation.waits();
-  for (const auto& sink : sinks_) drain(*sink, waits);
-  sinks_.clear();
-  input_hash_ = sorter.input_hash();
-  if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
-  owned.reset();
   pinned_.reset();
   report_.runs = runs_made_;
   // The first run is the whole output, or it is one run among others.

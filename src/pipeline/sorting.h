@@ -19,6 +19,7 @@
 #include "io/scratch_store.h"
 #include "merge/run_merger.h"
 #include "pipeline/external_sort.h"
+#include "pipeline/input_sorting.h"
 #include "pipeline/inputs.h"
 #include "pipeline/merge_choice.h"
 #include "pipeline/output.h"
@@ -60,7 +61,15 @@ class Sorting {
   // geometry().merge_region_bytes. Memory, threads and queues are given back. `region`: memory to
   // do it in, of options().memory_bytes.
   void make_runs(std::span<std::byte> region);
-  // Afterwards:
+
+  // In place of run(), if plan() says that no scratch is needed: what sorts the input in memory
+  // and gives out what is sorted. `region`: of geometry().region_bytes. All references must outlive
+  // it, as must this. Throws Error{no_space} if an accelerator has no room any more.
+  std::unique_ptr<InputSorting> sort_in_memory(std::span<std::byte> region, io::IoService& io,
+                                               Workers& workers, Mailbox& mailbox,
+                                               InputSorting::OpenRun open_run);
+
+  // After make_runs():
   std::vector<Run>& runs() { return runs_; }
   io::ScratchStore* scratch() { return scratch_.get(); }
   const MultisetHash& input_hash() const { return input_hash_; }
@@ -74,9 +83,8 @@ class Sorting {
   }
   void set_up();
   void take_memory();
+  void open_accelerator(Workers& workers, Mailbox& mailbox);
   void take_region();
-  std::size_t output_bytes() const;
-  std::size_t read_bytes() const;
   void open_scratch(std::uint64_t bytes);
   void form_runs();
   BlockSink& open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,

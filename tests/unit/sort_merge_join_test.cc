@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/gpu_accelerator.h"
+#include "gpu/simulated_device.h"
 #include "join_test_support.h"
 #include "simulated_queue.h"
 
@@ -162,6 +164,66 @@ TEST_F(SortMergeJoinTest, disorder_of_a_presorted_side_is_an_error) {
   EXPECT_EQ(error.code(), ErrorCode::bad_input);
   EXPECT_NE(std::string(error.what()).find("record 10001 is not in order"), std::string::npos)
       << error.what();
+}
+
+TEST_F(SortMergeJoinTest, what_fits_in_memory_needs_no_scratch) {
+  for (const char* record : {"kv64", "gensort"}) {
+    const RecordFormat format = format_of(record);
+    Random random(12);
+    for (const JoinKind kind : test::kAllJoinKinds) {
+      const Bytes r = keyed_records(format, kMiB / format.record_bytes, 50'000, random);
+      const Bytes s = keyed_records(format, 2 * kMiB / format.record_bytes, 50'000, random, 2);
+      const JoinReport report = expect_joined(options(format, format, kind, 16 * kMiB), r, s);
+      EXPECT_EQ(report.scratch_bytes, 0u);
+      EXPECT_EQ(report.sides[0].runs, 0u);
+    }
+  }
+}
+
+// On simulated GPUs.
+class GpuJoinTest : public SortMergeJoinTest {
+ protected:
+  static std::unique_ptr<gpu::GpuAccelerator> accelerator(std::uint64_t memory) {
+    gpu::GpuOptions options;
+    options.find = [memory](std::uint64_t) {
+      gpu::GpuOptions::Found found;
+      for (int i = 0; i < 2; ++i) {
+        found.devices.push_back(std::make_unique<gpu::SimulatedDevice>(
+            i, gpu::SimulatedOptions{.memory_bytes = memory}));
+      }
+      return found;
+    };
+    return std::make_unique<gpu::GpuAccelerator>(std::move(options));
+  }
+};
+
+TEST_F(GpuJoinTest, sides_that_fit_on_the_gpus_together_need_no_scratch) {
+  const RecordFormat kv64 = format_of("kv64");
+  Random random(13);
+  for (const JoinKind kind : test::kAllJoinKinds) {
+    const auto gpus = accelerator(64 * kMiB);
+    RecordJoinOptions join = options(kv64, kv64, kind, 16 * kMiB);
+    join.accelerator = gpus.get();
+    join.acceleration = Acceleration::always;
+    const JoinReport report = expect_joined(join, keyed_records(kv64, 600'000, 400'000, random),
+                                            keyed_records(kv64, 600'000, 400'000, random));
+    EXPECT_EQ(report.scratch_bytes, 0u);
+    EXPECT_EQ(report.accelerator.devices.size(), 2u);
+  }
+}
+
+TEST_F(GpuJoinTest, sides_that_do_not_fit_become_runs) {
+  const RecordFormat kv64 = format_of("kv64");
+  Random random(14);
+  for (const std::uint64_t memory : {6 * kMiB, 12 * kMiB}) {
+    const auto gpus = accelerator(memory);
+    RecordJoinOptions join = options(kv64, kv64, JoinKind::full, 8 * kMiB);
+    join.accelerator = gpus.get();
+    join.acceleration = Acceleration::always;
+    const JoinReport report = expect_joined(join, keyed_records(kv64, 900'000, 500'000, random),
+                                            keyed_records(kv64, 900'000, 500'000, random));
+    EXPECT_GT(report.scratch_bytes, 0u);
+  }
 }
 
 // One key has so many records on either side that they do not fit in memory.
