@@ -324,6 +324,11 @@ void SortMergeJoin::join() {
   }
   meter_.end("join", waits_);
   meter_.begin(Phase::finishing, 0);
+  for (const Side& side : sides_) {  // the accelerator tells of its last sorter, while that lives
+    if (in_memory_ && side.sorting && side.sorting->uses_accelerator()) {
+      report_.accelerator = options_.accelerator->report();
+    }
+  }
   report_.spilled_bytes = group_store.spilled_bytes();
   report_.scratch_bytes = group_store.file_bytes();
   finish(sources, joiner, stage.get());

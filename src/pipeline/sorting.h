@@ -46,6 +46,7 @@ class Sorting {
   const Inputs& inputs() const { return inputs_; }
   const Geometry& geometry() const { return geometry_; }
   const SortPlan& plan() const { return report_.plan; }
+  bool uses_accelerator() const { return accelerator_plan_.has_value(); }
   // Plans anew, as long as nothing has been done.
   void plan_again(const SortOptions& options, const SortSurroundings& surroundings);
 
