@@ -1,0 +1,217 @@
+#include "join/output_layout.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "record/key_layout.h"
+
+namespace xxl {
+namespace {
+
+[[noreturn]] void throw_bad_layout(std::string_view layout, const std::string& why) {
+  throw Error(ErrorCode::usage, "invalid layout of rows '" + std::string(layout) + "': " + why);
+}
+
+[[noreturn]] void throw_incompatible(const std::string& why) {
+  throw Error(ErrorCode::usage, "the keys of the two inputs do not fit together: " + why);
+}
+
+// Which bytes of a record belong to no field of its key.
+std::vector<bool> bytes_beside_key(const RecordFormat& format) {
+  std::vector<bool> beside(format.record_bytes, true);
+  for (const KeyField& field : format.key) {
+    const auto first = beside.begin() + static_cast<std::ptrdiff_t>(field.offset);
+    std::fill(first, first + static_cast<std::ptrdiff_t>(field.length), false);
+  }
+  return beside;
+}
+
+}  // namespace
+
+void check_compatible(const std::array<RecordFormat, kJoinSides>& formats) {
+  const auto& [r, s] = formats;
+  if (r.key.size() != s.key.size()) {
+    throw_incompatible("one has " + std::to_string(r.key.size()) + ", the other " +
+                       std::to_string(s.key.size()) + " fields");
+  }
+  for (std::size_t i = 0; i < r.key.size(); ++i) {
+    const std::string field = "field " + std::to_string(i + 1);
+    if (r.key[i].type != s.key[i].type) throw_incompatible(field + " is of different types");
+    if (r.key[i].length != s.key[i].length) {
+      throw_incompatible(field + " has " + std::to_string(r.key[i].length) + " bytes in one, " +
+                         std::to_string(s.key[i].length) + " in the other");
+    }
+    if (r.key[i].descending != s.key[i].descending) {
+      throw_incompatible(field + " is descending in one only");
+    }
+  }
+}
+
+RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
+                     std::string_view layout) {
+  const auto& [r, s] = formats;
+  if (!layout.empty()) {
+    parse(formats, layout);
+  } else if (!keeps_pairs(kind)) {
+    add_bytes(JoinSide::r, 0, r.record_bytes);
+    shape_ = find_shape(formats, kind);
+  } else {
+    add_key(formats);
+    add_rest(JoinSide::r, r);
+    add_rest(JoinSide::s, s);
+    shape_ = find_shape(formats, kind);
+  }
+}
+
+// Adds a stretch behind the others, or makes the last one longer.
+void RowLayout::add(Stretches& stretches, Source source, std::size_t from, std::size_t to,
+                    std::size_t bytes) const {
+  if (!stretches.empty()) {
+    Stretch& last = stretches.back();
+    const bool follows = last.source == source && last.to + last.bytes == to;
+    const bool in_record = source == Source::r || source == Source::s;
+    if (follows && (source == Source::zero || (in_record && last.from + last.bytes == from))) {
+      last.bytes += bytes;
+      return;
+    }
+  }
+  stretches.push_back({source, from, to, bytes});
+}
+
+// Bytes [from, from + bytes) of the record of `side`.
+void RowLayout::add_bytes(JoinSide side, std::size_t from, std::size_t bytes) {
+  const bool is_r = side == JoinSide::r;
+  add(both_, is_r ? Source::r : Source::s, from, row_bytes_, bytes);
+  add(only_r_, is_r ? Source::r : Source::zero, from, row_bytes_, bytes);
+  add(only_s_, is_r ? Source::zero : Source::s, from, row_bytes_, bytes);
+  row_bytes_ += bytes;
+}
+
+// The key as R stores it, whichever record it is taken from.
+void RowLayout::add_key(const std::array<RecordFormat, kJoinSides>& formats) {
+  const auto& [r, s] = formats;
+  for (std::size_t i = 0; i < r.key.size(); ++i) {
+    const KeyField& in_r = r.key[i];
+    const KeyField& in_s = s.key[i];
+    const bool reversed =
+        in_r.type != KeyType::bytes && in_r.length > 1 && in_r.big_endian != in_s.big_endian;
+    add(both_, Source::r, in_r.offset, row_bytes_, in_r.length);
+    add(only_r_, Source::r, in_r.offset, row_bytes_, in_r.length);
+    add(only_s_, reversed ? Source::reversed_s : Source::s, in_s.offset, row_bytes_, in_s.length);
+    row_bytes_ += in_r.length;
+  }
+}
+
+void RowLayout::add_mark() {
+  add(both_, Source::constant, 3, row_bytes_, 1);
+  add(only_r_, Source::constant, 1, row_bytes_, 1);
+  add(only_s_, Source::constant, 2, row_bytes_, 1);
+  ++row_bytes_;
+}
+
+// What of the record of `side` is not key.
+void RowLayout::add_rest(JoinSide side, const RecordFormat& format) {
+  const std::vector<bool> beside = bytes_beside_key(format);
+  for (auto at = beside.begin(); (at = std::find(at, beside.end(), true)) != beside.end();) {
+    const auto end = std::find(at, beside.end(), false);
+    add_bytes(side, static_cast<std::size_t>(at - beside.begin()),
+              static_cast<std::size_t>(end - at));
+    at = end;
+  }
+}
+
+void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats,
+                      std::string_view layout) {
+  for (std::string_view rest = layout;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    if (item == "0") {
+      add_key(formats);
+    } else if (item == "m") {
+      add_mark();
+    } else {
+      const std::size_t colon = item.find(':');
+      if ((!item.starts_with("1.") && !item.starts_with("2.")) || colon == std::string_view::npos) {
+        throw_bad_layout(
+            layout, "'" + std::string(item) + "' is none of 0, m, 1.OFFSET:BYTES, 2.OFFSET:BYTES");
+      }
+      const JoinSide side = item[0] == '1' ? JoinSide::r : JoinSide::s;
+      const std::size_t record_bytes = formats[static_cast<std::size_t>(side)].record_bytes;
+      const std::size_t offset =
+          parse_number(item.substr(2, colon - 2), "offset of a layout", 0, kMaxRecordBytes);
+      const std::size_t bytes =
+          parse_number(item.substr(colon + 1), "length in a layout", 1, kMaxRecordBytes);
+      if (offset + bytes > record_bytes) {
+        throw_bad_layout(layout, "'" + std::string(item) + "' ends at byte " +
+                                     std::to_string(offset + bytes) + " of a record of " +
+                                     std::to_string(record_bytes) + " bytes");
+      }
+      add_bytes(side, offset, bytes);
+    }
+    if (row_bytes_ > kMaxRowBytes) {
+      throw_bad_layout(layout, "a row has more than " + format_bytes(kMaxRowBytes));
+    }
+    if (comma == std::string_view::npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+// The shape of rows of the default layout.
+RowLayout::Shape RowLayout::find_shape(const std::array<RecordFormat, kJoinSides>& formats,
+                                       JoinKind kind) const {
+  const RecordKind r = KeyLayout(formats[0]).kind();
+  const RecordKind s = KeyLayout(formats[1]).kind();
+  if (!keeps_pairs(kind)) {
+    switch (r) {
+      case RecordKind::key32:
+        return Shape::k4;
+      case RecordKind::pair32:
+        return Shape::k4_r;
+      case RecordKind::key64:
+        return Shape::k8;
+      case RecordKind::pair64:
+        return Shape::k8_r;
+      case RecordKind::generic:
+        return Shape::any;
+    }
+  }
+  const auto is = [&](RecordKind x, RecordKind y) { return r == x && s == y; };
+  if (is(RecordKind::key32, RecordKind::key32)) return Shape::k4;
+  if (is(RecordKind::pair32, RecordKind::key32)) return Shape::k4_r;
+  if (is(RecordKind::key32, RecordKind::pair32)) return Shape::k4_s;
+  if (is(RecordKind::pair32, RecordKind::pair32)) return Shape::k4_rs;
+  if (is(RecordKind::key64, RecordKind::key64)) return Shape::k8;
+  if (is(RecordKind::pair64, RecordKind::key64)) return Shape::k8_r;
+  if (is(RecordKind::key64, RecordKind::pair64)) return Shape::k8_s;
+  if (is(RecordKind::pair64, RecordKind::pair64)) return Shape::k8_rs;
+  return Shape::any;
+}
+
+void RowLayout::write_stretches(const RowRecords& records, std::byte* out) const {
+  const Stretches& stretches = records.s == nullptr   ? only_r_
+                               : records.r == nullptr ? only_s_
+                                                      : both_;
+  for (const Stretch& stretch : stretches) {
+    std::byte* to = out + stretch.to;
+    switch (stretch.source) {
+      case Source::r:
+        std::memcpy(to, records.r + stretch.from, stretch.bytes);
+        break;
+      case Source::s:
+        std::memcpy(to, records.s + stretch.from, stretch.bytes);
+        break;
+      case Source::reversed_s:
+        std::reverse_copy(records.s + stretch.from, records.s + stretch.from + stretch.bytes, to);
+        break;
+      case Source::zero:
+        std::memset(to, 0, stretch.bytes);
+        break;
+      case Source::constant:
+        *to = static_cast<std::byte>(stretch.from);
+    }
+  }
+}
+
+}  // namespace xxl

@@ -1,0 +1,167 @@
+// Of what bytes a row of a join of binary records consists, and how it is put together.
+//
+// A row is a list of stretches, each copied from R's record or S's, or zero where the row has no
+// such record. There are three lists, one for rows of both, of R alone and of S alone, so that
+// nothing is decided while a row is written; stretches that are neighbours in the record and in
+// the row are one. Rows of small records of which the key comes first are a few loads and stores.
+//
+//     kv64 x kv64      R: [key][a]      S: [key][b]
+//     both                [key][a][b]     R's record, then 8 bytes of S's at offset 8
+//     S alone             [key][0][b]     8 bytes of S's, zeros, 8 bytes of S's at offset 8
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "join/join_kind.h"
+#include "record/record_format.h"
+
+namespace xxl {
+
+// Throws Error{usage} unless keys of the two formats can be compared word by word (KeyLayout): as
+// many fields, of the same types, lengths and directions. Where they lie, and in what byte order
+// numbers are stored, may differ.
+void check_compatible(const std::array<RecordFormat, kJoinSides>& formats);
+
+// The two records of a row; one of them may be missing (null).
+struct RowRecords {
+  const std::byte* r = nullptr;
+  const std::byte* s = nullptr;
+};
+
+class RowLayout {
+ public:
+  // `formats` must be compatible. `layout` as RecordJoinOptions::layout. Throws Error{usage} if it
+  // is malformed, names bytes outside of a record, or makes rows of more than kMaxRowBytes.
+  RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
+            std::string_view layout);
+
+  std::size_t row_bytes() const { return row_bytes_; }
+
+  // Writes the row of `r` and `s`, of which one may be null.
+  void write(const std::byte* r, const std::byte* s, std::byte* out) const {
+    write_each(
+        1,
+        [=](std::size_t) {
+          return RowRecords{r, s};
+        },
+        out);
+  }
+
+  // Writes `count` rows one behind the other. `records_of(i)` (0 <= i < count, called once each, in
+  // order) gives the RowRecords of row i.
+  template <class RecordsOf>
+  void write_each(std::size_t count, RecordsOf&& records_of, std::byte* out) const;
+
+  // Writes `count` rows one behind the other: row i of the records at `r` + i * `r_step` and `s` +
+  // i * `s_step` bytes. One side may be null, with a step of 0. So one R with the S's that stand
+  // one behind the other has an `r_step` of 0, and an `s_step` of the size of S's records.
+  void write_run(const std::byte* r, std::size_t r_step, const std::byte* s, std::size_t s_step,
+                 std::size_t count, std::byte* out) const {
+    // Nothing is added to a null pointer.
+    const auto at = [](const std::byte* from, std::size_t step, std::size_t i) {
+      return step == 0 ? from : from + i * step;
+    };
+    write_each(
+        count,
+        [=](std::size_t i) {
+          return RowRecords{at(r, r_step, i), at(s, s_step, i)};
+        },
+        out);
+  }
+
+  static constexpr std::size_t kMaxRowBytes = 2 * kMaxRecordBytes;
+
+ private:
+  // Rows of a key of K bytes, V bytes of R's and W of S's: records begin with the key, and the rest
+  // is the value.
+  enum class Shape {
+    any,  // by the list of stretches
+    k4,   // the key alone
+    k4_r,
+    k4_s,
+    k4_rs,
+    k8,
+    k8_r,
+    k8_s,
+    k8_rs,
+  };
+
+  enum class Source { r, s, reversed_s, zero, constant };
+  struct Stretch {
+    Source source;
+    std::size_t from;  // offset in the record; constant: the byte
+    std::size_t to;    // offset in the row
+    std::size_t bytes;
+  };
+  using Stretches = std::vector<Stretch>;
+
+  void add(Stretches& stretches, Source source, std::size_t from, std::size_t to,
+           std::size_t bytes) const;
+  void add_bytes(JoinSide side, std::size_t from, std::size_t bytes);
+  void add_key(const std::array<RecordFormat, kJoinSides>& formats);
+  void add_mark();
+  void add_rest(JoinSide side, const RecordFormat& format);
+  void parse(const std::array<RecordFormat, kJoinSides>& formats, std::string_view layout);
+  Shape find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind) const;
+  void write_stretches(const RowRecords& records, std::byte* out) const;
+
+  template <std::size_t K, std::size_t V, std::size_t W>
+  static void write_small(const RowRecords& records, std::byte* out) {
+    if (records.r != nullptr) {
+      std::memcpy(out, records.r, K + V);
+    } else {
+      std::memcpy(out, records.s, K);
+      std::memset(out + K, 0, V);
+    }
+    if constexpr (W > 0) {
+      if (records.s != nullptr) {
+        std::memcpy(out + K + V, records.s + K, W);
+      } else {
+        std::memset(out + K + V, 0, W);
+      }
+    }
+  }
+
+  template <std::size_t K, std::size_t V, std::size_t W, class RecordsOf>
+  static void write_all_small(std::size_t count, RecordsOf& records_of, std::byte* out) {
+    for (std::size_t i = 0; i < count; ++i, out += K + V + W) {
+      write_small<K, V, W>(records_of(i), out);
+    }
+  }
+
+  std::size_t row_bytes_ = 0;
+  Shape shape_ = Shape::any;
+  Stretches both_, only_r_, only_s_;
+};
+
+template <class RecordsOf>
+void RowLayout::write_each(std::size_t count, RecordsOf&& records_of, std::byte* out) const {
+  switch (shape_) {
+    case Shape::k4:
+      return write_all_small<4, 0, 0>(count, records_of, out);
+    case Shape::k4_r:
+      return write_all_small<4, 4, 0>(count, records_of, out);
+    case Shape::k4_s:
+      return write_all_small<4, 0, 4>(count, records_of, out);
+    case Shape::k4_rs:
+      return write_all_small<4, 4, 4>(count, records_of, out);
+    case Shape::k8:
+      return write_all_small<8, 0, 0>(count, records_of, out);
+    case Shape::k8_r:
+      return write_all_small<8, 8, 0>(count, records_of, out);
+    case Shape::k8_s:
+      return write_all_small<8, 0, 8>(count, records_of, out);
+    case Shape::k8_rs:
+      return write_all_small<8, 8, 8>(count, records_of, out);
+    case Shape::any:
+      for (std::size_t i = 0; i < count; ++i, out += row_bytes_) {
+        write_stretches(records_of(i), out);
+      }
+  }
+}
+
+}  // namespace xxl
