@@ -25,6 +25,10 @@ std::string phase_name(const Progress& progress) {
     case Phase::merging:
       return "merging, pass " + std::to_string(progress.pass.load()) + " of " +
              std::to_string(progress.passes.load());
+    case Phase::building_table:
+      return "building the table";
+    case Phase::probing:
+      return "probing";
     case Phase::finishing:
       return "finishing";
   }

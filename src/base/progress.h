@@ -1,4 +1,4 @@
-// What a sort tells of itself while it runs: counters that any thread may read.
+// What a sort or join tells of itself while it runs: counters that any thread may read.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace xxl {
 
-enum class Phase { starting, forming_runs, merging, finishing };
+enum class Phase { starting, forming_runs, merging, building_table, probing, finishing };
 
 struct Progress {
   std::atomic<Phase> phase{Phase::starting};

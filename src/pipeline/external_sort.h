@@ -80,20 +80,24 @@ struct PhaseReport {
   double worker_busy_seconds = 0;  // summed over workers
 };
 
-struct SortReport {
+// What is measured of any sort or join as a whole (pipeline/phase_meter.h).
+struct Measurements {
+  double seconds = 0;
+  std::vector<PhaseReport> phases;
+  std::uint64_t peak_memory_bytes = 0;  // resident, of the process
+  std::uint64_t scratch_bytes = 0;      // most scratch space in use at once
+  std::vector<std::uint64_t> scratch_bytes_written_per_dir;
+};
+
+struct SortReport : Measurements {
   SortPlan plan;
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
   std::uint64_t skipped = 0;   // malformed records left out (text)
   std::uint64_t checksum = 0;  // multiset hash of the output
   std::uint64_t runs = 0;
-  std::uint64_t merge_degree = 0;   // largest used
-  unsigned passes = 0;              // merge passes done
-  std::uint64_t scratch_bytes = 0;  // most scratch space in use at once
-  std::vector<std::uint64_t> scratch_bytes_written_per_dir;
-  double seconds = 0;
-  std::vector<PhaseReport> phases;
-  std::uint64_t peak_memory_bytes = 0;  // resident, of the process
+  std::uint64_t merge_degree = 0;  // largest used
+  unsigned passes = 0;             // merge passes done
   AcceleratorReport accelerator;
   std::uint64_t merged_bytes = 0;                 // of all merge passes
   std::uint64_t merged_on_accelerator_bytes = 0;  // of them

@@ -64,7 +64,7 @@ struct JoinPlan {
   std::string no_accelerator;  // why it is not used, if it could have been
 };
 
-struct JoinReport {
+struct JoinReport : Measurements {
   JoinPlan plan;
   struct Side {
     std::uint64_t records = 0;
@@ -78,10 +78,6 @@ struct JoinReport {
   std::uint64_t bytes_written = 0;
   std::uint64_t checksum = 0;       // multiset hash of the rows
   std::uint64_t spilled_bytes = 0;  // of groups of equal keys that did not fit in memory
-  std::uint64_t scratch_bytes = 0;  // most scratch space in use at once
-  double seconds = 0;
-  std::vector<PhaseReport> phases;
-  std::uint64_t peak_memory_bytes = 0;
   AcceleratorReport accelerator;
 };
 

@@ -1,5 +1,5 @@
-// What sorts of every kind tell of themselves: what each phase took, as it runs (Progress) and
-// afterwards (SortReport), and that nothing was lost.
+// What sorts and joins of every kind tell of themselves: what each phase took, as it runs
+// (Progress) and afterwards (Measurements), and that nothing was lost.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,11 @@ struct WaitTimes {
   double write_seconds = 0;
 };
 
-// Measures one sort, from when the meter is made. One thread.
+// Measures one sort or join, from when the meter is made. One thread.
 class PhaseMeter {
  public:
-  // Phases go to `report`; `progress` may be null. Both must outlive the meter.
-  PhaseMeter(SortReport& report, Progress* progress) : report_(report), progress_(progress) {}
+  // What is measured goes to `report`; `progress` may be null. Both must outlive the meter.
+  PhaseMeter(Measurements& report, Progress* progress) : report_(report), progress_(progress) {}
 
   // Whose work is measured from now on; must be called before the first phase. Both must last
   // until the last phase has ended.
@@ -44,13 +44,13 @@ class PhaseMeter {
     if (progress_ != nullptr) progress_->phase_bytes_done += bytes;
   }
 
-  // Reports what the whole sort took. `scratch` may be null.
+  // Reports what the whole of it took. `scratch` may be null.
   void finish(const io::ScratchStore* scratch);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  SortReport& report_;
+  Measurements& report_;
   Progress* progress_;
   const Clock::time_point start_ = Clock::now();
   const io::IoService* io_ = nullptr;
