@@ -1,0 +1,250 @@
+// The table of a hash join, against a search of all records.
+#include "join/hash_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/memory_region.h"
+#include "sort_test_support.h"
+
+namespace xxl {
+namespace {
+
+using test::Bytes;
+using test::format_of;
+using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+class Table {
+ public:
+  Table(const RecordFormat& build, const RecordFormat& probe, const Bytes& records,
+        unsigned threads)
+      : build_(build),
+        probe_(probe),
+        count_(records.size() / build.record_bytes),
+        memory_(HashTable::memory_bytes(count_)),
+        table_(build_, probe_, records.data(), count_, memory_.span()) {
+    in_stretches(count_, threads, [&](std::size_t at, std::size_t n) { table_.count(at, n); });
+    table_.lay_out();
+    in_stretches(count_, threads, [&](std::size_t at, std::size_t n) { table_.enter(at, n); });
+    in_stretches(table_.buckets(), threads,
+                 [&](std::size_t at, std::size_t n) { table_.arrange(at, n); });
+  }
+
+  // All matches of `records`, listed `capacity` at a time.
+  std::vector<Pair> probe(const Bytes& records, const ProbeWants& wants, std::size_t capacity,
+                          std::uint64_t* matched = nullptr) {
+    const std::size_t count = records.size() / probe_.record_bytes();
+    std::vector<Pair> pairs;
+    std::vector<HashMatch> out(capacity);
+    ProbeProgress progress;
+    while (progress.records < count) {
+      const std::size_t listed = table_.probe(records.data(), count, wants, progress, out);
+      for (std::size_t i = 0; i < listed; ++i) pairs.emplace_back(out[i].probe, out[i].build);
+    }
+    if (matched != nullptr) *matched = progress.matched;
+    return pairs;
+  }
+
+  std::uint64_t settle() {
+    return table_.settle(0, count_ / 2) + table_.settle(count_ / 2, count_ - count_ / 2);
+  }
+  std::vector<std::uint32_t> select(bool matched, std::size_t capacity) {
+    std::vector<std::uint32_t> selected;
+    std::vector<HashMatch> out(capacity);
+    for (std::size_t record = 0; record < count_;) {
+      const std::size_t listed = table_.select(matched, record, count_, out);
+      for (std::size_t i = 0; i < listed; ++i) selected.push_back(out[i].build);
+    }
+    return selected;
+  }
+
+ private:
+  template <class F>
+  static void in_stretches(std::size_t count, unsigned threads, F work) {
+    std::vector<std::jthread> running;
+    for (unsigned thread = 0; thread < threads; ++thread) {
+      running.emplace_back([=] {
+        for (std::size_t at = thread * 1000; at < count; at += threads * 1000) {
+          work(at, std::min<std::size_t>(1000, count - at));
+        }
+      });
+    }
+  }
+
+  KeyLayout build_, probe_;
+  std::size_t count_;
+  MemoryRegion memory_;
+  HashTable table_;
+};
+
+struct Case {
+  std::string name;
+  RecordFormat build, probe;
+};
+
+std::vector<Case> all_cases() {
+  return {
+      {"u32", format_of("u32"), format_of("u32")},
+      {"kv32_i32", format_of("kv32"), format_of("u32")},
+      {"kv64", format_of("kv64"), format_of("kv64")},
+      {"f64_desc", format_of("f64", {"0:f64:desc"}), format_of("fixed:16", {"0:f64:desc"})},
+      {"other_byte_order", format_of("kv64"), format_of("fixed:19", {"11:u64be"})},
+      {"gensort", format_of("gensort"), format_of("fixed:23", {"5:bytes10"})},
+      {"fields", format_of("fixed:40", {"3:u16be", "30:bytes5", "20:i32:desc"}),
+       format_of("fixed:17", {"12:u16", "0:bytes5", "6:i32be:desc"})},
+  };
+}
+
+// Writes the key of number `number` into `record`, which is of one of two compatible formats.
+void set_key(const RecordFormat& format, std::uint64_t number, std::byte* record) {
+  Random random(number);
+  for (const KeyField& field : format.key) {
+    std::uint64_t bits = random();
+    for (std::size_t i = 0; i < field.length; ++i, bits = bits >> 8 | bits << 56) {
+      const bool reversed = field.big_endian || field.type == KeyType::bytes;
+      record[field.offset + (reversed ? field.length - 1 - i : i)] = static_cast<std::byte>(bits);
+    }
+  }
+}
+
+Bytes records_of(const RecordFormat& format, const std::vector<std::uint64_t>& keys,
+                 Random& random) {
+  Bytes records = test::random_records(format, keys.size(), random);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    set_key(format, keys[i], records.data() + i * format.record_bytes);
+  }
+  return records;
+}
+
+std::vector<std::uint64_t> random_keys(std::size_t count, std::uint64_t distinct, Random& random) {
+  std::vector<std::uint64_t> keys(count);
+  for (std::uint64_t& key : keys) key = random.below(distinct);
+  return keys;
+}
+
+std::vector<Pair> expected_pairs(const std::vector<std::uint64_t>& build,
+                                 const std::vector<std::uint64_t>& probe, const ProbeWants& wants) {
+  std::vector<Pair> pairs;
+  for (std::uint32_t p = 0; p < probe.size(); ++p) {
+    bool found = false;
+    for (std::uint32_t b = 0; b < build.size(); ++b) {
+      if (build[b] != probe[p]) continue;
+      found = true;
+      if (wants.pairs) pairs.emplace_back(p, b);
+    }
+    if (found ? wants.matched : wants.unmatched) pairs.emplace_back(p, HashMatch::kNone);
+  }
+  return pairs;
+}
+
+void expect_right(const Case& test, const std::vector<std::uint64_t>& build,
+                  const std::vector<std::uint64_t>& probe, std::uint64_t seed) {
+  SCOPED_TRACE(test.name + ", " + std::to_string(build.size()) + " records");
+  Random random(seed);
+  const Bytes in_table = records_of(test.build, build, random);
+  const Bytes probing = records_of(test.probe, probe, random);
+  for (const ProbeWants wants : {ProbeWants{true, false, false}, ProbeWants{true, true, false},
+                                 ProbeWants{false, true, false}, ProbeWants{false, false, true},
+                                 ProbeWants{false, false, false}}) {
+    for (const std::size_t capacity : {1u, 7u, 5000u}) {
+      Table table(test.build, test.probe, in_table, 1 + capacity % 4);
+      std::uint64_t matched = 0;
+      ASSERT_EQ(table.probe(probing, wants, capacity, &matched),
+                expected_pairs(build, probe, wants));
+      EXPECT_EQ(matched, std::count_if(probe.begin(), probe.end(), [&](std::uint64_t key) {
+                  return std::count(build.begin(), build.end(), key) > 0;
+                }));
+      std::vector<std::uint32_t> with, without;
+      for (std::uint32_t b = 0; b < build.size(); ++b) {
+        (std::count(probe.begin(), probe.end(), build[b]) > 0 ? with : without).push_back(b);
+      }
+      EXPECT_EQ(table.settle(), with.size());
+      EXPECT_EQ(table.select(true, capacity), with);
+      EXPECT_EQ(table.select(false, capacity), without);
+    }
+  }
+}
+
+TEST(HashTable, finds_all_partners_in_order) {
+  Random random(310);
+  std::uint64_t seed = 311;
+  for (const Case& test : all_cases()) {
+    for (const std::size_t count : {0u, 1u, 2u, 63u, 500u, 2500u}) {
+      expect_right(test, random_keys(count, 2 * count + 1, random),
+                   random_keys(300, 2 * count + 1, random), ++seed);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(HashTable, does_not_mind_any_number_of_equal_keys) {
+  Random random(312);
+  std::uint64_t seed = 313;
+  for (const Case& test : all_cases()) {
+    expect_right(test, random_keys(3000, 1, random), random_keys(5, 2, random), ++seed);
+    expect_right(test, random_keys(3000, 7, random), random_keys(20, 9, random), ++seed);
+    // One key has most records, others few.
+    std::vector<std::uint64_t> keys = random_keys(1000, 1000, random);
+    for (std::size_t i = 0; i < keys.size(); i += 1 + random.below(2)) keys[i] = 5;
+    expect_right(test, keys, random_keys(70, 1000, random), ++seed);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(HashTable, nothing_that_probes_finds_nothing) {
+  for (const Case& test : all_cases()) {
+    Random random(314);
+    expect_right(test, random_keys(100, 100, random), {}, 315);
+  }
+}
+
+TEST(HashTable, keys_that_agree_in_all_but_one_word_are_not_equal) {
+  for (const std::size_t differing : {0u, 1u, 2u}) {
+    const RecordFormat format = format_of("fixed:24");
+    const std::size_t count = 2000;
+    Bytes records(count * 24, std::byte{'x'});
+    for (std::uint32_t i = 0; i < count; ++i) std::memcpy(&records[i * 24 + differing * 8], &i, 4);
+    Table table(format, format, records, 2);
+    const std::vector<Pair> pairs = table.probe(records, {.pairs = true}, 100);
+    ASSERT_EQ(pairs.size(), count);
+    for (std::uint32_t i = 0; i < count; ++i) EXPECT_EQ(pairs[i], Pair(i, i));
+  }
+}
+
+TEST(HashTable, many_threads_may_probe_at_once) {
+  const RecordFormat format = format_of("kv64");
+  Random random(316);
+  const std::vector<std::uint64_t> build = random_keys(2000, 1500, random);
+  const std::vector<std::uint64_t> probe = random_keys(2000, 2000, random);
+  const Bytes in_table = records_of(format, build, random);
+  const Bytes probing = records_of(format, probe, random);
+  Table table(format, format, in_table, 3);
+  const std::vector<Pair> expected = expected_pairs(build, probe, {.pairs = true});
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] { EXPECT_EQ(table.probe(probing, {.pairs = true}, 100), expected); });
+  }
+}
+
+TEST(HashTable, finds_keys_that_differ_in_few_bits) {
+  for (const std::uint64_t factor :
+       {std::uint64_t{1}, std::uint64_t{1} << 20, std::uint64_t{1} << 44, std::uint64_t{0x10001}}) {
+    const RecordFormat format = format_of("u64");
+    std::vector<std::uint64_t> keys(1 << 17);
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * factor;
+    Bytes records(keys.size() * 8);
+    std::memcpy(records.data(), keys.data(), records.size());
+    Table table(format, format, records, 2);
+    const std::vector<Pair> pairs = table.probe(records, {.pairs = true}, 1000);
+    ASSERT_EQ(pairs.size(), keys.size());
+  }
+}
+
+}  // namespace
+}  // namespace xxl
