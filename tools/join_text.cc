@@ -132,6 +132,7 @@ struct RowSide {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> keys;
   std::size_t width = 0;  // 0: not known
+  std::optional<bool> carriage_return;  // at the end of the first row, if there is one
 
   void make() { keys = make_csv_keys(order); }
 
@@ -194,6 +195,9 @@ CsvRowFormat row_format(const RowSides& sides, const std::string& filler) {
   CsvRowFormat format;
   format.separator = sides[0].order.separator;
   format.filler = filler;
+  // As R's rows do.
+  format.carriage_return =
+      sides[0].carriage_return.value_or(sides[1].carriage_return.value_or(false));
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     for (const CsvKey& key : sides[side].order.keys) {
       format.key_columns[side].push_back(key.column.index);
@@ -228,6 +232,7 @@ void set_rows(const JoinArguments& arguments, TextJoinOptions& join) {
       RowFields fields;
       fields.parse(row, (*sides)[i].order.separator);
       (*sides)[i].width = fields.fault() ? 0 : fields.size();
+      (*sides)[i].carriage_return = row.ends_with('\r');
     };
     join.malformed[i] = [sides, i, as_they_are](std::string_view row) {
       return (*sides)[i].check(row, !as_they_are);

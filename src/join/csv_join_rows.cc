@@ -43,7 +43,6 @@ void CsvJoinRows::append_filler(JoinSide side, std::string& row) const {
 }
 
 void CsvJoinRows::set_r(std::string_view r) {
-  carriage_return_ = r.ends_with('\r');
   fields_.parse(r, format_.separator);
   head_.clear();
   append_key(JoinSide::r, fields_, head_);
@@ -54,7 +53,7 @@ void CsvJoinRows::append_pair(std::string_view s, std::string& row) {
   fields_.parse(s, format_.separator);
   row.append(head_);
   append_others(JoinSide::s, fields_, row);
-  if (carriage_return_) row.push_back('\r');
+  if (format_.carriage_return) row.push_back('\r');
 }
 
 void CsvJoinRows::append_alone(JoinSide side, std::string_view record, std::string& row) {
@@ -67,7 +66,7 @@ void CsvJoinRows::append_alone(JoinSide side, std::string_view record, std::stri
     append_filler(JoinSide::r, row);
     append_others(JoinSide::s, fields_, row);
   }
-  if (record.ends_with('\r')) row.push_back('\r');
+  if (format_.carriage_return) row.push_back('\r');
 }
 
 namespace {
@@ -132,8 +131,7 @@ std::string joined_header(const CsvRowFormat& format,
       }
     }
   }
-  const auto& written_like = headers[key_side];
-  if (written_like && written_like->ends_with('\r')) row.push_back('\r');
+  if (format.carriage_return) row.push_back('\r');
   return row;
 }
 

@@ -24,6 +24,7 @@ struct CsvRowFormat {
   // Columns of the rows of a side; 0: there are no rows. Rows that have fewer are filled up.
   std::array<std::size_t, kJoinSides> widths{};
   std::string filler;  // in the fields of a side that has no record (-e)
+  bool carriage_return = false;  // rows end with one, in front of their terminator
 };
 
 class CsvJoinRows final : public JoinRows {
@@ -48,7 +49,6 @@ class CsvJoinRows final : public JoinRows {
   std::string filler_;  // with quotes, if it needs them
   RowFields fields_;
   std::string head_;  // what all pairs of one R start with
-  bool carriage_return_ = false;  // R's rows end with one
 };
 
 // The header of the rows, made of those of R and S: where a column that is not of the key has the
