@@ -9,10 +9,14 @@ namespace xxl::cli {
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitDisorder = 1;  // sort -c, validate: something is out of order
 inline constexpr int kExitError = 2;
+inline constexpr int kExitJoinError = 1;  // of the stand-in for join(1)
 
 // Looks at its arguments itself: what they mean depends on the records.
 int run_sort(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
+int run_join(const CommandSpec& command, const Caller& caller,
+             std::span<const std::string> arguments);
+int run_stand_in_join(const Caller& caller, std::span<const std::string> arguments);
 int run_gen(const ParsedOptions& options);
 int run_validate(const ParsedOptions& options);
 int run_probe(const ParsedOptions& options);

@@ -56,6 +56,7 @@ MultiGpu strategy_option(const ParsedOptions& options) {
 }
 
 AcceleratedMerge merge_option(const ParsedOptions& options) {
+  if (!options.knows("gpu-merge")) return AcceleratedMerge::automatic;
   const std::string word = options.word("gpu-merge", "auto");
   if (word == "always") return AcceleratedMerge::always;
   return word == "never" ? AcceleratedMerge::never : AcceleratedMerge::automatic;
@@ -133,7 +134,7 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
   choice.merge = merge_option(options);
   if (text == "cpu") {
     for (const char* option : {"gpu-memory", "multi-gpu", "gpu-merge"}) {
-      if (options.has(option)) {
+      if (options.knows(option) && options.has(option)) {
         throw_usage(command, std::string("--") + option + " is for GPUs: not with --device=cpu");
       }
     }

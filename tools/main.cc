@@ -37,7 +37,6 @@ constexpr Entry kEntries[] = {
 const CommandSpec& require_command(const std::string& name) {
   const CommandSpec* command = find_command(name);
   if (command != nullptr) return *command;
-  if (name == "join") throw_usage("join is not built yet");
   throw_usage("unknown command '" + name + "'");
 }
 
@@ -70,6 +69,7 @@ int run_command(const Caller& caller, const std::string& name,
                 std::span<const std::string> arguments) {
   const CommandSpec& command = require_command(name);
   if (name == "sort") return run_sort(command, caller, arguments);
+  if (name == "join") return run_join(command, caller, arguments);
   const ParsedOptions options = parse_options(command, caller, arguments);
   if (options.has("help")) return print(help_text(command, caller.command));
   for (const Entry& entry : kEntries) {
@@ -81,8 +81,12 @@ int run_command(const Caller& caller, const std::string& name,
 // How the program was called: through a link that stands in for sort(1) or join(1), or as xxl with
 // a command.
 Caller make_caller(const std::string& program, std::span<const std::string> arguments) {
-  if (stands_in_for(program, "sort") || stands_in_for(program, "join")) {
-    return {.command = program, .prefix = program + ": ", .stands_in = true};
+  const bool is_join = stands_in_for(program, "join");
+  if (is_join || stands_in_for(program, "sort")) {
+    return {.command = program,
+            .prefix = program + ": ",
+            .stands_in = true,
+            .error_status = is_join ? kExitJoinError : kExitError};
   }
   if (!arguments.empty() && find_command(arguments.front()) != nullptr) {
     return {.command = "xxl " + arguments.front(), .prefix = "xxl: " + arguments.front() + ": "};
@@ -92,7 +96,7 @@ Caller make_caller(const std::string& program, std::span<const std::string> argu
 
 int dispatch(const Caller& caller, std::span<const std::string> arguments) {
   if (stands_in_for(caller.command, "sort")) return run_command(caller, "sort", arguments);
-  if (caller.stands_in) throw_usage("to stand in for join(1) is not built yet");
+  if (caller.stands_in) return run_stand_in_join(caller, arguments);
   if (arguments.empty()) throw_usage("say what to do: one of the commands, such as sort");
   const std::string& first = arguments.front();
   const std::span<const std::string> rest = arguments.subspan(1);
@@ -133,7 +137,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   Caller caller = make_caller(argc > 0 ? argv[0] : "xxl", arguments);
   caller.broken_pipe_kills = broken_pipe_kills;
-  int status = kExitError;
+  int status = caller.error_status;
   std::string message;
   try {
     const int done = dispatch(caller, arguments);

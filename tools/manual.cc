@@ -1,6 +1,7 @@
 #include "manual.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <vector>
 
@@ -13,8 +14,8 @@ constexpr std::size_t kHelpColumn = 30;  // where the explanation of an option s
 constexpr std::size_t kLineWidth = 80;
 
 constexpr std::string_view kProgramDescription =
-    "Sorts files that do not fit in memory: lines of text as sort(1) does, rows of CSV, and "
-    "binary records.\n";
+    "Sorts and joins files that do not fit in memory: lines of text as sort(1) and join(1) do, rows "
+    "of CSV, and binary records.\n";
 constexpr std::string_view kReadOn =
     "'xxl help COMMAND' or 'xxl COMMAND --help' explains a command; 'xxl --version' prints the "
     "version.\n";
@@ -120,6 +121,8 @@ std::string_view scope_name(Scope scope) {
       return "Lines only.";
     case Scope::rows:
       return "Rows only.";
+    case Scope::binary:
+      return "Binary records only.";
   }
   return "";
 }
@@ -202,7 +205,8 @@ std::string help_text(const CommandSpec& command, std::string_view called_as) {
 
 std::string version_text(const Caller& caller) {
   const std::string program = "xxl " + std::string(kVersion);
-  return caller.stands_in ? "sort (" + program + ")\n" : program + "\n";
+  const std::string name = std::filesystem::path(caller.command).filename();
+  return caller.stands_in ? name + " (" + program + ")\n" : program + "\n";
 }
 
 std::string help_text() {
@@ -241,7 +245,7 @@ std::string manual_page(const CommandSpec& command) {
 }
 
 std::string manual_page() {
-  std::string out = roff_header("xxl", "sort files larger than memory");
+  std::string out = roff_header("xxl", "sort and join files larger than memory");
   out.append(".SH SYNOPSIS\n.B xxl\n\\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n");
   out.append(".SH DESCRIPTION\n");
   append_roff_text(out, kProgramDescription);
@@ -256,7 +260,7 @@ std::string manual_page() {
   for (const CommandSpec& command : commands()) {
     out.append(".BR ").append(roff(page_name(command))).append(" (1),\n");
   }
-  out.append(".BR sort (1)\n");
+  out.append(".BR sort (1),\n.BR join (1)\n");
   return out;
 }
 

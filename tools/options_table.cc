@@ -158,6 +158,7 @@ constexpr std::array kValidateSections{
 const auto& all_commands() {
   static const std::array all{
       sort_command(),
+      join_command(),
       CommandSpec{
           .name = "gen",
           .operands = "RECORDS",

@@ -26,6 +26,7 @@ enum class Scope {
   text,   // lines and rows
   lines,  // of text, as in sort(1)
   rows,   // of CSV and TSV
+  binary,
 };
 
 struct OptionSpec {
@@ -38,7 +39,7 @@ struct OptionSpec {
   Completion completion = Completion::none;
   Support support = Support::works;
   Scope scope = Scope::all;
-  bool standard = false;          // of sort(1): its abbreviations come before those of our own
+  bool standard = false;          // of sort(1) or join(1): its abbreviations come before those of our own
   std::string_view group = {};    // title under which it stands in help; empty: "Options"
   std::string_view help = {};     // one line
   std::string_view details = {};  // more for the manual page
@@ -66,6 +67,11 @@ struct CommandSpec {
 
 // The command sort, the largest of them (options_of_sort.cc).
 CommandSpec sort_command();
+
+// The command join (options_of_join.cc), and what it is when it is called as join(1): with the
+// options of that alone.
+CommandSpec join_command();
+CommandSpec stand_in_join_command();
 
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();

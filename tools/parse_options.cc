@@ -38,7 +38,7 @@ std::string GivenOption::name() const {
 }
 
 void OptionScanner::fail(const std::string& message) const {
-  throw CommandLineError(message + hint_line(caller_));
+  throw CommandLineError(message + hint_line(caller_), caller_.error_status);
 }
 
 std::span<const std::string> OptionScanner::rest() const {
@@ -106,13 +106,16 @@ GivenOption OptionScanner::scan_long(const std::string& argument) {
 GivenOption OptionScanner::scan_short() {
   const std::string& bundle = arguments_[position_];
   const char letter = bundle[bundle_offset_++];
+  const bool starts_argument = bundle_offset_ == 2;
   const bool is_last = bundle_offset_ == bundle.size();
   const OptionSpec* option = nullptr;
   for (const OptionSpec& candidate : command_.options) {
     if (candidate.short_name == letter && letter != '-') option = &candidate;
   }
   if (option == nullptr) fail(std::string("invalid option -- '") + letter + "'");
-  GivenOption given{.spec = option, .value = std::string(option->implied)};
+  GivenOption given{.spec = option,
+                    .value = std::string(option->implied),
+                    .starts_argument = starts_argument};
   if (option->value == ValueKind::required) {
     if (!is_last) {
       given.value = bundle.substr(bundle_offset_);
@@ -140,6 +143,13 @@ const OptionSpec& ParsedOptions::spec(std::string_view key) const {
     if (option.key() == key) return option;
   }
   check_failed("the option is in the table", __FILE__, __LINE__);
+}
+
+bool ParsedOptions::knows(std::string_view key) const {
+  for (const OptionSpec& option : command_->options) {
+    if (option.key() == key) return true;
+  }
+  return false;
 }
 
 bool ParsedOptions::has(std::string_view key) const {

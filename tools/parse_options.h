@@ -34,6 +34,7 @@ struct Caller {
   std::string command;
   std::string prefix;
   bool stands_in = false;         // for sort(1) or join(1), called by its name
+  int error_status = 2;           // the exit status of errors
   bool broken_pipe_kills = true;  // as it does unless the parent process said otherwise
 };
 
@@ -45,6 +46,7 @@ struct GivenOption {
   std::string value;                 // of the option, or the operand
   bool by_long_name = false;
   bool value_is_next_argument = false;  // -k 1, not -k1
+  bool starts_argument = false;         // -k1, not -nk1 (of short options)
 
   // The name as it was given: "-S", "--buffer-size".
   std::string name() const;
@@ -70,6 +72,8 @@ class OptionScanner {
   void give_back() { --position_; }
   // Everything that follows is an operand.
   void end_options() { options_ended_ = true; }
+  // True behind "--": all that next() gives is operands.
+  bool options_ended() const { return options_ended_; }
 
  private:
   GivenOption scan_long(const std::string& argument);
@@ -95,7 +99,8 @@ class ParsedOptions {
   // What is not an option, in order.
   const std::vector<std::string>& operands() const { return operands_; }
 
-  // Options are named by OptionSpec::key().
+  // Options are named by OptionSpec::key(). That the command has them is required, but of:
+  bool knows(std::string_view key) const;
   bool has(std::string_view key) const;
   // All values given, in order.
   std::vector<std::string> values(std::string_view key) const;

@@ -1,48 +1,11 @@
 #include "sort_report.h"
 
-#include <cstdarg>
-#include <cstdio>
-
 #include "base/units.h"
 #include "json.h"
+#include "report_text.h"
 
 namespace xxl::cli {
 namespace {
-
-[[gnu::format(printf, 2, 3)]] void append_format(std::string& out, const char* format, ...) {
-  char text[256];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  out.append(text);
-}
-
-void append_fact(std::string& out, const char* name, const std::string& value) {
-  append_format(out, "%-16s ", name);
-  out.append(value).append("\n");
-}
-
-// "4 GiB (4294967296 bytes)".
-std::string format_exact(std::uint64_t bytes) {
-  return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
-}
-
-double gb_per_second(std::uint64_t bytes, double seconds) {
-  return seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0;
-}
-
-std::string join(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out.append(out.empty() ? "" : ", ").append(name);
-  return out;
-}
-
-std::string checksum_text(std::uint64_t checksum) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%016jx", static_cast<std::uintmax_t>(checksum));
-  return text;
-}
 
 std::uint64_t input_bytes(const ReportSubject& subject, const SortReport& report) {
   if (subject.record_bytes != 0) return report.records_in * subject.record_bytes;
@@ -75,7 +38,7 @@ std::string merged_on_text(const SortReport& report) {
 std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   std::string out;
   const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
-  append_fact(out, "input:", join(subject.inputs) + ": " + size);
+  append_fact(out, "input:", list_text(subject.inputs) + ": " + size);
   append_fact(out, "output:", subject.output);
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
@@ -93,13 +56,13 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
                     format_bytes(plan.block_bytes));
     append_fact(out, "merging:", merging_text(plan.passes, plan.merge_degree));
     append_fact(out, "scratch space:",
-                format_exact(plan.scratch_bytes) + " in " + join(subject.scratch_dirs));
+                format_exact(plan.scratch_bytes) + " in " + list_text(subject.scratch_dirs));
   } else {
     append_fact(
         out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
     append_fact(out, "merging:", "up to " + std::to_string(plan.merge_degree) + " runs at once");
     append_fact(out,
-                "scratch space:", "up to the size of the input, in " + join(subject.scratch_dirs));
+                "scratch space:", "up to the size of the input, in " + list_text(subject.scratch_dirs));
   }
   return out;
 }
@@ -109,15 +72,12 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
   std::string out;
   append_fact(out, "records in:", std::to_string(report.records_in) + ", " + format_bytes(bytes));
   append_fact(out, "records out:",
-              std::to_string(report.records_out) + ", checksum " + checksum_text(report.checksum));
+              std::to_string(report.records_out) + ", checksum " + hash_text(report.checksum));
   append_fact(out, "sorted as:",
               report.plan.record_kind + ", " + std::to_string(report.plan.threads) + " threads, " +
                   report.plan.backend);
   append_fact(out, "sorted on:", device_text(report.plan));
-  for (const auto& device : report.accelerator.devices) {
-    append_format(out, "%-16s %s: sorting %.2f s, copies in %.2f s, out %.2f s\n", "",
-                  device.name.c_str(), device.sort_seconds, device.in_seconds, device.out_seconds);
-  }
+  append_devices(out, report.accelerator);
   append_fact(out, "runs:",
               std::to_string(report.runs) + ", blocks of " + format_bytes(report.plan.block_bytes));
   append_fact(out, "merging:", merging_text(report.passes, report.merge_degree));
@@ -131,15 +91,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
                 format_bytes(report.scratch_bytes_written_per_dir[i]) + " written in " +
                     subject.scratch_dirs.at(i));
   }
-  append_format(out, "\n%-16s %8s %10s %10s %7s %9s %10s %9s\n", "phase", "seconds", "read",
-                "written", "GB/s", "read wait", "write wait", "busy");
-  for (const PhaseReport& phase : report.phases) {
-    append_format(out, "%-16s %8.2f %10s %10s %7.2f %9.2f %10.2f %9.2f\n", phase.name.c_str(),
-                  phase.seconds, format_bytes(phase.bytes_read).c_str(),
-                  format_bytes(phase.bytes_written).c_str(),
-                  gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds),
-                  phase.read_wait_seconds, phase.write_wait_seconds, phase.worker_busy_seconds);
-  }
+  append_phases(out, report.phases);
   append_format(out, "%-16s %8.2f %10s %10s %7.2f of input\n", "whole sort", report.seconds, "", "",
                 gb_per_second(bytes, report.seconds));
   return out;
@@ -153,7 +105,7 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("record_kind", plan.record_kind)
       .member("records_in", report.records_in)
       .member("records_out", report.records_out)
-      .member("checksum", checksum_text(report.checksum))
+      .member("checksum", hash_text(report.checksum))
       .member("input_bytes", plan.input_bytes)
       .member("runs", report.runs)
       .member("merge_degree", report.merge_degree)
@@ -167,17 +119,9 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("no_accelerator", plan.no_accelerator)
       .member("merged_bytes", report.merged_bytes)
       .member("merged_on_gpu_bytes", report.merged_on_accelerator_bytes)
-      .member("scratch_bytes", report.scratch_bytes)
-      .begin_array("devices");
-  for (const auto& device : report.accelerator.devices) {
-    json.begin_object()
-        .member("name", device.name)
-        .member("sort_seconds", device.sort_seconds)
-        .member("copy_in_seconds", device.in_seconds)
-        .member("copy_out_seconds", device.out_seconds)
-        .end_object();
-  }
-  json.end_array().begin_array("scratch");
+      .member("scratch_bytes", report.scratch_bytes);
+  append_devices(json, report.accelerator);
+  json.begin_array("scratch");
   for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
     json.begin_object()
         .member("directory", subject.scratch_dirs.at(i))
@@ -187,22 +131,9 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
   json.end_array()
       .member("seconds", report.seconds)
       .member("gb_per_second", gb_per_second(input_bytes(subject, report), report.seconds))
-      .member("peak_memory_bytes", report.peak_memory_bytes)
-      .begin_array("phases");
-  for (const PhaseReport& phase : report.phases) {
-    json.begin_object()
-        .member("name", phase.name)
-        .member("seconds", phase.seconds)
-        .member("bytes_read", phase.bytes_read)
-        .member("bytes_written", phase.bytes_written)
-        .member("gb_per_second",
-                gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds))
-        .member("read_wait_seconds", phase.read_wait_seconds)
-        .member("write_wait_seconds", phase.write_wait_seconds)
-        .member("worker_busy_seconds", phase.worker_busy_seconds)
-        .end_object();
-  }
-  return json.end_array().end_object().text();
+      .member("peak_memory_bytes", report.peak_memory_bytes);
+  append_phases(json, report.phases);
+  return json.end_object().text();
 }
 
 }  // namespace xxl::cli

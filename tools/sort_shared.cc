@@ -37,6 +37,8 @@ bool is_for(const OptionSpec& option, Scope scope) {
     case Scope::lines:
     case Scope::rows:
       break;
+    case Scope::binary:
+      return scope == Scope::all;
   }
   return option.scope == scope;
 }
@@ -51,6 +53,8 @@ std::string_view scope_text(Scope scope) {
       return "lines";
     case Scope::rows:
       return "rows of CSV and TSV";
+    case Scope::binary:
+      return "binary records";
   }
   return "all records";
 }

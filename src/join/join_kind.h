@@ -30,6 +30,23 @@ constexpr bool keeps_pairs(JoinKind kind) {
   return kind != JoinKind::semi && kind != JoinKind::anti;
 }
 
+// Which rows there are, piece by piece: join(1) has combinations that are no kind of join.
+struct JoinShape {
+  bool pairs = false;        // a row for each pair
+  bool matched_r = false;    // a row for each R that has a partner
+  bool unmatched_r = false;  // a row for each R that has none
+  bool unmatched_s = false;  // likewise of S
+
+  bool operator==(const JoinShape&) const = default;
+};
+
+constexpr JoinShape shape_of(JoinKind kind) {
+  return {.pairs = keeps_pairs(kind),
+          .matched_r = kind == JoinKind::semi,
+          .unmatched_r = keeps_unmatched_r(kind),
+          .unmatched_s = keeps_unmatched_s(kind)};
+}
+
 // inner, left, right, full, semi or anti. Throws Error{usage}.
 JoinKind parse_join_kind(std::string_view word);
 

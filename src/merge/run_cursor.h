@@ -8,6 +8,7 @@
 #include "base/extents.h"
 #include "base/in_flight.h"
 #include "base/monitor.h"
+#include "merge/merge_source.h"
 #include "merge/record_merge.h"
 #include "run/text_run.h"
 #include "run/text_scratch.h"
@@ -73,6 +74,24 @@ class RunCursor : public RecordCursor {
   std::shared_ptr<Read> ahead_;
   const char* at_ = nullptr;
   const char* end_ = nullptr;
+  std::string_view record_;
+};
+
+// The records of a run that is in memory.
+class ResidentCursor final : public RecordCursor {
+ public:
+  explicit ResidentCursor(const ResidentRun& run) : run_(run) {}
+
+  bool advance() override {
+    if (next_ == run_.items.size()) return false;
+    record_ = chunk_record(run_.memory, run_.items[next_++].place());
+    return true;
+  }
+  std::string_view record() const override { return record_; }
+
+ private:
+  ResidentRun run_;
+  std::size_t next_ = 0;
   std::string_view record_;
 };
 

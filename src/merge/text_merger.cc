@@ -12,34 +12,14 @@ namespace xxl {
 namespace {
 
 // A cell whose blocks take up more of the memory for blocks is streamed.
-constexpr std::size_t kMostOfMemory = 3;      // quarters
-constexpr std::size_t kPrefetchRecords = 10;  // ahead of the copying
-// A place of an item in a cell: an address, or with this bit a record of a resident run.
-constexpr std::uint64_t kResident = std::uint64_t{1} << 62;
-constexpr int kSourceShift = 40;  // above the number of the item
+constexpr std::size_t kMostOfMemory = 3;  // quarters
 
-std::uint64_t coded_place(const char* record) {
-  return reinterpret_cast<std::uintptr_t>(record);
+bool is_below(std::string_view record, std::string_view boundary, const KeyExtractor& keys,
+              std::string& made) {
+  return key_of(keys, record, boundary.size() + 1, made) < boundary;
 }
 
 }  // namespace
-
-struct TextMerger::Access {
-  const MergeSource* sources;
-
-  const StringItem& item(std::uint64_t place) const {
-    const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
-    return run.items[place & ((std::uint64_t{1} << kSourceShift) - 1)];
-  }
-  std::string_view operator()(std::uint64_t place) const {
-    if ((place & kResident) == 0) return coded_record(reinterpret_cast<const char*>(place));
-    const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
-    return chunk_record(run.memory, item(place).place());
-  }
-  void prefetch(std::uint64_t place) const {
-    if ((place & kResident) == 0) __builtin_prefetch(reinterpret_cast<const char*>(place));
-  }
-};
 
 // The records of a slice.
 class TextMerger::SliceCursor final : public RecordCursor {
@@ -73,8 +53,8 @@ class TextMerger::SliceCursor final : public RecordCursor {
   std::string_view record_;
 };
 
-TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources, const KeyExtractor& keys,
-                                 std::uint64_t cell_bytes) {
+TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources,
+                                 const std::vector<MergeSide>& sides, std::uint64_t cell_bytes) {
   std::vector<CellSample> samples;
   std::deque<std::string> made;  // keys of resident runs
   for (const MergeSource& source : sources) {
@@ -86,6 +66,7 @@ TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources, const 
       continue;
     }
     const ResidentRun& run = source.resident;
+    const KeyExtractor& keys = *sides[source.side].keys;
     const std::size_t n = run.items.size();
     if (n == 0) continue;
     // About 16 samples a cell, so that cells of several runs come out even.
@@ -114,23 +95,21 @@ TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources, const 
   return TextCells(std::move(samples), cell_bytes);
 }
 
-TextMerger::TextMerger(std::vector<MergeSource> sources, const KeyExtractor& keys,
-                       const TextMergeOptions& options, std::uint64_t cell_bytes,
-                       std::vector<CellWorkspace> workspaces, BlockMemory& blocks,
-                       TextScratch* scratch, TextOutput& output, std::uint64_t first_ticket,
-                       Workers& workers, Monitor& monitor)
+TextMerger::TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
+                       std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces,
+                       BlockMemory& blocks, CellWork& work, Workers& workers, Monitor& monitor)
     : sources_(std::move(sources)),
-      keys_(keys),
-      options_(options),
+      sides_(std::move(sides)),
       workspaces_(std::move(workspaces)),
       memory_(blocks),
-      scratch_(scratch),
-      output_(output),
-      first_ticket_(first_ticket),
+      work_(work),
       workers_(workers),
       monitor_(monitor),
-      cells_(plan_cells(sources_, keys_, cell_bytes)),
+      cells_(plan_cells(sources_, sides_, cell_bytes)),
       cell_(cells_.count()) {
+  // A join: sources are in the order of their sides.
+  std::stable_sort(sources_.begin(), sources_.end(),
+                   [](const MergeSource& a, const MergeSource& b) { return a.side < b.side; });
   plan_blocks();
 }
 
@@ -192,7 +171,7 @@ void TextMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
       {
         auto lock = monitor_.lock();
         const auto is_finished = [&] {
-          return cells_done_ == cell_.size() || (limit_reached_ && cells_done_ == next_cell_);
+          return cells_done_ == cell_.size() || (has_enough_ && cells_done_ == next_cell_);
         };
         monitor_.wait(lock, [&] { return is_finished() || bytes_done_ != reported; });
         finished = is_finished();
@@ -212,7 +191,7 @@ void TextMerger::advance() {
   std::vector<std::size_t> fetches;
   {
     auto lock = monitor_.lock();
-    if (limit_reached_) return;
+    if (has_enough_) return;
     fetches = take_fetches();
     reads_ += fetches.size();
     for (; next_cell_ < cell_.size(); ++next_cell_) {
@@ -276,18 +255,14 @@ void TextMerger::give_back(Block& block) {
 
 void TextMerger::fetch(std::size_t index) {
   const Block& block = blocks_[index];
-  scratch_->read(*sources_[block.source].run, block.index, block.buffer,
-                 [this, index, token = in_flight_.begin()] {
-                   workers_.run([this, index, token](unsigned) mutable {
-                     monitor_.guard([&] { arrived(index); });
-                     token.reset();
-                   });
-                 });
-}
-
-bool TextMerger::is_below(std::string_view record, std::string_view boundary,
-                          std::string& made) const {
-  return key_of(keys_, record, boundary.size() + 1, made) < boundary;
+  const MergeSource& source = sources_[block.source];
+  side_of(source).scratch->read(*source.run, block.index, block.buffer,
+                                [this, index, token = in_flight_.begin()] {
+                                  workers_.run([this, index, token](unsigned) mutable {
+                                    monitor_.guard([&] { arrived(index); });
+                                    token.reset();
+                                  });
+                                });
 }
 
 // Where in `buffer` the records from `boundary` on begin, at `from` or behind.
@@ -303,10 +278,11 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
       at = record.data() + record.size();
     }
   }
+  const KeyExtractor& keys = *side_of(source).keys;
   std::string made;
   const auto first = std::lower_bound(starts.begin(), starts.end(), from);
   const auto it = std::partition_point(first, starts.end(), [&](std::uint32_t start) {
-    return is_below(coded_record(data + start), boundary, made);
+    return is_below(coded_record(data + start), boundary, keys, made);
   });
   return it == starts.end() ? bytes : *it;
 }
@@ -315,7 +291,7 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
 void TextMerger::arrived(std::size_t index) {
   Block& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
-  scratch_->open(*source.run, block.index, block.buffer);
+  side_of(source).scratch->open(*source.run, block.index, block.buffer);
   if (block.cells.first < block.cells.last) {
     thread_local std::vector<std::uint32_t> starts;
     starts.clear();
@@ -336,10 +312,12 @@ void TextMerger::arrived(std::size_t index) {
 }
 
 // First item of a resident run that is not below `boundary`.
-std::size_t TextMerger::resident_cut(const ResidentRun& run, std::string_view boundary) const {
+std::size_t TextMerger::resident_cut(const MergeSource& source, std::string_view boundary) const {
+  const ResidentRun& run = source.resident;
+  const KeyExtractor& keys = *side_of(source).keys;
   std::string made;
   const auto it = std::partition_point(run.items.begin(), run.items.end(), [&](const auto& item) {
-    return is_below(chunk_record(run.memory, item.place()), boundary, made);
+    return is_below(chunk_record(run.memory, item.place()), boundary, keys, made);
   });
   return static_cast<std::size_t>(it - run.items.begin());
 }
@@ -352,9 +330,9 @@ std::vector<TextMerger::Slice> TextMerger::slices_of(std::size_t cell) {
     slice.source = static_cast<std::uint32_t>(source);
     if (sources_[source].run == nullptr) {
       const ResidentRun& run = sources_[source].resident;
-      slice.first_item = cell == 0 ? 0 : resident_cut(run, cells_.lower(cell));
-      slice.last_item =
-          cells_.has_upper(cell) ? resident_cut(run, cells_.upper(cell)) : run.items.size();
+      slice.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
+      slice.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
+                                               : run.items.size();
       if (slice.first_item < slice.last_item) slices.push_back(slice);
       continue;
     }
@@ -374,23 +352,22 @@ std::vector<TextMerger::Slice> TextMerger::slices_of(std::size_t cell) {
 }
 
 // Makes items of the records, as many as there is room for.
-TextMerger::Load TextMerger::load_items(const std::vector<Slice>& slices,
+TextMerger::Load TextMerger::load_items(std::span<const Slice> slices,
                                         std::span<StringItem> items) const {
   Load load;
   for (const Slice& slice : slices) {
     if (sources_[slice.source].run == nullptr) {
       const ResidentRun& run = sources_[slice.source].resident;
-      const std::uint64_t base = kResident | std::uint64_t{slice.source} << kSourceShift;
       if (slice.last_item - slice.first_item > items.size() - load.records) return {0, 0, false};
       for (std::size_t item = slice.first_item; item < slice.last_item; ++item) {
-        items[load.records++].ref = base | item;
+        items[load.records++].ref = CellAccess::resident_place(slice.source, item);
         load.bytes += (run.items[item].place() >> 32) + 1;
       }
       continue;
     }
     for (const char* at = slice.begin; at < slice.end;) {
       if (load.records == items.size()) return {0, 0, false};
-      items[load.records++].ref = coded_place(at);
+      items[load.records++].ref = CellAccess::coded_place(at);
       const std::string_view record = coded_record(at);
       load.bytes += record.size() + 1;
       at = record.data() + record.size();
@@ -399,47 +376,89 @@ TextMerger::Load TextMerger::load_items(const std::vector<Slice>& slices,
   return load;
 }
 
+// Those of one side: slices are in the order of sources, and these in the order of sides.
+std::span<const TextMerger::Slice> TextMerger::slices_of_side(const std::vector<Slice>& slices,
+                                                              std::size_t side) const {
+  const auto is_before = [&](std::size_t bound) {
+    return [this, bound](const Slice& slice) { return sources_[slice.source].side < bound; };
+  };
+  const auto begin = std::partition_point(slices.begin(), slices.end(), is_before(side));
+  const auto end = std::partition_point(begin, slices.end(), is_before(side + 1));
+  return {begin, end};
+}
+
+// Sorts each side of a cell. False if there is no room for the items.
+bool TextMerger::sort_cell(std::size_t cell, const std::vector<Slice>& slices,
+                           CellWorkspace& workspace, std::vector<CellRecords>& records) const {
+  const CellAccess access{sources_.data()};
+  std::span<StringItem> free = workspace.items;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const std::span<const Slice> from = slices_of_side(slices, side);
+    const Load load = load_items(from, free);
+    if (!load.fits) return false;
+    const std::span<StringItem> items = free.first(load.records);
+    free = free.subspan(load.records);
+    records.push_back({access, items, load.bytes});
+  }
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const std::span<const Slice> from = slices_of_side(slices, side);
+    // The items are the workspace's.
+    const std::span<StringItem> items(const_cast<StringItem*>(records[side].items.data()),
+                                      records[side].size());
+    if (from.size() == 1 && sources_[from[0].source].run == nullptr) {
+      // In order already, and marked.
+      const ResidentRun& run = sources_[from[0].source].resident;
+      for (std::size_t i = 1; i < items.size(); ++i) {
+        items[i].ref |= run.items[from[0].first_item + i].ref & StringItem::kSameKey;
+      }
+    } else {
+      StringSorter<CellAccess> sorter(access, *sides_[side].keys, workspace.scratch,
+                                      workspace.key_memory);
+      sorter.sort(items, cells_.common_prefix(cell));
+    }
+  }
+  return true;
+}
+
+RecordMerge TextMerger::merge_slices(std::span<const Slice> slices, std::size_t side) const {
+  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  for (const Slice& slice : slices) {
+    cursors.push_back(std::make_unique<SliceCursor>(sources_[slice.source], slice));
+  }
+  return RecordMerge(std::move(cursors), *sides_[side].keys, work_.marks_same());
+}
+
 void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
   {
     auto lock = monitor_.lock();
-    if (limit_reached_) {
+    if (has_enough_) {
       lock.unlock();
-      output_.begin(first_ticket_ + cell, 0).finish();
-      return;
+      return work_.skip(cell);
     }
   }
   const std::vector<Slice> slices = slices_of(cell);
-  CellWorkspace& workspace = workspaces_[thread];
-  const Access access{sources_.data()};
-  const Load load = load_items(slices, workspace.items);
-  if (!load.fits) {
-    std::vector<std::unique_ptr<RecordCursor>> cursors;
-    for (const Slice& slice : slices) {
-      cursors.push_back(std::make_unique<SliceCursor>(sources_[slice.source], slice));
-    }
-    RecordMerge merge(std::move(cursors), keys_, options_.rules.unique);
-    emit_merge(cell, merge);
-    return;
-  }
-  const std::span<StringItem> items = workspace.items.first(load.records);
-  if (slices.size() == 1 && sources_[slices[0].source].run == nullptr) {
-    // In order already, and marked.
-    const ResidentRun& run = sources_[slices[0].source].resident;
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      items[i].ref |= run.items[slices[0].first_item + i].ref & StringItem::kSameKey;
-    }
+  bool more;
+  std::vector<CellRecords> records;
+  if (sort_cell(cell, slices, workspaces_[thread], records)) {
+    more = work_.take(cell, records);
   } else {
-    StringSorter<Access> sorter(access, keys_, workspace.scratch, workspace.key_memory);
-    sorter.sort(items, cells_.common_prefix(cell));
+    std::vector<RecordMerge> merges;
+    for (std::size_t side = 0; side < sides_.size(); ++side) {
+      merges.push_back(merge_slices(slices_of_side(slices, side), side));
+    }
+    more = work_.stream(cell, merges);
   }
-  emit_items(cell, items, load.bytes, access);
+  if (more) return;
+  auto lock = monitor_.lock();
+  has_enough_ = true;
 }
 
 // The records of a cell in one run.
 class TextMerger::BlockCursor final : public RunCursor {
  public:
   BlockCursor(TextMerger& merger, std::size_t source, std::size_t cell)
-      : RunCursor(*merger.sources_[source].run, *merger.scratch_, merger.memory_),
+      : RunCursor(*merger.sources_[source].run, *merger.side_of(merger.sources_[source]).scratch,
+                  merger.memory_),
         merger_(merger),
         source_(source),
         cell_(cell) {
@@ -472,78 +491,27 @@ class TextMerger::BlockCursor final : public RunCursor {
 };
 
 void TextMerger::stream_cell(std::size_t cell) {
-  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  std::vector<std::vector<std::unique_ptr<RecordCursor>>> cursors(sides_.size());
   for (std::size_t source = 0; source < sources_.size(); ++source) {
+    auto& of_side = cursors[sources_[source].side];
     if (sources_[source].run != nullptr) {
-      cursors.push_back(std::make_unique<BlockCursor>(*this, source, cell));
+      of_side.push_back(std::make_unique<BlockCursor>(*this, source, cell));
       continue;
     }
     const ResidentRun& run = sources_[source].resident;
     Slice slice;
-    slice.first_item = cell == 0 ? 0 : resident_cut(run, cells_.lower(cell));
-    slice.last_item =
-        cells_.has_upper(cell) ? resident_cut(run, cells_.upper(cell)) : run.items.size();
-    cursors.push_back(std::make_unique<SliceCursor>(sources_[source], slice));
+    slice.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
+    slice.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
+                                             : run.items.size();
+    of_side.push_back(std::make_unique<SliceCursor>(sources_[source], slice));
   }
-  RecordMerge merge(std::move(cursors), keys_, options_.rules.unique);
-  emit_merge(cell, merge);
-}
-
-void TextMerger::emit_items(std::size_t cell, std::span<const StringItem> items,
-                            std::uint64_t bytes, const Access& access) {
-  const EmitRules& rules = options_.rules;
-  const std::uint64_t ticket = first_ticket_ + cell;
-  const auto each = [&](const auto& visit) {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i + kPrefetchRecords < items.size()) {
-        access.prefetch(items[i + kPrefetchRecords].place());
-      }
-      if (!visit(access(items[i].place()), items[i].same_key())) break;
-    }
-  };
-  if (rules.limit != kNoLimit || rules.fold) {
-    // How many bytes it will be is not known before.
-    PieceWriter writer(output_.begin_open_ended(ticket), options_.terminator);
-    RecordEmitter emitter(writer, rules, records_left());
-    each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-    settle(emitter.finish());
-    writer.finish();
-    return;
+  std::vector<RecordMerge> merges;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    merges.emplace_back(std::move(cursors[side]), *sides_[side].keys, work_.marks_same());
   }
-  if (rules.unique) {
-    bytes = 0;
-    each([&](std::string_view record, bool same) {
-      if (!same) bytes += record.size() + 1;
-      return true;
-    });
-  }
-  PieceWriter writer(output_.begin(ticket, bytes), options_.terminator);
-  RecordEmitter emitter(writer, rules);
-  each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-  const TextTotals& totals = emitter.finish();
-  writer.finish();
-  settle(totals);
-}
-
-void TextMerger::emit_merge(std::size_t cell, RecordMerge& merge) {
-  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.terminator);
-  RecordEmitter emitter(writer, options_.rules, records_left());
-  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
-  }
-  settle(emitter.finish());
-  writer.finish();
-}
-
-// Of the limit, once all cells before have settled: before the turn in the output ends.
-std::uint64_t TextMerger::records_left() {
+  if (work_.stream(cell, merges)) return;
   auto lock = monitor_.lock();
-  return options_.rules.limit - std::min(options_.rules.limit, totals_.records_out);
-}
-
-void TextMerger::settle(const TextTotals& totals) {
-  auto lock = monitor_.lock();
-  totals_ += totals;
-  if (totals_.records_out >= options_.rules.limit) limit_reached_ = true;
+  has_enough_ = true;
 }
 
 void TextMerger::cell_done(std::size_t cell) {

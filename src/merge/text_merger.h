@@ -1,8 +1,10 @@
-// Merges runs of text into the output, cell by cell. See docs/text.md.
+// Merges runs of text, cell by cell. See docs/text.md. What becomes of a cell is the affair of a
+// CellWork: a sort writes its records to the output (cell_emitter.h), a join has runs of two inputs,
+// and joins what a cell has of them.
 //
 // All blocks are fetched in the order of the first cell that needs them. A cell whose blocks are
-// there is sorted by a worker; several workers have one each, and wait for their turn only to
-// reserve their place in the output. A cell that cannot be held is merged record by record.
+// there is sorted by a worker, each side for itself; several workers have one each. A cell that
+// cannot be held is merged record by record, alone.
 #pragma once
 
 #include <cstddef>
@@ -19,43 +21,17 @@
 #include "base/in_flight.h"
 #include "base/monitor.h"
 #include "base/workers.h"
-#include "merge/record_emitter.h"
+#include "merge/cell_work.h"
+#include "merge/merge_source.h"
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
 #include "merge/text_cells.h"
 #include "record/key_extractor.h"
-#include "run/text_output.h"
 #include "run/text_run.h"
 #include "run/text_scratch.h"
 #include "sort/string_sort.h"
 
 namespace xxl {
-
-// A sorted run that is still in memory: items in order, places as chunk_place() has them.
-struct ResidentRun {
-  const char* memory = nullptr;
-  std::span<const StringItem> items;
-  std::uint64_t bytes = 0;
-};
-
-// A record of a chunk as the place of an item.
-inline std::uint64_t chunk_place(std::size_t offset, std::size_t length) {
-  return offset | std::uint64_t{length} << 32;
-}
-inline std::string_view chunk_record(const char* memory, std::uint64_t place) {
-  return {memory + (place & 0xffffffffu), static_cast<std::size_t>(place >> 32)};
-}
-
-// A run of either kind; the order of sources is that of the input.
-struct MergeSource {
-  TextRun* run = nullptr;  // in scratch, or:
-  ResidentRun resident;
-};
-
-struct TextMergeOptions {
-  char terminator = '\n';
-  EmitRules rules;
-};
 
 // Memory of one worker for sorting a cell.
 struct CellWorkspace {
@@ -64,19 +40,23 @@ struct CellWorkspace {
   std::span<std::byte> key_memory;
 };
 
+// What the runs of one input of a merge have in common.
+struct MergeSide {
+  const KeyExtractor* keys;
+  TextScratch* scratch;  // where its runs are; null if none is in scratch
+};
+
 class TextMerger {
  public:
-  // All references must outlive the merger. `blocks`: memory for blocks. `first_ticket`: of the
-  // output.
-  TextMerger(std::vector<MergeSource> sources, const KeyExtractor& keys,
-             const TextMergeOptions& options, std::uint64_t cell_bytes,
-             std::vector<CellWorkspace> workspaces, BlockMemory& blocks, TextScratch* scratch,
-             TextOutput& output, std::uint64_t first_ticket, Workers& workers, Monitor& monitor);
+  // All references must outlive the merger. `sides`: what MergeSource::side counts. `blocks`: memory
+  // for blocks.
+  TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
+             std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces, BlockMemory& blocks,
+             CellWork& work, Workers& workers, Monitor& monitor);
 
   // Merges everything. Throws the first failure. `on_progress` is called with bytes done.
   void run(const std::function<void(std::uint64_t)>& on_progress);
 
-  const TextTotals& totals() const { return totals_; }
   std::size_t cells() const { return cells_.count(); }
 
  private:
@@ -104,12 +84,11 @@ class TextMerger {
     std::size_t first_item = 0;  // of a resident run
     std::size_t last_item = 0;
   };
-  struct Access;
   class SliceCursor;
   class BlockCursor;
 
-  static TextCells plan_cells(const std::vector<MergeSource>& sources, const KeyExtractor& keys,
-                              std::uint64_t cell_bytes);
+  static TextCells plan_cells(const std::vector<MergeSource>& sources,
+                              const std::vector<MergeSide>& sides, std::uint64_t cell_bytes);
   void plan_blocks();
   std::span<Block> blocks_of(std::size_t source) {
     return std::span(blocks_).subspan(first_block_[source],
@@ -124,8 +103,8 @@ class TextMerger {
   std::size_t cut(const MergeSource& source, const Block& block, const std::byte* buffer,
                   std::string_view boundary, std::size_t from,
                   std::vector<std::uint32_t>& starts) const;
-  bool is_below(std::string_view record, std::string_view boundary, std::string& made) const;
-  std::size_t resident_cut(const ResidentRun& run, std::string_view boundary) const;
+  const MergeSide& side_of(const MergeSource& source) const { return sides_[source.side]; }
+  std::size_t resident_cut(const MergeSource& source, std::string_view boundary) const;
   std::vector<Slice> slices_of(std::size_t cell);
   void merge_cell(std::size_t cell, unsigned thread);
   void stream_cell(std::size_t cell);
@@ -135,22 +114,18 @@ class TextMerger {
     std::uint64_t bytes = 0;  // in the output, terminators included
     bool fits = true;
   };
-  Load load_items(const std::vector<Slice>& slices, std::span<StringItem> items) const;
-  void emit_items(std::size_t cell, std::span<const StringItem> items, std::uint64_t bytes,
-                  const Access& access);
+  Load load_items(std::span<const Slice> slices, std::span<StringItem> items) const;
+  std::span<const Slice> slices_of_side(const std::vector<Slice>& slices, std::size_t side) const;
+  bool sort_cell(std::size_t cell, const std::vector<Slice>& slices, CellWorkspace& workspace,
+                 std::vector<CellRecords>& records) const;
+  RecordMerge merge_slices(std::span<const Slice> slices, std::size_t side) const;
   void give_back(Block& block);
-  void emit_merge(std::size_t cell, RecordMerge& merge);
-  std::uint64_t records_left();
-  void settle(const TextTotals& totals);
 
   std::vector<MergeSource> sources_;
-  const KeyExtractor& keys_;
-  const TextMergeOptions& options_;
+  std::vector<MergeSide> sides_;
   std::vector<CellWorkspace> workspaces_;
   BlockMemory& memory_;
-  TextScratch* scratch_;
-  TextOutput& output_;
-  std::uint64_t first_ticket_;
+  CellWork& work_;
   Workers& workers_;
   Monitor& monitor_;
   TextCells cells_;
@@ -167,8 +142,7 @@ class TextMerger {
   std::size_t streamed_done_ = 0;
   std::size_t reads_ = 0;  // fetches that have not been checked
   std::uint64_t bytes_done_ = 0;
-  bool limit_reached_ = false;
-  TextTotals totals_;
+  bool has_enough_ = false;  // no more cells are wanted
   InFlight in_flight_;
 };
 

@@ -128,8 +128,9 @@ bool FileCursor::take_record() {
       }
       text_.remove_prefix(end + 1);
       next_offset_ += record_.size() + 1;
+      ++next_line_;
       if (syntax_.quoted) {
-        next_line_ += 1 + std::count(record_.begin(), record_.end(), syntax_.terminator);
+        next_line_ += std::count(record_.begin(), record_.end(), syntax_.terminator);
       }
       return true;
     }
@@ -151,6 +152,7 @@ std::optional<std::string> FileCursor::take_header() {
 bool FileCursor::advance() {
   for (;;) {
     if (!take_record()) return false;
+    if (std::exchange(is_first_, false) && options_.first_record) options_.first_record(record_);
     const auto fault = options_.malformed ? options_.malformed(record_) : std::nullopt;
     if (!fault) break;
     if (!syntax_.skip_malformed) {

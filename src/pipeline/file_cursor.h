@@ -36,6 +36,9 @@ class FileCursor final : public RecordCursor {
   std::optional<std::string> take_header();
   bool advance() override;
   std::string_view record() const override { return record_; }
+  // Where the current record starts in the file: its line, from 1, and its byte.
+  std::ptrdiff_t line() const { return line_; }
+  std::uint64_t offset() const { return offset_; }
 
  private:
   void start_read();
@@ -53,14 +56,15 @@ class FileCursor final : public RecordCursor {
   std::uint64_t position_ = 0;  // of the next read
   bool at_end_ = false;         // nothing is left to read
   bool under_way_ = false;
-  bool done_ = false;  // with the monitor's lock
+  bool is_first_ = true;  // no record but the header was taken
+  bool done_ = false;     // with the monitor's lock
   io::Completion completion_;
   std::string_view text_;  // what is left of the current buffer
   std::string joined_;     // a record that lay in several buffers
   std::string_view record_;
   std::uint64_t offset_ = 0;  // of the current record
   std::uint64_t next_offset_ = 0;
-  std::ptrdiff_t line_ = 1;  // that it starts in (rows only)
+  std::ptrdiff_t line_ = 1;  // that it starts in
   std::ptrdiff_t next_line_ = 1;
   MultisetHash& hash_;
   std::uint64_t& skipped_;

@@ -23,22 +23,27 @@ std::size_t cost(const MergeSource& source) {
 
 }  // namespace
 
-std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, BlockMemory& blocks) {
-  const std::size_t most = blocks.extents().total_bytes() / 8 * 7;
+std::size_t RunReducer::bytes_for_runs(const std::vector<MergeSource>& sources) {
+  std::size_t bytes = 0;
+  for (const MergeSource& source : sources) bytes += cost(source);
+  return bytes;
+}
+
+std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, BlockMemory& blocks,
+                                            std::size_t most_bytes) {
+  const std::size_t most = most_for_runs(blocks);  // while runs are merged
   for (;;) {
     if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
-    std::size_t needed = 0, in_scratch = 0;
-    for (const MergeSource& source : sources) {
-      needed += cost(source);
-      in_scratch += source.run != nullptr ? 1 : 0;
-    }
+    const std::size_t needed = bytes_for_runs(sources);
+    std::size_t in_scratch = 0;
+    for (const MergeSource& source : sources) in_scratch += source.run != nullptr ? 1 : 0;
     const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : in_scratch;
-    if (in_scratch <= 1 || (needed <= most && in_scratch <= batch)) return sources;
+    if (in_scratch <= 1 || (needed <= most_bytes && in_scratch <= batch)) return sources;
     // As many groups at a time as there are workers; each as large as its share of the memory.
     const std::size_t degree = balanced_degree(in_scratch, merge_passes(in_scratch, batch), batch);
     std::vector<Group> groups = groups_of(sources, degree, most / workers_.width());
     if (groups.size() == sources.size()) {
-      if (needed <= most) return sources;  // runs in memory lie between those of scratch
+      if (needed <= most_bytes) return sources;  // runs in memory lie between those of scratch
       throw Error(ErrorCode::no_space,
                   "the memory of -S is too small to merge records this long: give more");
     }

@@ -35,8 +35,20 @@ class RunReducer {
   // Merges groups of neighbouring runs, a group a worker and in as many passes as it takes, until
   // `blocks` has room for two blocks of each run, and there are no more runs than options allow at
   // once. Runs in memory stay as they are; runs that are merged are emptied. Throws
-  // Error{no_space} if two blocks of two runs are too much.
-  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks);
+  // Error{no_space} if two blocks of two runs are too much. `most_bytes`: of the memory for blocks,
+  // as much as may be taken for runs in the end, if not most of it.
+  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks,
+                                  std::size_t most_bytes);
+  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks) {
+    return reduce(std::move(sources), blocks, most_for_runs(blocks));
+  }
+
+  // What runs may take of the memory for blocks, two blocks each.
+  static std::size_t most_for_runs(BlockMemory& blocks) {
+    return blocks.extents().total_bytes() / 8 * 7;
+  }
+  // Two blocks of each run in scratch.
+  static std::size_t bytes_for_runs(const std::vector<MergeSource>& sources);
 
   // Writes the records of `cursors` as a run in scratch, which lasts as long as the reducer. From
   // any thread.

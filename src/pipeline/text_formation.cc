@@ -26,7 +26,7 @@ TextFormation::TextFormation(FormationContext context)
     : context_(std::move(context)),
       records_(context_.options, context_.inputs),
       reader_(context_.inputs, context_.options.syntax, context_.io, context_.monitor,
-              context_.on_header) {}
+              context_.on_header, context_.options.first_record) {}
 
 void TextFormation::make_regions(std::size_t longest_record) {
   context_.memory.divide(longest_record);

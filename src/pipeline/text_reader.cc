@@ -21,12 +21,14 @@ void throw_malformed(const TextSegment& segment, std::string_view record, const 
 }
 
 TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io,
-                       Monitor& monitor, OnHeader on_header)
+                       Monitor& monitor, OnHeader on_header,
+                       OnFirst on_first)
     : inputs_(inputs),
       syntax_(syntax),
       io_(io),
       monitor_(monitor),
       on_header_(std::move(on_header)),
+      on_first_(std::move(on_first)),
       header_pending_(syntax.header) {
   advance_input();
 }
@@ -252,21 +254,28 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
     lines_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), syntax_.terminator));
   }
   TextSegment segment{text, input, offset, lines};
+  const auto first_of = [this](std::string_view records) {
+    return records.substr(0, syntax_.quoted ? find_row_end(records, 0, syntax_.terminator)
+                                            : records.find(syntax_.terminator));
+  };
   if (header_pending_ && !text.empty()) {
     header_pending_ = false;
-    std::size_t size =
-        syntax_.quoted ? find_row_end(text, 0, syntax_.terminator) : text.find(syntax_.terminator);
-    size = std::min(size, text.size());
-    on_header_(input, text.substr(0, size));
-    const std::size_t taken = std::min(size + 1, text.size());
+    const std::string_view header = first_of(text);
+    on_header_(input, header);
+    const std::size_t taken = std::min(header.size() + 1, text.size());
     segment.lines += static_cast<std::uint64_t>(std::count(
         text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
     segment.text.remove_prefix(taken);
     segment.offset += taken;
   }
+  if (on_first_ && first_pending_ && !segment.text.empty()) {
+    first_pending_ = false;
+    on_first_(first_of(segment.text));
+  }
   if (input_ends) {
     lines_ = 0;
     header_pending_ = syntax_.header;
+    first_pending_ = true;
   }
   if (!segment.text.empty()) region.segments.push_back(segment);
 }

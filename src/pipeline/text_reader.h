@@ -69,11 +69,14 @@ struct TextRegion {
 
 class TextReader {
  public:
-  // All references must outlive it. Called with the header of each input, if there are any.
+  // Called with the header of each input, if there are any.
   using OnHeader = std::function<void(std::size_t input, std::string_view header)>;
+  // Called with the first record of each input behind the header.
+  using OnFirst = std::function<void(std::string_view record)>;
 
+  // All references must outlive it. `on_first` may be empty.
   TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io, Monitor& monitor,
-             OnHeader on_header);
+             OnHeader on_header, OnFirst on_first = {});
   // Waits for reads under way; gives up those of pipes.
   ~TextReader();
 
@@ -128,6 +131,7 @@ class TextReader {
   io::IoService& io_;
   Monitor& monitor_;
   OnHeader on_header_;
+  OnFirst on_first_;
   std::size_t most_carried_ = 0;  // so far, in whole sectors
   unsigned started_ = 0;          // regions that are not finished
   std::size_t input_ = 0;         // of the next read
@@ -136,6 +140,7 @@ class TextReader {
   std::size_t carry_input_ = 0;
   std::uint64_t carry_offset_ = 0;
   bool header_pending_ = true;  // of the input that the next segment is of
+  bool first_pending_ = true;   // likewise its first record
   std::uint64_t lines_ = 0;     // in the current input before the next segment
   std::uint64_t bytes_read_ = 0;
   InFlight in_flight_;

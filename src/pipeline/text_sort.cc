@@ -12,9 +12,11 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "io/inline_queue.h"
+#include "merge/cell_emitter.h"
 #include "merge/record_emitter.h"
 #include "merge/run_cursor.h"
 #include "merge/text_merger.h"
+#include "pipeline/cell_size.h"
 #include "pipeline/emit_rules.h"
 #include "pipeline/file_cursor.h"
 #include "pipeline/lazy_scratch.h"
@@ -31,9 +33,6 @@
 namespace xxl {
 namespace {
 
-constexpr std::uint64_t kCellBytes = 4 * kMiB;
-constexpr std::uint64_t kMinSharedCellBytes = 64 * kKiB;  // smaller ones only if items are few
-constexpr std::uint64_t kMinCellBytes = 4 * kKiB;
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
 constexpr std::uint64_t kLittleBytes = kMiB;
@@ -165,7 +164,6 @@ class TextSorting {
   void write_header();
   void sort();
   void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
-  std::uint64_t cell_bytes(std::uint64_t record_bytes) const;
   void merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
   void merge_files();
   std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
@@ -336,7 +334,8 @@ void TextSorting::sort() {
   report_.passes = reducer.passes() + (runs_.empty() ? 0 : 1);
   report_.merge_degree = sources.size();
   open_sink();
-  merge_cells(std::move(sources), cell_bytes(formation.record_bytes()), blocks);
+  merge_cells(std::move(sources),
+              cell_bytes(input_hash_.records, formation.record_bytes(), memory_), blocks);
   text_output_->finish();
   meter_.end("merge");
 }
@@ -353,26 +352,14 @@ void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes)
   meter_.end("write");
 }
 
-// Of records of `record_bytes` altogether, such that those of a cell have room in a worker's items,
-// and all workers have some.
-std::uint64_t TextSorting::cell_bytes(std::uint64_t record_bytes) const {
-  std::uint64_t bytes = kCellBytes;
-  if (input_hash_.records > 0) {
-    const std::uint64_t items = memory_.geometry().item_capacity / 2;
-    bytes = std::min(bytes, items * (record_bytes / input_hash_.records + 1));
-  }
-  bytes = std::min(
-      bytes, std::max<std::uint64_t>(record_bytes / (8 * memory_.threads()), kMinSharedCellBytes));
-  return std::max<std::uint64_t>(bytes, kMinCellBytes);
-}
-
 void TextSorting::merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
                               BlockMemory& blocks) {
   const TextMergeOptions merge{options_.syntax.terminator, emit_rules(options_)};
-  TextMerger merger(std::move(sources), *keys_, merge, cell_bytes, memory_.workspaces(), blocks,
-                    scratch_->opened(), *text_output_, tickets_, *workers_, monitor_);
+  CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
+  TextMerger merger(std::move(sources), {MergeSide{keys_.get(), scratch_->opened()}},
+                    cell_bytes, memory_.workspaces(), blocks, emitter, *workers_, monitor_);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
-  totals_ += merger.totals();
+  totals_ += emitter.totals();
 }
 
 // sort -m.

@@ -30,6 +30,8 @@ struct TextSortOptions {
   std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
   // With a header: what is written in its place; may be empty, then it is written as it was read.
   std::function<std::string(std::string_view header)> header_written;
+  // Gets the first record of each input that is no header, before any is looked at; may be empty.
+  std::function<void(std::string_view record)> first_record;
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<std::string>(std::string_view record)> malformed;
   TextSyntax syntax;

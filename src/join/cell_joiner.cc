@@ -1,0 +1,121 @@
+#include "join/cell_joiner.h"
+
+#include <string>
+
+#include "base/error.h"
+#include "join/text_joiner.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kPrefetchRecords = 10;  // ahead of the joining
+
+// The groups of one side of a cell, one after the other: records begin() to end() have one key.
+class Groups {
+ public:
+  Groups(const CellRecords& records, const KeyExtractor& keys, JoinSide side, JoinEmitter& emitter)
+      : records_(records), keys_(keys), side_(side), emitter_(emitter) {
+    next();
+  }
+
+  bool ended() const { return begin_ == records_.size(); }
+  void next() {
+    begin_ = end_;
+    if (ended()) return;
+    do {
+      if (end_ + kPrefetchRecords < records_.size()) {
+        records_.access.prefetch(records_.items[end_ + kPrefetchRecords].place());
+      }
+      emitter_.arrived(side_, records_[end_++]);
+    } while (end_ < records_.size() && records_.same_key(end_));
+    key_.clear();
+    keys_.append_key(records_[begin_], KeyExtractor::kWholeKey, key_);
+  }
+
+  const std::string& key() const { return key_; }
+  std::size_t size() const { return end_ - begin_; }
+  // Calls visit(record) for each record of the group.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t i = begin_; i < end_; ++i) visit(records_[i]);
+  }
+  void all_alone() const {
+    for_each([&](std::string_view record) { emitter_.alone(side_, record); });
+  }
+
+ private:
+  const CellRecords& records_;
+  const KeyExtractor& keys_;
+  JoinSide side_;
+  JoinEmitter& emitter_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::string key_;
+};
+
+void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter) {
+  emitter.group(r.size(), s.size());
+  if (!emitter.shape().pairs) {
+    r.for_each([&](std::string_view record) { emitter.matched_r(record); });
+  } else if (emitter.writes()) {
+    r.for_each([&](std::string_view record) {
+      emitter.begin_pairs(record);
+      s.for_each([&](std::string_view partner) { emitter.pair(partner); });
+    });
+  }
+}
+
+}  // namespace
+
+bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides) {
+  RowOutput output(output_, first_ticket_ + cell, rules_.terminator, rules_.buffer_bytes);
+  JoinEmitter emitter(rules_, output);
+  Groups r(sides[0], *rules_.keys[0], JoinSide::r, emitter);
+  Groups s(sides[1], *rules_.keys[1], JoinSide::s, emitter);
+  while (!r.ended() && !s.ended()) {
+    const int order = r.key().compare(s.key());
+    if (order == 0 && rules_.lonely_key != r.key()) {
+      join_group(r, s, emitter);
+      r.next();
+      s.next();
+    } else if (order <= 0) {
+      r.all_alone();
+      r.next();
+    } else {
+      s.all_alone();
+      s.next();
+    }
+  }
+  for (; !r.ended(); r.next()) r.all_alone();
+  for (; !s.ended(); s.next()) s.all_alone();
+  output.finish();
+  settle(emitter.totals());
+  return true;
+}
+
+bool CellJoiner::stream(std::size_t cell, std::span<RecordMerge> sides) {
+  RowOutput output(output_, first_ticket_ + cell, rules_.terminator, rules_.buffer_bytes);
+  output.take_turn();  // and with it the store of groups, which is not used if nothing is written
+  JoinEmitter emitter(rules_, output);
+  MergedRecords r_records(std::move(sides[0])), s_records(std::move(sides[1]));
+  const auto on_disorder = [] {
+    throw Error(ErrorCode::corrupt, "a run is not in order: check this machine's memory and disks");
+  };
+  KeyedRecords r(r_records, *rules_.keys[0], on_disorder);
+  KeyedRecords s(s_records, *rules_.keys[1], on_disorder);
+  TextJoiner(r, s, rules_, group_, emitter).run([](std::uint64_t) {});
+  output.finish();
+  settle(emitter.totals());
+  return true;
+}
+
+void CellJoiner::skip(std::size_t cell) {
+  if (output_ != nullptr) output_->begin(first_ticket_ + cell, 0).finish();
+}
+
+void CellJoiner::settle(const JoinTotals& totals) {
+  auto lock = monitor_.lock();
+  totals_ += totals;
+}
+
+}  // namespace xxl

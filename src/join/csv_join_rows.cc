@@ -1,0 +1,138 @@
+#include "join/csv_join_rows.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace xxl {
+
+CsvJoinRows::CsvJoinRows(const CsvRowFormat& format) : format_(format) {
+  append_field(format.filler, format.separator, filler_);
+}
+
+bool CsvJoinRows::is_key(JoinSide side, std::size_t column) const {
+  const std::vector<std::size_t>& keys = keys_of(side);
+  return std::find(keys.begin(), keys.end(), column) != keys.end();
+}
+
+void CsvJoinRows::append_key(JoinSide side, const RowFields& fields, std::string& row) const {
+  bool first = true;
+  for (const std::size_t column : keys_of(side)) {
+    if (!first) row.push_back(format_.separator);
+    first = false;
+    if (column < fields.size()) row.append(fields[column].raw());
+  }
+}
+
+void CsvJoinRows::append_others(JoinSide side, const RowFields& fields, std::string& row) const {
+  const std::size_t width =
+      std::max(format_.widths[static_cast<std::size_t>(side)], fields.size());
+  for (std::size_t column = 0; column < width; ++column) {
+    if (is_key(side, column)) continue;
+    row.push_back(format_.separator);
+    if (column < fields.size()) row.append(fields[column].raw());
+  }
+}
+
+void CsvJoinRows::append_filler(JoinSide side, std::string& row) const {
+  for (std::size_t column = 0; column < format_.widths[static_cast<std::size_t>(side)]; ++column) {
+    if (is_key(side, column)) continue;
+    row.push_back(format_.separator);
+    row.append(filler_);
+  }
+}
+
+void CsvJoinRows::set_r(std::string_view r) {
+  fields_.parse(r, format_.separator);
+  head_.clear();
+  append_key(JoinSide::r, fields_, head_);
+  append_others(JoinSide::r, fields_, head_);
+}
+
+void CsvJoinRows::append_pair(std::string_view s, std::string& row) {
+  fields_.parse(s, format_.separator);
+  row.append(head_);
+  append_others(JoinSide::s, fields_, row);
+  if (format_.carriage_return) row.push_back('\r');
+}
+
+void CsvJoinRows::append_alone(JoinSide side, std::string_view record, std::string& row) {
+  fields_.parse(record, format_.separator);
+  append_key(side, fields_, row);
+  if (side == JoinSide::r) {
+    append_others(JoinSide::r, fields_, row);
+    append_filler(JoinSide::s, row);
+  } else {
+    append_filler(JoinSide::r, row);
+    append_others(JoinSide::s, fields_, row);
+  }
+  if (format_.carriage_return) row.push_back('\r');
+}
+
+namespace {
+
+struct Name {
+  std::string raw;  // as it was written
+  std::string value;
+};
+
+std::vector<Name> names_of(std::string_view header, char separator) {
+  RowFields fields;
+  fields.parse(without_byte_order_mark(header), separator);
+  if (fields.fault()) {
+    throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe());
+  }
+  std::vector<Name> names;
+  for (const FieldSpan& field : fields) {
+    Name& name = names.emplace_back();
+    name.raw = field.raw();
+    field.append_value(name.value);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string joined_header(const CsvRowFormat& format,
+                          const std::array<std::optional<std::string>, kJoinSides>& headers,
+                          const std::array<std::string, kJoinSides>& suffixes) {
+  std::array<std::vector<Name>, kJoinSides> names;
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    if (headers[side]) names[side] = names_of(*headers[side], format.separator);
+  }
+  const auto is_key = [&](std::size_t side, std::size_t column) {
+    const auto& keys = format.key_columns[side];
+    return std::find(keys.begin(), keys.end(), column) != keys.end();
+  };
+  // The key's columns have R's names.
+  const std::size_t key_side = headers[0] ? 0 : 1;
+  std::vector<std::string> key_names;
+  std::string row;
+  for (const std::size_t column : format.key_columns[key_side]) {
+    if (!key_names.empty()) row.push_back(format.separator);
+    const Name name = column < names[key_side].size() ? names[key_side][column] : Name{};
+    row.append(name.raw);
+    key_names.push_back(name.value);
+  }
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    for (std::size_t column = 0; column < names[side].size(); ++column) {
+      if (is_key(side, column)) continue;
+      const Name& name = names[side][column];
+      bool taken = side != key_side &&
+                   std::find(key_names.begin(), key_names.end(), name.value) != key_names.end();
+      for (std::size_t other = 0; other < names[1 - side].size(); ++other) {
+        taken |= !is_key(1 - side, other) && names[1 - side][other].value == name.value;
+      }
+      row.push_back(format.separator);
+      if (taken) {
+        append_field(name.value + suffixes[side], format.separator, row);
+      } else {
+        row.append(name.raw);
+      }
+    }
+  }
+  if (format.carriage_return) row.push_back('\r');
+  return row;
+}
+
+}  // namespace xxl

@@ -1,0 +1,116 @@
+// Makes the rows that a join of a shape has, and keeps account of records and rows.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/checksum.h"
+#include "join/join_kind.h"
+#include "join/join_rows.h"
+#include "join/row_output.h"
+#include "record/key_extractor.h"
+
+namespace xxl {
+
+// What is joined how. All threads share it.
+struct JoinRules {
+  JoinShape shape;
+  // Of both sides alike: equal byte strings are equal keys.
+  std::array<const KeyExtractor*, kJoinSides> keys{};
+  std::optional<std::string> lonely_key;  // a key that matches nothing, not even itself
+  std::function<std::unique_ptr<JoinRows>()> make_rows;
+  char terminator = '\n';
+  std::size_t buffer_bytes = 0;  // of rows, for each thread
+};
+
+// What became of records and rows.
+struct JoinTotals {
+  struct Side {
+    MultisetHash records;  // that came to be joined
+    std::uint64_t matched = 0;
+  };
+  std::array<Side, kJoinSides> sides;
+  std::uint64_t rows = 0;  // that there must be, by the sizes of groups
+  MultisetHash written;    // rows; none if they are only counted
+
+  JoinTotals& operator+=(const JoinTotals& other) {
+    for (std::size_t side = 0; side < kJoinSides; ++side) {
+      sides[side].records += other.sides[side].records;
+      sides[side].matched += other.sides[side].matched;
+    }
+    rows += other.rows;
+    written += other.written;
+    return *this;
+  }
+};
+
+// One thread.
+class JoinEmitter {
+ public:
+  // The references must outlive it; `output` is the caller's to finish.
+  JoinEmitter(const JoinRules& rules, RowOutput& output)
+      : rules_(rules), output_(output) {}
+
+  const JoinShape& shape() const { return rules_.shape; }
+  // False if rows are only counted: then there is no need to go through pairs.
+  bool writes() const { return output_.is_written(); }
+
+  // Each record is arrived() once, wherever it ends up.
+  void arrived(JoinSide side, std::string_view record) {
+    add_record(of(side).records, record);
+  }
+  // A record without a partner.
+  void alone(JoinSide side, std::string_view record) {
+    if (side == JoinSide::r ? rules_.shape.unmatched_r : rules_.shape.unmatched_s) write_alone(side, record);
+  }
+  // An R with partners; not with shape().pairs.
+  void matched_r(std::string_view record) {
+    if (rules_.shape.matched_r) write_alone(JoinSide::r, record);
+  }
+  // A group of `r` times `s` records: all of its pairs will be written, if any are.
+  void group(std::uint64_t r, std::uint64_t s) {
+    of(JoinSide::r).matched += r;
+    of(JoinSide::s).matched += s;
+    if (rules_.shape.pairs) totals_.rows += r * s;
+  }
+  void begin_pairs(std::string_view r) { rows().set_r(r); }
+  void pair(std::string_view s) {
+    rows().append_pair(s, output_.row());
+    output_.end_row();
+  }
+
+  // After output.finish().
+  JoinTotals totals() const {
+    JoinTotals totals = totals_;
+    totals.written = output_.written();
+    return totals;
+  }
+
+ private:
+  JoinTotals::Side& of(JoinSide side) { return totals_.sides[static_cast<std::size_t>(side)]; }
+  void write_alone(JoinSide side, std::string_view record) {
+    ++totals_.rows;
+    if (!writes()) return;
+    rows().append_alone(side, record, output_.row());
+    output_.end_row();
+  }
+
+  // Made when it is first needed: by then both inputs have been looked at.
+  JoinRows& rows() {
+    if (rows_ == nullptr) rows_ = rules_.make_rows();
+    return *rows_;
+  }
+
+  const JoinRules& rules_;
+  std::unique_ptr<JoinRows> rows_;
+  RowOutput& output_;
+  JoinTotals totals_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,36 @@
+// What the rows of a join look like: text made of a record of R, of one of S, or of both.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "join/join_kind.h"
+
+namespace xxl {
+
+// Rows are appended without a terminator. Records are without theirs, and must last as long as they
+// are used. One thread; each thread has one of its own.
+class JoinRows {
+ public:
+  virtual ~JoinRows() = default;
+
+  // The R of the pairs that follow.
+  virtual void set_r(std::string_view r) = 0;
+  // The row of the pair of that R and `s`.
+  virtual void append_pair(std::string_view s, std::string& row) = 0;
+  // The row of a record without a partner.
+  virtual void append_alone(JoinSide side, std::string_view record, std::string& row) = 0;
+};
+
+// Rows that are records of R as they are: of semi and anti joins.
+class RecordsOfR final : public JoinRows {
+ public:
+  void set_r(std::string_view) override {}
+  void append_pair(std::string_view, std::string&) override {}
+  void append_alone(JoinSide, std::string_view record, std::string& row) override {
+    row.append(record);
+  }
+};
+
+}  // namespace xxl

@@ -1,0 +1,89 @@
+#include "join/line_rows.h"
+
+#include <algorithm>
+
+namespace xxl {
+
+LineRows::LineRows(const LineRowFormat& format)
+    : format_(format),
+      separator_(format.syntax.output_separator()),
+      fields_{LineFields(format.syntax, current_byte_classes()),
+              LineFields(format.syntax, current_byte_classes())} {}
+
+void LineRows::append_field(std::string_view field, std::string& row) const {
+  if (!field.empty()) {
+    row.append(field);
+  } else if (format_.filler) {
+    row.append(*format_.filler);
+  }
+}
+
+void LineRows::append_key(JoinSide side, std::string& row) const {
+  bool first = true;
+  for (const std::size_t field : format_.key_fields[static_cast<std::size_t>(side)]) {
+    if (!first) row.push_back(separator_);
+    first = false;
+    append_field(fields_of(side)[field], row);
+  }
+}
+
+// All fields that are not of the key.
+void LineRows::append_others(JoinSide side, const LineFields& fields, std::string& row) const {
+  const auto index = static_cast<std::size_t>(side);
+  const std::vector<std::size_t>& keys = format_.key_fields[index];
+  const std::size_t count = format_.field_counts ? (*format_.field_counts)[index] : fields.size();
+  for (std::size_t field = 0; field < count; ++field) {
+    if (std::find(keys.begin(), keys.end(), field) != keys.end()) continue;
+    row.push_back(separator_);
+    append_field(fields[field], row);
+  }
+}
+
+void LineRows::append_row(JoinSide key_of, std::string& row) const {
+  if (format_.fields.empty()) {
+    append_key(key_of, row);
+    append_others(JoinSide::r, fields_of(JoinSide::r), row);
+    append_others(JoinSide::s, fields_of(JoinSide::s), row);
+    return;
+  }
+  bool first = true;
+  for (const RowField& field : format_.fields) {
+    if (!first) row.push_back(separator_);
+    first = false;
+    switch (field.source) {
+      case RowField::Source::key:
+        append_key(key_of, row);
+        break;
+      case RowField::Source::r:
+        append_field(fields_of(JoinSide::r)[field.field], row);
+        break;
+      case RowField::Source::s:
+        append_field(fields_of(JoinSide::s)[field.field], row);
+        break;
+    }
+  }
+}
+
+void LineRows::set_r(std::string_view r) {
+  fields_[0].parse(r);
+  if (!format_.fields.empty()) return;
+  head_.clear();
+  append_key(JoinSide::r, head_);
+  append_others(JoinSide::r, fields_of(JoinSide::r), head_);
+}
+
+void LineRows::append_pair(std::string_view s, std::string& row) {
+  fields_[1].parse(s);
+  if (!format_.fields.empty()) return append_row(JoinSide::r, row);
+  row.append(head_);
+  append_others(JoinSide::s, fields_of(JoinSide::s), row);
+}
+
+void LineRows::append_alone(JoinSide side, std::string_view record, std::string& row) {
+  const auto index = static_cast<std::size_t>(side);
+  fields_[index].parse(record);
+  fields_[1 - index].clear();
+  append_row(side, row);
+}
+
+}  // namespace xxl

@@ -1,0 +1,120 @@
+#include "join/text_joiner.h"
+
+#include <utility>
+
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kProgressBytes = kMiB;
+
+}  // namespace
+
+bool KeyedRecords::next() {
+  std::swap(key_, last_key_);
+  if (!records_.advance()) return false;
+  key_.clear();
+  keys_.append_key(records_.record(), KeyExtractor::kWholeKey, key_);
+  if (key_ < last_key_) on_disorder_();
+  return true;
+}
+
+bool TextJoiner::next(JoinSide side) {
+  KeyedRecords& records = side == JoinSide::r ? r_ : s_;
+  if (!records.next()) return false;
+  emitter_.arrived(side, records.record());
+  bytes_ += records.record().size() + 1;
+  if (bytes_ >= kProgressBytes) (*on_progress_)(std::exchange(bytes_, 0));
+  return true;
+}
+
+void TextJoiner::run(const std::function<void(std::uint64_t)>& on_progress) {
+  on_progress_ = &on_progress;
+  bool more_r = next(JoinSide::r);
+  bool more_s = next(JoinSide::s);
+  while (more_r && more_s) {
+    const int order = r_.key().compare(s_.key());
+    if (order < 0) {
+      skip_alone(JoinSide::r, more_r);
+    } else if (order > 0) {
+      skip_alone(JoinSide::s, more_s);
+    } else if (rules_.lonely_key == r_.key()) {
+      // Whichever has the next key first goes on with it.
+      while (more_r && r_.key() == *rules_.lonely_key) skip_alone(JoinSide::r, more_r);
+      while (more_s && s_.key() == *rules_.lonely_key) skip_alone(JoinSide::s, more_s);
+    } else {
+      join_group(more_r, more_s);
+    }
+  }
+  while (more_r) skip_alone(JoinSide::r, more_r);
+  while (more_s) skip_alone(JoinSide::s, more_s);
+  on_progress(bytes_);
+}
+
+void TextJoiner::skip_alone(JoinSide side, bool& more) {
+  emitter_.alone(side, (side == JoinSide::r ? r_ : s_).record());
+  more = next(side);
+}
+
+void TextJoiner::join_group(bool& more_r, bool& more_s) {
+  key_ = r_.key();
+  if (!emitter_.shape().pairs || !emitter_.writes()) return join_unpaired(more_r, more_s);
+  first_r_ = r_.record();
+  more_r = next(JoinSide::r);
+  if (more_r && r_.key() == key_) {
+    join_many(more_r, more_s);
+  } else {
+    join_with_one(more_s);
+  }
+}
+
+// The R is first_r_.
+void TextJoiner::join_with_one(bool& more_s) {
+  emitter_.begin_pairs(first_r_);
+  std::uint64_t s = 0;
+  do {
+    emitter_.pair(s_.record());
+    ++s;
+    more_s = next(JoinSide::s);
+  } while (more_s && s_.key() == key_);
+  emitter_.group(1, s);
+}
+
+// The Rs are first_r_, the current one, and perhaps more.
+void TextJoiner::join_many(bool& more_r, bool& more_s) {
+  group_.clear();
+  do {
+    group_.append(s_.record());
+    more_s = next(JoinSide::s);
+  } while (more_s && s_.key() == key_);
+  const auto pair_all = [&](std::string_view r) {
+    emitter_.begin_pairs(r);
+    group_.for_each([&](std::string_view s) { emitter_.pair(s); });
+  };
+  pair_all(first_r_);
+  std::uint64_t r = 1;
+  do {
+    pair_all(r_.record());
+    ++r;
+    more_r = next(JoinSide::r);
+  } while (more_r && r_.key() == key_);
+  emitter_.group(r, group_.records());
+}
+
+// No pairs are written: of S only the number counts.
+void TextJoiner::join_unpaired(bool& more_r, bool& more_s) {
+  std::uint64_t r = 0, s = 0;
+  do {
+    emitter_.matched_r(r_.record());
+    ++r;
+    more_r = next(JoinSide::r);
+  } while (more_r && r_.key() == key_);
+  do {
+    ++s;
+    more_s = next(JoinSide::s);
+  } while (more_s && s_.key() == key_);
+  emitter_.group(r, s);
+}
+
+}  // namespace xxl

@@ -1,0 +1,73 @@
+#include "merge/cell_emitter.h"
+
+#include <algorithm>
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kPrefetchRecords = 10;  // ahead of the copying
+
+}  // namespace
+
+bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
+  const std::span<const StringItem> items = sides[0].items;
+  const CellAccess& access = sides[0].access;
+  const EmitRules& rules = options_.rules;
+  const std::uint64_t ticket = first_ticket_ + cell;
+  const auto each = [&](const auto& visit) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i + kPrefetchRecords < items.size()) {
+        access.prefetch(items[i + kPrefetchRecords].place());
+      }
+      if (!visit(access(items[i].place()), items[i].same_key())) break;
+    }
+  };
+  if (rules.limit != kNoLimit || rules.fold) {
+    // How many bytes it will be is not known before.
+    PieceWriter writer(output_.begin_open_ended(ticket), options_.terminator);
+    RecordEmitter emitter(writer, rules, records_left());
+    each([&](std::string_view record, bool same) { return emitter.add(record, same); });
+    const bool more = settle(emitter.finish());
+    writer.finish();
+    return more;
+  }
+  std::uint64_t bytes = sides[0].bytes;
+  if (rules.unique) {
+    bytes = 0;
+    each([&](std::string_view record, bool same) {
+      if (!same) bytes += record.size() + 1;
+      return true;
+    });
+  }
+  PieceWriter writer(output_.begin(ticket, bytes), options_.terminator);
+  RecordEmitter emitter(writer, rules);
+  each([&](std::string_view record, bool same) { return emitter.add(record, same); });
+  const TextTotals& totals = emitter.finish();
+  writer.finish();
+  return settle(totals);
+}
+
+bool CellEmitter::stream(std::size_t cell, std::span<RecordMerge> sides) {
+  RecordMerge& merge = sides[0];
+  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.terminator);
+  RecordEmitter emitter(writer, options_.rules, records_left());
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
+  }
+  const bool more = settle(emitter.finish());
+  writer.finish();
+  return more;
+}
+
+// Of the limit, once all cells before have settled: before the turn in the output ends.
+std::uint64_t CellEmitter::records_left() {
+  auto lock = monitor_.lock();
+  return options_.rules.limit - std::min(options_.rules.limit, totals_.records_out);
+}
+
+bool CellEmitter::settle(const TextTotals& totals) {
+  auto lock = monitor_.lock();
+  totals_ += totals;
+  return totals_.records_out < options_.rules.limit;
+}
+
+}  // namespace xxl

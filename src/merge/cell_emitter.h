@@ -1,0 +1,46 @@
+// Writes the records of cells to the output of a sort.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/monitor.h"
+#include "merge/cell_work.h"
+#include "merge/record_emitter.h"
+#include "run/text_output.h"
+
+namespace xxl {
+
+struct TextMergeOptions {
+  char terminator = '\n';
+  EmitRules rules;
+};
+
+class CellEmitter final : public CellWork {
+ public:
+  // The references must outlive it. `first_ticket`: of the output.
+  CellEmitter(const TextMergeOptions& options, TextOutput& output, std::uint64_t first_ticket,
+              Monitor& monitor)
+      : options_(options), output_(output), first_ticket_(first_ticket), monitor_(monitor) {}
+
+  bool marks_same() const override { return options_.rules.unique; }
+  bool take(std::size_t cell, std::span<const CellRecords> sides) override;
+  bool stream(std::size_t cell, std::span<RecordMerge> sides) override;
+  void skip(std::size_t cell) override { output_.begin(first_ticket_ + cell, 0).finish(); }
+
+  // After the last cell.
+  const TextTotals& totals() const { return totals_; }
+
+ private:
+  std::uint64_t records_left();
+  bool settle(const TextTotals& totals);
+
+  const TextMergeOptions& options_;
+  TextOutput& output_;
+  std::uint64_t first_ticket_;
+  Monitor& monitor_;
+  TextTotals totals_;  // with the monitor's lock
+};
+
+}  // namespace xxl

@@ -1,0 +1,73 @@
+// What is done with the records of a cell, once they are in order (text_merger.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "merge/merge_source.h"
+#include "merge/record_merge.h"
+#include "run/text_run.h"
+#include "sort/string_sort.h"
+
+namespace xxl {
+
+// Finds a record by the place of its item: the address of a coded record, or with a bit set a record
+// of a resident run.
+struct CellAccess {
+  static constexpr std::uint64_t kResident = std::uint64_t{1} << 62;
+  static constexpr int kSourceShift = 40;  // above the number of the item
+
+  const MergeSource* sources;
+
+  static std::uint64_t coded_place(const char* record) {
+    return reinterpret_cast<std::uintptr_t>(record);
+  }
+  static std::uint64_t resident_place(std::size_t source, std::size_t item) {
+    return kResident | std::uint64_t{source} << kSourceShift | item;
+  }
+
+  const StringItem& item(std::uint64_t place) const {
+    const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
+    return run.items[place & ((std::uint64_t{1} << kSourceShift) - 1)];
+  }
+  std::string_view operator()(std::uint64_t place) const {
+    if ((place & kResident) == 0) return coded_record(reinterpret_cast<const char*>(place));
+    const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
+    return chunk_record(run.memory, item(place).place());
+  }
+  void prefetch(std::uint64_t place) const {
+    if ((place & kResident) == 0) __builtin_prefetch(reinterpret_cast<const char*>(place));
+  }
+};
+
+// All records of one side in a cell, in order, those of equal keys marked.
+struct CellRecords {
+  CellAccess access;
+  std::span<const StringItem> items;
+  std::uint64_t bytes = 0;  // with a terminator each
+
+  std::size_t size() const { return items.size(); }
+  std::string_view operator[](std::size_t i) const { return access(items[i].place()); }
+  // Its key is that of the record before.
+  bool same_key(std::size_t i) const { return items[i].same_key(); }
+};
+
+// Cells are numbered from 0. Each is given to one of take(), stream() and skip(), on a worker, those
+// of several cells at a time; what depends on their order is for the work to arrange. A sort has one
+// side, a join two.
+class CellWork {
+ public:
+  virtual ~CellWork() = default;
+
+  // True if RecordMerge::same_key() is wanted of what is streamed.
+  virtual bool marks_same() const = 0;
+  // False if the cells that follow need not come: those that do are skipped.
+  virtual bool take(std::size_t cell, std::span<const CellRecords> sides) = 0;
+  // A cell that cannot be held.
+  virtual bool stream(std::size_t cell, std::span<RecordMerge> sides) = 0;
+  virtual void skip(std::size_t cell) = 0;
+};
+
+}  // namespace xxl

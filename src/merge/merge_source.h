@@ -1,0 +1,36 @@
+// What a merge of text is made of: runs in scratch, and runs that are still in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "run/text_run.h"
+#include "sort/string_sort.h"
+
+namespace xxl {
+
+// A sorted run that is still in memory: items in order, places as chunk_place() has them.
+struct ResidentRun {
+  const char* memory = nullptr;
+  std::span<const StringItem> items;
+  std::uint64_t bytes = 0;
+};
+
+// A record of a chunk as the place of an item.
+inline std::uint64_t chunk_place(std::size_t offset, std::size_t length) {
+  return offset | std::uint64_t{length} << 32;
+}
+inline std::string_view chunk_record(const char* memory, std::uint64_t place) {
+  return {memory + (place & 0xffffffffu), static_cast<std::size_t>(place >> 32)};
+}
+
+// A run of either kind; the order of sources is that of the input.
+struct MergeSource {
+  TextRun* run = nullptr;  // in scratch, or:
+  ResidentRun resident;
+  std::size_t side = 0;  // of a join: 0 is R, 1 is S
+};
+
+}  // namespace xxl

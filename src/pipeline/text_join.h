@@ -1,0 +1,51 @@
+// Joining two inputs of lines or rows, of any size and in any order: the public entry.
+//
+// How it works: docs/joining.md.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "join/join_kind.h"
+#include "join/join_rows.h"
+#include "pipeline/join_options.h"
+#include "record/key_extractor.h"
+#include "record/text_syntax.h"
+
+namespace xxl {
+
+struct TextJoinOptions : JoinOptions {
+  template <class T>
+  using Sides = std::array<T, kJoinSides>;  // of R, of S
+
+  // Which rows there are: that of `kind`, or one that is no kind.
+  JoinShape shape;
+  // Of both alike: equal keys are equal byte strings.
+  Sides<std::shared_ptr<const KeyExtractor>> keys;
+  // With a header: gets it and returns the keys, in place of `keys`; may be empty. May throw Error.
+  Sides<std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)>> keys_of_header;
+  // Gets the first record of an input (its header, if there is one) before any other is looked at;
+  // may be empty.
+  Sides<std::function<void(std::string_view record)>> first_record;
+  // Says what is wrong with a record, or nothing; may be empty. From many threads.
+  Sides<std::function<std::optional<std::string>(std::string_view record)>> malformed;
+  // Makes what makes rows. Called from many threads, once the first records are known.
+  std::function<std::unique_ptr<JoinRows>()> make_rows;
+  // With a header: what is written in front, made of the headers of the inputs that have one.
+  std::function<std::string(const Sides<std::optional<std::string>>& headers)> header_row;
+  // Keys that are all empty: equal to each other, or equal to nothing.
+  bool empty_keys_match = true;
+  TextSyntax syntax;                 // of both
+  bool compressed_by_suffix = true;  // as TextSortOptions
+};
+
+// Joins. When it returns, the output is complete and checked; when it throws Error, the output does
+// not exist or is what it was before (streams excepted).
+JoinReport text_join(const TextJoinOptions& options);
+JoinPlan plan_text_join(const TextJoinOptions& options);
+
+}  // namespace xxl

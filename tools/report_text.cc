@@ -1,0 +1,94 @@
+#include "report_text.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "base/units.h"
+
+namespace xxl::cli {
+
+void append_format(std::string& out, const char* format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  out.append(text);
+}
+
+void append_fact(std::string& out, const char* name, const std::string& value) {
+  append_format(out, "%-16s ", name);
+  out.append(value).append("\n");
+}
+
+std::string format_exact(std::uint64_t bytes) {
+  return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
+}
+
+double gb_per_second(std::uint64_t bytes, double seconds) {
+  return seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0;
+}
+
+std::string list_text(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out.append(out.empty() ? "" : ", ").append(name);
+  return out;
+}
+
+std::string hash_text(std::uint64_t hash) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%016jx", static_cast<std::uintmax_t>(hash));
+  return text;
+}
+
+void append_phases(std::string& out, const std::vector<PhaseReport>& phases) {
+  append_format(out, "\n%-16s %8s %10s %10s %7s %9s %10s %9s\n", "phase", "seconds", "read",
+                "written", "GB/s", "read wait", "write wait", "busy");
+  for (const PhaseReport& phase : phases) {
+    append_format(out, "%-16s %8.2f %10s %10s %7.2f %9.2f %10.2f %9.2f\n", phase.name.c_str(),
+                  phase.seconds, format_bytes(phase.bytes_read).c_str(),
+                  format_bytes(phase.bytes_written).c_str(),
+                  gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds),
+                  phase.read_wait_seconds, phase.write_wait_seconds, phase.worker_busy_seconds);
+  }
+}
+
+void append_phases(Json& json, const std::vector<PhaseReport>& phases) {
+  json.begin_array("phases");
+  for (const PhaseReport& phase : phases) {
+    json.begin_object()
+        .member("name", phase.name)
+        .member("seconds", phase.seconds)
+        .member("bytes_read", phase.bytes_read)
+        .member("bytes_written", phase.bytes_written)
+        .member("gb_per_second",
+                gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds))
+        .member("read_wait_seconds", phase.read_wait_seconds)
+        .member("write_wait_seconds", phase.write_wait_seconds)
+        .member("worker_busy_seconds", phase.worker_busy_seconds)
+        .end_object();
+  }
+  json.end_array();
+}
+
+void append_devices(std::string& out, const AcceleratorReport& accelerator) {
+  for (const auto& device : accelerator.devices) {
+    append_format(out, "%-16s %s: sorting %.2f s, copies in %.2f s, out %.2f s\n", "",
+                  device.name.c_str(), device.sort_seconds, device.in_seconds, device.out_seconds);
+  }
+}
+
+void append_devices(Json& json, const AcceleratorReport& accelerator) {
+  json.begin_array("devices");
+  for (const auto& device : accelerator.devices) {
+    json.begin_object()
+        .member("name", device.name)
+        .member("sort_seconds", device.sort_seconds)
+        .member("copy_in_seconds", device.in_seconds)
+        .member("copy_out_seconds", device.out_seconds)
+        .end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace xxl::cli
