@@ -1,5 +1,6 @@
 #include "pipeline/external_join.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -18,8 +19,9 @@ void check(const RecordJoinOptions& options) {
   }
 }
 
-// A hash join reads each input once. So does a sort-merge join of inputs that are in order, which
-// needs no memory for it; and what GPUs are asked for is sorting.
+// A hash join reads each input once. So does a sort-merge join of inputs that are in order, or that
+// fit in memory, where sorting is faster than waiting for the memory at every record
+// (bench/join.py); and what GPUs are asked for is sorting.
 JoinPlan choose(const RecordJoinOptions& options) {
   std::string reason;
   if (options.method == JoinMethod::hash) {
@@ -37,15 +39,25 @@ JoinPlan choose(const RecordJoinOptions& options) {
   if (options.acceleration == Acceleration::always) {
     return sort_merge("GPUs were asked for, and they sort");
   }
-  if (options.presorted[0] && options.presorted[1]) return sort_merge("both inputs are sorted");
-  auto plan = plan_hash_join(options, reason);
-  if (!plan) return sort_merge(reason);
-  if (plan->sides[0].size_known && plan->sides[1].size_known) {
-    JoinPlan other = sort_merge("both inputs look sorted");
-    if (other.sides[0].presorted && other.sides[1].presorted) return other;
+  JoinPlan sorting = sort_merge("");
+  const auto is_sorted = [](const JoinPlan::Side& side) { return side.presorted; };
+  const auto needs_no_scratch = [](const JoinPlan::Side& side) {
+    return side.presorted || (side.size_known && side.scratch_bytes == 0);
+  };
+  if (std::all_of(sorting.sides.begin(), sorting.sides.end(), is_sorted)) {
+    sorting.because = "both inputs are sorted, or look so";
+    return sorting;
   }
-  plan->because = reason;
-  return *std::move(plan);
+  if (std::all_of(sorting.sides.begin(), sorting.sides.end(), needs_no_scratch)) {
+    sorting.because = "what must be sorted fits in memory";
+    return sorting;
+  }
+  if (auto hashing = plan_hash_join(options, reason)) {
+    hashing->because = reason;
+    return *std::move(hashing);
+  }
+  sorting.because = reason;
+  return sorting;
 }
 
 }  // namespace
