@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
-#include <string>
 
-#include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "join/stream_joiner.h"
@@ -25,10 +22,12 @@ constexpr std::size_t kLists = 3;                 // for each thread, and two mo
 // The least part of the memory for sides that a side gets, however small it is.
 constexpr double kLeastShare = 1.0 / 8;
 
-std::optional<JoinGeometry> try_plan(const JoinPlanInput& input, std::uint64_t memory_bytes) {
+}  // namespace
+
+std::optional<JoinGeometry> plan_join_memory(const JoinPlanInput& input) {
   JoinGeometry geometry;
   const auto& [r, s] = input.sides;
-  std::uint64_t left = memory_bytes;
+  std::uint64_t left = input.memory_bytes;
   for (const auto& side : input.sides) left -= std::min(left, side.table_bytes);
   const auto region = static_cast<std::size_t>(left);
   const std::size_t threads = input.threads;
@@ -84,20 +83,6 @@ std::optional<JoinGeometry> try_plan(const JoinPlanInput& input, std::uint64_t m
     }
   }
   return geometry;
-}
-
-}  // namespace
-
-JoinGeometry plan_join_memory(const JoinPlanInput& input) {
-  if (const auto geometry = try_plan(input, input.memory_bytes)) return *geometry;
-  std::uint64_t enough = round_up<std::uint64_t>(std::max(input.memory_bytes, kMiB), kMiB);
-  while (!try_plan(input, enough))
-    enough += std::max<std::uint64_t>(kMiB, enough / 8 / kMiB * kMiB);
-  throw Error(ErrorCode::no_space,
-              "-S " + format_bytes(input.memory_bytes) + " is too small to join records of " +
-                  std::to_string(input.sides[0].record_bytes) + " and " +
-                  std::to_string(input.sides[1].record_bytes) + " bytes: give at least -S " +
-                  std::to_string(enough / kMiB) + "M");
 }
 
 }  // namespace xxl

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "join/join_kind.h"
 
@@ -41,7 +42,7 @@ struct JoinGeometry {
   std::size_t join_bytes() const { return output_bytes + part_bytes + list_bytes + group_bytes; }
 };
 
-// Throws Error{no_space} saying how much memory is needed when it is not enough.
-JoinGeometry plan_join_memory(const JoinPlanInput& input);
+// Nothing if the memory is not enough.
+std::optional<JoinGeometry> plan_join_memory(const JoinPlanInput& input);
 
 }  // namespace xxl

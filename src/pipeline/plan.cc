@@ -368,8 +368,14 @@ Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
   PlanInput enough = input;
   enough.memory_bytes =
       std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);
-  while (!plan_or_nothing(enough, layout))
+  while (!plan_or_nothing(enough, layout)) {
     enough.memory_bytes += std::max<std::uint64_t>(kMiB, enough.memory_bytes / 8 / kMiB * kMiB);
+    // Merges get the same part of it.
+    const double part =
+        static_cast<double>(input.merge_memory_bytes) / static_cast<double>(input.memory_bytes);
+    enough.merge_memory_bytes =
+        static_cast<std::uint64_t>(part * static_cast<double>(enough.memory_bytes));
+  }
   throw Error(
       ErrorCode::no_space,
       "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +

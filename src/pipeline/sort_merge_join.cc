@@ -34,6 +34,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
 constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
 
+// With more memory than this, a plan that is not possible never will be.
+constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
+
 constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
 
 // Records of `bytes` without a key of their own.
@@ -76,8 +79,10 @@ class SortMergeJoin {
 
   SortOptions sort_options(std::size_t side) const;
   void open_side(std::size_t side, bool assumes_order);
+  void find_plan(bool in_memory);
   void make_plan(bool in_memory);
-  bool plan_in_memory(JoinPlanInput& input);
+  void divide(const JoinPlanInput& input);
+  bool plan_in_memory(JoinPlanInput input);
   void plan_runs(JoinPlanInput& input);
   void report_plan();
   void make_runs();
@@ -87,7 +92,7 @@ class SortMergeJoin {
   void reserve_output(std::uint64_t bytes);
   void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage);
 
-  const RecordJoinOptions options_;
+  RecordJoinOptions options_;
   const RowLayout rows_;
   JoinReport report_;
   PhaseMeter meter_{report_, options_.progress};
@@ -114,7 +119,7 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
   const bool assumes_order = attempt.assumes_order && (is_file || options_.count_only) &&
                              sides_[0].size_known && sides_[1].size_known;
   for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
-  make_plan(attempt.in_memory);
+  find_plan(attempt.in_memory);
 }
 
 SortOptions SortMergeJoin::sort_options(std::size_t side) const {
@@ -144,8 +149,34 @@ void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
     side.presorted = side.assumed = true;
   }
   if (side.presorted) return;
-  side.sorting = std::make_unique<Sorting>(sort_options(i), std::move(side.inputs),
-                                           SortSurroundings{.may_stay_in_memory = false});
+  side.sorting = std::make_unique<Sorting>(sort_options(i), std::move(side.inputs));
+}
+
+// Throws Error{no_space} that says how much memory would do.
+void SortMergeJoin::find_plan(bool in_memory) {
+  const std::uint64_t given = options_.memory_bytes;
+  for (std::uint64_t memory = given;;) {
+    options_.memory_bytes = memory;
+    try {
+      make_plan(in_memory);
+      break;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space || memory > kMostMemoryBytes) throw;
+    }
+    memory = round_up<std::uint64_t>(memory + std::max(memory / 8, kMiB / 2), kMiB);
+  }
+  if (options_.memory_bytes == given) return;
+  throw Error(ErrorCode::no_space,
+              "-S " + format_bytes(given) + " is too small to join records of " +
+                  std::to_string(options_.formats[0].record_bytes) + " and " +
+                  std::to_string(options_.formats[1].record_bytes) + " bytes: give at least -S " +
+                  std::to_string(options_.memory_bytes / kMiB) + "M");
+}
+
+void SortMergeJoin::divide(const JoinPlanInput& input) {
+  const auto geometry = plan_join_memory(input);
+  if (!geometry) throw Error(ErrorCode::no_space, "the memory of -S is too small for this join");
+  geometry_ = *geometry;
 }
 
 void SortMergeJoin::make_plan(bool in_memory) {
@@ -157,15 +188,24 @@ void SortMergeJoin::make_plan(bool in_memory) {
     input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
                       options_.formats[i].record_bytes, 0};
   }
-  in_memory_ = in_memory && plan_in_memory(input);
-  if (!in_memory_) plan_runs(input);
+  // What is thought to fit in memory may turn out not to: then runs must be possible.
+  plan_runs(input);
+  if (in_memory) {
+    const unsigned threads = threads_;
+    in_memory_ = plan_in_memory(input);
+    if (!in_memory_) {
+      threads_ = threads;
+      plan_runs(input);
+    }
+  }
   report_plan();
 }
 
 // True if all sides that must be sorted find room in memory at the same time.
-bool SortMergeJoin::plan_in_memory(JoinPlanInput& input) {
+bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
+  for (auto& side : input.sides) side.table_bytes = 0;
   input.threads = threads_;
-  geometry_ = plan_join_memory(input);
+  divide(input);
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (!sides_[i].sorting) continue;
     if (!sides_[i].size_known) return false;
@@ -197,7 +237,7 @@ void SortMergeJoin::plan_runs(JoinPlanInput& input) {
   for (bool again = true; again;) {
     again = false;
     input.threads = threads_;
-    geometry_ = plan_join_memory(input);
+    divide(input);
     for (std::size_t i = 0; i < kJoinSides; ++i) {
       if (!sides_[i].sorting) continue;
       SortOptions sort = sort_options(i);

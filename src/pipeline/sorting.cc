@@ -37,15 +37,12 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
-    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes), surroundings) {}
-
-Sorting::Sorting(const SortOptions& options, Inputs inputs, const SortSurroundings& surroundings)
-    : options_(options),
-      surroundings_(surroundings),
-      layout_(options.format),
-      inputs_(std::move(inputs)) {
-  take(make_sort_plan(options, layout_, inputs_, surroundings));
+    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes)) {
+  plan_again(options, surroundings);
 }
+
+Sorting::Sorting(const SortOptions& options, Inputs inputs)
+    : options_(options), layout_(options.format), inputs_(std::move(inputs)) {}
 
 void Sorting::plan_again(const SortOptions& options, const SortSurroundings& surroundings) {
   options_ = options;

@@ -38,8 +38,8 @@ class Sorting {
  public:
   // Opens the inputs and plans. Throws Error.
   explicit Sorting(const SortOptions& options, const SortSurroundings& surroundings = {});
-  // With `inputs` that are open, those of the options.
-  Sorting(const SortOptions& options, Inputs inputs, const SortSurroundings& surroundings);
+  // With `inputs` that are open, those of the options. Does not plan: plan_again() must follow.
+  Sorting(const SortOptions& options, Inputs inputs);
 
   const SortOptions& options() const { return options_; }
   const KeyLayout& layout() const { return layout_; }

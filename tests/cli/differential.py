@@ -23,6 +23,7 @@ PRESETS = {  # record bytes, and the key that belongs to it
     "f32": (4, "0:f32"), "f64": (8, "0:f64"), "kv32": (8, "0:u32"), "kv64": (16, "0:u64"),
     "gensort": (100, "0:bytes10")}
 MAX_INPUT_BYTES = 6 << 20
+TIMEOUT_SECONDS = 300
 
 
 @dataclasses.dataclass
@@ -153,11 +154,13 @@ def random_case(seed, memory):
 
 def run_with_least_memory(command):
     """Runs `command`; when xxl says that it needs more memory, gives it what it asks for."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          timeout=TIMEOUT_SECONDS)
     needed = re.search(r"give at least -S (\d+M)", done.stderr)
     if done.returncode == 2 and needed:
         command[command.index("-S") + 1] = needed.group(1)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              timeout=TIMEOUT_SECONDS)
     return done
 
 
