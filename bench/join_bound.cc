@@ -64,7 +64,7 @@ class Mover {
 
 int run(const std::vector<std::string>& words) {
   std::size_t block_bytes = xxl::kMiB;
-  unsigned depth = 32;
+  unsigned depth = 16;
   std::string scratch;
   std::vector<std::string> rest;
   for (const std::string& word : words) {

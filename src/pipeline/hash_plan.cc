@@ -34,14 +34,14 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
       kSectorBytes);
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, largest_record);
-  geometry.read_bytes = std::clamp<std::size_t>(memory / 16 / buffer, 4, 24) * buffer;
+  geometry.read_bytes = std::clamp<std::size_t>(memory / 32 / buffer, 4, 16) * buffer;
 
   geometry.output_block_bytes = std::clamp(std::bit_floor(memory / 64), 4 * kKiB, kMaxBlockBytes);
   geometry.lists = kListsPerThread * threads + 2;
   const std::size_t part =
       std::clamp(memory / (64 * std::size_t{threads}), 16 * kKiB, kMaxPartBytes);
   geometry.list_matches = std::clamp<std::size_t>(part / input.row_bytes, 1, kMaxListMatches);
-  const std::size_t behind = std::clamp(memory / 8, 4 * geometry.output_block_bytes,
+  const std::size_t behind = std::clamp(memory / 16, 4 * geometry.output_block_bytes,
                                         kWriteBehindBytes + 4 * geometry.output_block_bytes);
   geometry.output_bytes = round_up((threads + 1) * geometry.list_matches * input.row_bytes + behind,
                                    geometry.output_block_bytes) +
