@@ -261,6 +261,8 @@ std::size_t HashTable::probe_as(const Key& key, const std::byte* records, std::s
           }
         }
       } else {
+        // Comparing a fixed number of entries, without a branch, reads lines that are not needed:
+        // slower as soon as the table exceeds the caches.
         while (at < ends[i] && load(entries_[at]) < tags[i]) ++at;
       }
       firsts[i] = at;
