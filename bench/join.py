@@ -24,7 +24,6 @@ install duckdb.
 
 import argparse
 import csv
-import json
 import pathlib
 import shutil
 import statistics
@@ -94,7 +93,8 @@ def parse_size(text):
 
 
 def output_of(command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    """The JSON object that a program prints last; DuckDB may show its progress before."""
+    return last_json(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 class Bench:
