@@ -13,13 +13,11 @@ namespace xxl {
 namespace {
 
 // Records a bucket, on average: fewer make the directory large, more take longer to search.
-constexpr std::size_t kBucketRecords = 2;
+constexpr std::size_t kBucketRecords = 3;
 // Records looked up at the same time: enough for as many lines of memory as a core can wait for.
 constexpr std::size_t kGroup = 64;
 // A bucket with more entries is searched by halving it.
 constexpr std::size_t kFewEntries = 16;
-// Entries that are compared whether they are in the bucket or not.
-constexpr std::size_t kSearchedAtOnce = 4;
 constexpr std::size_t kLineBytes = 64;
 
 // Entry: tag (31 bits), number of the record (32), matched (1).
@@ -96,8 +94,7 @@ std::size_t directory_bytes(std::uint64_t records) {
   return round_up((buckets_for(records) + 1) * sizeof(std::uint32_t), kLineBytes);
 }
 std::size_t entries_bytes(std::uint64_t records) {
-  return round_up((static_cast<std::size_t>(records) + kSearchedAtOnce) * sizeof(std::uint64_t),
-                  kLineBytes);
+  return round_up(static_cast<std::size_t>(records) * sizeof(std::uint64_t), kLineBytes);
 }
 std::size_t settled_bytes(std::uint64_t records) {
   return round_up(static_cast<std::size_t>(ceil_div<std::uint64_t>(records, 64)) * 8, kLineBytes);
@@ -264,15 +261,9 @@ std::size_t HashTable::probe_as(const Key& key, const std::byte* records, std::s
           }
         }
       } else {
-        // Most buckets are done without a branch that depends on what is in them.
-        for (std::size_t k = 0, first = at; k < kSearchedAtOnce; ++k) {
-          const bool before = load(entries_[first + k]) < tags[i];
-          at += static_cast<std::size_t>(static_cast<unsigned>(first + k < ends[i]) &
-                                         static_cast<unsigned>(before));
-        }
-        if (ends[i] - firsts[i] > kSearchedAtOnce) {
-          while (at < ends[i] && load(entries_[at]) < tags[i]) ++at;
-        }
+        // Comparing a fixed number of entries, without a branch, reads lines that are not needed:
+        // slower as soon as the table exceeds the caches.
+        while (at < ends[i] && load(entries_[at]) < tags[i]) ++at;
       }
       firsts[i] = at;
       if (at < ends[i]) {

@@ -34,14 +34,14 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
       kSectorBytes);
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, largest_record);
-  geometry.read_bytes = std::clamp<std::size_t>(memory / 16 / buffer, 4, 24) * buffer;
+  geometry.read_bytes = std::clamp<std::size_t>(memory / 32 / buffer, 4, 16) * buffer;
 
   geometry.output_block_bytes = std::clamp(std::bit_floor(memory / 64), 4 * kKiB, kMaxBlockBytes);
   geometry.lists = kListsPerThread * threads + 2;
   const std::size_t part =
       std::clamp(memory / (64 * std::size_t{threads}), 16 * kKiB, kMaxPartBytes);
   geometry.list_matches = std::clamp<std::size_t>(part / input.row_bytes, 1, kMaxListMatches);
-  const std::size_t behind = std::clamp(memory / 8, 4 * geometry.output_block_bytes,
+  const std::size_t behind = std::clamp(memory / 16, 4 * geometry.output_block_bytes,
                                         kWriteBehindBytes + 4 * geometry.output_block_bytes);
   geometry.output_bytes = round_up((threads + 1) * geometry.list_matches * input.row_bytes + behind,
                                    geometry.output_block_bytes) +
@@ -74,13 +74,23 @@ std::optional<HashGeometry> plan_hash_geometry(const HashPlanInput& input) {
 
 std::optional<std::uint64_t> least_hash_memory(HashPlanInput input) {
   if (input.build_records > HashTable::kMaxRecords) return std::nullopt;
-  const std::uint64_t needed =
+  const auto fits = [&](std::uint64_t mebibytes) {
+    input.memory_bytes = mebibytes * kMiB;
+    return plan_hash_geometry(input).has_value();
+  };
+  const std::uint64_t table_bytes =
       input.build_records * input.build_record_bytes + HashTable::memory_bytes(input.build_records);
-  input.memory_bytes = round_up<std::uint64_t>(std::max<std::uint64_t>(needed, 1), kMiB);
-  while (!plan_hash_geometry(input)) {
-    input.memory_bytes += std::max<std::uint64_t>(kMiB, input.memory_bytes / 64 / kMiB * kMiB);
+  std::uint64_t low = 0;  // does not fit
+  std::uint64_t high = table_bytes / kMiB + 1;
+  while (!fits(high)) {
+    low = high;
+    high += high / 8 + 1;
   }
-  return input.memory_bytes;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? high : low) = middle;
+  }
+  return high * kMiB;
 }
 
 }  // namespace xxl
