@@ -43,9 +43,9 @@ std::string shape_text(const JoinArguments& arguments, JoinKind kind) {
   const ParsedOptions& options = arguments.options;
   if (!options.has("-a") && !options.has("-v")) return options.word("how", "inner");
   const JoinShape& shape = arguments.shape;
-  for (const auto& [name, other] : {std::pair{"left", JoinKind::left},
-                                    std::pair{"right", JoinKind::right},
-                                    std::pair{"full", JoinKind::full}}) {
+  for (const auto& [name, other] :
+       {std::pair{"left", JoinKind::left}, std::pair{"right", JoinKind::right},
+        std::pair{"full", JoinKind::full}}) {
     if (shape == shape_of(other)) return name;
   }
   static_cast<void>(kind);
@@ -98,13 +98,13 @@ void set_lines(const JoinArguments& arguments, TextJoinOptions& join) {
       (*format->field_counts)[side] = fields.size();
     };
   }
-  refuse_uneven_keys(arguments.options, format->key_fields[0].size(),
-                     format->key_fields[1].size());
+  refuse_uneven_keys(arguments.options, format->key_fields[0].size(), format->key_fields[1].size());
   join.syntax.terminator = arguments.terminator;
   if (takes_records_of_r(join.shape, arguments.options)) {
     if (!arguments.row.empty() || arguments.auto_row || arguments.filler) {
-      throw_usage(arguments.options.command(),
-                  "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
+      throw_usage(
+          arguments.options.command(),
+          "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
     }
     join.make_rows = [] { return std::make_unique<RecordsOfR>(); };
     join.header_row = [](const auto& headers) { return headers[0].value_or(""); };
@@ -131,7 +131,7 @@ void set_lines(const JoinArguments& arguments, TextJoinOptions& join) {
 struct RowSide {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> keys;
-  std::size_t width = 0;  // 0: not known
+  std::size_t width = 0;                // 0: not known
   std::optional<bool> carriage_return;  // at the end of the first row, if there is one
 
   void make() { keys = make_csv_keys(order); }

@@ -1,6 +1,6 @@
 // The join of text from end to end. In order: open the inputs; divide the memory; form runs of what
-// is not sorted; join, by cells of all runs, or record by record where an input comes sorted; compare
-// what was read with what was joined; publish. Nothing appears before the last step.
+// is not sorted; join, by cells of all runs, or record by record where an input comes sorted;
+// compare what was read with what was joined; publish. Nothing appears before the last step.
 #include "pipeline/text_join.h"
 
 #include <algorithm>
@@ -149,9 +149,9 @@ void TextJoining::plan_memory() {
   common.memory_bytes = budget_.rest;
   common.threads = budget_.threads;
   common.keys_are_records = false;
-  common.output_codec =
-      options_.compressed_by_suffix && !options_.count_only ? io::codec_of(options_.output)
-                                                            : Codec::none;
+  common.output_codec = options_.compressed_by_suffix && !options_.count_only
+                            ? io::codec_of(options_.output)
+                            : Codec::none;
   std::array<TextPlanInput, kJoinSides> inputs{common, common};
   bool known = true;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -289,9 +289,8 @@ void TextJoining::reduce_runs(BlockMemory& blocks) {
     }
     return;
   }
-  const std::array<std::size_t, kJoinSides> needed{
-      RunReducer::bytes_for_runs(sides_[0].sources()),
-      RunReducer::bytes_for_runs(sides_[1].sources())};
+  const std::array<std::size_t, kJoinSides> needed{RunReducer::bytes_for_runs(sides_[0].sources()),
+                                                   RunReducer::bytes_for_runs(sides_[1].sources())};
   std::array<std::size_t, kJoinSides> share{most / 2, most / 2};
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (needed[0] + needed[1] <= most) {
@@ -322,8 +321,7 @@ void TextJoining::set_rules() {
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
-  const Codec codec =
-      options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
+  const Codec codec = options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
   if (codec != Codec::none) {
     sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
                                               geometry.kept_frame_bytes, *io_, monitor_);
@@ -357,11 +355,12 @@ void TextJoining::join_cells() {
   std::vector<MergeSource> sources = sides_[0].sources();
   sources.insert(sources.end(), sides_[1].sources().begin(), sides_[1].sources().end());
   CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
-  TextMerger merger(std::move(sources),
-                    {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
-                     MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
-                    cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory()),
-                    memory().workspaces(), blocks, joiner, *workers_, monitor_);
+  TextMerger merger(
+      std::move(sources),
+      {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
+       MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
+      cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory()),
+      memory().workspaces(), blocks, joiner, *workers_, monitor_);
   merger.run([this](std::uint64_t done) { meter_.advance(done); });
   totals_ += joiner.totals();
   if (text_output_ != nullptr) text_output_->finish();
@@ -387,8 +386,8 @@ void TextJoining::join_streams() {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     JoinTextSide& each = sides_[i];
     if (each.is_presorted()) {
-      FileCursor& file = each.read(
-          file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), most);
+      FileCursor& file =
+          each.read(file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), most);
       cursors[i] = &file;
       on_disorder[i] = [&each, &file] {
         throw Error(ErrorCode::bad_input,
