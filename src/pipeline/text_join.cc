@@ -12,12 +12,14 @@
 #include "base/units.h"
 #include "io/codec.h"
 #include "io/inline_queue.h"
+#include "io/output_file.h"
 #include "join/cell_joiner.h"
 #include "join/group_store.h"
 #include "join/row_output.h"
 #include "join/text_joiner.h"
 #include "pipeline/cell_size.h"
 #include "pipeline/join_side.h"
+#include "pipeline/order_guess.h"
 #include "pipeline/output.h"
 #include "pipeline/phase_meter.h"
 #include "pipeline/plan.h"
@@ -76,10 +78,14 @@ Budget make_budget(const TextJoinOptions& options, bool is_little) {
   return budget;
 }
 
+// An input that looked sorted is not.
+struct WrongGuess {};
+
 // One join.
 class TextJoining {
  public:
-  explicit TextJoining(const TextJoinOptions& options);
+  // `guessed`: which inputs are only believed to be sorted. Then run() may throw WrongGuess.
+  TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed);
 
   JoinPlan plan() const;
   std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
@@ -103,6 +109,7 @@ class TextJoining {
   void finish();
 
   const TextJoinOptions& options_;
+  const std::array<bool, kJoinSides> guessed_;
   SortReport sort_report_;  // phases
   JoinReport report_;
   PhaseMeter meter_{sort_report_, options_.progress};
@@ -134,12 +141,19 @@ bool are_little(const TextJoinOptions& options, const std::array<JoinTextSide, k
   return bytes <= kLittleBytes;
 }
 
-TextJoining::TextJoining(const TextJoinOptions& options)
+TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
     : options_(options),
+      guessed_(guessed),
       sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
       is_little_(are_little(options, sides_)),
       budget_(make_budget(options, is_little_)) {
-  plan_memory();
+  try {
+    plan_memory();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+                                         ") is too small to sort these inputs: give more");
+  }
 }
 
 // Each input that is sorted has its part of the memory, from its runs to the end: by the sizes, as
@@ -389,7 +403,8 @@ void TextJoining::join_streams() {
       FileCursor& file =
           each.read(file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), most);
       cursors[i] = &file;
-      on_disorder[i] = [&each, &file] {
+      on_disorder[i] = [&each, &file, guessed = guessed_[i]] {
+        if (guessed) throw WrongGuess{};
         throw Error(ErrorCode::bad_input,
                     "line " + std::to_string(file.line()) +
                         ": its key is below that of the record before: leave out --presorted",
@@ -472,16 +487,54 @@ void check_method(const TextJoinOptions& options) {
   }
 }
 
+// Which inputs are not said to be sorted but look so, and are so large that they would not be
+// sorted in memory. None if the join could not start again: the output a stream, an input a pipe.
+std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
+  std::array<bool, kJoinSides> guessed{};
+  const bool is_stream = options.output == "-" || !io::OutputFile::is_replaceable(options.output);
+  if ((is_stream && !options.count_only) || options.syntax.quoted) return guessed;
+  std::array<TextInputs, kJoinSides> inputs;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    inputs[i] = open_text_inputs({options.inputs[i]}, options.compressed_by_suffix);
+    if (!inputs[i][0].stored()) return guessed;
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
+                 inputs[i].bytes >= options.memory_bytes / 2 &&
+                 looks_sorted(inputs[i][0], options.syntax, *options.keys[i]);
+  }
+  return guessed;
+}
+
+// `options`, with what was guessed.
+TextJoinOptions with_guess(const TextJoinOptions& options,
+                           const std::array<bool, kJoinSides>& guessed) {
+  TextJoinOptions join = options;
+  for (std::size_t i = 0; i < kJoinSides; ++i) join.presorted[i] |= guessed[i];
+  return join;
+}
+
 }  // namespace
 
 JoinReport text_join(const TextJoinOptions& options) {
   check_method(options);
-  return TextJoining(options).run();
+  const std::array<bool, kJoinSides> guessed = guess_sorted(options);
+  if (guessed[0] || guessed[1]) {
+    const TextJoinOptions join = with_guess(options, guessed);
+    try {
+      return TextJoining(join, guessed).run();
+    } catch (const WrongGuess&) {
+    }
+  }
+  // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+  return TextJoining(options, {}).run();
 }
 
 JoinPlan plan_text_join(const TextJoinOptions& options) {
   check_method(options);
-  TextJoining joining(options);
+  const std::array<bool, kJoinSides> guessed = guess_sorted(options);
+  const TextJoinOptions join = with_guess(options, guessed);
+  TextJoining joining(join, guessed);
   JoinPlan plan = joining.plan();
   plan.backend = joining.backend_name();
   return plan;

@@ -187,6 +187,31 @@ TEST_F(TextJoinTest, an_input_that_is_said_to_be_sorted_and_is_not_is_an_error_w
   }
 }
 
+TEST_F(TextJoinTest, an_input_that_looks_sorted_is_joined_as_it_is_read) {
+  Random random(10);
+  options_.presorted = {true, true};
+  set_inputs(random_lines(random, 5 * kMiB, 200'000, 0, 10),
+             random_lines(random, 6 * kMiB, 200'000, 0, 10));
+  options_.presorted = {};
+  const JoinReport report = expect_joined();
+  EXPECT_TRUE(report.plan.sides[0].presorted);
+  EXPECT_TRUE(report.plan.sides[1].presorted);
+  EXPECT_EQ(report.scratch_bytes, 0u);
+}
+
+TEST_F(TextJoinTest, an_input_that_looks_sorted_and_is_not_is_sorted) {
+  Random random(11);
+  options_.presorted = {true, true};
+  set_inputs(random_lines(random, 5 * kMiB, 200'000, 0, 10),
+             random_lines(random, 6 * kMiB, 200'000, 0, 10));
+  options_.presorted = {};
+  std::swap(sides_[1][sides_[1].size() / 64 * 63], sides_[1][sides_[1].size() / 64 * 63 + 100]);
+  write_file(options_.inputs[1], text_of(sides_[1]));
+  const JoinReport report = expect_joined();
+  EXPECT_FALSE(report.plan.sides[1].presorted);
+  EXPECT_GT(report.sides[1].runs, 0u);
+}
+
 TEST_F(TextJoinTest, text_is_not_joined_by_hashing) {
   options_.method = JoinMethod::hash;
   set_inputs({"a"}, {"a"});
