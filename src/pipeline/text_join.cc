@@ -30,7 +30,8 @@ namespace xxl {
 namespace {
 
 constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
-constexpr std::uint64_t kLittleBytes = kMiB;  // sorted sooner than threads and rings are made
+constexpr std::uint64_t kMinSideBytes = kMiB;  // if there are as many
+constexpr std::uint64_t kLittleBytes = kMiB;   // sorted sooner than threads and rings are made
 // Parts of the memory, of -S:
 constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
 constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
@@ -175,12 +176,13 @@ void TextJoining::plan_memory() {
   }
   if (sorts_both()) {
     std::uint64_t part = budget_.rest / 2;
+    const std::uint64_t least = std::min(std::max(budget_.rest / 4, kMinSideBytes), part);
     const std::uint64_t bytes = inputs[0].input_bytes + inputs[1].input_bytes;
     if (known && bytes > 0) {
       part = std::clamp(static_cast<std::uint64_t>(static_cast<double>(budget_.rest) *
                                                    static_cast<double>(inputs[0].input_bytes) /
                                                    static_cast<double>(bytes)),
-                        budget_.rest / 4, budget_.rest / 4 * 3);
+                        least, budget_.rest - least);
     }
     inputs[0].memory_bytes = part;
     inputs[1].memory_bytes = budget_.rest - part;
