@@ -39,7 +39,7 @@ JoinShape shape_option(const JoinArguments& arguments, JoinKind kind) {
 }
 
 // Of reports.
-std::string shape_text(const JoinArguments& arguments, JoinKind kind) {
+std::string shape_text(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   if (!options.has("-a") && !options.has("-v")) return options.word("how", "inner");
   const JoinShape& shape = arguments.shape;
@@ -48,7 +48,6 @@ std::string shape_text(const JoinArguments& arguments, JoinKind kind) {
         std::pair{"full", JoinKind::full}}) {
     if (shape == shape_of(other)) return name;
   }
-  static_cast<void>(kind);
   if (shape.unmatched_r && shape.unmatched_s) return "unmatched of R and S";
   return shape.unmatched_r ? "unmatched of R" : "unmatched of S";
 }
@@ -279,7 +278,7 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
   refuse_gpus(options, device_option(options, join.time_line));
   const JoinSubject subject{.inputs = join.inputs,
                             .records = {record, record},
-                            .kind = shape_text(arguments, join.kind),
+                            .kind = shape_text(arguments),
                             .output = join.count_only ? "" : join.output,
                             .scratch_dirs = join.scratch_dirs};
   const JoinRunner runner{[&] { return plan_text_join(join); },
