@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds xxl and runs all tests: unit tests, command-line tests, random sorts compared with Python's
-# and GNU's, and faults of the machine (some of which need root). The last line is "N passed, N failed".
+# Builds xxl and runs all tests: unit tests, command-line tests, random sorts and joins compared with
+# Python's and GNU's, and faults of the machine (some of which need root). The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +17,8 @@ tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xm
 tests/cli/differential.py --xxl build-release/bin/xxl --junit "$results/differential.xml" || true
 tests/cli/sort_differential.py --xxl build-release/bin/xxl \
   --junit "$results/sort_differential.xml" || true
+tests/cli/join_differential.py --xxl build-release/bin/xxl \
+  --junit "$results/join_differential.xml" || true
 tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,faults}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,faults}.xml

@@ -27,11 +27,11 @@ int run_join(const CommandSpec& command, const Caller& caller,
     refuse_options_of_others(options, Scope::lines);
     return join_text(caller, parsed);
   }
+  std::setlocale(LC_ALL, "C");
   if (record == "csv" || record == "tsv") {
     refuse_options_of_others(options, Scope::rows);
     return join_text(caller, parsed);
   }
-  std::setlocale(LC_ALL, "C");
   refuse_options_of_others(options, Scope::all);
   return join_binary(caller, parsed);
 }

@@ -34,8 +34,11 @@ class JoinArgumentParser {
  public:
   JoinArgumentParser(const CommandSpec& command, const Caller& caller,
                      std::span<const std::string> arguments)
-      : command_(command), caller_(caller), arguments_(arguments),
-        scanner_(command, caller, arguments), result_(command) {}
+      : command_(command),
+        caller_(caller),
+        arguments_(arguments),
+        scanner_(command, caller, arguments),
+        result_(command) {}
 
   JoinArguments parse();
 
@@ -70,9 +73,9 @@ class JoinArgumentParser {
   const Caller& caller_;
   std::span<const std::string> arguments_;
   OptionScanner scanner_;
-  Role role_ = Role::operand;       // of an operand that follows
-  Role next_role_ = Role::operand;  // of one behind the argument that is being taken
-  std::vector<Operand> operands_;   // two at most
+  Role role_ = Role::operand;             // of an operand that follows
+  Role next_role_ = Role::operand;        // of one behind the argument that is being taken
+  std::vector<Operand> operands_;         // two at most
   std::array<int, kJoinSides> bare_j_{};  // -j1 and -j2 whose argument has not been found
   std::map<std::string, std::vector<std::string>> values_;
   JoinArguments result_;

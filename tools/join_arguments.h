@@ -1,5 +1,5 @@
-// The command line of join(1): what its options mean, in the order in which they are given, with its
-// messages. xxl join has the same, and options of its own.
+// The command line of join(1): what its options mean, in the order in which they are given, with
+// its messages. xxl join has the same, and options of its own.
 #pragma once
 
 #include <array>

@@ -63,10 +63,10 @@ std::string explain(const JoinSubject& subject, const JoinPlan& plan) {
   append_fact(out, "output:", subject.output.empty() ? "none, rows are counted" : subject.output);
   append_fact(out, "join:", subject.kind);
   append_fact(out, "method:", method_with_reason(plan));
-  append_fact(out, "memory:",
-              format_exact(plan.memory_bytes) +
-                  (plan.table_bytes > 0 ? ", of it the table " + format_bytes(plan.table_bytes)
-                                        : ""));
+  append_fact(
+      out, "memory:",
+      format_exact(plan.memory_bytes) +
+          (plan.table_bytes > 0 ? ", of it the table " + format_bytes(plan.table_bytes) : ""));
   append_fact(out, "threads:", std::to_string(plan.threads));
   append_fact(out, "sorted on:", device_text(plan));
   append_fact(out, "disk access:", plan.backend);
@@ -106,12 +106,11 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
                   format_bytes(plan.memory_bytes) + " allowed");
   append_fact(out, "scratch:",
               format_bytes(report.scratch_bytes) + " at most, " +
-                  format_bytes(report.spilled_bytes) + " of it written for large groups");
+                  format_bytes(report.spilled_bytes) + " written for large groups");
   append_phases(out, report.phases);
-  append_format(out, "%-16s %8.2f, %.0f records of both a second\n", "whole join", report.seconds,
-                report.seconds > 0
-                    ? static_cast<double>(records_of_both(report)) / report.seconds
-                    : 0.0);
+  append_format(
+      out, "%-16s %8.2f, %.0f records of both a second\n", "whole join", report.seconds,
+      report.seconds > 0 ? static_cast<double>(records_of_both(report)) / report.seconds : 0.0);
   return out;
 }
 

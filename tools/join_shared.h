@@ -3,8 +3,8 @@
 
 #include "command.h"
 #include "join_arguments.h"
-#include "pipeline/join_options.h"
 #include "join_report.h"
+#include "pipeline/join_options.h"
 #include "progress_line.h"
 
 namespace xxl::cli {

@@ -39,16 +39,15 @@ JoinShape shape_option(const JoinArguments& arguments, JoinKind kind) {
 }
 
 // Of reports.
-std::string shape_text(const JoinArguments& arguments, JoinKind kind) {
+std::string shape_text(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   if (!options.has("-a") && !options.has("-v")) return options.word("how", "inner");
   const JoinShape& shape = arguments.shape;
-  for (const auto& [name, other] : {std::pair{"left", JoinKind::left},
-                                    std::pair{"right", JoinKind::right},
-                                    std::pair{"full", JoinKind::full}}) {
+  for (const auto& [name, other] :
+       {std::pair{"left", JoinKind::left}, std::pair{"right", JoinKind::right},
+        std::pair{"full", JoinKind::full}}) {
     if (shape == shape_of(other)) return name;
   }
-  static_cast<void>(kind);
   if (shape.unmatched_r && shape.unmatched_s) return "unmatched of R and S";
   return shape.unmatched_r ? "unmatched of R" : "unmatched of S";
 }
@@ -98,13 +97,13 @@ void set_lines(const JoinArguments& arguments, TextJoinOptions& join) {
       (*format->field_counts)[side] = fields.size();
     };
   }
-  refuse_uneven_keys(arguments.options, format->key_fields[0].size(),
-                     format->key_fields[1].size());
+  refuse_uneven_keys(arguments.options, format->key_fields[0].size(), format->key_fields[1].size());
   join.syntax.terminator = arguments.terminator;
   if (takes_records_of_r(join.shape, arguments.options)) {
     if (!arguments.row.empty() || arguments.auto_row || arguments.filler) {
-      throw_usage(arguments.options.command(),
-                  "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
+      throw_usage(
+          arguments.options.command(),
+          "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
     }
     join.make_rows = [] { return std::make_unique<RecordsOfR>(); };
     join.header_row = [](const auto& headers) { return headers[0].value_or(""); };
@@ -131,7 +130,7 @@ void set_lines(const JoinArguments& arguments, TextJoinOptions& join) {
 struct RowSide {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> keys;
-  std::size_t width = 0;  // 0: not known
+  std::size_t width = 0;                // 0: not known
   std::optional<bool> carriage_return;  // at the end of the first row, if there is one
 
   void make() { keys = make_csv_keys(order); }
@@ -279,7 +278,7 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
   refuse_gpus(options, device_option(options, join.time_line));
   const JoinSubject subject{.inputs = join.inputs,
                             .records = {record, record},
-                            .kind = shape_text(arguments, join.kind),
+                            .kind = shape_text(arguments),
                             .output = join.count_only ? "" : join.output,
                             .scratch_dirs = join.scratch_dirs};
   const JoinRunner runner{[&] { return plan_text_join(join); },

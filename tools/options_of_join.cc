@@ -1,5 +1,5 @@
-// The options of join. Those of join(1) stand in its order, which is the order in which it lists the
-// possibilities of an ambiguous abbreviation; our own follow.
+// The options of join. Those of join(1) stand in its order, as far as that is the order in which it
+// lists the possibilities of an ambiguous abbreviation.
 #include <array>
 #include <vector>
 
@@ -46,14 +46,6 @@ constexpr std::array kJoinOptions{
                .group = kWhat,
                .help = "the first record of each input is a header: write both, joined, in front",
                .details = "The columns of CSV and TSV files can then be called by their names."},
-    OptionSpec{.long_name = "help",
-               .standard = true,
-               .group = kAsking,
-               .help = "print this help and exit"},
-    OptionSpec{.long_name = "version",
-               .standard = true,
-               .group = kAsking,
-               .help = "print the version and exit"},
     OptionSpec{.short_name = '1',
                .value = ValueKind::required,
                .value_name = "FIELD",
@@ -85,10 +77,11 @@ constexpr std::array kJoinOptions{
                .standard = true,
                .group = kWhat,
                .help = "the character between fields; \\0 is the zero byte, '' none",
-               .details = "Without -t, fields of a line are separated by blanks, and those in front "
-                          "of the line do not count; rows are written with a blank between their "
-                          "fields. With -t '' a line is one field. Fields of a CSV file are "
-                          "separated by commas, those of a TSV file by tabs."},
+               .details =
+                   "Without -t, fields of a line are separated by blanks, and those in front "
+                   "of the line do not count; rows are written with a blank between their "
+                   "fields. With -t '' a line is one field. Fields of a CSV file are "
+                   "separated by commas, those of a TSV file by tabs."},
     OptionSpec{.short_name = 'a',
                .value = ValueKind::required,
                .value_name = "FILENUM",
@@ -110,8 +103,9 @@ constexpr std::array kJoinOptions{
                .standard = true,
                .group = kRows,
                .help = "what rows consist of (see ROWS OF LINES), or auto",
-               .details = "auto: as many fields of each side as its first line has. The output file "
-                          "is given with --output."},
+               .details =
+                   "auto: as many fields of each side as its first line has. The output file "
+                   "is given with --output."},
     OptionSpec{.short_name = 'e',
                .value = ValueKind::required,
                .value_name = "STRING",
@@ -119,8 +113,9 @@ constexpr std::array kJoinOptions{
                .standard = true,
                .group = kRows,
                .help = "write STRING in place of fields that are missing",
-               .details = "Of lines, also in place of empty ones, as join(1) does; but without -o it "
-                          "is not known which fields are missing, unless they are keys."},
+               .details =
+                   "Of lines, also in place of empty ones, as join(1) does; but without -o it "
+                   "is not known which fields are missing, unless they are keys."},
 
     OptionSpec{.long_name = "record",
                .value = ValueKind::required,
@@ -164,15 +159,16 @@ constexpr std::array kJoinOptions{
                .value_name = "SPEC",
                .group = kWhat,
                .help = "the key, or a part of it, of S; repeatable"},
-    OptionSpec{.long_name = "empty-keys",
-               .value = ValueKind::required,
-               .value_name = "WHAT",
-               .words = "equal never",
-               .completion = Completion::words,
-               .scope = Scope::text,
-               .group = kWhat,
-               .help = "keys whose fields are all empty: equal to each other, or to nothing (never)",
-               .details = "equal is the default, as in join(1). never is what SQL does with NULL."},
+    OptionSpec{
+        .long_name = "empty-keys",
+        .value = ValueKind::required,
+        .value_name = "WHAT",
+        .words = "equal never",
+        .completion = Completion::words,
+        .scope = Scope::text,
+        .group = kWhat,
+        .help = "keys whose fields are all empty: equal to each other, or to nothing (never)",
+        .details = "equal is the default, as in join(1). never is what SQL does with NULL."},
     OptionSpec{.long_name = "presorted",
                .value = ValueKind::optional,
                .value_name = "SIDE",
@@ -181,8 +177,9 @@ constexpr std::array kJoinOptions{
                .completion = Completion::words,
                .group = kWhat,
                .help = "R (1), S (2) or both are in the order of their keys: do not sort them",
-               .details = "They are read once, also from a pipe, and checked on the way: disorder is "
-                          "an error."},
+               .details =
+                   "They are read once, also from a pipe, and checked on the way: disorder is "
+                   "an error."},
     OptionSpec{.long_name = "malformed",
                .value = ValueKind::required,
                .value_name = "WHAT",
@@ -213,9 +210,7 @@ constexpr std::array kJoinOptions{
                .scope = Scope::rows,
                .group = kRows,
                .help = "what is put behind names of columns that both sides have (default: _1,_2)"},
-    OptionSpec{.long_name = "count",
-               .group = kRows,
-               .help = "write no rows: print their number"},
+    OptionSpec{.long_name = "count", .group = kRows, .help = "write no rows: print their number"},
     OptionSpec{.long_name = "output",
                .value = ValueKind::required,
                .value_name = "FILE",
@@ -230,20 +225,22 @@ constexpr std::array kJoinOptions{
                .completion = Completion::words,
                .group = kResources,
                .help = "how to join: auto, sort-merge or hash",
-               .details = "sort-merge: both inputs are sorted, or come so; rows come in the order of "
-                          "their keys, within a key in that of R, then of S. hash, of binary records "
-                          "only: the smaller input is held in memory, and rows come in the order of "
-                          "the larger one. auto takes hash for binary records where the memory "
-                          "suffices and not both inputs are presorted."},
+               .details =
+                   "sort-merge: both inputs are sorted, or come so; rows come in the order of "
+                   "their keys, within a key in that of R, then of S. hash, of binary records "
+                   "only: the smaller input is held in memory, and rows come in the order of "
+                   "the larger one. auto takes hash for binary records where the memory "
+                   "suffices and not both inputs are presorted."},
     OptionSpec{.long_name = "buffer-size",
                .short_name = 'S',
                .value = ValueKind::required,
                .value_name = "SIZE",
                .group = kResources,
                .help = "use at most SIZE of memory (default: half of what is free)",
-               .details = "A number with b (bytes), K (the default), M, G, T, P or %. It bounds the "
-                          "whole process, except for a constant of 48 MiB for code, stacks and "
-                          "libraries."},
+               .details =
+                   "A number with b (bytes), K (the default), M, G, T, P or %. It bounds the "
+                   "whole process, except for a constant of 48 MiB for code, stacks and "
+                   "libraries."},
     OptionSpec{.long_name = "temporary-directory",
                .short_name = 'T',
                .value = ValueKind::required,
@@ -259,11 +256,12 @@ constexpr std::array kJoinOptions{
                .group = kResources,
                .help = kParallel.help,
                .details = "Fewer are used when the memory of -S is too little for so many."},
-    OptionSpec{.long_name = "batch-size",
-               .value = ValueKind::required,
-               .value_name = "N",
-               .group = kResources,
-               .help = "merge at most N runs of an input at once (default: as many as memory allows)"},
+    OptionSpec{
+        .long_name = "batch-size",
+        .value = ValueKind::required,
+        .value_name = "N",
+        .group = kResources,
+        .help = "merge at most N runs of an input at once (default: as many as memory allows)"},
     OptionSpec{.long_name = "io",
                .value = ValueKind::required,
                .value_name = "KIND",
@@ -291,6 +289,14 @@ constexpr std::array kJoinOptions{
                .completion = Completion::words,
                .group = kResources,
                .help = "how several GPUs sort: auto, independent, p2p-merge or partition"},
+    OptionSpec{.long_name = "help",
+               .standard = true,
+               .group = kAsking,
+               .help = "print this help and exit"},
+    OptionSpec{.long_name = "version",
+               .standard = true,
+               .group = kAsking,
+               .help = "print the version and exit"},
     OptionSpec{.long_name = "progress",
                .value = ValueKind::optional,
                .value_name = "WHEN",
@@ -324,23 +330,27 @@ constexpr std::array kJoinSections{
             "  csv      rows as RFC 4180 has them: fields separated by commas; a field in\n"
             "           quotes may hold commas and line breaks\n"
             "  tsv      the same, with tabs\n"},
-    Section{"KEYS OF LINES",
-            "A key is given as the number of a field, from 1. Fields are compared as join(1) does: in "
-            "the order of the locale, or byte by byte with -i, lower case as upper case. A field "
-            "that is missing is empty.\n"},
-    Section{"KEYS OF ROWS",
-            "A key is given as COLUMN[:TYPE][:desc], COLUMN being a number from 1 or, with --header, "
-            "a name. TYPE is text (bytes; the default), number, integer or date, as for xxl sort. "
-            "Numbers are equal if their values are: 1.0 matches 1.\n"},
-    Section{"ROWS OF LINES",
-            "FORMAT is a list of fields, separated by commas or blanks: 0 is the key, 1.N field N of "
-            "R, 2.N field N of S. Without -o, a row is the key, then the other fields of R, then "
-            "those of S.\n"},
-    Section{"ROWS OF CSV AND TSV",
-            "A row is the columns of the key (as R has them; of a row without R, as S has them), then "
-            "R's other columns, then S's. Fields are copied as they were written. Columns of a side "
-            "that a row has no record of are empty, or hold what -e says. Rows that have fewer columns "
-            "than the header, or the first row, are filled up; more are an error.\n"},
+    Section{
+        "KEYS OF LINES",
+        "A key is given as the number of a field, from 1. Fields are compared as join(1) does: in "
+        "the order of the locale, or byte by byte with -i, lower case as upper case. A field "
+        "that is missing is empty.\n"},
+    Section{
+        "KEYS OF ROWS",
+        "A key is given as COLUMN[:TYPE][:desc], COLUMN being a number from 1 or, with --header, "
+        "a name. TYPE is text (bytes; the default), number, integer or date, as for xxl sort. "
+        "Numbers are equal if their values are: 1.0 matches 1.\n"},
+    Section{
+        "ROWS OF LINES",
+        "FORMAT is a list of fields, separated by commas or blanks: 0 is the key, 1.N field N of "
+        "R, 2.N field N of S. Without -o, a row is the key, then the other fields of R, then "
+        "those of S.\n"},
+    Section{
+        "ROWS OF CSV AND TSV",
+        "A row is the columns of the key (as R has them; of a row without R, as S has them), then "
+        "R's other columns, then S's. Fields are copied as they were written. Columns of a side "
+        "that a row has no record of are empty, or hold what -e says. Rows that have fewer columns "
+        "than the header, or the first row, are filled up; more are an error.\n"},
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
     Section{"ROWS OF BINARY RECORDS",
@@ -353,28 +363,28 @@ constexpr std::array kJoinSections{
             "  m                 one byte: 1 if the row has an R, plus 2 if it has an S\n"
             "\n"
             "Bytes of a record that a row has not are zero.\n"},
-    Section{"CALLED AS JOIN",
-            "Through a link named join, the program is join(1): it takes the options of join(1) only, "
-            "expects its inputs in order, joins them as they are read, and what it prints is what "
-            "GNU join 9.1 prints, to the letter. Its exit status is 1 on errors.\n"},
     Section{
-        "STATISTICS",
-        "--stats=json prints one object on standard error:\n"
-        "\n"
-        "  record, kind, method    the records as given; how they were joined\n"
-        "  because                 why this method\n"
-        "  inputs                  for each of R and S: records, skipped, matched (records\n"
-        "                          with a partner), runs, passes (merge passes before the\n"
-        "                          last), presorted, device\n"
-        "  rows, bytes_written, checksum    of the output; checksum is a multiset hash of\n"
-        "                          its rows, as hexadecimal text\n"
-        "  memory_bytes, table_bytes, threads, backend, no_accelerator\n"
-        "  spilled_bytes           of groups of equal keys that did not fit in memory\n"
-        "  scratch_bytes           most scratch space in use at once\n"
-        "  seconds, peak_memory_bytes\n"
-        "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
-        "                          gb_per_second, read_wait_seconds, write_wait_seconds,\n"
-        "                          worker_busy_seconds\n"},
+        "CALLED AS JOIN",
+        "Through a link named join, the program is join(1): it takes the options of join(1) only, "
+        "expects its inputs in order, joins them as they are read, and what it prints is what "
+        "GNU join 9.1 prints, to the letter. Its exit status is 1 on errors.\n"},
+    Section{"STATISTICS",
+            "--stats=json prints one object on standard error:\n"
+            "\n"
+            "  record, kind, method    the records as given; how they were joined\n"
+            "  because                 why this method\n"
+            "  inputs                  for each of R and S: records, skipped, matched (records\n"
+            "                          with a partner), runs, passes (merge passes before the\n"
+            "                          last), presorted, device\n"
+            "  rows, bytes_written, checksum    of the output; checksum is a multiset hash of\n"
+            "                          its rows, as hexadecimal text\n"
+            "  memory_bytes, table_bytes, threads, backend, no_accelerator\n"
+            "  spilled_bytes           of groups of equal keys that did not fit in memory\n"
+            "  scratch_bytes           most scratch space in use at once\n"
+            "  seconds, peak_memory_bytes\n"
+            "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
+            "                          gb_per_second, read_wait_seconds, write_wait_seconds,\n"
+            "                          worker_busy_seconds\n"},
     Section{"EXAMPLES",
             "  xxl join -a1 -o auto -e - users.txt orders.txt\n"
             "  xxl join --record=csv --header --key1=id --key2=user_id users.csv orders.csv\n"
@@ -397,10 +407,11 @@ const std::vector<OptionSpec>& standard_options() {
 }
 
 constexpr std::array kStandInSections{
-    Section{"FORMAT",
-            "A list of fields, separated by commas or blanks: 0 is the field joined on, 1.N field N "
-            "of R, 2.N field N of S. Without -o, a row is the field joined on, then the other "
-            "fields of R, then those of S.\n"},
+    Section{
+        "FORMAT",
+        "A list of fields, separated by commas or blanks: 0 is the field joined on, 1.N field N "
+        "of R, 2.N field N of S. Without -o, a row is the field joined on, then the other "
+        "fields of R, then those of S.\n"},
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ struct OptionSpec {
   Completion completion = Completion::none;
   Support support = Support::works;
   Scope scope = Scope::all;
-  bool standard = false;          // of sort(1) or join(1): its abbreviations come before those of our own
+  bool standard = false;  // of sort(1) or join(1): its abbreviations come before those of our own
   std::string_view group = {};    // title under which it stands in help; empty: "Options"
   std::string_view help = {};     // one line
   std::string_view details = {};  // more for the manual page

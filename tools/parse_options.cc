@@ -113,9 +113,8 @@ GivenOption OptionScanner::scan_short() {
     if (candidate.short_name == letter && letter != '-') option = &candidate;
   }
   if (option == nullptr) fail(std::string("invalid option -- '") + letter + "'");
-  GivenOption given{.spec = option,
-                    .value = std::string(option->implied),
-                    .starts_argument = starts_argument};
+  GivenOption given{
+      .spec = option, .value = std::string(option->implied), .starts_argument = starts_argument};
   if (option->value == ValueKind::required) {
     if (!is_last) {
       given.value = bundle.substr(bundle_offset_);

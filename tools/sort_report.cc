@@ -61,8 +61,8 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
     append_fact(
         out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
     append_fact(out, "merging:", "up to " + std::to_string(plan.merge_degree) + " runs at once");
-    append_fact(out,
-                "scratch space:", "up to the size of the input, in " + list_text(subject.scratch_dirs));
+    append_fact(out, "scratch space:",
+                "up to the size of the input, in " + list_text(subject.scratch_dirs));
   }
   return out;
 }

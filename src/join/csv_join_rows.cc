@@ -25,8 +25,7 @@ void CsvJoinRows::append_key(JoinSide side, const RowFields& fields, std::string
 }
 
 void CsvJoinRows::append_others(JoinSide side, const RowFields& fields, std::string& row) const {
-  const std::size_t width =
-      std::max(format_.widths[static_cast<std::size_t>(side)], fields.size());
+  const std::size_t width = std::max(format_.widths[static_cast<std::size_t>(side)], fields.size());
   for (std::size_t column = 0; column < width; ++column) {
     if (is_key(side, column)) continue;
     row.push_back(format_.separator);

@@ -1,5 +1,5 @@
-// Rows of joined rows of CSV and TSV: the key columns once, then R's other columns, then S's. Fields
-// are copied as they were written.
+// Rows of joined rows of CSV and TSV: the key columns once, then R's other columns, then S's.
+// Fields are copied as they were written.
 //
 //   R  id,name          S  user,price       key1=id, key2=user, a full join
 //      1,"Miller, Ann"     1,12.50           1,"Miller, Ann",12.50
@@ -23,7 +23,7 @@ struct CsvRowFormat {
   std::array<std::vector<std::size_t>, kJoinSides> key_columns;  // from 0; as many on both sides
   // Columns of the rows of a side; 0: there are no rows. Rows that have fewer are filled up.
   std::array<std::size_t, kJoinSides> widths{};
-  std::string filler;  // in the fields of a side that has no record (-e)
+  std::string filler;            // in the fields of a side that has no record (-e)
   bool carriage_return = false;  // rows end with one, in front of their terminator
 };
 
@@ -52,8 +52,8 @@ class CsvJoinRows final : public JoinRows {
 };
 
 // The header of the rows, made of those of R and S: where a column that is not of the key has the
-// name of one of the other side, both get a suffix. A header that is missing (the file is empty) has
-// no columns. Throws Error{bad_input} if a header is malformed.
+// name of one of the other side, both get a suffix. A header that is missing (the file is empty)
+// has no columns. Throws Error{bad_input} if a header is malformed.
 std::string joined_header(const CsvRowFormat& format,
                           const std::array<std::optional<std::string>, kJoinSides>& headers,
                           const std::array<std::string, kJoinSides>& suffixes);

@@ -54,20 +54,18 @@ struct JoinTotals {
 class JoinEmitter {
  public:
   // The references must outlive it; `output` is the caller's to finish.
-  JoinEmitter(const JoinRules& rules, RowOutput& output)
-      : rules_(rules), output_(output) {}
+  JoinEmitter(const JoinRules& rules, RowOutput& output) : rules_(rules), output_(output) {}
 
   const JoinShape& shape() const { return rules_.shape; }
   // False if rows are only counted: then there is no need to go through pairs.
   bool writes() const { return output_.is_written(); }
 
   // Each record is arrived() once, wherever it ends up.
-  void arrived(JoinSide side, std::string_view record) {
-    add_record(of(side).records, record);
-  }
+  void arrived(JoinSide side, std::string_view record) { add_record(of(side).records, record); }
   // A record without a partner.
   void alone(JoinSide side, std::string_view record) {
-    if (side == JoinSide::r ? rules_.shape.unmatched_r : rules_.shape.unmatched_s) write_alone(side, record);
+    if (side == JoinSide::r ? rules_.shape.unmatched_r : rules_.shape.unmatched_s)
+      write_alone(side, record);
   }
   // An R with partners; not with shape().pairs.
   void matched_r(std::string_view record) {

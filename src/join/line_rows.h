@@ -24,7 +24,7 @@ struct RowField {
 struct LineRowFormat {
   LineFieldSyntax syntax;
   std::array<std::vector<std::size_t>, kJoinSides> key_fields;  // from 0; as many on both sides
-  std::vector<RowField> fields;  // -o; none: the key, R's other fields, S's other fields
+  std::vector<RowField> fields;       // -o; none: the key, R's other fields, S's other fields
   std::optional<std::string> filler;  // in place of empty and missing fields (-e)
   // -o auto, without `fields`: as many fields are written of each side, however many there are.
   std::optional<std::array<std::size_t, kJoinSides>> field_counts;

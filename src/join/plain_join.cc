@@ -143,8 +143,8 @@ bool PlainJoin::run() {
     read(side);
     seen_unpaired_ = true;
   }
-  const bool watched = options_.watch != OrderWatch::never &&
-                       !(inputs_[0].warned && inputs_[1].warned);
+  const bool watched =
+      options_.watch != OrderWatch::never && !(inputs_[0].warned && inputs_[1].warned);
   read_tail(0, watched);
   read_tail(1, watched);
   return !inputs_[0].warned && !inputs_[1].warned;

@@ -30,7 +30,7 @@ struct PlainJoinOptions {
   std::array<std::size_t, kJoinSides> key_fields{};
   bool ignore_case = false;
   OrderWatch watch = OrderWatch::if_unpaired;
-  bool header = false;        // the first lines are headers: joined, whatever their keys
+  bool header = false;         // the first lines are headers: joined, whatever their keys
   bool counts_fields = false;  // -o auto: field_counts of `format` are those of the first lines
   LineRowFormat format;
 };
@@ -40,8 +40,8 @@ class PlainJoin {
   using Write = std::function<void(std::string_view row)>;
   using Warn = std::function<void(const std::string& message)>;
 
-  // The references must outlive it. `write` gets the rows, without a terminator, `warn` what is said
-  // of disorder: once for each input.
+  // The references must outlive it. `write` gets the rows, without a terminator, `warn` what is
+  // said of disorder: once for each input.
   PlainJoin(const PlainJoinOptions& options, RecordCursor& r, RecordCursor& s, GroupStore& group_r,
             GroupStore& group_s, Write write, Warn warn);
 
@@ -52,9 +52,9 @@ class PlainJoin {
   struct Input {
     RecordCursor& lines;
     GroupStore& group;
-    std::string_view key;     // of the current line; lasts as long as it
-    bool any = false;         // there is a current line
-    std::string last_key;     // of the line read before
+    std::string_view key;  // of the current line; lasts as long as it
+    bool any = false;      // there is a current line
+    std::string last_key;  // of the line read before
     bool has_last = false;
     std::uint64_t number = 0;  // of the current line, from 1
     bool warned = false;

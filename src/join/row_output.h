@@ -1,8 +1,8 @@
 // A stretch of a join's rows on their way to the output.
 //
-// How long it will be is not known beforehand. Rows gather in a buffer; if they all fit, their place
-// in the output is reserved when they are complete, and others may fill theirs meanwhile. Otherwise
-// the stretch waits for its turn and keeps it until its end.
+// How long it will be is not known beforehand. Rows gather in a buffer; if they all fit, their
+// place in the output is reserved when they are complete, and others may fill theirs meanwhile.
+// Otherwise the stretch waits for its turn and keeps it until its end.
 #pragma once
 
 #include <cstddef>

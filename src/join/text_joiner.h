@@ -1,7 +1,7 @@
 // Joins two sequences of records that come in the order of their keys, record by record.
 //
-// R's rows come first within a group of equal keys, each with all its S's: so S's part of a group is
-// kept, and gone through for each R. An R that is alone in its group needs no such thing.
+// R's rows come first within a group of equal keys, each with all its S's: so S's part of a group
+// is kept, and gone through for each R. An R that is alone in its group needs no such thing.
 //
 //     R  a b b d        S  a a b b c       pairs  aR aS1, aR aS2      S's read past R's only one
 //                                                 bR1 bS1, bR1 bS2    S's kept,
@@ -21,8 +21,8 @@ namespace xxl {
 // One of the sequences, with the keys of its records.
 class KeyedRecords {
  public:
-  // The references must outlive it. `on_disorder` is called when a record's key is below that of the
-  // one before, and must throw.
+  // The references must outlive it. `on_disorder` is called when a record's key is below that of
+  // the one before, and must throw.
   KeyedRecords(RecordCursor& records, const KeyExtractor& keys, std::function<void()> on_disorder)
       : records_(records), keys_(keys), on_disorder_(std::move(on_disorder)) {}
 

@@ -13,8 +13,8 @@
 
 namespace xxl {
 
-// Finds a record by the place of its item: the address of a coded record, or with a bit set a record
-// of a resident run.
+// Finds a record by the place of its item: the address of a coded record, or with a bit set a
+// record of a resident run.
 struct CellAccess {
   static constexpr std::uint64_t kResident = std::uint64_t{1} << 62;
   static constexpr int kSourceShift = 40;  // above the number of the item
@@ -54,9 +54,9 @@ struct CellRecords {
   bool same_key(std::size_t i) const { return items[i].same_key(); }
 };
 
-// Cells are numbered from 0. Each is given to one of take(), stream() and skip(), on a worker, those
-// of several cells at a time; what depends on their order is for the work to arrange. A sort has one
-// side, a join two.
+// Cells are numbered from 0. Each is given to one of take(), stream() and skip(), on a worker,
+// those of several cells at a time; what depends on their order is for the work to arrange. A sort
+// has one side, a join two.
 class CellWork {
  public:
   virtual ~CellWork() = default;

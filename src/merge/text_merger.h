@@ -1,6 +1,6 @@
 // Merges runs of text, cell by cell. See docs/text.md. What becomes of a cell is the affair of a
-// CellWork: a sort writes its records to the output (cell_emitter.h), a join has runs of two inputs,
-// and joins what a cell has of them.
+// CellWork: a sort writes its records to the output (cell_emitter.h), a join has runs of two
+// inputs, and joins what a cell has of them.
 //
 // All blocks are fetched in the order of the first cell that needs them. A cell whose blocks are
 // there is sorted by a worker, each side for itself; several workers have one each. A cell that
@@ -48,8 +48,8 @@ struct MergeSide {
 
 class TextMerger {
  public:
-  // All references must outlive the merger. `sides`: what MergeSource::side counts. `blocks`: memory
-  // for blocks.
+  // All references must outlive the merger. `sides`: what MergeSource::side counts. `blocks`:
+  // memory for blocks.
   TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
              std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces, BlockMemory& blocks,
              CellWork& work, Workers& workers, Monitor& monitor);

@@ -56,8 +56,8 @@ class JoinTextSide {
   // All records in order, from the runs.
   std::unique_ptr<RecordCursor> merge(BlockMemory& blocks);
 
-  // All records of an input that is sorted already, by way of `memory`; takes the header. Records of
-  // more than `most_bytes` are an error.
+  // All records of an input that is sorted already, by way of `memory`; takes the header. Records
+  // of more than `most_bytes` are an error.
   FileCursor& read(std::span<std::byte> memory, std::size_t most_bytes);
 
   // Known once runs are formed, or the first record was read:

@@ -17,7 +17,9 @@ constexpr std::size_t kBufferBytes = 64 * kKiB;
 }  // namespace
 
 LineStream::LineStream(int fd, std::string name, char terminator)
-    : file_(io::File::stream(fd, std::move(name))), terminator_(terminator), buffer_(kBufferBytes) {}
+    : file_(io::File::stream(fd, std::move(name))),
+      terminator_(terminator),
+      buffer_(kBufferBytes) {}
 
 // Makes room where there is none, and reads what there is. False at the end.
 bool LineStream::read_more() {

@@ -1,6 +1,6 @@
 // The join of text from end to end. In order: open the inputs; divide the memory; form runs of what
-// is not sorted; join, by cells of all runs, or record by record where an input comes sorted; compare
-// what was read with what was joined; publish. Nothing appears before the last step.
+// is not sorted; join, by cells of all runs, or record by record where an input comes sorted;
+// compare what was read with what was joined; publish. Nothing appears before the last step.
 #include "pipeline/text_join.h"
 
 #include <algorithm>
@@ -12,12 +12,14 @@
 #include "base/units.h"
 #include "io/codec.h"
 #include "io/inline_queue.h"
+#include "io/output_file.h"
 #include "join/cell_joiner.h"
 #include "join/group_store.h"
 #include "join/row_output.h"
 #include "join/text_joiner.h"
 #include "pipeline/cell_size.h"
 #include "pipeline/join_side.h"
+#include "pipeline/order_guess.h"
 #include "pipeline/output.h"
 #include "pipeline/phase_meter.h"
 #include "pipeline/plan.h"
@@ -28,7 +30,8 @@ namespace xxl {
 namespace {
 
 constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
-constexpr std::uint64_t kLittleBytes = kMiB;  // sorted sooner than threads and rings are made
+constexpr std::uint64_t kMinSideBytes = kMiB;  // if there are as many
+constexpr std::uint64_t kLittleBytes = kMiB;   // sorted sooner than threads and rings are made
 // Parts of the memory, of -S:
 constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
 constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
@@ -76,10 +79,14 @@ Budget make_budget(const TextJoinOptions& options, bool is_little) {
   return budget;
 }
 
+// An input that looked sorted is not.
+struct WrongGuess {};
+
 // One join.
 class TextJoining {
  public:
-  explicit TextJoining(const TextJoinOptions& options);
+  // `guessed`: which inputs are only believed to be sorted. Then run() may throw WrongGuess.
+  TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed);
 
   JoinPlan plan() const;
   std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
@@ -103,6 +110,7 @@ class TextJoining {
   void finish();
 
   const TextJoinOptions& options_;
+  const std::array<bool, kJoinSides> guessed_;
   SortReport sort_report_;  // phases
   JoinReport report_;
   PhaseMeter meter_{sort_report_, options_.progress};
@@ -134,12 +142,19 @@ bool are_little(const TextJoinOptions& options, const std::array<JoinTextSide, k
   return bytes <= kLittleBytes;
 }
 
-TextJoining::TextJoining(const TextJoinOptions& options)
+TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
     : options_(options),
+      guessed_(guessed),
       sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
       is_little_(are_little(options, sides_)),
       budget_(make_budget(options, is_little_)) {
-  plan_memory();
+  try {
+    plan_memory();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+                                         ") is too small to sort these inputs: give more");
+  }
 }
 
 // Each input that is sorted has its part of the memory, from its runs to the end: by the sizes, as
@@ -149,9 +164,9 @@ void TextJoining::plan_memory() {
   common.memory_bytes = budget_.rest;
   common.threads = budget_.threads;
   common.keys_are_records = false;
-  common.output_codec =
-      options_.compressed_by_suffix && !options_.count_only ? io::codec_of(options_.output)
-                                                            : Codec::none;
+  common.output_codec = options_.compressed_by_suffix && !options_.count_only
+                            ? io::codec_of(options_.output)
+                            : Codec::none;
   std::array<TextPlanInput, kJoinSides> inputs{common, common};
   bool known = true;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -161,12 +176,13 @@ void TextJoining::plan_memory() {
   }
   if (sorts_both()) {
     std::uint64_t part = budget_.rest / 2;
+    const std::uint64_t least = std::min(std::max(budget_.rest / 4, kMinSideBytes), part);
     const std::uint64_t bytes = inputs[0].input_bytes + inputs[1].input_bytes;
     if (known && bytes > 0) {
       part = std::clamp(static_cast<std::uint64_t>(static_cast<double>(budget_.rest) *
                                                    static_cast<double>(inputs[0].input_bytes) /
                                                    static_cast<double>(bytes)),
-                        budget_.rest / 4, budget_.rest / 4 * 3);
+                        least, budget_.rest - least);
     }
     inputs[0].memory_bytes = part;
     inputs[1].memory_bytes = budget_.rest - part;
@@ -289,9 +305,8 @@ void TextJoining::reduce_runs(BlockMemory& blocks) {
     }
     return;
   }
-  const std::array<std::size_t, kJoinSides> needed{
-      RunReducer::bytes_for_runs(sides_[0].sources()),
-      RunReducer::bytes_for_runs(sides_[1].sources())};
+  const std::array<std::size_t, kJoinSides> needed{RunReducer::bytes_for_runs(sides_[0].sources()),
+                                                   RunReducer::bytes_for_runs(sides_[1].sources())};
   std::array<std::size_t, kJoinSides> share{most / 2, most / 2};
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (needed[0] + needed[1] <= most) {
@@ -322,8 +337,7 @@ void TextJoining::set_rules() {
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
-  const Codec codec =
-      options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
+  const Codec codec = options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
   if (codec != Codec::none) {
     sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
                                               geometry.kept_frame_bytes, *io_, monitor_);
@@ -357,11 +371,12 @@ void TextJoining::join_cells() {
   std::vector<MergeSource> sources = sides_[0].sources();
   sources.insert(sources.end(), sides_[1].sources().begin(), sides_[1].sources().end());
   CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
-  TextMerger merger(std::move(sources),
-                    {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
-                     MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
-                    cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory()),
-                    memory().workspaces(), blocks, joiner, *workers_, monitor_);
+  TextMerger merger(
+      std::move(sources),
+      {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
+       MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
+      cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory()),
+      memory().workspaces(), blocks, joiner, *workers_, monitor_);
   merger.run([this](std::uint64_t done) { meter_.advance(done); });
   totals_ += joiner.totals();
   if (text_output_ != nullptr) text_output_->finish();
@@ -387,10 +402,11 @@ void TextJoining::join_streams() {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     JoinTextSide& each = sides_[i];
     if (each.is_presorted()) {
-      FileCursor& file = each.read(
-          file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), most);
+      FileCursor& file =
+          each.read(file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), most);
       cursors[i] = &file;
-      on_disorder[i] = [&each, &file] {
+      on_disorder[i] = [&each, &file, guessed = guessed_[i]] {
+        if (guessed) throw WrongGuess{};
         throw Error(ErrorCode::bad_input,
                     "line " + std::to_string(file.line()) +
                         ": its key is below that of the record before: leave out --presorted",
@@ -473,16 +489,54 @@ void check_method(const TextJoinOptions& options) {
   }
 }
 
+// Which inputs are not said to be sorted but look so, and are so large that they would not be
+// sorted in memory. None if the join could not start again: the output a stream, an input a pipe.
+std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
+  std::array<bool, kJoinSides> guessed{};
+  const bool is_stream = options.output == "-" || !io::OutputFile::is_replaceable(options.output);
+  if ((is_stream && !options.count_only) || options.syntax.quoted) return guessed;
+  std::array<TextInputs, kJoinSides> inputs;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    inputs[i] = open_text_inputs({options.inputs[i]}, options.compressed_by_suffix);
+    if (!inputs[i][0].stored()) return guessed;
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
+                 inputs[i].bytes >= options.memory_bytes / 2 &&
+                 looks_sorted(inputs[i][0], options.syntax, *options.keys[i]);
+  }
+  return guessed;
+}
+
+// `options`, with what was guessed.
+TextJoinOptions with_guess(const TextJoinOptions& options,
+                           const std::array<bool, kJoinSides>& guessed) {
+  TextJoinOptions join = options;
+  for (std::size_t i = 0; i < kJoinSides; ++i) join.presorted[i] |= guessed[i];
+  return join;
+}
+
 }  // namespace
 
 JoinReport text_join(const TextJoinOptions& options) {
   check_method(options);
-  return TextJoining(options).run();
+  const std::array<bool, kJoinSides> guessed = guess_sorted(options);
+  if (guessed[0] || guessed[1]) {
+    const TextJoinOptions join = with_guess(options, guessed);
+    try {
+      return TextJoining(join, guessed).run();
+    } catch (const WrongGuess&) {
+    }
+  }
+  // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+  return TextJoining(options, {}).run();
 }
 
 JoinPlan plan_text_join(const TextJoinOptions& options) {
   check_method(options);
-  TextJoining joining(options);
+  const std::array<bool, kJoinSides> guessed = guess_sorted(options);
+  const TextJoinOptions join = with_guess(options, guessed);
+  TextJoining joining(join, guessed);
   JoinPlan plan = joining.plan();
   plan.backend = joining.backend_name();
   return plan;

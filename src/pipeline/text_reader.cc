@@ -21,8 +21,7 @@ void throw_malformed(const TextSegment& segment, std::string_view record, const 
 }
 
 TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io,
-                       Monitor& monitor, OnHeader on_header,
-                       OnFirst on_first)
+                       Monitor& monitor, OnHeader on_header, OnFirst on_first)
     : inputs_(inputs),
       syntax_(syntax),
       io_(io),

@@ -356,8 +356,8 @@ void TextSorting::merge_cells(std::vector<MergeSource> sources, std::uint64_t ce
                               BlockMemory& blocks) {
   const TextMergeOptions merge{options_.syntax.terminator, emit_rules(options_)};
   CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
-  TextMerger merger(std::move(sources), {MergeSide{keys_.get(), scratch_->opened()}},
-                    cell_bytes, memory_.workspaces(), blocks, emitter, *workers_, monitor_);
+  TextMerger merger(std::move(sources), {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
+                    memory_.workspaces(), blocks, emitter, *workers_, monitor_);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }

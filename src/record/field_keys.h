@@ -18,8 +18,8 @@ struct FieldKeySpec {
 };
 
 // Fields compare as in join(1): by the collation of the locale that the process has now, or, in
-// locales without rules and with ignore_case, byte by byte. A field that is missing is empty, and an
-// empty one comes before all others.
+// locales without rules and with ignore_case, byte by byte. A field that is missing is empty, and
+// an empty one comes before all others.
 std::shared_ptr<const KeyExtractor> make_field_keys(const FieldKeySpec& spec);
 
 // Compares single fields as these keys do, without making any: below, equal to or above 0.

@@ -372,7 +372,10 @@ class Memory(FaultTest):
     """The largest resident size stays within -S and the constant."""
 
     def peak_bytes(self, *arguments):
-        process = subprocess.Popen(self.command(*arguments), stderr=subprocess.PIPE)
+        return self.peak_bytes_of(self.command(*arguments))
+
+    def peak_bytes_of(self, command):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
         with process.stderr:
             message = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -436,6 +439,23 @@ class Memory(FaultTest):
                 file.write(random.read(4096).ljust(size, b"x"))
         self.assert_bounded(source, f"fixed:{size}", 600 * MIB, "--key=0:bytes10")
         self.assert_bounded(source, f"fixed:{size}", 600 * MIB)  # the key is the whole record
+
+    def test_of_joins_of_text(self):
+        inputs = self.root / "r", self.root / "s"
+        for number, path in enumerate(inputs):
+            with open(path, "w", encoding="ascii") as file:
+                for i in range(1_500_000):
+                    # A frequent key, so that a group is larger than the memory for it.
+                    key = "frequent" if number == 1 and i % 8 == 0 else f"{i * 7919 % 1_500_007:08d}"
+                    print(key, i, file=file)
+                if number == 0:
+                    print("frequent 1\nfrequent 2", file=file)
+        for memory in (16, 64):
+            for options in ([], ["--parallel=1"], ["--parallel=8", "--batch-size=2"]):
+                with self.subTest(memory=memory, options=options):
+                    peak = self.peak_bytes_of([XXL, "join", "-T", self.scratch, "-S", f"{memory}M", *options,
+                                               f"--output={self.out / 'file'}", *inputs])
+                    self.assertLessEqual(peak, memory * MIB + MEMORY_CONSTANT, f"{peak / MIB:.1f} MiB")
 
 
 class Result(unittest.TextTestResult):

@@ -12,10 +12,8 @@ one for the shell.
 
 import argparse
 import concurrent.futures
-import csv
 import dataclasses
 import decimal
-import io
 import os
 import pathlib
 import random
@@ -32,6 +30,7 @@ SEEDS_AT_ONCE = 50  # cases that a process takes at a time
 MAX_SHOWN_BYTES = 400
 LARGE_INPUT_BYTES = 10 << 20  # more than the memory that large cases get: goes through scratch space
 LARGE_MEMORY = "4M"
+LARGE_ROWS = 80000
 
 WORDS = ["a", "b", "B", "A", "aa", "ab", "Ab", "aB", "abc", "a-b", "b.c", "x1", "x10", "x2", "Zebra", "zebra", "0",
          "1", "10", "9", "the", "The", ""]
@@ -275,6 +274,16 @@ def large_lines(rng, options, side):
     return lines
 
 
+def swapped(rng, content, options):
+    """With two lines swapped, which are not its first."""
+    lines = content.split(options.terminator)
+    if len(lines) < 10:
+        return content
+    i, j = rng.randrange(1, len(lines) - 1), rng.randrange(1, len(lines) - 1)
+    lines[i], lines[j] = lines[j], lines[i]
+    return options.terminator.join(lines)
+
+
 def lines_case(rng, settings, locale, large):
     options = random_options(rng, False)
     if options.header and rng.random() < 0.4 and "-o" not in options.arguments:
@@ -310,7 +319,9 @@ def lines_case(rng, settings, locale, large):
     count = rng.random() < 0.1 and (options.separator != "" or options.zero)  # else rows have several lines
     if count:
         own.append("--count")
-    output = not count and rng.random() < 0.2
+    output = not count and rng.random() < (0.5 if large else 0.2)
+    # Sorted, but that is not said; or all but two lines of it.
+    in_order_unsaid = rng.choice([None, "R", "S", "both", "nearly"]) if large else None
     if output:
         own.append("--output=out")
     operands = ["r", "s"]
@@ -325,8 +336,11 @@ def lines_case(rng, settings, locale, large):
         for side, name in enumerate("rs"):
             in_order = gnu_sorted(settings, contents[side], options, side, locale, directory)
             contents_in_order[name] = in_order
-            if presorted in ("both", str(side + 1)):
+            if presorted in ("both", str(side + 1)) or in_order_unsaid in ("both", "nearly", "RS"[side]):
                 contents[side] = in_order
+        if in_order_unsaid == "nearly" and not presorted:
+            contents[1] = swapped(rng, contents[1], options)
+            contents_in_order["s"] = gnu_sorted(settings, contents[1], options, 1, locale, directory)
         for side, name in enumerate("rs"):
             if side == stdin_side:
                 case.stdin = contents[side]
@@ -382,16 +396,19 @@ class Table:
     keys: list  # columns, from 0
 
 
-def random_table(rng, types, separator, side):
+def random_table(rng, types, separator, side, large):
     width = rng.randint(len(types), len(types) + 3)
     keys = rng.sample(range(width), len(types))
     rows = []
-    for _ in range(rng.choice([0, 1, 2, 4, 8, 16, 30])):
+    for _ in range(LARGE_ROWS if large else rng.choice([0, 1, 2, 4, 8, 16, 30])):
         row = []
         for column in range(width):
             kind = types[keys.index(column)] if column in keys else "text"
             pool = {"number": CSV_NUMBERS, "integer": CSV_INTEGERS}.get(kind, CSV_TEXTS)
-            row.append(field_text(rng, rng.choice(pool), separator))
+            if large and column in keys:
+                row.append(str(rng.randrange(LARGE_ROWS)))
+            else:
+                row.append(field_text(rng, rng.choice(pool), separator))
         rows.append(row)
     names = [rng.choice(["v", "w", "id", 'na"me', "x,y", "v"]) + (f"{side}{i}" if rng.random() < 0.5 else f"{i}")
              for i in range(width)]
@@ -476,7 +493,11 @@ def joined_rows(r, s, types, descending, how, match_empty, filler, shape):
     return out
 
 
-def rows_case(rng):
+def in_order(table, types, descending):
+    return sorted(table.rows, key=lambda row: order_key([value_of(row[c]) for c in table.keys], types, descending))
+
+
+def rows_case(rng, large):
     record = rng.choice(["csv", "csv", "tsv"])
     separator = "," if record == "csv" else "\t"
     arguments = ["join", f"--record={record}"]
@@ -486,8 +507,14 @@ def rows_case(rng):
     types = rng.choices(["text", "text", "number", "integer"], k=rng.choice([1, 1, 1, 2, 3]))
     descending = [rng.random() < 0.15 for _ in types]
     header = rng.random() < 0.6
-    r = random_table(rng, types, separator, "r")
-    s = random_table(rng, types, separator, "s")
+    r = random_table(rng, types, separator, "r", large)
+    s = random_table(rng, types, separator, "s", large)
+    presorted = rng.choice(["", "", "", "1", "2", "both"])
+    if presorted:
+        arguments.append(f"--presorted={presorted}")
+    for side, table in (("1", r), ("2", s)):
+        if presorted in (side, "both"):
+            table.rows = in_order(table, types, descending)
     line_end = "\r\n" if rng.random() < 0.1 else "\n"
     if header:
         arguments.append("--header")
@@ -516,7 +543,9 @@ def rows_case(rng):
     if rng.random() < 0.2:
         suffixes = rng.choice([("", ".s"), ("_left", "_right"), ('"', "x")])
         arguments.append("--suffixes=" + ",".join(suffixes))
-    if rng.random() < 0.2:
+    if large:
+        arguments += ["-S", "3M"]
+    elif rng.random() < 0.2:
         arguments += ["-S", "8M", "--io=threads"]
     case = Case("rows", "C", arguments + ["r", "s"])
     may_end_early = line_end == "\n" or how not in ("semi", "anti")  # of which rows are what they were
@@ -538,13 +567,13 @@ def random_case(seed, settings):
     rng = random.Random(seed)
     locale = settings.locales[seed % len(settings.locales)]
     if settings.is_large(seed):
-        return lines_case(rng, settings, locale, True)
+        return rows_case(rng, True) if rng.random() < 0.3 else lines_case(rng, settings, locale, True)
     roll = rng.random()
     if roll < 0.45:
         return stand_in_case(rng, settings, locale)
     if roll < 0.75:
         return lines_case(rng, settings, locale, False)
-    return rows_case(rng)
+    return rows_case(rng, False)
 
 
 # Running

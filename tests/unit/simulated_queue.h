@@ -1,4 +1,4 @@
-// An IoQueue for tests: transfers complete in random order, and may be tampered with.
+// An IoQueue for tests: transfers complete in random order, and may be tampered with; and faults.
 #pragma once
 
 #include <atomic>
@@ -90,5 +90,29 @@ inline io::IoService::Factory simulated_queues(std::uint64_t seed,
     return std::make_unique<SimulatedQueue>(seed++, transfer);
   };
 }
+
+// A fault that strikes the n-th of the transfers of a kind.
+class Fault {
+ public:
+  using Kind = std::function<bool(const io::Request&)>;
+
+  Fault(Kind kind, std::uint64_t strikes_at, TransferFunction strike)
+      : kind_(std::move(kind)), strikes_at_(strikes_at), strike_(std::move(strike)) {}
+
+  io::Completion operator()(const io::Request& request) {
+    if (!kind_(request) || ++seen_ != strikes_at_) return honest_transfer(request);
+    struck_ = true;
+    return strike_(request);
+  }
+  std::uint64_t seen() const { return seen_; }
+  bool has_struck() const { return struck_; }
+
+ private:
+  Kind kind_;
+  std::uint64_t strikes_at_;
+  TransferFunction strike_;
+  std::atomic<std::uint64_t> seen_{0};
+  std::atomic<bool> struck_{false};
+};
 
 }  // namespace xxl::test

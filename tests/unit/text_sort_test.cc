@@ -365,29 +365,7 @@ TEST_F(TextSortTest, malformed_rows_are_left_out_or_are_an_error) {
 
 // ---- faults ----
 
-// A fault that strikes the n-th of the transfers of a kind.
-class Fault {
- public:
-  using Kind = std::function<bool(const io::Request&)>;
-
-  Fault(Kind kind, std::uint64_t strikes_at, test::TransferFunction strike)
-      : kind_(std::move(kind)), strikes_at_(strikes_at), strike_(std::move(strike)) {}
-
-  io::Completion operator()(const io::Request& request) {
-    if (!kind_(request) || ++seen_ != strikes_at_) return test::honest_transfer(request);
-    struck_ = true;
-    return strike_(request);
-  }
-  std::uint64_t seen() const { return seen_; }
-  bool has_struck() const { return struck_; }
-
- private:
-  Kind kind_;
-  std::uint64_t strikes_at_;
-  test::TransferFunction strike_;
-  std::atomic<std::uint64_t> seen_{0};
-  std::atomic<bool> struck_{false};
-};
+using test::Fault;
 
 class TextSortFaults : public TextSortTest {
  protected:
