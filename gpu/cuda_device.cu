@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "gpu/cuda_check.cuh"
+#include "gpu/device_joins.cuh"
 #include "gpu/device_kernels.cuh"
 #include "gpu/device_sort.cuh"
 
@@ -158,6 +159,12 @@ class CudaStream final : public Stream {
                    char terminator, std::byte* records) override {
     use();
     gather_entries(items, slice, offsets, terminator, records, stream_);
+  }
+
+  void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+             MatchTotals* totals) override {
+    use();
+    match_items(key_bytes, r, s, ranges, totals, stream_);
   }
 
  private:

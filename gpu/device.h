@@ -1,10 +1,10 @@
 // A GPU, or what stands in for one in tests.
 //
-// Device gives memory and streams; a Stream has the operations of which sorting is made. They are
-// done in order; finish() waits for them. A stream is used by the one thread that owns it
-// (stream_thread.h), so that whatever orchestrates several devices (chunk_engine.h) is plain code
-// that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are simulated in host
-// memory (simulated_device.h).
+// Device gives memory and streams; a Stream has the operations of which sorting and joining are
+// made. They are done in order; finish() waits for them. A stream is used by the one thread that
+// owns it (stream_thread.h), so that whatever orchestrates several devices (chunk_engine.h) is
+// plain code that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are
+// simulated in host memory (simulated_device.h).
 //
 // Memory of a device is handed around as std::byte*. The host never follows such a pointer, but
 // other devices may, once they are peers.
@@ -20,6 +20,7 @@
 
 #include "base/units.h"
 #include "gpu/key_view.h"
+#include "gpu/match.h"
 #include "record/key_layout.h"
 
 namespace xxl::gpu {
@@ -91,7 +92,7 @@ class Stream {
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
   // Items of the `items.count` records at `records`. For records by address the addresses are
-  // those where the records lie.
+  // those where the records lie; for others the values may be null: then they are left out.
   virtual void load(const RecordShape& shape, const KeyView& view, const std::byte* records,
                     const Items& items) = 0;
   // Sorts `from` into `to` by key words, stably; `from` is destroyed. `scratch`:
@@ -121,6 +122,11 @@ class Stream {
   // Writes the records of `slice`, each with `terminator` behind it.
   virtual void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
                            char terminator, std::byte* records) = 0;
+  // Of items sorted by keys of `key_bytes`, each fewer than 2^32: for each item of `r` the range of
+  // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`. Values are not
+  // looked at.
+  virtual void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+                     MatchTotals* totals) = 0;
 };
 
 class Device {

@@ -74,8 +74,10 @@ class SimulatedStream final : public Stream {
       }
       std::uint64_t key = read(record, key_bytes);
       if (shape.transform.is_float) key = KeyView::order_float(key, key_bytes);
-      set_item(shape.item, items, i, key ^ shape.transform.flip,
-               read(record + key_bytes, shape.item.value_bytes));
+      write(items.keys + i * key_bytes, key ^ shape.transform.flip, key_bytes);
+      if (items.values == nullptr) continue;
+      std::memcpy(items.values + i * shape.item.value_bytes, record + key_bytes,
+                  shape.item.value_bytes);
     }
   }
 
@@ -196,6 +198,31 @@ class SimulatedStream final : public Stream {
       std::byte* const to = records + (offsets[i] - offsets[slice.first]);
       std::memcpy(to, from, header.record_bytes);
       to[header.record_bytes] = static_cast<std::byte>(terminator);
+    }
+  }
+
+  void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+             MatchTotals* totals) override {
+    begin("match");
+    const ItemShape keys{key_bytes, 0};
+    std::size_t first = 0, end = 0;
+    for (std::size_t i = 0; i < r.count; ++i) {
+      const std::uint64_t key = key_at(keys, r, i);
+      const bool new_key = i == 0 || key_at(keys, r, i - 1) != key;
+      if (new_key) {
+        first = end;
+        while (first < s.count && key_at(keys, s, first) < key) ++first;
+        end = first;
+        while (end < s.count && key_at(keys, s, end) == key) ++end;
+      }
+      const MatchRange range{static_cast<std::uint32_t>(first),
+                             static_cast<std::uint32_t>(end - first)};
+      if (ranges != nullptr) ranges[i] = range;
+      MatchTotals& sum = totals[i / kMatchTile];
+      if (i % kMatchTile == 0) sum = {};
+      sum.pairs += range.count;
+      sum.matched_r += range.count != 0;
+      if (new_key) sum.matched_s += range.count;
     }
   }
 

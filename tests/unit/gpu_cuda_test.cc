@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "gpu/array_join.h"
 #include "gpu/array_sort.h"
 #include "gpu/cuda_device.h"
 #include "gpu/simulated_device.h"
@@ -231,6 +232,81 @@ TEST_F(Cuda, cuts_and_concatenates_as_simulated) {
       }
       EXPECT_TRUE(cuts[0] == cuts[1]) << shape.key_bytes;
       EXPECT_TRUE(results[0] == results[1]) << shape.key_bytes;
+    }
+  }
+}
+
+TEST_F(Cuda, matches_sorted_keys_as_simulated) {
+  for (const unsigned key_bytes : {4u, 8u}) {
+    const ItemShape shape{key_bytes, 0};
+    for (const std::size_t distinct : {1, 7, 3000, 1'000'000}) {
+      for (const auto& [r_count, s_count] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                             {5000, 1},
+                                             {1, 100000},
+                                             {100000, 300000},
+                                             {300000, 9000},
+                                             {kMatchTile, kMatchTile}}) {
+        Bytes keys[2];
+        for (Bytes* side : {&keys[0], &keys[1]}) {
+          std::vector<std::uint64_t> words(side == &keys[0] ? r_count : s_count);
+          for (std::uint64_t& word : words) word = random_.below(distinct) << 9;
+          std::sort(words.begin(), words.end());
+          for (const std::uint64_t word : words) {
+            const auto* const from = reinterpret_cast<const std::byte*>(&word);
+            side->insert(side->end(), from, from + key_bytes);
+          }
+        }
+        Bytes ranges[2], totals[2], totals_alone[2];
+        const std::size_t tiles = (r_count + kMatchTile - 1) / kMatchTile;
+        for (Device* device : {static_cast<Device*>(&simulated_), devices_[0].get()}) {
+          Bench bench(*device);
+          const Items r = bench.put(shape, keys[0], {}), s = bench.put(shape, keys[1], {});
+          std::byte* const range = bench.memory(r_count * sizeof(MatchRange));
+          std::byte* const total = bench.memory(tiles * sizeof(MatchTotals));
+          const int which = device == &simulated_;
+          const auto match = [&](MatchRange* to) {
+            bench.stream().match(key_bytes, r, s, to, reinterpret_cast<MatchTotals*>(total));
+            return bench.get(total, tiles * sizeof(MatchTotals));
+          };
+          totals[which] = match(reinterpret_cast<MatchRange*>(range));
+          ranges[which] = bench.get(range, r_count * sizeof(MatchRange));
+          totals_alone[which] = match(nullptr);
+        }
+        EXPECT_TRUE(totals[0] == totals[1]) << key_bytes << " " << distinct << " " << r_count;
+        EXPECT_TRUE(totals[0] == totals_alone[0]) << key_bytes << " " << distinct;
+        EXPECT_TRUE(ranges[0] == ranges[1]) << key_bytes << " " << distinct << " " << r_count;
+      }
+    }
+  }
+}
+
+TEST_F(Cuda, joins_arrays_on_all_gpus_as_simulated) {
+  for (const auto& [r_record, s_record] :
+       {std::pair("kv32", "kv32"), {"kv64", "kv64"}, {"u64", "kv64"}, {"kv32", "u32"}}) {
+    const RecordFormat r_format = format_of(r_record), s_format = format_of(s_record);
+    const KeyLayout r_layout(r_format), s_layout(s_format);
+    const Bytes r =
+        test::sorted_records(r_format, test::few_distinct_records(r_format, 50000, 20000, random_));
+    Bytes s = test::few_distinct_records(s_format, 90000, 20000, random_);
+    // Partners: keys of R, every other one.
+    for (std::size_t i = 0; i < 90000; i += 2) {
+      std::memcpy(s.data() + i * s_format.record_bytes,
+                  r.data() + random_.below(50000) * r_format.record_bytes, r_format.key_bytes());
+    }
+    s = test::sorted_records(s_format, s);
+    for (const WantedRows& wanted : {kInnerJoin, kFullJoin, kSemiJoin, kAntiJoin}) {
+      ArrayJoiner reference({&simulated_}, r_layout, s_layout, {.part_records = 9000});
+      const std::size_t bytes = reference.count(r, s).rows(wanted) * reference.row_bytes(wanted);
+      Bytes expected(bytes);
+      reference.join(r, s, wanted, expected);
+      for (std::size_t count = 1; count <= devices_.size(); ++count) {
+        std::vector<Device*> devices;
+        for (std::size_t i = 0; i < count; ++i) devices.push_back(devices_[i].get());
+        ArrayJoiner joiner(devices, r_layout, s_layout, {.part_records = 9000, .pin = true});
+        Bytes rows(bytes);
+        EXPECT_EQ(joiner.join(r, s, wanted, rows).rows(wanted) * joiner.row_bytes(wanted), bytes);
+        EXPECT_TRUE(rows == expected) << r_record << " on " << count;
+      }
     }
   }
 }

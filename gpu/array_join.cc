@@ -1,0 +1,339 @@
+#include "gpu/array_join.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "gpu/chunk_geometry.h"
+
+namespace xxl::gpu {
+namespace {
+
+// Some of what is free stays so: contexts grow, and others may need a little.
+constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
+constexpr std::size_t kFewestRecords = 4096;
+// Places in host memory for each one on a device: rows are made of some while others are filled.
+constexpr std::size_t kStagingForPlace = 2;
+
+RecordShape shape_of(const KeyLayout& layout) {
+  if (layout.kind() == RecordKind::generic) {
+    throw Error(ErrorCode::usage, "arrays are joined by a number in front of each record only");
+  }
+  return ChunkFormat::of(layout).shape;
+}
+
+// Arrays that are pinned as long as it lives.
+class PinnedArrays {
+ public:
+  PinnedArrays(Device& device, std::initializer_list<std::span<const std::byte>> arrays)
+      : device_(device) {
+    for (const auto& array : arrays) {
+      if (array.empty()) continue;
+      arrays_.emplace_back(const_cast<std::byte*>(array.data()), array.size());
+      device_.pin(arrays_.back());
+    }
+  }
+  ~PinnedArrays() {
+    for (const auto& array : arrays_) device_.unpin(array);
+  }
+
+ private:
+  Device& device_;
+  std::vector<std::span<std::byte>> arrays_;
+};
+
+}  // namespace
+
+// One join: parts go from the cutter to a lane and from there, in order, to the workers.
+class ArrayJoiner::Run {
+ public:
+  Run(ArrayJoiner& joiner, Result result, const Relation& r, const Relation& s,
+      const WantedRows& wanted, std::span<std::byte> rows, const TakeMatches* take)
+      : joiner_(joiner),
+        result_(result),
+        r_(r),
+        s_(s),
+        wanted_(wanted),
+        format_(RowFormat::of(r.shape, s.shape, wanted, joiner.options_.missing)),
+        rows_(rows),
+        take_(take),
+        cutter_(r, s, joiner.distance_),
+        next_(cutter_.next()) {
+    if (result_ != Result::counts) {
+      unsigned threads = joiner.options_.threads;
+      if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+      workers_.emplace(threads);
+    }
+  }
+
+  JoinCounts go() try {
+    for (;;) {
+      feed();
+      dispatch();
+      if (!next_ && entries_.empty() && working_ == 0) return counts_;
+      if (next_ && can_feed()) continue;
+      joiner_.mailbox_.wait_and_run();
+    }
+  } catch (...) {
+    joiner_.lanes_.clear();  // their tasks use this and the arrays
+    throw;
+  }
+
+ private:
+  struct Entry {
+    MatchedPart matched;
+    Staging staging;
+    bool matching = false;       // a device is at it
+    std::size_t tasks_left = 0;  // of workers
+  };
+
+  JoinLane* free_lane() {
+    for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
+      JoinLane& lane = *joiner_.lanes_[(next_lane_ + i) % joiner_.lanes_.size()];
+      if (!lane.places.empty()) return &lane;
+    }
+    return nullptr;
+  }
+  bool can_feed() {
+    return !next_->needs_search() || (!joiner_.staging_.empty() && free_lane() != nullptr);
+  }
+
+  void feed() {
+    while (next_ && can_feed()) {
+      auto entry = std::make_unique<Entry>();
+      entry->matched.part = *next_;
+      if (next_->needs_search()) match(*entry);
+      entries_.push_back(std::move(entry));
+      next_ = cutter_.next();
+    }
+  }
+
+  void match(Entry& entry) {
+    JoinLane& lane = *free_lane();
+    next_lane_ = (next_lane_ + 1) % joiner_.lanes_.size();
+    const JoinPlace place = lane.places.back();
+    lane.places.pop_back();
+    entry.staging = joiner_.staging_.back();
+    joiner_.staging_.pop_back();
+    entry.matching = true;
+    StreamThread& in = *lane.in[lane.next_in];
+    lane.next_in = (lane.next_in + 1) % JoinLane::kCopyThreads;
+    const JoinPart& part = entry.matched.part;
+    const std::size_t r_bytes = part.r_count() * r_.shape.record_bytes;
+    in.run(
+        "copy in",
+        [this, &part, place, r_bytes](Stream& stream) {
+          stream.copy_in(place.records, r_.records + part.first_r * r_.shape.record_bytes, r_bytes);
+          stream.copy_in(place.records + r_bytes, s_.records + part.first_s * s_.shape.record_bytes,
+                         part.s_count() * s_.shape.record_bytes);
+        },
+        [this, &entry, &lane, place] { search(entry, lane, place); });
+  }
+
+  void search(Entry& entry, JoinLane& lane, const JoinPlace& place) {
+    const JoinPart& part = entry.matched.part;
+    lane.matching->run(
+        "match",
+        [this, &part, place](Stream& stream) {
+          const unsigned key_bytes = r_.shape.item.key_bytes;
+          const Items r{place.keys, nullptr, part.r_count()};
+          const Items s{place.keys + aligned(part.r_count() * key_bytes), nullptr, part.s_count()};
+          stream.load(r_.shape, {}, place.records, r);
+          stream.load(s_.shape, {}, place.records + part.r_count() * r_.shape.record_bytes, s);
+          stream.match(key_bytes, r, s, result_ == Result::counts ? nullptr : place.ranges,
+                       place.totals);
+        },
+        [this, &entry, &lane, place] { fetch(entry, lane, place); });
+  }
+
+  void fetch(Entry& entry, JoinLane& lane, const JoinPlace& place) {
+    const std::size_t r_count = entry.matched.part.r_count();
+    const std::size_t tiles = ceil_div(r_count, kMatchTile);
+    const Staging to = entry.staging;
+    lane.out->run(
+        "copy out",
+        [this, to, place, r_count, tiles](Stream& stream) {
+          if (result_ != Result::counts) {
+            stream.copy_out(reinterpret_cast<std::byte*>(to.ranges),
+                            reinterpret_cast<const std::byte*>(place.ranges),
+                            r_count * sizeof *to.ranges);
+          }
+          stream.copy_out(reinterpret_cast<std::byte*>(to.totals),
+                          reinterpret_cast<const std::byte*>(place.totals),
+                          tiles * sizeof *to.totals);
+        },
+        [&entry, &lane, place] {
+          lane.places.push_back(place);
+          entry.matched.ranges = entry.staging.ranges;
+          entry.matched.totals = entry.staging.totals;
+          entry.matching = false;
+        });
+  }
+
+  // Hands what has been matched to the workers, in order: so that where its rows go is known.
+  void dispatch() {
+    while (!entries_.empty() && !entries_.front()->matching) {
+      std::unique_ptr<Entry> entry = std::move(entries_.front());
+      entries_.pop_front();
+      counts_.add(entry->matched);
+      std::vector<Workers::Task> tasks;
+      if (result_ == Result::matches) {
+        tasks.push_back([this, matched = entry->matched](unsigned) {
+          (*take_)(matched.part,
+                   {matched.ranges,
+                    matched.ranges == nullptr ? std::size_t{0} : matched.part.r_count()});
+        });
+      } else if (result_ == Result::rows) {
+        tasks = writing(*entry);
+      }
+      entry->tasks_left = tasks.size();
+      if (tasks.empty()) {
+        give_back(*entry);
+        continue;
+      }
+      ++working_;
+      const std::shared_ptr<Entry> shared = std::move(entry);
+      for (Workers::Task& task : tasks) {
+        workers_->run([this, shared, task = std::move(task)](unsigned thread) {
+          task(thread);
+          joiner_.mailbox_.post([this, shared] {
+            if (--shared->tasks_left > 0) return;
+            give_back(*shared);
+            --working_;
+          });
+        });
+      }
+    }
+  }
+
+  std::vector<Workers::Task> writing(const Entry& entry) {
+    const MatchedPart& matched = entry.matched;
+    const std::uint64_t rows = matched.rows(wanted_);
+    if (rows > rows_.size() / format_.bytes() - rows_written_) {
+      throw Error(ErrorCode::no_space, "the rows of the join do not fit into their array");
+    }
+    std::byte* const to = rows_.data() + rows_written_ * format_.bytes();
+    rows_written_ += rows;
+    std::vector<Workers::Task> tasks;
+    for (const RowTask& task : row_tasks(matched, wanted_, joiner_.options_.task_rows)) {
+      tasks.push_back([this, matched, task, to](unsigned) {
+        write_rows(r_, s_, matched, wanted_, format_, task, to + task.first_row * format_.bytes());
+      });
+    }
+    return tasks;
+  }
+
+  void give_back(const Entry& entry) {
+    if (entry.staging.totals != nullptr) joiner_.staging_.push_back(entry.staging);
+  }
+
+  ArrayJoiner& joiner_;
+  Result result_;
+  Relation r_, s_;
+  WantedRows wanted_;
+  RowFormat format_;
+  std::span<std::byte> rows_;
+  const TakeMatches* take_;
+  JoinCutter cutter_;
+  std::optional<JoinPart> next_;
+  std::size_t next_lane_ = 0;
+  std::deque<std::unique_ptr<Entry>> entries_;  // in order; those in front are done first
+  std::size_t working_ = 0;                     // entries that workers are at
+  std::uint64_t rows_written_ = 0;
+  JoinCounts counts_;
+  std::optional<Workers> workers_;  // last: tasks use the rest
+};
+
+ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const KeyLayout& s,
+                         const ArrayJoinOptions& options)
+    : devices_(std::move(devices)), options_(options), r_(shape_of(r)), s_(shape_of(s)) {
+  XXL_CHECK(!devices_.empty());
+  if (r_.item.key_bytes != s_.item.key_bytes || r_.transform.flip != s_.transform.flip ||
+      r_.transform.is_float != s_.transform.is_float) {
+    throw Error(ErrorCode::usage, "the keys of joined arrays must be of one type and order");
+  }
+  std::uint64_t memory = ~std::uint64_t{0};
+  for (Device* device : devices_) {
+    const std::uint64_t free = device->info().free_bytes;
+    memory = std::min(memory, free - std::min(free / 8, kSpareBytes));
+  }
+  if (options_.memory_bytes != 0) memory = std::min(memory, options_.memory_bytes);
+  JoinPlaceShape place;
+  place.record_bytes = std::max(r_.record_bytes, s_.record_bytes);
+  place.key_bytes = r_.item.key_bytes;
+  for (distance_ = options_.part_records;; distance_ /= 2) {
+    // Keys of S begin at an aligned place behind those of R.
+    place.records = 2 * distance_ + kAreaAlignment;
+    if (JoinLane::kPlaces * place.bytes() <= memory) break;
+    if (distance_ <= kFewestRecords) {
+      throw Error(ErrorCode::no_space, "joining needs more memory of the GPUs than the " +
+                                           format_bytes(memory) + " that are free or allowed");
+    }
+  }
+  make_staging(place);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    lanes_.push_back(
+        std::make_unique<JoinLane>(*devices_[i], i, place, mailbox_, options_.time_line));
+  }
+}
+
+ArrayJoiner::~ArrayJoiner() {
+  lanes_.clear();
+  devices_.front()->unpin(pinned_);
+}
+
+void ArrayJoiner::make_staging(const JoinPlaceShape& place) {
+  const std::size_t range_bytes = aligned(place.records * sizeof(MatchRange));
+  const std::size_t total_bytes =
+      aligned(ceil_div(place.records, kMatchTile) * sizeof(MatchTotals));
+  const std::size_t count = devices_.size() * JoinLane::kPlaces * kStagingForPlace;
+  const std::size_t bytes = count * (range_bytes + total_bytes) + kAreaAlignment;
+  staging_memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(staging_memory_.get());
+  std::byte* at = staging_memory_.get() + (aligned(address) - address);
+  pinned_ = {staging_memory_.get(), bytes};
+  devices_.front()->pin(pinned_);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto* const ranges = reinterpret_cast<MatchRange*>(at);
+    at += range_bytes;
+    staging_.push_back({ranges, reinterpret_cast<MatchTotals*>(at)});
+    at += total_bytes;
+  }
+}
+
+Relation ArrayJoiner::relation(const RecordShape& shape, Bytes array) const {
+  XXL_CHECK(array.size() % shape.record_bytes == 0);
+  return {shape, array.data(), array.size() / shape.record_bytes};
+}
+
+std::size_t ArrayJoiner::row_bytes(const WantedRows& wanted) const {
+  return RowFormat::of(r_, s_, wanted, 0).bytes();
+}
+
+JoinCounts ArrayJoiner::join(Bytes r, Bytes s, const WantedRows& wanted,
+                             std::span<std::byte> rows) {
+  return run(Result::rows, r, s, wanted, rows, nullptr);
+}
+
+JoinCounts ArrayJoiner::count(Bytes r, Bytes s) {
+  return run(Result::counts, r, s, {}, {}, nullptr);
+}
+
+JoinCounts ArrayJoiner::matches(Bytes r, Bytes s, const TakeMatches& take) {
+  return run(Result::matches, r, s, {}, {}, &take);
+}
+
+JoinCounts ArrayJoiner::run(Result result, Bytes r, Bytes s, const WantedRows& wanted,
+                            std::span<std::byte> rows, const TakeMatches* take) {
+  XXL_CHECK(!lanes_.empty());  // no failure before
+  std::optional<PinnedArrays> pinned;
+  if (options_.pin) pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{r, s});
+  return Run(*this, result, relation(r_, r), relation(s_, s), wanted, rows, take).go();
+}
+
+}  // namespace xxl::gpu
