@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/row_stream.h"
 
 namespace xxl::gpu {
 namespace {
@@ -43,7 +44,8 @@ class Writer {
         missing_(format.missing),
         skip_(task.skip),
         left_(task.rows),
-        to_(to) {}
+        rows_(to) {}
+  ~Writer() { rows_.flush(); }
 
   bool done() const { return left_ == 0; }
 
@@ -82,10 +84,10 @@ class Writer {
   const std::byte* missing() const { return reinterpret_cast<const std::byte*>(&missing_); }
 
   void put(const std::byte* key, const std::byte* r_value, const std::byte* s_value) {
-    std::memcpy(to_, key, kKey);
-    if constexpr (kValueR != 0) std::memcpy(to_ + kKey, r_value, kValueR);
-    if constexpr (kValueS != 0) std::memcpy(to_ + kKey + kValueR, s_value, kValueS);
-    to_ += kKey + kValueR + kValueS;
+    std::byte* const row = rows_.row(kKey + kValueR + kValueS);
+    std::memcpy(row, key, kKey);
+    if constexpr (kValueR != 0) std::memcpy(row + kKey, r_value, kValueR);
+    if constexpr (kValueS != 0) std::memcpy(row + kKey + kValueR, s_value, kValueS);
   }
 
   std::size_t r_bytes_, s_bytes_;
@@ -93,7 +95,7 @@ class Writer {
   std::uint64_t missing_;
   std::uint64_t skip_;
   std::uint64_t left_;
-  std::byte* to_;
+  RowStream rows_;
 };
 
 template <unsigned kKey, unsigned kValueR, unsigned kValueS>
