@@ -9,43 +9,14 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "gpu/chunk_geometry.h"
+#include "gpu/join_shape.h"
 
 namespace xxl::gpu {
 namespace {
 
-// Some of what is free stays so: contexts grow, and others may need a little.
-constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
 constexpr std::size_t kFewestRecords = 4096;
 // Places in host memory for each one on a device: rows are made of some while others are filled.
 constexpr std::size_t kStagingForPlace = 2;
-
-RecordShape shape_of(const KeyLayout& layout) {
-  if (layout.kind() == RecordKind::generic) {
-    throw Error(ErrorCode::usage, "arrays are joined by a number in front of each record only");
-  }
-  return ChunkFormat::of(layout).shape;
-}
-
-// Arrays that are pinned as long as it lives.
-class PinnedArrays {
- public:
-  PinnedArrays(Device& device, std::initializer_list<std::span<const std::byte>> arrays)
-      : device_(device) {
-    for (const auto& array : arrays) {
-      if (array.empty()) continue;
-      arrays_.emplace_back(const_cast<std::byte*>(array.data()), array.size());
-      device_.pin(arrays_.back());
-    }
-  }
-  ~PinnedArrays() {
-    for (const auto& array : arrays_) device_.unpin(array);
-  }
-
- private:
-  Device& device_;
-  std::vector<std::span<std::byte>> arrays_;
-};
 
 }  // namespace
 
@@ -251,18 +222,13 @@ class ArrayJoiner::Run {
 
 ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const KeyLayout& s,
                          const ArrayJoinOptions& options)
-    : devices_(std::move(devices)), options_(options), r_(shape_of(r)), s_(shape_of(s)) {
+    : devices_(std::move(devices)),
+      options_(options),
+      r_(joinable_shape(r)),
+      s_(joinable_shape(s)) {
   XXL_CHECK(!devices_.empty());
-  if (r_.item.key_bytes != s_.item.key_bytes || r_.transform.flip != s_.transform.flip ||
-      r_.transform.is_float != s_.transform.is_float) {
-    throw Error(ErrorCode::usage, "the keys of joined arrays must be of one type and order");
-  }
-  std::uint64_t memory = ~std::uint64_t{0};
-  for (Device* device : devices_) {
-    const std::uint64_t free = device->info().free_bytes;
-    memory = std::min(memory, free - std::min(free / 8, kSpareBytes));
-  }
-  if (options_.memory_bytes != 0) memory = std::min(memory, options_.memory_bytes);
+  check_same_keys(r_, s_);
+  const std::uint64_t memory = usable_memory(devices_, options_.memory_bytes);
   JoinPlaceShape place;
   place.record_bytes = std::max(r_.record_bytes, s_.record_bytes);
   place.key_bytes = r_.item.key_bytes;

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "gpu/cuda_check.cuh"
+#include "gpu/device_hash.cuh"
 #include "gpu/device_joins.cuh"
 #include "gpu/device_kernels.cuh"
 #include "gpu/device_sort.cuh"
@@ -167,6 +168,36 @@ class CudaStream final : public Stream {
     match_items(key_bytes, r, s, ranges, totals, stream_);
   }
 
+  void clear(std::byte* memory, std::size_t bytes) override {
+    use();
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "clear");
+  }
+  void select(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
+              std::size_t most, std::uint64_t* selected) override {
+    use();
+    select_near(table, records, count, to, most, selected, stream_);
+  }
+  void insert(const HashTable& table, std::size_t first, std::size_t end,
+              std::uint32_t* chains) override {
+    use();
+    insert_near(table, first, end, chains, stream_);
+  }
+  void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+             std::size_t count, MatchRange* found, MatchTotals* totals) override {
+    use();
+    probe_table(table, shape, records, count, found, totals, stream_);
+  }
+  void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                  std::size_t count, const MatchRange* found,
+                  std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
+                  std::uint64_t rows, std::byte* to) override {
+    use();
+    std::byte* const tiles = tables_.get(tile_rows.size_bytes());
+    upload(tiles, tile_rows.data(), tile_rows.size_bytes());
+    write_found(table, shape, records, count, found, reinterpret_cast<const std::uint64_t*>(tiles),
+                first_row, rows, to, stream_);
+  }
+
  private:
   static constexpr std::size_t kTableAlignment = 256;
 
@@ -246,7 +277,8 @@ class CudaDevice final : public Device {
   void pin(std::span<std::byte> memory) override {
     use();
     // Where this fails, copies are only slower.
-    if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable) != cudaSuccess) {
+    if (cudaHostRegister(memory.data(), memory.size(),
+                         cudaHostRegisterPortable | cudaHostRegisterMapped) != cudaSuccess) {
       (void)cudaGetLastError();
     }
   }

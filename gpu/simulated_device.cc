@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/host_hash.h"
 
 namespace xxl::gpu {
 namespace {
@@ -223,6 +224,63 @@ class SimulatedStream final : public Stream {
       sum.pairs += range.count;
       sum.matched_r += range.count != 0;
       if (new_key) sum.matched_s += range.count;
+    }
+  }
+
+  void clear(std::byte* memory, std::size_t bytes) override {
+    begin("clear");
+    std::memset(memory, 0, bytes);
+  }
+  void select(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
+              std::size_t most, std::uint64_t* selected) override {
+    begin("select");
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::byte* const record = records + i * table.record_bytes;
+      if (!table.is_near(HashTable::hash(read(record, table.key_bytes)))) continue;
+      const std::uint64_t place = (*selected)++;
+      if (place < most) {
+        std::memcpy(to + place * table.record_bytes, record, table.record_bytes);
+      }
+    }
+  }
+  void insert(const HashTable& table, std::size_t first, std::size_t end,
+              std::uint32_t* chains) override {
+    begin("insert");
+    if (insert_records(table, table.near, first, end)) *chains = 1;
+  }
+  void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+             std::size_t count, MatchRange* found, MatchTotals* totals) override {
+    begin("probe");
+    probe_records(table, shape, records, count, found);
+    for (std::size_t i = 0; i < count; ++i) {
+      MatchTotals& sum = totals[i / kMatchTile];
+      if (i % kMatchTile == 0) sum = {};
+      sum.pairs += found[i].count;
+      sum.matched_r += found[i].count != 0;
+    }
+  }
+  // One row after the other.
+  void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                  std::size_t count, const MatchRange* found,
+                  std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
+                  std::uint64_t rows, std::byte* to) override {
+    begin("write rows");
+    const std::size_t row_bytes = shape.row_bytes(table.key_bytes);
+    std::uint64_t row = 0;
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i % kMatchTile == 0) XXL_CHECK(row == tile_rows[i / kMatchTile]);
+      const std::uint32_t here = shape.rows(found[i].count);
+      if (row + here > first_row && row < first_row + rows) {
+        all.resize(here * row_bytes);
+        write_probe_rows(table, shape, records + i * shape.record_bytes, 1, found + i, all.data());
+        for (std::uint32_t k = 0; k < here; ++k) {
+          if (row + k < first_row || row + k >= first_row + rows) continue;
+          std::memcpy(to + (row + k - first_row) * row_bytes, all.data() + k * row_bytes,
+                      row_bytes);
+        }
+      }
+      row += here;
     }
   }
 
