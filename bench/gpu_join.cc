@@ -7,13 +7,14 @@
 // and as many in S as in R (Maltenberger 2024, section 4.1.3). R is its number of records in 2^20.
 // Keys of R are unique and spread over all numbers; a record of S has the key of one of R, drawn
 // uniformly or by a Zipf distribution with exponent `theta` < 1 (Gray et al., SIGMOD 1994), with
-// probability `selectivity`, else a key that is not in R. method: merge or hash; order: sorted or
-// unsorted (sorting is then measured, too).
+// probability `selectivity`, else a key that is not in R. method: merge (sorted inputs; order says
+// if sorting them is counted), hash (R in the table), hash+host (processors probe, too), hash/N (so
+// little GPU memory that about an N-th of the table is in it). order: sorted or unsorted.
 //
 // Each case is run three times for each result: `count` (the number of rows), `ranges` (what GPUs
-// find, copied out; merge only) and `rows` (key, value of R, value of S, in host memory). Number
-// and an order-independent checksum of the rows are compared with those known from making the data.
-// Busy seconds are those of the threads of a GPU, summed over all GPUs.
+// find, handed to the host; merge only) and `rows` (key, value of R, value of S, in host memory).
+// Number and an order-independent checksum of the rows are compared with those known from making
+// the data. Busy seconds are those of the threads of a GPU, summed over all GPUs.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -35,6 +36,7 @@
 #include "gpu/array_join.h"
 #include "gpu/array_sort.h"
 #include "gpu/cuda_device.h"
+#include "gpu/hash_join.h"
 #include "record/record_format.h"
 
 namespace {
@@ -192,14 +194,15 @@ Sums make(const Case& c, std::byte* r_memory, std::byte* s_memory) {
   });
 }
 
-// Sums of the rows, which are overwritten.
+// Sums of the rows, which are overwritten. With `swapped` the value of S comes first.
 template <class Word>
-Sums take(std::byte* memory, std::uint64_t rows) {
+Sums take(std::byte* memory, std::uint64_t rows, bool swapped) {
   auto* const row = reinterpret_cast<Row<Word>*>(memory);
   return in_parallel(rows, [&](std::size_t first, std::size_t end) {
     Sums sums;
     for (std::size_t i = first; i < end; ++i) {
       ++sums.rows;
+      if (swapped) std::swap(row[i].r_value, row[i].s_value);
       sums.hash += hash_of(row[i]);
       row[i] = {};
     }
@@ -249,26 +252,38 @@ double sort_array(const std::vector<Device*>& devices, const KeyLayout& layout, 
 class Report {
  public:
   explicit Report(const char* path) : csv_(path) {
-    csv_ << "workload,R,S,gpus,method,order,theta,selectivity,result,repeat,sort_R,sort_S,join,"
-            "total,Mtuples_per_s,copy_in_busy,kernel_busy,copy_out_busy,setup,rows,check\n";
+    csv_ << "workload,R,S,gpus,method,order,theta,selectivity,result,repeat,sort_R,sort_S,"
+            "build,join,total,Mtuples_per_s,copy_in_busy,kernel_busy,copy_out_busy,setup,near,host,"
+            "rows,check\n";
   }
 
-  void add(const Case& c, const char* result, int repeat, double sort_r, double sort_s, double join,
-           double setup, const TimeLine& time_line, std::uint64_t rows, bool correct) {
+  struct Measured {
+    const char* result;
+    int repeat;
+    double sort_r = 0, sort_s = 0, build = 0, join = 0;  // seconds
+    double setup = 0;
+    double near = 1, host = 0;  // parts of the table and of the probe side
+    std::uint64_t rows = 0;
+    bool correct = false;
+  };
+
+  void add(const Case& c, const Measured& m, const TimeLine& time_line) {
     std::map<std::string, double> busy;
     for (const auto& interval : time_line.intervals()) {
       busy[interval.what] += static_cast<double>(interval.end - interval.start) * 1e-9;
     }
-    const double total = sort_r + sort_s + join;
+    const double total = m.sort_r + m.sort_s + m.build + m.join;
     char line[512];
-    std::snprintf(line, sizeof line,
-                  "%s,%zu,%zu,%zu,%s,%s,%g,%g,%s,%d,%.4f,%.4f,%.4f,%.4f,%.0f,%.4f,%.4f,%.4f,%.3f,"
-                  "%llu,%s",
-                  c.workload.c_str(), c.r_count, c.s_count, c.gpus, c.method.c_str(),
-                  c.order.c_str(), c.theta, c.selectivity, result, repeat, sort_r, sort_s, join,
-                  total, static_cast<double>(c.r_count + c.s_count) / total * 1e-6, busy["copy in"],
-                  busy["match"] + busy["probe"], busy["copy out"], setup,
-                  static_cast<unsigned long long>(rows), correct ? "correct" : "WRONG");
+    std::snprintf(
+        line, sizeof line,
+        "%s,%zu,%zu,%zu,%s,%s,%g,%g,%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.0f,%.4f,%.4f,%.4f,"
+        "%.3f,%.3f,%.3f,%llu,%s",
+        c.workload.c_str(), c.r_count, c.s_count, c.gpus, c.method.c_str(), c.order.c_str(),
+        c.theta, c.selectivity, m.result, m.repeat, m.sort_r, m.sort_s, m.build, m.join, total,
+        static_cast<double>(c.r_count + c.s_count) / total * 1e-6, busy["copy in"],
+        busy["match"] + busy["insert"] + busy["select"] + busy["probe"] + busy["write rows"],
+        busy["copy out"], m.setup, m.near, m.host, static_cast<unsigned long long>(m.rows),
+        m.correct ? "correct" : "WRONG");
     csv_ << line << std::endl;
     std::printf("%s\n", line);
     std::fflush(stdout);
@@ -303,9 +318,68 @@ void run_merge(const Case& c, const std::vector<Device*>& devices, const KeyLayo
       if (result == "rows") counts = joiner.join(r, s, kInnerJoin, rows);
       const double seconds = seconds_since(start);
       bool correct = counts.pairs == expected.rows;
-      if (result == "rows" && correct) correct = take<Word>(arrays.rows, counts.pairs) == expected;
-      report.add(c, result.c_str(), repeat, sort_r, sort_s, seconds, setup_seconds, time_line,
-                 counts.pairs, correct);
+      if (result == "rows" && correct)
+        correct = take<Word>(arrays.rows, counts.pairs, false) == expected;
+      report.add(c,
+                 {.result = result.c_str(),
+                  .repeat = repeat,
+                  .sort_r = sort_r,
+                  .sort_s = sort_s,
+                  .join = seconds,
+                  .setup = setup_seconds,
+                  .rows = counts.pairs,
+                  .correct = correct},
+                 time_line);
+    }
+  }
+}
+
+template <class Word>
+void run_hash(const Case& c, const std::vector<Device*>& devices, const KeyLayout& layout,
+              const Arrays& arrays, const Sums& expected, Report& report) {
+  const std::size_t record_bytes = c.record_bytes();
+  const std::span<const std::byte> r(arrays.r, c.r_count * record_bytes);
+  const std::span<const std::byte> s(arrays.s, c.s_count * record_bytes);
+  const std::span<std::byte> rows(arrays.rows, c.s_count * c.row_bytes());
+  for (const std::string result : {"count", "rows"}) {
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      TimeLine time_line;
+      HashJoinOptions options;
+      options.time_line = &time_line;
+      options.host_probes = c.method == "hash+host";
+      if (const char* batch = std::getenv("BATCH_RECORDS")) {
+        options.batch_records = std::stoul(batch);
+      }
+      if (c.method.starts_with("hash/")) {
+        HashLaneShape shape{.build_records = c.r_count / std::stoul(c.method.substr(5)),
+                            .build_record_bytes = record_bytes,
+                            .batch_records = options.batch_records,
+                            .probe_record_bytes = record_bytes,
+                            .row_bytes = c.row_bytes()};
+        options.memory_bytes = shape.bytes();
+      }
+      const auto setup = Clock::now();
+      HashJoiner joiner(devices, layout, layout, c.r_count, options);
+      const double setup_seconds = seconds_since(setup);
+      const JoinCounts counts =
+          result == "count" ? joiner.count(s, r) : joiner.join(s, r, kInnerJoin, rows);
+      bool correct = counts.pairs == expected.rows;
+      if (result == "rows" && correct) {
+        correct = take<Word>(arrays.rows, counts.pairs, true) == expected;
+      }
+      const double host =
+          static_cast<double>(joiner.host_records()) / static_cast<double>(c.s_count);
+      report.add(c,
+                 {.result = result.c_str(),
+                  .repeat = repeat,
+                  .build = joiner.times().build_seconds,
+                  .join = joiner.times().probe_seconds,
+                  .setup = setup_seconds,
+                  .near = joiner.near_part(),
+                  .host = host,
+                  .rows = counts.pairs,
+                  .correct = correct},
+                 time_line);
     }
   }
 }
@@ -317,7 +391,11 @@ void run(const Case& c, std::vector<std::unique_ptr<Device>>& owned, const Array
   for (std::size_t i = 0; i < c.gpus; ++i) devices.push_back(owned.at(i).get());
   const KeyLayout layout(parse_record_format(sizeof(Word) == 4 ? "kv32" : "kv64"));
   const Sums expected = make<Word>(c, arrays.r, arrays.s);
-  if (c.method == "merge") run_merge<Word>(c, devices, layout, arrays, expected, report);
+  if (c.method == "merge") {
+    run_merge<Word>(c, devices, layout, arrays, expected, report);
+  } else {
+    run_hash<Word>(c, devices, layout, arrays, expected, report);
+  }
 }
 
 }  // namespace

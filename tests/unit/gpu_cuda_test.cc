@@ -13,6 +13,7 @@
 #include "gpu/array_join.h"
 #include "gpu/array_sort.h"
 #include "gpu/cuda_device.h"
+#include "gpu/hash_join.h"
 #include "gpu/simulated_device.h"
 #include "sort_test_support.h"
 
@@ -306,6 +307,63 @@ TEST_F(Cuda, joins_arrays_on_all_gpus_as_simulated) {
         Bytes rows(bytes);
         EXPECT_EQ(joiner.join(r, s, wanted, rows).rows(wanted) * joiner.row_bytes(wanted), bytes);
         EXPECT_TRUE(rows == expected) << r_record << " on " << count;
+      }
+    }
+  }
+}
+
+// Rows of joins by hash, sorted: batches and partners may come in any order.
+TEST_F(Cuda, joins_by_hash_on_all_gpus_as_simulated) {
+  for (const auto& [probe_record, build_record] :
+       {std::pair("kv32", "kv32"), {"kv64", "kv64"}, {"u64", "kv64"}, {"kv32", "u32"}}) {
+    const RecordFormat probe_format = format_of(probe_record),
+                       build_format = format_of(build_record);
+    const KeyLayout probe_layout(probe_format), build_layout(build_format);
+    for (const std::size_t distinct : {20000, 300}) {
+      const Bytes build = test::few_distinct_records(build_format, 30000, distinct, random_);
+      Bytes probe = test::few_distinct_records(probe_format, 90000, distinct, random_);
+      for (std::size_t i = 0; i < 90000; i += distinct < 1000 ? 50 : 2) {
+        std::memcpy(probe.data() + i * probe_format.record_bytes,
+                    build.data() + random_.below(30000) * build_format.record_bytes,
+                    probe_format.key_bytes());
+      }
+      for (const WantedRows& wanted : {kInnerJoin, kLeftJoin, kSemiJoin, kAntiJoin}) {
+        const auto rows_of = [&](const std::vector<Device*>& devices, std::uint64_t memory,
+                                 bool host_probes) {
+          HashJoiner joiner(devices, probe_layout, build_layout, 30000,
+                            {.memory_bytes = memory,
+                             .batch_records = 8192,
+                             .morsel_records = 1000,
+                             .threads = 2,
+                             .host_probes = host_probes,
+                             .pin = true});
+          const std::size_t row_bytes = joiner.row_bytes(wanted);
+          Bytes rows(joiner.count(probe, build).rows(wanted) * row_bytes);
+          joiner.join(probe, build, wanted, rows);
+          EXPECT_EQ(joiner.near_part() < 1, memory != 0);
+          std::vector<std::string> sorted;
+          for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
+            sorted.emplace_back(reinterpret_cast<const char*>(rows.data()) + at, row_bytes);
+          }
+          std::sort(sorted.begin(), sorted.end());
+          return sorted;
+        };
+        const auto expected = rows_of({&simulated_}, 0, false);
+        // Room for a part of the table.
+        HashLaneShape part{.build_records = 12000,
+                           .build_record_bytes = build_format.record_bytes,
+                           .batch_records = 4096,
+                           .probe_record_bytes = probe_format.record_bytes,
+                           .row_bytes = probe_format.record_bytes + build_format.record_bytes -
+                                        build_format.key_bytes()};
+        std::vector<Device*> devices;
+        for (const auto& device : devices_) {
+          devices.push_back(device.get());
+          for (const bool host_probes : {false, true}) {
+            EXPECT_TRUE(rows_of(devices, 0, host_probes) == expected) << probe_record;
+            EXPECT_TRUE(rows_of(devices, part.bytes(), host_probes) == expected) << probe_record;
+          }
+        }
       }
     }
   }
