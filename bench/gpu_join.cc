@@ -11,8 +11,9 @@
 // if sorting them is counted), hash (R in the table), hash+host (processors probe, too), hash/N (so
 // little GPU memory that about an N-th of the table is in it). order: sorted or unsorted.
 //
-// Each case is run three times for each result: `count` (the number of rows), `ranges` (what GPUs
-// find, handed to the host; merge only) and `rows` (key, value of R, value of S, in host memory).
+// Each case is run three times for each result: `count` (the number of rows), `rows` (key, value of
+// R, value of S, in host memory), and for merge `ranges` (what GPUs find, handed to the host) and
+// `host rows` (rows made of them by the host).
 // Number and an order-independent checksum of the rows are compared with those known from making
 // the data. Busy seconds are those of the threads of a GPU, summed over all GPUs.
 #include <sys/mman.h>
@@ -302,11 +303,12 @@ void run_merge(const Case& c, const std::vector<Device*>& devices, const KeyLayo
   if (c.order == "sorted") sort_r = sort_s = 0;
   const std::span<const std::byte> r(arrays.r, r_bytes), s(arrays.s, s_bytes);
   const std::span<std::byte> rows(arrays.rows, c.s_count * c.row_bytes());
-  for (const std::string result : {"count", "ranges", "rows"}) {
+  for (const std::string result : {"count", "ranges", "rows", "host rows"}) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       TimeLine time_line;
       ArrayJoinOptions options;
       options.time_line = &time_line;
+      options.host_rows = result == "host rows";
       if (const char* part = std::getenv("PART_RECORDS")) options.part_records = std::stoul(part);
       const auto setup = Clock::now();
       ArrayJoiner joiner(devices, layout, layout, options);
@@ -315,7 +317,7 @@ void run_merge(const Case& c, const std::vector<Device*>& devices, const KeyLayo
       const auto start = Clock::now();
       if (result == "count") counts = joiner.count(r, s);
       if (result == "ranges") counts = joiner.matches(r, s, [](const auto&, const auto&) {});
-      if (result == "rows") counts = joiner.join(r, s, kInnerJoin, rows);
+      if (result.ends_with("rows")) counts = joiner.join(r, s, kInnerJoin, rows);
       const double seconds = seconds_since(start);
       bool correct = counts.pairs == expected.rows;
       if (result == "rows" && correct)

@@ -35,6 +35,7 @@ class ArrayJoiner::Run {
         take_(take),
         cutter_(r, s, joiner.distance_),
         next_(cutter_.next()) {
+    // Parts that need no search are written by the host in any case.
     if (result_ != Result::counts) {
       unsigned threads = joiner.options_.threads;
       if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
@@ -59,9 +60,18 @@ class ArrayJoiner::Run {
   struct Entry {
     MatchedPart matched;
     Staging staging;
+    JoinLane* lane = nullptr;  // of a part that is searched
+    JoinPlace place;
+    std::vector<std::uint64_t> tile_rows;  // of a part whose rows a device writes
+    std::uint64_t rows_done = 0;
+    std::byte* to = nullptr;
     bool matching = false;       // a device is at it
     std::size_t tasks_left = 0;  // of workers
   };
+
+  bool device_rows() const { return result_ == Result::rows && !joiner_.options_.host_rows; }
+  // Ranges leave the device.
+  bool takes_ranges() const { return result_ != Result::counts && !device_rows(); }
 
   JoinLane* free_lane() {
     for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
@@ -87,113 +97,183 @@ class ArrayJoiner::Run {
   void match(Entry& entry) {
     JoinLane& lane = *free_lane();
     next_lane_ = (next_lane_ + 1) % joiner_.lanes_.size();
-    const JoinPlace place = lane.places.back();
+    entry.lane = &lane;
+    entry.place = lane.places.back();
     lane.places.pop_back();
     entry.staging = joiner_.staging_.back();
     joiner_.staging_.pop_back();
     entry.matching = true;
-    StreamThread& in = *lane.in[lane.next_in];
-    lane.next_in = (lane.next_in + 1) % JoinLane::kCopyThreads;
-    const JoinPart& part = entry.matched.part;
-    const std::size_t r_bytes = part.r_count() * r_.shape.record_bytes;
-    in.run(
+    lane.next_in().run(
         "copy in",
-        [this, &part, place, r_bytes](Stream& stream) {
-          stream.copy_in(place.records, r_.records + part.first_r * r_.shape.record_bytes, r_bytes);
-          stream.copy_in(place.records + r_bytes, s_.records + part.first_s * s_.shape.record_bytes,
-                         part.s_count() * s_.shape.record_bytes);
+        [this, &entry](Stream& stream) {
+          const JoinPart& part = entry.matched.part;
+          const std::size_t r_bytes = r_.shape.record_bytes, s_bytes = s_.shape.record_bytes;
+          stream.copy_in(entry.place.records, r_.records + part.first_r * r_bytes,
+                         part.r_count() * r_bytes);
+          stream.copy_in(s_records(entry), s_.records + part.first_s * s_bytes,
+                         part.s_count() * s_bytes);
         },
-        [this, &entry, &lane, place] { search(entry, lane, place); });
+        [this, &entry] { search(entry); });
+  }
+  // Those of S, behind those of R.
+  std::byte* s_records(const Entry& entry) const {
+    return entry.place.records + aligned(entry.matched.part.r_count() * r_.shape.record_bytes);
   }
 
-  void search(Entry& entry, JoinLane& lane, const JoinPlace& place) {
-    const JoinPart& part = entry.matched.part;
-    lane.matching->run(
+  void search(Entry& entry) {
+    entry.lane->work->run(
         "match",
-        [this, &part, place](Stream& stream) {
+        [this, &entry](Stream& stream) {
+          const JoinPart& part = entry.matched.part;
+          const JoinPlace& place = entry.place;
           const unsigned key_bytes = r_.shape.item.key_bytes;
           const Items r{place.keys, nullptr, part.r_count()};
           const Items s{place.keys + aligned(part.r_count() * key_bytes), nullptr, part.s_count()};
           stream.load(r_.shape, {}, place.records, r);
-          stream.load(s_.shape, {}, place.records + part.r_count() * r_.shape.record_bytes, s);
+          stream.load(s_.shape, {}, s_records(entry), s);
           stream.match(key_bytes, r, s, result_ == Result::counts ? nullptr : place.ranges,
                        place.totals);
         },
-        [this, &entry, &lane, place] { fetch(entry, lane, place); });
+        [this, &entry] { fetch(entry); });
   }
 
-  void fetch(Entry& entry, JoinLane& lane, const JoinPlace& place) {
-    const std::size_t r_count = entry.matched.part.r_count();
-    const std::size_t tiles = ceil_div(r_count, kMatchTile);
-    const Staging to = entry.staging;
-    lane.out->run(
+  void fetch(Entry& entry) {
+    entry.lane->next_out().run(
         "copy out",
-        [this, to, place, r_count, tiles](Stream& stream) {
-          if (result_ != Result::counts) {
-            stream.copy_out(reinterpret_cast<std::byte*>(to.ranges),
-                            reinterpret_cast<const std::byte*>(place.ranges),
-                            r_count * sizeof *to.ranges);
-          }
-          stream.copy_out(reinterpret_cast<std::byte*>(to.totals),
-                          reinterpret_cast<const std::byte*>(place.totals),
-                          tiles * sizeof *to.totals);
+        [this, &entry](Stream& stream) {
+          const std::size_t r_count = entry.matched.part.r_count();
+          const auto copy = [&](auto* to, const auto* from, std::size_t count) {
+            stream.copy_out(reinterpret_cast<std::byte*>(to),
+                            reinterpret_cast<const std::byte*>(from), count * sizeof *to);
+          };
+          if (takes_ranges()) copy(entry.staging.ranges, entry.place.ranges, r_count);
+          copy(entry.staging.totals, entry.place.totals, ceil_div(r_count, kMatchTile));
         },
-        [&entry, &lane, place] {
-          lane.places.push_back(place);
-          entry.matched.ranges = entry.staging.ranges;
+        [this, &entry] {
+          if (takes_ranges()) entry.matched.ranges = entry.staging.ranges;
           entry.matched.totals = entry.staging.totals;
           entry.matching = false;
+          if (!device_rows()) entry.lane->places.push_back(entry.place);
         });
   }
 
-  // Hands what has been matched to the workers, in order: so that where its rows go is known.
+  // Hands on what has been matched, in order: so that where its rows go is known.
   void dispatch() {
     while (!entries_.empty() && !entries_.front()->matching) {
-      std::unique_ptr<Entry> entry = std::move(entries_.front());
+      const std::shared_ptr<Entry> entry = std::move(entries_.front());
       entries_.pop_front();
       counts_.add(entry->matched);
-      std::vector<Workers::Task> tasks;
-      if (result_ == Result::matches) {
-        tasks.push_back([this, matched = entry->matched](unsigned) {
-          (*take_)(matched.part,
-                   {matched.ranges,
-                    matched.ranges == nullptr ? std::size_t{0} : matched.part.r_count()});
-        });
-      } else if (result_ == Result::rows) {
-        tasks = writing(*entry);
-      }
-      entry->tasks_left = tasks.size();
-      if (tasks.empty()) {
+      if (result_ == Result::counts) {
         give_back(*entry);
-        continue;
-      }
-      ++working_;
-      const std::shared_ptr<Entry> shared = std::move(entry);
-      for (Workers::Task& task : tasks) {
-        workers_->run([this, shared, task = std::move(task)](unsigned thread) {
-          task(thread);
-          joiner_.mailbox_.post([this, shared] {
-            if (--shared->tasks_left > 0) return;
-            give_back(*shared);
-            --working_;
-          });
-        });
+      } else if (result_ == Result::matches) {
+        work(entry, {[this, matched = entry->matched](unsigned) {
+               (*take_)(matched.part,
+                        {matched.ranges,
+                         matched.ranges == nullptr ? std::size_t{0} : matched.part.r_count()});
+             }});
+      } else if (device_rows() && entry->lane != nullptr) {
+        write_on_device(entry);
+      } else {
+        work(entry, writing(*entry));
       }
     }
   }
 
-  std::vector<Workers::Task> writing(const Entry& entry) {
-    const MatchedPart& matched = entry.matched;
-    const std::uint64_t rows = matched.rows(wanted_);
+  void work(const std::shared_ptr<Entry>& entry, std::vector<Workers::Task> tasks) {
+    entry->tasks_left = tasks.size();
+    if (tasks.empty()) {
+      give_back(*entry);
+      return;
+    }
+    ++working_;
+    for (Workers::Task& task : tasks) {
+      workers_->run([this, entry, task = std::move(task)](unsigned thread) {
+        task(thread);
+        joiner_.mailbox_.post([this, entry] {
+          if (--entry->tasks_left > 0) return;
+          give_back(*entry);
+          --working_;
+        });
+      });
+    }
+  }
+
+  // Where the rows of the next part go.
+  std::byte* place_for(std::uint64_t rows) {
     if (rows > rows_.size() / format_.bytes() - rows_written_) {
       throw Error(ErrorCode::no_space, "the rows of the join do not fit into their array");
     }
     std::byte* const to = rows_.data() + rows_written_ * format_.bytes();
     rows_written_ += rows;
+    return to;
+  }
+
+  void write_on_device(const std::shared_ptr<Entry>& entry) {
+    entry->tile_rows = tile_rows(entry->matched, wanted_);
+    entry->to = place_for(entry->tile_rows.back());
+    ++working_;
+    write_slice(entry);
+  }
+
+  // As many rows as a place holds, and so on until all are written.
+  void write_slice(const std::shared_ptr<Entry>& entry) {
+    const std::uint64_t rows = std::min<std::uint64_t>(joiner_.place_shape_.records,
+                                                       entry->tile_rows.back() - entry->rows_done);
+    if (rows == 0) {
+      entry->lane->places.push_back(entry->place);
+      give_back(*entry);
+      --working_;
+      return;
+    }
+    entry->lane->work->run(
+        "write rows",
+        [this, entry, rows](Stream& stream) {
+          stream.write_matches(match_rows(*entry, rows), entry->tile_rows, entry->place.rows);
+        },
+        [this, entry, rows] {
+          entry->lane->next_out().run(
+              "copy out",
+              [this, entry, rows](Stream& stream) {
+                stream.copy_out(entry->to + entry->rows_done * format_.bytes(), entry->place.rows,
+                                rows * format_.bytes());
+              },
+              [this, entry, rows] {
+                entry->rows_done += rows;
+                write_slice(entry);
+              });
+        });
+  }
+
+  MatchRows match_rows(const Entry& entry, std::uint64_t rows) const {
+    const JoinPart& part = entry.matched.part;
+    MatchRows m;
+    m.r = entry.place.records;
+    m.s = s_records(entry);
+    m.r_count = static_cast<std::uint32_t>(part.r_count());
+    m.s_count = static_cast<std::uint32_t>(part.s_count());
+    m.r_record_bytes = static_cast<std::uint32_t>(r_.shape.record_bytes);
+    m.s_record_bytes = static_cast<std::uint32_t>(s_.shape.record_bytes);
+    m.key_bytes = format_.key_bytes;
+    m.pairs = wanted_.pairs;
+    m.matched_r = wanted_.matched_r;
+    m.lone_r = wanted_.lone_r;
+    m.lone_s = wanted_.lone_s;
+    m.s_value = format_.s_value_bytes != 0;
+    m.missing = format_.missing;
+    m.ranges = entry.place.ranges;
+    m.first_row = entry.rows_done;
+    m.rows = rows;
+    return m;
+  }
+
+  std::vector<Workers::Task> writing(const Entry& entry) {
+    const MatchedPart& matched = entry.matched;
+    std::byte* const to = place_for(matched.rows(wanted_));
     std::vector<Workers::Task> tasks;
     for (const RowTask& task : row_tasks(matched, wanted_, joiner_.options_.task_rows)) {
       tasks.push_back([this, matched, task, to](unsigned) {
-        write_rows(r_, s_, matched, wanted_, format_, task, to + task.first_row * format_.bytes());
+        write_task_rows(r_, s_, matched, wanted_, format_, task,
+                        to + task.first_row * format_.bytes());
       });
     }
     return tasks;
@@ -229,11 +309,12 @@ ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const
   XXL_CHECK(!devices_.empty());
   check_same_keys(r_, s_);
   const std::uint64_t memory = usable_memory(devices_, options_.memory_bytes);
-  JoinPlaceShape place;
+  JoinPlaceShape& place = place_shape_;
   place.record_bytes = std::max(r_.record_bytes, s_.record_bytes);
   place.key_bytes = r_.item.key_bytes;
+  place.row_bytes = options_.host_rows ? 0 : r_.record_bytes + s_.item.value_bytes;
   for (distance_ = options_.part_records;; distance_ /= 2) {
-    // Keys of S begin at an aligned place behind those of R.
+    // Keys and records of S begin at an aligned place behind those of R.
     place.records = 2 * distance_ + kAreaAlignment;
     if (JoinLane::kPlaces * place.bytes() <= memory) break;
     if (distance_ <= kFewestRecords) {
@@ -241,7 +322,7 @@ ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const
                                            format_bytes(memory) + " that are free or allowed");
     }
   }
-  make_staging(place);
+  make_staging();
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     lanes_.push_back(
         std::make_unique<JoinLane>(*devices_[i], i, place, mailbox_, options_.time_line));
@@ -253,7 +334,8 @@ ArrayJoiner::~ArrayJoiner() {
   devices_.front()->unpin(pinned_);
 }
 
-void ArrayJoiner::make_staging(const JoinPlaceShape& place) {
+void ArrayJoiner::make_staging() {
+  const JoinPlaceShape& place = place_shape_;
   const std::size_t range_bytes = aligned(place.records * sizeof(MatchRange));
   const std::size_t total_bytes =
       aligned(ceil_div(place.records, kMatchTile) * sizeof(MatchTotals));
@@ -298,7 +380,7 @@ JoinCounts ArrayJoiner::run(Result result, Bytes r, Bytes s, const WantedRows& w
                             std::span<std::byte> rows, const TakeMatches* take) {
   XXL_CHECK(!lanes_.empty());  // no failure before
   std::optional<PinnedArrays> pinned;
-  if (options_.pin) pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{r, s});
+  if (options_.pin) pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{r, s, rows});
   return Run(*this, result, relation(r_, r), relation(s_, s), wanted, rows, take).go();
 }
 

@@ -3,9 +3,11 @@
 // The join phase of Maltenberger, "Efficiently Joining Large Relations on Multi-GPU Systems with
 // Modern Interconnects" (2024), section 3.3: the host cuts both relations into parts that no group
 // crosses (join_parts.h); GPUs find for each record of R the range of S with its key, one part
-// being copied in while one is searched and one copied out; the host makes rows of the ranges
-// (join_rows.h), on all processors, while further parts are searched. Arrays that are not sorted
-// are sorted first, by an ArraySorter (array_sort.h).
+// being copied in while one is searched and one copied out. There the host makes rows of the
+// ranges, on all processors; so does this if it is asked to (`host_rows`). Otherwise GPUs write the
+// rows, too, where the records are already, and rows are copied out instead of ranges: on a link
+// that carries both directions at once this takes no longer, and it leaves the host's memory to the
+// copies. Arrays that are not sorted are sorted first, by an ArraySorter (array_sort.h).
 #pragma once
 
 #include <cstddef>
@@ -27,6 +29,7 @@ namespace xxl::gpu {
 struct ArrayJoinOptions {
   std::uint64_t memory_bytes = 0;       // most to use of each device; 0: what is free
   std::size_t part_records = 1u << 21;  // of both sides in a part, about; fewer if memory is short
+  bool host_rows = false;               // processors make rows of ranges
   unsigned threads = 0;                 // that make rows; 0: one for each processor
   std::uint64_t task_rows = 1u << 17;   // that a thread makes at a time, about
   std::uint64_t missing = 0;            // value of the side that a record without partner lacks
@@ -49,9 +52,9 @@ class ArrayJoiner {
   ~ArrayJoiner();
 
   // Joins two arrays of whole records, each sorted by its keys; sorted they must be, it is not
-  // checked. Pinned memory (Device::pin) is several times faster. Rows are written to the front of
-  // `rows`, in the order of the keys (join_rows.h). Throws Error{no_space} if they do not fit,
-  // Error{device}; after either the joiner is of no use.
+  // checked. Pinned memory (Device::pin), also of `rows`, is several times faster. Rows are written
+  // to the front of `rows`, in the order of the keys (join_rows.h). Throws Error{no_space} if they
+  // do not fit, Error{device}; after either the joiner is of no use.
   JoinCounts join(Bytes r, Bytes s, const WantedRows& wanted, std::span<std::byte> rows);
   // The numbers alone.
   JoinCounts count(Bytes r, Bytes s);
@@ -73,12 +76,13 @@ class ArrayJoiner {
   Relation relation(const RecordShape& shape, Bytes array) const;
   JoinCounts run(Result result, Bytes r, Bytes s, const WantedRows& wanted,
                  std::span<std::byte> rows, const TakeMatches* take);
-  void make_staging(const JoinPlaceShape& place);
+  void make_staging();
 
   std::vector<Device*> devices_;
   ArrayJoinOptions options_;
   RecordShape r_, s_;
   std::size_t distance_ = 0;  // of cuts, records
+  JoinPlaceShape place_shape_;
   std::unique_ptr<std::byte[]> staging_memory_;
   std::span<std::byte> pinned_;
   std::vector<Staging> staging_;  // free ones

@@ -168,6 +168,14 @@ class CudaStream final : public Stream {
     match_items(key_bytes, r, s, ranges, totals, stream_);
   }
 
+  void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+                     std::byte* to) override {
+    use();
+    std::byte* const tiles = tables_.get(tile_rows.size_bytes());
+    upload(tiles, tile_rows.data(), tile_rows.size_bytes());
+    write_match_rows(rows, reinterpret_cast<const std::uint64_t*>(tiles), to, stream_);
+  }
+
   void clear(std::byte* memory, std::size_t bytes) override {
     use();
     check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "clear");

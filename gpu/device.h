@@ -128,6 +128,10 @@ class Stream {
   // looked at.
   virtual void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
                      MatchTotals* totals) = 0;
+  // Writes rows of a part that has been matched. `tile_rows` (in host memory): the number of the
+  // first row of each tile of R, and of the end.
+  virtual void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+                             std::byte* to) = 0;
 
   // Joining by hash. A table is in memory of the device but for its far part.
   virtual void clear(std::byte* memory, std::size_t bytes) = 0;

@@ -1,5 +1,7 @@
 #include "gpu/device_joins.cuh"
 
+#include <cub/block/block_scan.cuh>
+
 #include "base/units.h"
 #include "gpu/cuda_check.cuh"
 
@@ -47,7 +49,7 @@ __device__ void add_in_warp(unsigned long long value, unsigned long long* sum) {
 template <class Key>
 __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
                             std::uint32_t s_count, MatchRange* ranges, MatchTotals* totals) {
-  __shared__ std::uint32_t low, high;
+  __shared__ std::uint32_t low, high, s_end;
   __shared__ unsigned long long pairs, matched_r, matched_s;
   const auto begin = static_cast<std::uint32_t>(blockIdx.x * kMatchTile);
   const std::uint32_t end = begin + min(static_cast<std::uint32_t>(kMatchTile), r_count - begin);
@@ -69,6 +71,7 @@ __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
       if (i == 0 || r[i - 1] != key) my_matched_s += range.count;
     }
     if (ranges != nullptr) ranges[i] = range;
+    if (i + 1 == end) s_end = range.first + range.count;
   }
   add_in_warp(my_pairs, &pairs);
   add_in_warp(my_matched_r, &matched_r);
@@ -79,7 +82,85 @@ __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
     sum.pairs = pairs;
     sum.matched_r = static_cast<std::uint32_t>(matched_r);
     sum.matched_s = static_cast<std::uint32_t>(matched_s);
+    sum.s_end = s_end;
     totals[blockIdx.x] = sum;
+  }
+}
+
+// A block for each tile. As records of R have any number of rows, threads take rows, not records:
+// each finds its record in the sums of the numbers of rows.
+template <class Key>
+__global__ void write_tiles(MatchRows m, const std::uint64_t* tile_rows, Key* to) {
+  using Scan = cub::BlockScan<unsigned long long, kThreads>;
+  __shared__ typename Scan::TempStorage scratch;
+  __shared__ unsigned long long starts[kThreads];
+  const unsigned long long end_row = m.first_row + m.rows;
+  unsigned long long row = tile_rows[blockIdx.x];
+  if (row >= end_row || tile_rows[blockIdx.x + 1] <= m.first_row) return;
+  const auto begin = static_cast<std::uint32_t>(blockIdx.x * kMatchTile);
+  const std::uint32_t end = begin + min(static_cast<std::uint32_t>(kMatchTile), m.r_count - begin);
+  const Key* const r = reinterpret_cast<const Key*>(m.r);
+  const Key* const s = reinterpret_cast<const Key*>(m.s);
+  const unsigned r_words = m.r_record_bytes / sizeof(Key), s_words = m.s_record_bytes / sizeof(Key);
+  const unsigned row_words = r_words + m.s_value;
+  // Records of S before the range of record i of R that have no partner.
+  const auto gap = [&m](std::uint32_t i, const MatchRange& range) -> std::uint32_t {
+    if (!m.lone_s) return 0;
+    const std::uint32_t done = i == 0 ? 0 : m.ranges[i - 1].first + m.ranges[i - 1].count;
+    return range.first > done ? range.first - done : 0;
+  };
+  const auto own = [&m](const MatchRange& range) -> std::uint32_t {
+    if (range.count == 0) return m.lone_r;
+    return m.pairs ? range.count : m.matched_r;
+  };
+  for (std::uint32_t first = begin; first < end; first += kThreads) {
+    const std::uint32_t mine = first + threadIdx.x;
+    unsigned long long rows = 0, all;
+    if (mine < end) {
+      const MatchRange range = m.ranges[mine];
+      rows = static_cast<unsigned long long>(gap(mine, range)) + own(range);
+      if (m.lone_s && mine + 1 == m.r_count) rows += m.s_count - range.first - range.count;
+    }
+    Scan(scratch).ExclusiveSum(rows, starts[threadIdx.x], all);
+    __syncthreads();
+    const unsigned long long skip = m.first_row > row ? m.first_row - row : 0;
+    const unsigned long long left = end_row > row ? end_row - row : 0;
+    const unsigned long long stop = min(all, left);
+    for (unsigned long long k = skip + threadIdx.x; k < stop; k += kThreads) {
+      unsigned low = 0, high = kThreads - 1;  // the last record that starts at k or before
+      while (low < high) {
+        const unsigned middle = (low + high + 1) / 2;
+        if (starts[middle] <= k) {
+          low = middle;
+        } else {
+          high = middle - 1;
+        }
+      }
+      const std::uint32_t i = first + low;
+      const MatchRange range = m.ranges[i];
+      const std::uint32_t before = gap(i, range), here = own(range);
+      const auto place = static_cast<std::uint32_t>(k - starts[low]);
+      Key* const out = to + (row + k - m.first_row) * row_words;
+      const bool has_r = place >= before && place - before < here;
+      if (has_r) {
+        out[0] = r[std::size_t{i} * r_words];
+        if (r_words > 1) out[1] = r[std::size_t{i} * r_words + 1];
+        if (m.s_value) {
+          const bool pair = m.pairs && range.count != 0;
+          out[r_words] = pair ? s[std::size_t{range.first + place - before} * s_words + 1]
+                              : static_cast<Key>(m.missing);
+        }
+      } else {
+        const std::uint32_t j = place < before
+                                    ? range.first - before + place
+                                    : range.first + range.count + (place - before - here);
+        out[0] = s[std::size_t{j} * s_words];
+        if (r_words > 1) out[1] = static_cast<Key>(m.missing);
+        if (m.s_value) out[r_words] = s[std::size_t{j} * s_words + 1];
+      }
+    }
+    row += all;
+    __syncthreads();
   }
 }
 
@@ -103,6 +184,20 @@ void match_items(unsigned key_bytes, const Items& r, const Items& s, MatchRange*
     match_with<std::uint64_t>(r, s, ranges, totals, stream);
   }
   check_cuda(cudaGetLastError(), "match");
+}
+
+void write_match_rows(const MatchRows& rows, const std::uint64_t* tile_rows, std::byte* to,
+                      cudaStream_t stream) {
+  if (rows.r_count == 0 || rows.rows == 0) return;
+  const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(rows.r_count, kMatchTile));
+  if (rows.key_bytes == 4) {
+    write_tiles<<<tiles, kThreads, 0, stream>>>(rows, tile_rows,
+                                                reinterpret_cast<std::uint32_t*>(to));
+  } else {
+    write_tiles<<<tiles, kThreads, 0, stream>>>(rows, tile_rows,
+                                                reinterpret_cast<std::uint64_t*>(to));
+  }
+  check_cuda(cudaGetLastError(), "write matches");
 }
 
 }  // namespace xxl::gpu

@@ -24,6 +24,7 @@ constexpr std::size_t kFewestRecords = 4096;
 constexpr std::uint64_t kPlacesPart = 4;
 // Records that a processor enters in a table at a time.
 constexpr std::size_t kInsertRecords = 1u << 18;
+constexpr std::size_t kTouchBytes = 4 * kMiB;
 // Of the records for which there is room, so many are meant to be near: hashes scatter.
 constexpr double kNearFill = 0.97;
 // What is left of that when more were near than there is room for, as where one key is frequent.
@@ -241,6 +242,17 @@ class HashJoiner::Run {
     const std::size_t slots = tables_.front().near.slot_count;
     host_slots_ = std::make_unique_for_overwrite<std::uint32_t[]>(slots + near_count_);
     host_near_records_ = std::make_unique_for_overwrite<std::byte[]>(near_count_ * bytes);
+    // Fresh memory is slow to touch: on all processors.
+    const auto touch = [&](void* memory, std::size_t size) {
+      for (std::size_t first = 0; first < size; first += kTouchBytes) {
+        run_on_host([memory, first, end = std::min(size, first + kTouchBytes)](unsigned) {
+          std::memset(static_cast<std::byte*>(memory) + first, 0, end - first);
+        });
+      }
+    };
+    touch(host_slots_.get(), (slots + near_count_) * sizeof(std::uint32_t));
+    touch(host_near_records_.get(), near_count_ * bytes);
+    wait_for_all();
     const auto copy = [&](void* to, const void* from, std::size_t size) {
       if (size == 0) return;
       run(lane.next_out(), "copy out", [to, from, size](Stream& stream) {
@@ -522,7 +534,8 @@ JoinCounts HashJoiner::run(bool counts_only, Bytes probe, Bytes build, const Wan
     throw Error(ErrorCode::usage, "a join by hash finds no records of the build side alone");
   }
   std::optional<PinnedArrays> pinned;
-  if (options_.pin) pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{probe, build});
+  if (options_.pin)
+    pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{probe, build, rows});
   return Run(*this, counts_only, probe, build, wanted, rows).go();
 }
 

@@ -6,7 +6,7 @@ namespace xxl::gpu {
 
 std::size_t JoinPlaceShape::bytes() const {
   return aligned(records * record_bytes) + aligned(records * key_bytes) +
-         aligned(records * sizeof(MatchRange)) +
+         aligned(records * sizeof(MatchRange)) + aligned(records * row_bytes) +
          aligned(ceil_div(records, kMatchTile) * sizeof(MatchTotals));
 }
 
@@ -26,6 +26,7 @@ JoinLane::JoinLane(Device& device, std::size_t index, const JoinPlaceShape& shap
     place.ranges = reinterpret_cast<MatchRange*>(take(shape.records * sizeof(MatchRange)));
     place.totals = reinterpret_cast<MatchTotals*>(
         take(ceil_div(shape.records, kMatchTile) * sizeof(MatchTotals)));
+    place.rows = take(shape.records * shape.row_bytes);
     places.push_back(place);
   }
   const std::string name = "GPU " + std::to_string(index);
@@ -33,8 +34,8 @@ JoinLane::JoinLane(Device& device, std::size_t index, const JoinPlaceShape& shap
     return std::make_unique<StreamThread>(device.make_stream(), mailbox, name + what, time_line);
   };
   for (auto& copying : in) copying = thread(" copy in");
-  matching = thread(" match");
-  out = thread(" copy out");
+  work = thread(" join");
+  for (auto& copying : out) copying = thread(" copy out");
 }
 
 }  // namespace xxl::gpu

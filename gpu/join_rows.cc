@@ -15,18 +15,19 @@ std::size_t end_before(const MatchedPart& part, std::size_t i) {
   return i == 0 ? 0 : part.ranges[i - 1].end();
 }
 
-// Rows of the records [first, end) of R and of the lone S before them; those behind the last R
-// belong to it.
-std::uint64_t rows_of(const MatchedPart& part, const WantedRows& wanted, std::size_t first,
-                      std::size_t end, const MatchTotals& sum) {
+// Rows of the records of R in a tile and of the lone S before them; those behind the last R belong
+// to it.
+std::uint64_t rows_of_tile(const MatchedPart& part, const WantedRows& wanted, std::size_t tile) {
+  const MatchTotals& sum = part.totals[tile];
+  const std::size_t first = tile * kMatchTile;
+  const std::size_t end = std::min(first + kMatchTile, part.part.r_count());
   std::uint64_t rows = 0;
   if (wanted.pairs) rows += sum.pairs;
   if (wanted.matched_r) rows += sum.matched_r;
   if (wanted.lone_r) rows += end - first - sum.matched_r;
   if (wanted.lone_s) {
-    const std::size_t s_end =
-        end == part.part.r_count() ? part.part.s_count() : end_before(part, end);
-    rows += s_end - end_before(part, first) - sum.matched_s;
+    const std::size_t s_end = end == part.part.r_count() ? part.part.s_count() : sum.s_end;
+    rows += s_end - (tile == 0 ? 0 : part.totals[tile - 1].s_end) - sum.matched_s;
   }
   return rows;
 }
@@ -255,14 +256,22 @@ std::vector<RowTask> row_tasks(const MatchedPart& matched, const WantedRows& wan
   }
   for (std::size_t first = 0; first < r_count; first += kMatchTile) {
     const std::size_t end = std::min(first + kMatchTile, r_count);
-    tasks.add(end, rows_of(matched, wanted, first, end, matched.totals[first / kMatchTile]));
+    tasks.add(end, rows_of_tile(matched, wanted, first / kMatchTile));
   }
   return tasks.take();
 }
 
-void write_rows(const Relation& r, const Relation& s, const MatchedPart& part,
-                const WantedRows& wanted, const RowFormat& format, const RowTask& task,
-                std::byte* to) {
+std::vector<std::uint64_t> tile_rows(const MatchedPart& part, const WantedRows& wanted) {
+  std::vector<std::uint64_t> rows = {0};
+  for (std::size_t tile = 0; tile < ceil_div(part.part.r_count(), kMatchTile); ++tile) {
+    rows.push_back(rows.back() + rows_of_tile(part, wanted, tile));
+  }
+  return rows;
+}
+
+void write_task_rows(const Relation& r, const Relation& s, const MatchedPart& part,
+                     const WantedRows& wanted, const RowFormat& format, const RowTask& task,
+                     std::byte* to) {
   const unsigned sizes = format.key_bytes * 100 + format.r_value_bytes * 10 + format.s_value_bytes;
   switch (sizes) {
     case 400:

@@ -43,7 +43,8 @@ struct RowFormat {
   std::size_t bytes() const { return std::size_t{key_bytes} + r_value_bytes + s_value_bytes; }
 };
 
-// A part and what is known of it. `ranges` and `totals` are null for parts that need no search.
+// A part and what is known of it. `ranges` and `totals` are null for parts that need no search;
+// `ranges` also where a device writes the rows.
 struct MatchedPart {
   JoinPart part;
   const MatchRange* ranges = nullptr;
@@ -76,9 +77,12 @@ struct RowTask {
 std::vector<RowTask> row_tasks(const MatchedPart& part, const WantedRows& wanted,
                                std::uint64_t rows);
 
+// The number of the first row of each tile of R, and of the end; for parts that need a search.
+std::vector<std::uint64_t> tile_rows(const MatchedPart& part, const WantedRows& wanted);
+
 // Writes the rows of a task to `to`.
-void write_rows(const Relation& r, const Relation& s, const MatchedPart& part,
-                const WantedRows& wanted, const RowFormat& format, const RowTask& task,
-                std::byte* to);
+void write_task_rows(const Relation& r, const Relation& s, const MatchedPart& part,
+                     const WantedRows& wanted, const RowFormat& format, const RowTask& task,
+                     std::byte* to);
 
 }  // namespace xxl::gpu

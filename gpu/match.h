@@ -20,15 +20,32 @@ struct MatchRange {
 };
 
 // Records of R whose matches are summed up together: a tile.
-inline constexpr std::size_t kMatchTile = 4096;
+inline constexpr std::size_t kMatchTile = 1024;
 
 // Of a tile.
 struct MatchTotals {
   std::uint64_t pairs = 0;      // sum of the counts
   std::uint32_t matched_r = 0;  // records of R that have a partner
   std::uint32_t matched_s = 0;  // of S, counted where the first record of R with their key is
+  std::uint32_t s_end = 0;      // end of the last range
+  std::uint32_t unused = 0;
 
   friend bool operator==(const MatchTotals&, const MatchTotals&) = default;
+};
+
+// Rows that a device writes of a part: join_rows.h says which there are, and how they look. All
+// pointers are to its memory. Values are of no bytes or as many as the key.
+struct MatchRows {
+  const std::byte* r = nullptr;  // records
+  const std::byte* s = nullptr;
+  std::uint32_t r_count = 0, s_count = 0;
+  std::uint32_t r_record_bytes = 0, s_record_bytes = 0;
+  std::uint32_t key_bytes = 8;
+  bool pairs = false, matched_r = false, lone_r = false, lone_s = false;
+  bool s_value = false;       // rows have a value of S
+  std::uint64_t missing = 0;  // value of the side that a lone record lacks
+  const MatchRange* ranges = nullptr;
+  std::uint64_t first_row = 0, rows = 0;  // those to be written
 };
 
 }  // namespace xxl::gpu

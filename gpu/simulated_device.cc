@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "gpu/host_hash.h"
+#include "gpu/join_rows.h"
 
 namespace xxl::gpu {
 namespace {
@@ -224,7 +225,26 @@ class SimulatedStream final : public Stream {
       sum.pairs += range.count;
       sum.matched_r += range.count != 0;
       if (new_key) sum.matched_s += range.count;
+      sum.s_end = range.end();
     }
+  }
+
+  void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+                     std::byte* to) override {
+    begin("write matches");
+    XXL_CHECK(tile_rows.size() == ceil_div<std::size_t>(rows.r_count, kMatchTile) + 1);
+    RecordShape r, s;
+    r.record_bytes = rows.r_record_bytes;
+    s.record_bytes = rows.s_record_bytes;
+    r.item = {rows.key_bytes, rows.r_record_bytes - rows.key_bytes};
+    s.item = {rows.key_bytes, rows.s_record_bytes - rows.key_bytes};
+    const WantedRows wanted{rows.pairs, rows.matched_r, rows.lone_r, rows.lone_s};
+    RowFormat format = RowFormat::of(r, s, wanted, rows.missing);
+    MatchedPart part;
+    part.part = {0, rows.r_count, 0, rows.s_count};
+    part.ranges = rows.ranges;
+    write_task_rows({r, rows.r, rows.r_count}, {s, rows.s, rows.s_count}, part, wanted, format,
+                    {0, rows.r_count, rows.first_row, rows.rows, 0}, to);
   }
 
   void clear(std::byte* memory, std::size_t bytes) override {

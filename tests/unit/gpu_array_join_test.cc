@@ -111,9 +111,12 @@ void expect_joins(const RecordFormat& r_format, const RecordFormat& s_format, st
   const KeyLayout r_layout(r_format), s_layout(s_format);
   Devices gpus(devices, {.memory_bytes = 64 * kMiB});
   const std::uint64_t missing = 0x1122334455667788u;
-  ArrayJoiner joiner(
-      gpus.all, r_layout, s_layout,
-      {.part_records = part_records, .threads = 2, .task_rows = task_rows, .missing = missing});
+  ArrayJoinOptions options{.part_records = part_records, .missing = missing};
+  options.threads = 2;
+  options.task_rows = task_rows;
+  ArrayJoiner joiner(gpus.all, r_layout, s_layout, options);
+  options.host_rows = true;
+  ArrayJoiner host_joiner(gpus.all, r_layout, s_layout, options);
   for (const Shape& r_shape : kShapes) {
     for (const Shape& s_shape : kShapes) {
       // Not too many pairs.
@@ -123,14 +126,17 @@ void expect_joins(const RecordFormat& r_format, const RecordFormat& s_format, st
       const Bytes r = make_sorted(r_format, r_shape, 1), s = make_sorted(s_format, s_shape, 2);
       for (const WantedRows& wanted : kKinds) {
         const Bytes expected = expected_rows(r_format, r, s_format, s, wanted, missing);
-        Bytes rows(expected.size() + 3);
-        const JoinCounts counts = joiner.join(r, s, wanted, rows);
-        rows.resize(expected.size());
-        ASSERT_EQ(counts.rows(wanted) * joiner.row_bytes(wanted), expected.size());
-        ASSERT_TRUE(rows == expected)
-            << r_shape.count << " of " << r_shape.distinct << ", " << s_shape.count << " of "
-            << s_shape.distinct << " kind " << &wanted - kKinds << " on " << devices;
-        ASSERT_EQ(joiner.count(r, s).rows(wanted), counts.rows(wanted));
+        for (ArrayJoiner* each : {&joiner, &host_joiner}) {
+          Bytes rows(expected.size() + 3);
+          const JoinCounts counts = each->join(r, s, wanted, rows);
+          rows.resize(expected.size());
+          ASSERT_EQ(counts.rows(wanted) * joiner.row_bytes(wanted), expected.size());
+          ASSERT_TRUE(rows == expected)
+              << r_shape.count << " of " << r_shape.distinct << ", " << s_shape.count << " of "
+              << s_shape.distinct << " kind " << &wanted - kKinds << " on " << devices << " host "
+              << (each == &host_joiner);
+        }
+        ASSERT_EQ(joiner.count(r, s).rows(wanted) * joiner.row_bytes(wanted), expected.size());
       }
     }
   }
@@ -302,7 +308,7 @@ TEST(ArrayJoiner, tells_of_any_operation_that_fails) {
   const KeyLayout layout(format);
   const Bytes r = make_sorted(format, {20000, 5000}, 1), s = make_sorted(format, {30000, 4000}, 2);
   Bytes rows(expected_rows(format, r, format, s, kInnerJoin, 0).size());
-  for (const std::string failing : {"copy in", "load", "match", "copy out"}) {
+  for (const std::string failing : {"copy in", "load", "match", "write matches", "copy out"}) {
     for (const int nth : {1, 2, 20}) {
       std::atomic<int> calls = 0;
       SimulatedOptions options;

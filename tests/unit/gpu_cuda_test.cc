@@ -295,7 +295,8 @@ TEST_F(Cuda, joins_arrays_on_all_gpus_as_simulated) {
                   r.data() + random_.below(50000) * r_format.record_bytes, r_format.key_bytes());
     }
     s = test::sorted_records(s_format, s);
-    for (const WantedRows& wanted : {kInnerJoin, kFullJoin, kSemiJoin, kAntiJoin}) {
+    for (const WantedRows& wanted :
+         {kInnerJoin, kLeftJoin, kRightJoin, kFullJoin, kSemiJoin, kAntiJoin}) {
       ArrayJoiner reference({&simulated_}, r_layout, s_layout, {.part_records = 9000});
       const std::size_t bytes = reference.count(r, s).rows(wanted) * reference.row_bytes(wanted);
       Bytes expected(bytes);
@@ -303,10 +304,13 @@ TEST_F(Cuda, joins_arrays_on_all_gpus_as_simulated) {
       for (std::size_t count = 1; count <= devices_.size(); ++count) {
         std::vector<Device*> devices;
         for (std::size_t i = 0; i < count; ++i) devices.push_back(devices_[i].get());
-        ArrayJoiner joiner(devices, r_layout, s_layout, {.part_records = 9000, .pin = true});
-        Bytes rows(bytes);
-        EXPECT_EQ(joiner.join(r, s, wanted, rows).rows(wanted) * joiner.row_bytes(wanted), bytes);
-        EXPECT_TRUE(rows == expected) << r_record << " on " << count;
+        for (const bool host_rows : {false, true}) {
+          ArrayJoiner joiner(devices, r_layout, s_layout,
+                             {.part_records = 9000, .host_rows = host_rows, .pin = true});
+          Bytes rows(bytes);
+          EXPECT_EQ(joiner.join(r, s, wanted, rows).rows(wanted) * joiner.row_bytes(wanted), bytes);
+          EXPECT_TRUE(rows == expected) << r_record << " on " << count;
+        }
       }
     }
   }
