@@ -132,28 +132,31 @@ class ArrayJoiner::Run {
           stream.load(r_.shape, {}, place.records, r);
           stream.load(s_.shape, {}, s_records(entry), s);
           stream.match(key_bytes, r, s, result_ == Result::counts ? nullptr : place.ranges,
-                       place.totals);
+                       entry.staging.totals);
         },
-        [this, &entry] { fetch(entry); });
+        [this, &entry] {
+          entry.matched.totals = entry.staging.totals;
+          if (takes_ranges()) {
+            fetch(entry);
+            return;
+          }
+          entry.matching = false;
+          if (!device_rows()) entry.lane->places.push_back(entry.place);
+        });
   }
 
   void fetch(Entry& entry) {
     entry.lane->next_out().run(
         "copy out",
-        [this, &entry](Stream& stream) {
-          const std::size_t r_count = entry.matched.part.r_count();
-          const auto copy = [&](auto* to, const auto* from, std::size_t count) {
-            stream.copy_out(reinterpret_cast<std::byte*>(to),
-                            reinterpret_cast<const std::byte*>(from), count * sizeof *to);
-          };
-          if (takes_ranges()) copy(entry.staging.ranges, entry.place.ranges, r_count);
-          copy(entry.staging.totals, entry.place.totals, ceil_div(r_count, kMatchTile));
+        [&entry](Stream& stream) {
+          stream.copy_out(reinterpret_cast<std::byte*>(entry.staging.ranges),
+                          reinterpret_cast<const std::byte*>(entry.place.ranges),
+                          entry.matched.part.r_count() * sizeof(MatchRange));
         },
-        [this, &entry] {
-          if (takes_ranges()) entry.matched.ranges = entry.staging.ranges;
-          entry.matched.totals = entry.staging.totals;
+        [&entry] {
+          entry.matched.ranges = entry.staging.ranges;
           entry.matching = false;
-          if (!device_rows()) entry.lane->places.push_back(entry.place);
+          entry.lane->places.push_back(entry.place);
         });
   }
 
@@ -323,34 +326,32 @@ ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const
     }
   }
   make_staging();
+  if (options_.host_rows) add_ranges_to_staging();
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     lanes_.push_back(
         std::make_unique<JoinLane>(*devices_[i], i, place, mailbox_, options_.time_line));
   }
 }
 
-ArrayJoiner::~ArrayJoiner() {
-  lanes_.clear();
-  devices_.front()->unpin(pinned_);
-}
+ArrayJoiner::~ArrayJoiner() = default;
 
 void ArrayJoiner::make_staging() {
-  const JoinPlaceShape& place = place_shape_;
-  const std::size_t range_bytes = aligned(place.records * sizeof(MatchRange));
-  const std::size_t total_bytes =
-      aligned(ceil_div(place.records, kMatchTile) * sizeof(MatchTotals));
+  const std::size_t bytes =
+      aligned(ceil_div(place_shape_.records, kMatchTile) * sizeof(MatchTotals));
   const std::size_t count = devices_.size() * JoinLane::kPlaces * kStagingForPlace;
-  const std::size_t bytes = count * (range_bytes + total_bytes) + kAreaAlignment;
-  staging_memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  const auto address = reinterpret_cast<std::uintptr_t>(staging_memory_.get());
-  std::byte* at = staging_memory_.get() + (aligned(address) - address);
-  pinned_ = {staging_memory_.get(), bytes};
-  devices_.front()->pin(pinned_);
+  totals_memory_ = SharedMemory(*devices_.front(), count * bytes);
   for (std::size_t i = 0; i < count; ++i) {
-    auto* const ranges = reinterpret_cast<MatchRange*>(at);
-    at += range_bytes;
-    staging_.push_back({ranges, reinterpret_cast<MatchTotals*>(at)});
-    at += total_bytes;
+    staging_.push_back(
+        {nullptr, reinterpret_cast<MatchTotals*>(totals_memory_.data() + i * bytes)});
+  }
+}
+
+void ArrayJoiner::add_ranges_to_staging() {
+  if (ranges_memory_.data() != nullptr) return;
+  const std::size_t bytes = aligned(place_shape_.records * sizeof(MatchRange));
+  ranges_memory_ = SharedMemory(*devices_.front(), staging_.size() * bytes);
+  for (std::size_t i = 0; i < staging_.size(); ++i) {
+    staging_[i].ranges = reinterpret_cast<MatchRange*>(ranges_memory_.data() + i * bytes);
   }
 }
 
@@ -379,6 +380,9 @@ JoinCounts ArrayJoiner::matches(Bytes r, Bytes s, const TakeMatches& take) {
 JoinCounts ArrayJoiner::run(Result result, Bytes r, Bytes s, const WantedRows& wanted,
                             std::span<std::byte> rows, const TakeMatches* take) {
   XXL_CHECK(!lanes_.empty());  // no failure before
+  if (result == Result::matches || (result == Result::rows && options_.host_rows)) {
+    add_ranges_to_staging();
+  }
   std::optional<PinnedArrays> pinned;
   if (options_.pin) pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{r, s, rows});
   return Run(*this, result, relation(r_, r), relation(s_, s), wanted, rows, take).go();

@@ -28,7 +28,7 @@ namespace xxl::gpu {
 
 struct ArrayJoinOptions {
   std::uint64_t memory_bytes = 0;       // most to use of each device; 0: what is free
-  std::size_t part_records = 1u << 21;  // of both sides in a part, about; fewer if memory is short
+  std::size_t part_records = 1u << 22;  // of both sides in a part, about; fewer if memory is short
   bool host_rows = false;               // processors make rows of ranges
   unsigned threads = 0;                 // that make rows; 0: one for each processor
   std::uint64_t task_rows = 1u << 17;   // that a thread makes at a time, about
@@ -66,7 +66,7 @@ class ArrayJoiner {
 
  private:
   class Run;
-  // Host memory for what is copied out of a place.
+  // Host memory for what is known of a part. Without `ranges` where they stay on the device.
   struct Staging {
     MatchRange* ranges = nullptr;
     MatchTotals* totals = nullptr;
@@ -77,14 +77,15 @@ class ArrayJoiner {
   JoinCounts run(Result result, Bytes r, Bytes s, const WantedRows& wanted,
                  std::span<std::byte> rows, const TakeMatches* take);
   void make_staging();
+  void add_ranges_to_staging();
 
   std::vector<Device*> devices_;
   ArrayJoinOptions options_;
   RecordShape r_, s_;
   std::size_t distance_ = 0;  // of cuts, records
   JoinPlaceShape place_shape_;
-  std::unique_ptr<std::byte[]> staging_memory_;
-  std::span<std::byte> pinned_;
+  SharedMemory totals_memory_;
+  SharedMemory ranges_memory_;    // taken when it is first needed
   std::vector<Staging> staging_;  // free ones
   Mailbox mailbox_;
   std::vector<std::unique_ptr<JoinLane>> lanes_;  // last: their threads use the rest

@@ -42,6 +42,32 @@ class TableMemory {
   std::size_t bytes_ = 0;
 };
 
+// Memory of the host that kernels of a stream read directly, likewise: a small table is there
+// sooner than the copies that it would have to wait for.
+class SharedTable {
+ public:
+  ~SharedTable() {
+    if (data_ != nullptr) cudaFreeHost(data_);
+  }
+  std::byte* get(std::size_t bytes) {
+    if (bytes > bytes_) {
+      if (data_ != nullptr) check_cuda(cudaFreeHost(data_), "free memory");
+      data_ = nullptr;
+      bytes_ = 0;
+      void* data;
+      check_cuda(cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+                 "allocate a table");
+      data_ = static_cast<std::byte*>(data);
+      bytes_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
 class CudaStream final : public Stream {
  public:
   explicit CudaStream(int device) : device_(device) {
@@ -171,9 +197,8 @@ class CudaStream final : public Stream {
   void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
                      std::byte* to) override {
     use();
-    std::byte* const tiles = tables_.get(tile_rows.size_bytes());
-    upload(tiles, tile_rows.data(), tile_rows.size_bytes());
-    write_match_rows(rows, reinterpret_cast<const std::uint64_t*>(tiles), to, stream_);
+    const std::vector<MatchPiece> pieces = match_pieces(rows, tile_rows);
+    write_match_rows(rows, shared_copy(std::span(pieces)), pieces.size(), to, stream_);
   }
 
   void clear(std::byte* memory, std::size_t bytes) override {
@@ -200,10 +225,8 @@ class CudaStream final : public Stream {
                   std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
                   std::uint64_t rows, std::byte* to) override {
     use();
-    std::byte* const tiles = tables_.get(tile_rows.size_bytes());
-    upload(tiles, tile_rows.data(), tile_rows.size_bytes());
-    write_found(table, shape, records, count, found, reinterpret_cast<const std::uint64_t*>(tiles),
-                first_row, rows, to, stream_);
+    write_found(table, shape, records, count, found, shared_copy(tile_rows), first_row, rows, to,
+                stream_);
   }
 
  private:
@@ -215,9 +238,19 @@ class CudaStream final : public Stream {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copy a table");
   }
 
+  // For the next kernel; the one before must have read its own.
+  template <class T>
+  const T* shared_copy(std::span<const T> table) {
+    wait("wait for the GPU");
+    std::byte* const copy = shared_table_.get(table.size_bytes());
+    std::memcpy(copy, table.data(), table.size_bytes());
+    return reinterpret_cast<const T*>(copy);
+  }
+
   int device_;
   cudaStream_t stream_ = nullptr;
   TableMemory tables_;
+  SharedTable shared_table_;
 };
 
 class CudaDevice final : public Device {
@@ -253,6 +286,18 @@ class CudaDevice final : public Device {
   }
   void free(std::byte* memory) override {
     if (cudaSetDevice(device_) == cudaSuccess) cudaFree(memory);
+  }
+  std::byte* allocate_shared(std::size_t bytes) override {
+    use();
+    void* memory;
+    bytes = std::max<std::size_t>(bytes, 1);
+    check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+               "allocate shared memory");
+    std::memset(memory, 0, bytes);
+    return static_cast<std::byte*>(memory);
+  }
+  void free_shared(std::byte* memory) override {
+    if (cudaSetDevice(device_) == cudaSuccess) cudaFreeHost(memory);
   }
 
   std::unique_ptr<Stream> make_stream() override {

@@ -124,8 +124,8 @@ class Stream {
   virtual void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
                            char terminator, std::byte* records) = 0;
   // Of items sorted by keys of `key_bytes`, each fewer than 2^32: for each item of `r` the range of
-  // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`. Values are not
-  // looked at.
+  // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`, which may be in
+  // shared memory. Values are not looked at.
   virtual void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
                      MatchTotals* totals) = 0;
   // Writes rows of a part that has been matched. `tile_rows` (in host memory): the number of the
@@ -143,7 +143,8 @@ class Stream {
   // `chains` if some key was there.
   virtual void insert(const HashTable& table, std::size_t first, std::size_t end,
                       std::uint32_t* chains) = 0;
-  // Looks up records: first is the front of the chain. Totals, of each tile, without matched_s.
+  // Looks up records: first is the front of the chain. Totals, of each tile, without what is of S;
+  // they may be in shared memory.
   virtual void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
                      std::size_t count, MatchRange* found, MatchTotals* totals) = 0;
   // Writes those rows of `count` records that have been looked up whose numbers are in
@@ -163,6 +164,10 @@ class Device {
   // Aligned to 256 bytes. Throws Error{no_space}.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void free(std::byte* memory) = 0;
+  // Memory of the host that all devices read and write directly, aligned likewise. Zero at first.
+  // Throws Error{no_space}.
+  virtual std::byte* allocate_shared(std::size_t bytes) = 0;
+  virtual void free_shared(std::byte* memory) = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;
   // Memory that sort() needs for `count` items, refine() and slice_text() for as many.
   virtual std::size_t sort_scratch_bytes(const ItemShape& shape, std::size_t count) = 0;
@@ -173,6 +178,33 @@ class Device {
   // cannot be pinned is left as it is.
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
+};
+
+// Memory of the host that is shared with all devices, given back when it goes.
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  SharedMemory(Device& device, std::size_t bytes)
+      : device_(&device), data_(device.allocate_shared(bytes)) {}
+  SharedMemory(SharedMemory&& other) noexcept { swap(other); }
+  SharedMemory& operator=(SharedMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SharedMemory() {
+    if (data_ != nullptr) device_->free_shared(data_);
+  }
+
+  std::byte* data() const { return data_; }
+
+ private:
+  void swap(SharedMemory& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+  }
+
+  Device* device_ = nullptr;
+  std::byte* data_ = nullptr;
 };
 
 // Memory of a device, given back when it goes.

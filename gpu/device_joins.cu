@@ -1,5 +1,6 @@
 #include "gpu/device_joins.cuh"
 
+#include <algorithm>
 #include <cub/block/block_scan.cuh>
 
 #include "base/units.h"
@@ -87,17 +88,21 @@ __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
   }
 }
 
-// A block for each tile. As records of R have any number of rows, threads take rows, not records:
+// Rows of a piece.
+constexpr std::uint64_t kPieceRows = 8192;
+
+// A block for each piece. As records of R have any number of rows, threads take rows, not records:
 // each finds its record in the sums of the numbers of rows.
 template <class Key>
-__global__ void write_tiles(MatchRows m, const std::uint64_t* tile_rows, Key* to) {
+__global__ void write_pieces(MatchRows m, const MatchPiece* pieces, Key* to) {
   using Scan = cub::BlockScan<unsigned long long, kThreads>;
   __shared__ typename Scan::TempStorage scratch;
   __shared__ unsigned long long starts[kThreads];
-  const unsigned long long end_row = m.first_row + m.rows;
-  unsigned long long row = tile_rows[blockIdx.x];
-  if (row >= end_row || tile_rows[blockIdx.x + 1] <= m.first_row) return;
-  const auto begin = static_cast<std::uint32_t>(blockIdx.x * kMatchTile);
+  __shared__ MatchPiece piece;
+  if (threadIdx.x == 0) piece = pieces[blockIdx.x];
+  __syncthreads();
+  unsigned long long row = piece.tile_row;
+  const auto begin = static_cast<std::uint32_t>(piece.tile * kMatchTile);
   const std::uint32_t end = begin + min(static_cast<std::uint32_t>(kMatchTile), m.r_count - begin);
   const Key* const r = reinterpret_cast<const Key*>(m.r);
   const Key* const s = reinterpret_cast<const Key*>(m.s);
@@ -113,7 +118,7 @@ __global__ void write_tiles(MatchRows m, const std::uint64_t* tile_rows, Key* to
     if (range.count == 0) return m.lone_r;
     return m.pairs ? range.count : m.matched_r;
   };
-  for (std::uint32_t first = begin; first < end; first += kThreads) {
+  for (std::uint32_t first = begin; first < end && row < piece.end_row; first += kThreads) {
     const std::uint32_t mine = first + threadIdx.x;
     unsigned long long rows = 0, all;
     if (mine < end) {
@@ -123,9 +128,9 @@ __global__ void write_tiles(MatchRows m, const std::uint64_t* tile_rows, Key* to
     }
     Scan(scratch).ExclusiveSum(rows, starts[threadIdx.x], all);
     __syncthreads();
-    const unsigned long long skip = m.first_row > row ? m.first_row - row : 0;
-    const unsigned long long left = end_row > row ? end_row - row : 0;
-    const unsigned long long stop = min(all, left);
+    const unsigned long long skip = piece.first_row > row ? piece.first_row - row : 0;
+    const unsigned long long left = piece.end_row - row;
+    const unsigned long long stop = all < left ? all : left;
     for (unsigned long long k = skip + threadIdx.x; k < stop; k += kThreads) {
       unsigned low = 0, high = kThreads - 1;  // the last record that starts at k or before
       while (low < high) {
@@ -186,16 +191,31 @@ void match_items(unsigned key_bytes, const Items& r, const Items& s, MatchRange*
   check_cuda(cudaGetLastError(), "match");
 }
 
-void write_match_rows(const MatchRows& rows, const std::uint64_t* tile_rows, std::byte* to,
-                      cudaStream_t stream) {
-  if (rows.r_count == 0 || rows.rows == 0) return;
-  const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(rows.r_count, kMatchTile));
+std::vector<MatchPiece> match_pieces(const MatchRows& rows,
+                                     std::span<const std::uint64_t> tile_rows) {
+  std::vector<MatchPiece> pieces;
+  const std::uint64_t end_row = rows.first_row + rows.rows;
+  for (std::size_t tile = 0; tile + 1 < tile_rows.size(); ++tile) {
+    const std::uint64_t end = std::min(tile_rows[tile + 1], end_row);
+    for (std::uint64_t row = std::max(tile_rows[tile], rows.first_row); row < end;) {
+      const std::uint64_t next = std::min(row + kPieceRows, end);
+      pieces.push_back({tile_rows[tile], row, next, static_cast<std::uint32_t>(tile)});
+      row = next;
+    }
+  }
+  return pieces;
+}
+
+void write_match_rows(const MatchRows& rows, const MatchPiece* pieces, std::size_t piece_count,
+                      std::byte* to, cudaStream_t stream) {
+  if (piece_count == 0) return;
+  const auto blocks = static_cast<unsigned>(piece_count);
   if (rows.key_bytes == 4) {
-    write_tiles<<<tiles, kThreads, 0, stream>>>(rows, tile_rows,
-                                                reinterpret_cast<std::uint32_t*>(to));
+    write_pieces<<<blocks, kThreads, 0, stream>>>(rows, pieces,
+                                                  reinterpret_cast<std::uint32_t*>(to));
   } else {
-    write_tiles<<<tiles, kThreads, 0, stream>>>(rows, tile_rows,
-                                                reinterpret_cast<std::uint64_t*>(to));
+    write_pieces<<<blocks, kThreads, 0, stream>>>(rows, pieces,
+                                                  reinterpret_cast<std::uint64_t*>(to));
   }
   check_cuda(cudaGetLastError(), "write matches");
 }

@@ -215,7 +215,7 @@ class HashJoiner::Run {
     const auto records = static_cast<std::size_t>(far + 8 * std::sqrt(far)) + 64;
     table.far.slot_count = HashLaneShape::slots(std::min(build_count_, records));
     XXL_CHECK(table.far.slot_count + build_count_ <= joiner_.far_words_);
-    table.far.slots = joiner_.far_memory_.get();
+    table.far.slots = reinterpret_cast<std::uint32_t*>(joiner_.far_memory_.data());
     table.far.next = table.far.slots + table.far.slot_count;
     table.far.records = build_;
     far_chains_ = false;
@@ -333,9 +333,6 @@ class HashJoiner::Run {
                 const HashPlace& place = batch->place;
                 stream.probe(*batch->table, shape_, place.records, batch->count, place.found,
                              place.totals);
-                stream.copy_out(reinterpret_cast<std::byte*>(place.host_totals),
-                                reinterpret_cast<const std::byte*>(place.totals),
-                                ceil_div(batch->count, kMatchTile) * sizeof *place.totals);
               },
               [this, batch] { finish_probe(batch); });
         });
@@ -344,7 +341,7 @@ class HashJoiner::Run {
   void finish_probe(const std::shared_ptr<Batch>& batch) {
     std::uint64_t rows = 0;
     for (std::size_t first = 0; first < batch->count; first += kMatchTile) {
-      const MatchTotals& sum = batch->place.host_totals[first / kMatchTile];
+      const MatchTotals& sum = batch->place.totals[first / kMatchTile];
       counts_.pairs += sum.pairs;
       counts_.matched_r += sum.matched_r;
       batch->tile_rows.push_back(rows);
@@ -487,8 +484,7 @@ HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, con
       std::min<std::uint64_t>(most_build_records, left > margin ? (left - margin) / each : 0));
   if (shape_.build_records < most_build_records) {
     far_words_ = HashLaneShape::slots(most_build_records) + most_build_records;
-    far_memory_ = std::make_unique_for_overwrite<std::uint32_t[]>(far_words_);
-    devices_.front()->pin(std::as_writable_bytes(std::span(far_memory_.get(), far_words_)));
+    far_memory_ = SharedMemory(*devices_.front(), far_words_ * sizeof(std::uint32_t));
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     lanes_.push_back(
@@ -496,12 +492,7 @@ HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, con
   }
 }
 
-HashJoiner::~HashJoiner() {
-  lanes_.clear();
-  if (far_memory_ != nullptr) {
-    devices_.front()->unpin(std::as_writable_bytes(std::span(far_memory_.get(), far_words_)));
-  }
-}
+HashJoiner::~HashJoiner() = default;
 
 ProbeShape HashJoiner::probe_shape(const WantedRows& wanted) const {
   ProbeShape shape;

@@ -88,7 +88,7 @@ class HashJoiner {
   std::size_t most_build_records_;
   HashLaneShape shape_;
   // Slots and chains of a far part.
-  std::unique_ptr<std::uint32_t[]> far_memory_;
+  SharedMemory far_memory_;
   std::size_t far_words_ = 0;
   Times times_;
   double near_part_ = 1;

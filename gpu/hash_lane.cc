@@ -8,8 +8,7 @@ namespace xxl::gpu {
 
 std::size_t HashLaneShape::place_bytes() const {
   return aligned(batch_records * probe_record_bytes) + aligned(batch_records * row_bytes) +
-         aligned(batch_records * sizeof(MatchRange)) +
-         aligned(ceil_div(batch_records, kMatchTile) * sizeof(MatchTotals));
+         aligned(batch_records * sizeof(MatchRange));
 }
 
 std::size_t HashLaneShape::table_bytes() const {
@@ -18,9 +17,9 @@ std::size_t HashLaneShape::table_bytes() const {
          aligned(slots(build_records) * sizeof(std::uint32_t)) + aligned(sizeof(HashLane::Notes));
 }
 
-HashLane::HashLane(Device& device_to_use, std::size_t index, const HashLaneShape& shape,
-                   Mailbox& mailbox, TimeLine* time_line)
-    : device(device_to_use), memory(device, shape.bytes()) {
+HashLane::HashLane(Device& device, std::size_t index, const HashLaneShape& shape, Mailbox& mailbox,
+                   TimeLine* time_line)
+    : memory(device, shape.bytes()) {
   std::byte* at = memory.data();
   const auto take = [&at](std::size_t bytes) {
     std::byte* const taken = at;
@@ -34,18 +33,16 @@ HashLane::HashLane(Device& device_to_use, std::size_t index, const HashLaneShape
       take(HashLaneShape::slots(shape.build_records) * sizeof(std::uint32_t)));
   notes = reinterpret_cast<Notes*>(take(sizeof(Notes)));
   const std::size_t totals_bytes = ceil_div(shape.batch_records, kMatchTile) * sizeof(MatchTotals);
-  host_bytes_ = aligned(sizeof(Notes)) + HashLaneShape::kPlaces * aligned(totals_bytes);
-  host_memory_ = std::make_unique<std::byte[]>(host_bytes_);
-  device.pin({host_memory_.get(), host_bytes_});
-  host_notes = reinterpret_cast<Notes*>(host_memory_.get());
+  shared_ =
+      SharedMemory(device, aligned(sizeof(Notes)) + HashLaneShape::kPlaces * aligned(totals_bytes));
+  host_notes = reinterpret_cast<Notes*>(shared_.data());
   for (std::size_t i = 0; i < HashLaneShape::kPlaces; ++i) {
     HashPlace place;
     place.records = take(shape.batch_records * shape.probe_record_bytes);
     place.rows = take(shape.batch_records * shape.row_bytes);
     place.found = reinterpret_cast<MatchRange*>(take(shape.batch_records * sizeof(MatchRange)));
-    place.totals = reinterpret_cast<MatchTotals*>(take(totals_bytes));
-    place.host_totals = reinterpret_cast<MatchTotals*>(host_memory_.get() + aligned(sizeof(Notes)) +
-                                                       i * aligned(totals_bytes));
+    place.totals = reinterpret_cast<MatchTotals*>(shared_.data() + aligned(sizeof(Notes)) +
+                                                  i * aligned(totals_bytes));
     places.push_back(place);
   }
   const std::string name = "GPU " + std::to_string(index);
@@ -55,14 +52,6 @@ HashLane::HashLane(Device& device_to_use, std::size_t index, const HashLaneShape
   for (auto& copying : in) copying = thread(" copy in");
   work = thread(" hash");
   for (auto& copying : out) copying = thread(" copy out");
-}
-
-HashLane::~HashLane() {
-  for (auto* threads : {&in, &out}) {
-    for (auto& thread : *threads) thread.reset();
-  }
-  work.reset();
-  device.unpin({host_memory_.get(), host_bytes_});
 }
 
 }  // namespace xxl::gpu

@@ -40,8 +40,7 @@ struct HashPlace {
   std::byte* records = nullptr;
   std::byte* rows = nullptr;
   MatchRange* found = nullptr;
-  MatchTotals* totals = nullptr;
-  MatchTotals* host_totals = nullptr;  // in pinned host memory
+  MatchTotals* totals = nullptr;  // in shared memory
 };
 
 struct HashLane {
@@ -58,12 +57,10 @@ struct HashLane {
   // null. Throws Error{no_space}.
   HashLane(Device& device, std::size_t index, const HashLaneShape& shape, Mailbox& mailbox,
            TimeLine* time_line);
-  ~HashLane();
 
   StreamThread& next_in() { return *in[next_in_++ % kCopyThreads]; }
   StreamThread& next_out() { return *out[next_out_++ % kCopyThreads]; }
 
-  Device& device;
   DeviceMemory memory;
   HashPart near;  // slots, next and records in that memory
   std::byte* records = nullptr;
@@ -72,8 +69,7 @@ struct HashLane {
   std::vector<HashPlace> places;  // free ones
 
  private:
-  std::unique_ptr<std::byte[]> host_memory_;
-  std::size_t host_bytes_ = 0;
+  SharedMemory shared_;
   std::size_t next_in_ = 0, next_out_ = 0;
 
  public:

@@ -6,8 +6,7 @@ namespace xxl::gpu {
 
 std::size_t JoinPlaceShape::bytes() const {
   return aligned(records * record_bytes) + aligned(records * key_bytes) +
-         aligned(records * sizeof(MatchRange)) + aligned(records * row_bytes) +
-         aligned(ceil_div(records, kMatchTile) * sizeof(MatchTotals));
+         aligned(records * sizeof(MatchRange)) + aligned(records * row_bytes);
 }
 
 JoinLane::JoinLane(Device& device, std::size_t index, const JoinPlaceShape& shape, Mailbox& mailbox,
@@ -24,8 +23,6 @@ JoinLane::JoinLane(Device& device, std::size_t index, const JoinPlaceShape& shap
     place.records = take(shape.records * shape.record_bytes);
     place.keys = take(shape.records * shape.key_bytes);
     place.ranges = reinterpret_cast<MatchRange*>(take(shape.records * sizeof(MatchRange)));
-    place.totals = reinterpret_cast<MatchTotals*>(
-        take(ceil_div(shape.records, kMatchTile) * sizeof(MatchTotals)));
     place.rows = take(shape.records * shape.row_bytes);
     places.push_back(place);
   }

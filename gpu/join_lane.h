@@ -33,7 +33,6 @@ struct JoinPlace {
   std::byte* records = nullptr;  // those of S behind those of R
   std::byte* keys = nullptr;     // likewise
   MatchRange* ranges = nullptr;
-  MatchTotals* totals = nullptr;
   std::byte* rows = nullptr;
 };
 

@@ -349,6 +349,18 @@ void SimulatedDevice::free(std::byte* memory) {
   std::free(memory - kAlignment);
 }
 
+std::byte* SimulatedDevice::allocate_shared(std::size_t bytes) {
+  bytes = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  void* const memory = std::aligned_alloc(kAlignment, bytes);
+  if (memory == nullptr) throw Error(ErrorCode::no_space, "no memory to share with devices");
+  std::memset(memory, 0, bytes);
+  return static_cast<std::byte*>(memory);
+}
+
+void SimulatedDevice::free_shared(std::byte* memory) {
+  std::free(memory);
+}
+
 std::unique_ptr<Stream> SimulatedDevice::make_stream() {
   return std::make_unique<SimulatedStream>(options_);
 }
