@@ -155,10 +155,16 @@ std::uint64_t hash_of(const Row<Word>& row) {
   return mix(row.key + mix(row.r_value + mix(row.s_value)));
 }
 
-// The record of R with the i-th smallest key: one key in each of r_count stretches of equal length.
+// Keys are divided into r_count stretches of equal length; R has one key of each.
+template <class Word>
+std::uint64_t stretch_of(const Case& c) {
+  return static_cast<Word>(~Word{0}) / c.r_count;
+}
+
+// The record of R with the i-th smallest key.
 template <class Word>
 Pair<Word> ranked_r(const Case& c, std::uint64_t i) {
-  const std::uint64_t stretch = static_cast<Word>(~Word{0}) / c.r_count;
+  const std::uint64_t stretch = stretch_of<Word>(c);
   return {static_cast<Word>(i * stretch + below(mix(i), stretch)),
           static_cast<Word>(mix(i ^ 0x5555))};
 }
@@ -182,13 +188,15 @@ Sums make(const Case& c, std::byte* r_memory, std::byte* s_memory) {
   return in_parallel(c.s_count, [&](std::size_t first, std::size_t end) {
     Sums sums;
     for (std::size_t j = first; j < end; ++j) {
-      const Pair<Word> partner = ranked_r<Word>(c, permuted(zipf(mix(j))));
+      const std::uint64_t rank = permuted(zipf(mix(j)));
+      const Pair<Word> partner = ranked_r<Word>(c, rank);
       s[j] = {partner.key, static_cast<Word>(mix(j ^ 0xaaaa))};
       if (static_cast<double>(mix(~j) >> 11) < limit) {
         ++sums.rows;
         sums.hash += hash_of<Word>({partner.key, partner.value, s[j].value});
       } else {
-        s[j].key ^= 1;  // another key of the stretch
+        const std::uint64_t stretch = stretch_of<Word>(c), start = rank * stretch;
+        s[j].key = static_cast<Word>(start + (partner.key - start + 1) % stretch);
       }
     }
     return sums;
