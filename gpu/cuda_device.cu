@@ -7,6 +7,8 @@
 
 #include "base/units.h"
 #include "gpu/cuda_check.cuh"
+#include "gpu/device_hash.cuh"
+#include "gpu/device_joins.cuh"
 #include "gpu/device_kernels.cuh"
 #include "gpu/device_sort.cuh"
 
@@ -29,6 +31,32 @@ class TableMemory {
       bytes_ = 0;
       void* data;
       check_cuda(cudaMalloc(&data, bytes), "allocate a table");
+      data_ = static_cast<std::byte*>(data);
+      bytes_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Memory of the host that kernels of a stream read directly, likewise: a small table is there
+// sooner than the copies that it would have to wait for.
+class SharedTable {
+ public:
+  ~SharedTable() {
+    if (data_ != nullptr) cudaFreeHost(data_);
+  }
+  std::byte* get(std::size_t bytes) {
+    if (bytes > bytes_) {
+      if (data_ != nullptr) check_cuda(cudaFreeHost(data_), "free memory");
+      data_ = nullptr;
+      bytes_ = 0;
+      void* data;
+      check_cuda(cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+                 "allocate a table");
       data_ = static_cast<std::byte*>(data);
       bytes_ = bytes;
     }
@@ -160,6 +188,47 @@ class CudaStream final : public Stream {
     gather_entries(items, slice, offsets, terminator, records, stream_);
   }
 
+  void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+             MatchTotals* totals) override {
+    use();
+    match_items(key_bytes, r, s, ranges, totals, stream_);
+  }
+
+  void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+                     std::byte* to) override {
+    use();
+    const std::vector<MatchPiece> pieces = match_pieces(rows, tile_rows);
+    write_match_rows(rows, shared_copy(std::span(pieces)), pieces.size(), to, stream_);
+  }
+
+  void clear(std::byte* memory, std::size_t bytes) override {
+    use();
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "clear");
+  }
+  void select(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
+              std::size_t most, std::uint64_t* selected) override {
+    use();
+    select_near(table, records, count, to, most, selected, stream_);
+  }
+  void insert(const HashTable& table, std::size_t first, std::size_t end,
+              std::uint32_t* chains) override {
+    use();
+    insert_near(table, first, end, chains, stream_);
+  }
+  void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+             std::size_t count, MatchRange* found, MatchTotals* totals) override {
+    use();
+    probe_table(table, shape, records, count, found, totals, stream_);
+  }
+  void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                  std::size_t count, const MatchRange* found,
+                  std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
+                  std::uint64_t rows, std::byte* to) override {
+    use();
+    write_found(table, shape, records, count, found, shared_copy(tile_rows), first_row, rows, to,
+                stream_);
+  }
+
  private:
   static constexpr std::size_t kTableAlignment = 256;
 
@@ -169,9 +238,19 @@ class CudaStream final : public Stream {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copy a table");
   }
 
+  // For the next kernel; the one before must have read its own.
+  template <class T>
+  const T* shared_copy(std::span<const T> table) {
+    wait("wait for the GPU");
+    std::byte* const copy = shared_table_.get(table.size_bytes());
+    std::memcpy(copy, table.data(), table.size_bytes());
+    return reinterpret_cast<const T*>(copy);
+  }
+
   int device_;
   cudaStream_t stream_ = nullptr;
   TableMemory tables_;
+  SharedTable shared_table_;
 };
 
 class CudaDevice final : public Device {
@@ -208,6 +287,18 @@ class CudaDevice final : public Device {
   void free(std::byte* memory) override {
     if (cudaSetDevice(device_) == cudaSuccess) cudaFree(memory);
   }
+  std::byte* allocate_shared(std::size_t bytes) override {
+    use();
+    void* memory;
+    bytes = std::max<std::size_t>(bytes, 1);
+    check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+               "allocate shared memory");
+    std::memset(memory, 0, bytes);
+    return static_cast<std::byte*>(memory);
+  }
+  void free_shared(std::byte* memory) override {
+    if (cudaSetDevice(device_) == cudaSuccess) cudaFreeHost(memory);
+  }
 
   std::unique_ptr<Stream> make_stream() override {
     use();
@@ -239,7 +330,8 @@ class CudaDevice final : public Device {
   void pin(std::span<std::byte> memory) override {
     use();
     // Where this fails, copies are only slower.
-    if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable) != cudaSuccess) {
+    if (cudaHostRegister(memory.data(), memory.size(),
+                         cudaHostRegisterPortable | cudaHostRegisterMapped) != cudaSuccess) {
       (void)cudaGetLastError();
     }
   }

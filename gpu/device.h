@@ -1,10 +1,10 @@
 // A GPU, or what stands in for one in tests.
 //
-// Device gives memory and streams; a Stream has the operations of which sorting is made. They are
-// done in order; finish() waits for them. A stream is used by the one thread that owns it
-// (stream_thread.h), so that whatever orchestrates several devices (chunk_engine.h) is plain code
-// that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are simulated in host
-// memory (simulated_device.h).
+// Device gives memory and streams; a Stream has the operations of which sorting and joining are
+// made. They are done in order; finish() waits for them. A stream is used by the one thread that
+// owns it (stream_thread.h), so that whatever orchestrates several devices (chunk_engine.h) is
+// plain code that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are
+// simulated in host memory (simulated_device.h).
 //
 // Memory of a device is handed around as std::byte*. The host never follows such a pointer, but
 // other devices may, once they are peers.
@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "base/units.h"
+#include "gpu/hash_table.h"
 #include "gpu/key_view.h"
+#include "gpu/match.h"
 #include "record/key_layout.h"
 
 namespace xxl::gpu {
@@ -91,7 +93,7 @@ class Stream {
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
   // Items of the `items.count` records at `records`. For records by address the addresses are
-  // those where the records lie.
+  // those where the records lie; for others the values may be null: then they are left out.
   virtual void load(const RecordShape& shape, const KeyView& view, const std::byte* records,
                     const Items& items) = 0;
   // Sorts `from` into `to` by key words, stably; `from` is destroyed. `scratch`:
@@ -121,6 +123,37 @@ class Stream {
   // Writes the records of `slice`, each with `terminator` behind it.
   virtual void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
                            char terminator, std::byte* records) = 0;
+  // Of items sorted by keys of `key_bytes`, each fewer than 2^32: for each item of `r` the range of
+  // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`, which may be in
+  // shared memory. Values are not looked at.
+  virtual void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+                     MatchTotals* totals) = 0;
+  // Writes rows of a part that has been matched. `tile_rows` (in host memory): the number of the
+  // first row of each tile of R, and of the end.
+  virtual void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+                             std::byte* to) = 0;
+
+  // Joining by hash. A table is in memory of the device but for its far part.
+  virtual void clear(std::byte* memory, std::size_t bytes) = 0;
+  // Appends those of `count` records that are in the near part to `to`, where `selected` are
+  // already. Counts all, but writes only as long as there are no more than `most`.
+  virtual void select(const HashTable& table, const std::byte* records, std::size_t count,
+                      std::byte* to, std::size_t most, std::uint64_t* selected) = 0;
+  // Enters records [first, end) of the near part, all of which belong there, into its slots. Sets
+  // `chains` if some key was there.
+  virtual void insert(const HashTable& table, std::size_t first, std::size_t end,
+                      std::uint32_t* chains) = 0;
+  // Looks up records: first is the front of the chain. Totals, of each tile, without what is of S;
+  // they may be in shared memory.
+  virtual void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                     std::size_t count, MatchRange* found, MatchTotals* totals) = 0;
+  // Writes those rows of `count` records that have been looked up whose numbers are in
+  // [first_row, first_row + rows). `tile_rows` (in host memory): the number of the first row of
+  // each tile, and of the end.
+  virtual void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                          std::size_t count, const MatchRange* found,
+                          std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
+                          std::uint64_t rows, std::byte* to) = 0;
 };
 
 class Device {
@@ -131,6 +164,10 @@ class Device {
   // Aligned to 256 bytes. Throws Error{no_space}.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void free(std::byte* memory) = 0;
+  // Memory of the host that all devices read and write directly, aligned likewise. Zero at first.
+  // Throws Error{no_space}.
+  virtual std::byte* allocate_shared(std::size_t bytes) = 0;
+  virtual void free_shared(std::byte* memory) = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;
   // Memory that sort() needs for `count` items, refine() and slice_text() for as many.
   virtual std::size_t sort_scratch_bytes(const ItemShape& shape, std::size_t count) = 0;
@@ -141,6 +178,33 @@ class Device {
   // cannot be pinned is left as it is.
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
+};
+
+// Memory of the host that is shared with all devices, given back when it goes.
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  SharedMemory(Device& device, std::size_t bytes)
+      : device_(&device), data_(device.allocate_shared(bytes)) {}
+  SharedMemory(SharedMemory&& other) noexcept { swap(other); }
+  SharedMemory& operator=(SharedMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SharedMemory() {
+    if (data_ != nullptr) device_->free_shared(data_);
+  }
+
+  std::byte* data() const { return data_; }
+
+ private:
+  void swap(SharedMemory& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+  }
+
+  Device* device_ = nullptr;
+  std::byte* data_ = nullptr;
 };
 
 // Memory of a device, given back when it goes.

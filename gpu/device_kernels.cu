@@ -69,7 +69,7 @@ __global__ void load_pairs(const Pair<Key, Value>* records, KeyTransform transfo
   for (std::size_t i = first_index(); i < n; i += stride()) {
     const Pair<Key, Value> record = records[i];
     keys[i] = order_key(record.key, transform);
-    values[i] = record.value;
+    if (values != nullptr) values[i] = record.value;
   }
 }
 

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/host_hash.h"
+#include "gpu/join_rows.h"
 
 namespace xxl::gpu {
 namespace {
@@ -74,8 +76,10 @@ class SimulatedStream final : public Stream {
       }
       std::uint64_t key = read(record, key_bytes);
       if (shape.transform.is_float) key = KeyView::order_float(key, key_bytes);
-      set_item(shape.item, items, i, key ^ shape.transform.flip,
-               read(record + key_bytes, shape.item.value_bytes));
+      write(items.keys + i * key_bytes, key ^ shape.transform.flip, key_bytes);
+      if (items.values == nullptr) continue;
+      std::memcpy(items.values + i * shape.item.value_bytes, record + key_bytes,
+                  shape.item.value_bytes);
     }
   }
 
@@ -199,6 +203,107 @@ class SimulatedStream final : public Stream {
     }
   }
 
+  void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+             MatchTotals* totals) override {
+    begin("match");
+    const ItemShape keys{key_bytes, 0};
+    std::size_t first = 0, end = 0;
+    for (std::size_t i = 0; i < r.count; ++i) {
+      const std::uint64_t key = key_at(keys, r, i);
+      const bool new_key = i == 0 || key_at(keys, r, i - 1) != key;
+      if (new_key) {
+        first = end;
+        while (first < s.count && key_at(keys, s, first) < key) ++first;
+        end = first;
+        while (end < s.count && key_at(keys, s, end) == key) ++end;
+      }
+      const MatchRange range{static_cast<std::uint32_t>(first),
+                             static_cast<std::uint32_t>(end - first)};
+      if (ranges != nullptr) ranges[i] = range;
+      MatchTotals& sum = totals[i / kMatchTile];
+      if (i % kMatchTile == 0) sum = {};
+      sum.pairs += range.count;
+      sum.matched_r += range.count != 0;
+      if (new_key) sum.matched_s += range.count;
+      sum.s_end = range.end();
+    }
+  }
+
+  void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+                     std::byte* to) override {
+    begin("write matches");
+    XXL_CHECK(tile_rows.size() == ceil_div<std::size_t>(rows.r_count, kMatchTile) + 1);
+    RecordShape r, s;
+    r.record_bytes = rows.r_record_bytes;
+    s.record_bytes = rows.s_record_bytes;
+    r.item = {rows.key_bytes, rows.r_record_bytes - rows.key_bytes};
+    s.item = {rows.key_bytes, rows.s_record_bytes - rows.key_bytes};
+    const WantedRows wanted{rows.pairs, rows.matched_r, rows.lone_r, rows.lone_s};
+    RowFormat format = RowFormat::of(r, s, wanted, rows.missing);
+    MatchedPart part;
+    part.part = {0, rows.r_count, 0, rows.s_count};
+    part.ranges = rows.ranges;
+    write_task_rows({r, rows.r, rows.r_count}, {s, rows.s, rows.s_count}, part, wanted, format,
+                    {0, rows.r_count, rows.first_row, rows.rows, 0}, to);
+  }
+
+  void clear(std::byte* memory, std::size_t bytes) override {
+    begin("clear");
+    std::memset(memory, 0, bytes);
+  }
+  void select(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
+              std::size_t most, std::uint64_t* selected) override {
+    begin("select");
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::byte* const record = records + i * table.record_bytes;
+      if (!table.is_near(HashTable::hash(read(record, table.key_bytes)))) continue;
+      const std::uint64_t place = (*selected)++;
+      if (place < most) {
+        std::memcpy(to + place * table.record_bytes, record, table.record_bytes);
+      }
+    }
+  }
+  void insert(const HashTable& table, std::size_t first, std::size_t end,
+              std::uint32_t* chains) override {
+    begin("insert");
+    if (insert_records(table, table.near, first, end)) *chains = 1;
+  }
+  void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+             std::size_t count, MatchRange* found, MatchTotals* totals) override {
+    begin("probe");
+    probe_records(table, shape, records, count, found);
+    for (std::size_t i = 0; i < count; ++i) {
+      MatchTotals& sum = totals[i / kMatchTile];
+      if (i % kMatchTile == 0) sum = {};
+      sum.pairs += found[i].count;
+      sum.matched_r += found[i].count != 0;
+    }
+  }
+  // One row after the other.
+  void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                  std::size_t count, const MatchRange* found,
+                  std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
+                  std::uint64_t rows, std::byte* to) override {
+    begin("write rows");
+    const std::size_t row_bytes = shape.row_bytes(table.key_bytes);
+    std::uint64_t row = 0;
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i % kMatchTile == 0) XXL_CHECK(row == tile_rows[i / kMatchTile]);
+      const std::uint32_t here = shape.rows(found[i].count);
+      if (row + here > first_row && row < first_row + rows) {
+        all.resize(here * row_bytes);
+        write_probe_rows(table, shape, records + i * shape.record_bytes, 1, found + i, all.data());
+        for (std::uint32_t k = 0; k < here; ++k) {
+          if (row + k < first_row || row + k >= first_row + rows) continue;
+          std::memcpy(to + (row + k - first_row) * row_bytes, all.data() + k * row_bytes,
+                      row_bytes);
+        }
+      }
+      row += here;
+    }
+  }
+
  private:
   void begin(const char* operation) const {
     if (options_.before) options_.before(operation);
@@ -242,6 +347,18 @@ void SimulatedDevice::free(std::byte* memory) {
   std::memcpy(&bytes, memory - kAlignment, sizeof bytes);
   allocated_ -= bytes;
   std::free(memory - kAlignment);
+}
+
+std::byte* SimulatedDevice::allocate_shared(std::size_t bytes) {
+  bytes = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  void* const memory = std::aligned_alloc(kAlignment, bytes);
+  if (memory == nullptr) throw Error(ErrorCode::no_space, "no memory to share with devices");
+  std::memset(memory, 0, bytes);
+  return static_cast<std::byte*>(memory);
+}
+
+void SimulatedDevice::free_shared(std::byte* memory) {
+  std::free(memory);
 }
 
 std::unique_ptr<Stream> SimulatedDevice::make_stream() {

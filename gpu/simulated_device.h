@@ -28,6 +28,8 @@ class SimulatedDevice final : public Device {
   DeviceInfo info() const override;
   std::byte* allocate(std::size_t bytes) override;
   void free(std::byte* memory) override;
+  std::byte* allocate_shared(std::size_t bytes) override;
+  void free_shared(std::byte* memory) override;
   std::unique_ptr<Stream> make_stream() override;
   std::size_t sort_scratch_bytes(const ItemShape& shape, std::size_t count) override;
   std::size_t refine_scratch_bytes(std::size_t count) override;

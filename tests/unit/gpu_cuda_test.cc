@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/units.h"
+#include "gpu/array_join.h"
 #include "gpu/array_sort.h"
 #include "gpu/cuda_device.h"
+#include "gpu/hash_join.h"
 #include "gpu/simulated_device.h"
 #include "sort_test_support.h"
 
@@ -231,6 +233,142 @@ TEST_F(Cuda, cuts_and_concatenates_as_simulated) {
       }
       EXPECT_TRUE(cuts[0] == cuts[1]) << shape.key_bytes;
       EXPECT_TRUE(results[0] == results[1]) << shape.key_bytes;
+    }
+  }
+}
+
+TEST_F(Cuda, matches_sorted_keys_as_simulated) {
+  for (const unsigned key_bytes : {4u, 8u}) {
+    const ItemShape shape{key_bytes, 0};
+    for (const std::size_t distinct : {1, 7, 3000, 1'000'000}) {
+      for (const auto& [r_count, s_count] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                             {5000, 1},
+                                             {1, 100000},
+                                             {100000, 300000},
+                                             {300000, 9000},
+                                             {kMatchTile, kMatchTile}}) {
+        Bytes keys[2];
+        for (Bytes* side : {&keys[0], &keys[1]}) {
+          std::vector<std::uint64_t> words(side == &keys[0] ? r_count : s_count);
+          for (std::uint64_t& word : words) word = random_.below(distinct) << 9;
+          std::sort(words.begin(), words.end());
+          for (const std::uint64_t word : words) {
+            const auto* const from = reinterpret_cast<const std::byte*>(&word);
+            side->insert(side->end(), from, from + key_bytes);
+          }
+        }
+        Bytes ranges[2], totals[2], totals_alone[2];
+        const std::size_t tiles = (r_count + kMatchTile - 1) / kMatchTile;
+        for (Device* device : {static_cast<Device*>(&simulated_), devices_[0].get()}) {
+          Bench bench(*device);
+          const Items r = bench.put(shape, keys[0], {}), s = bench.put(shape, keys[1], {});
+          std::byte* const range = bench.memory(r_count * sizeof(MatchRange));
+          std::byte* const total = bench.memory(tiles * sizeof(MatchTotals));
+          const int which = device == &simulated_;
+          const auto match = [&](MatchRange* to) {
+            bench.stream().match(key_bytes, r, s, to, reinterpret_cast<MatchTotals*>(total));
+            return bench.get(total, tiles * sizeof(MatchTotals));
+          };
+          totals[which] = match(reinterpret_cast<MatchRange*>(range));
+          ranges[which] = bench.get(range, r_count * sizeof(MatchRange));
+          totals_alone[which] = match(nullptr);
+        }
+        EXPECT_TRUE(totals[0] == totals[1]) << key_bytes << " " << distinct << " " << r_count;
+        EXPECT_TRUE(totals[0] == totals_alone[0]) << key_bytes << " " << distinct;
+        EXPECT_TRUE(ranges[0] == ranges[1]) << key_bytes << " " << distinct << " " << r_count;
+      }
+    }
+  }
+}
+
+TEST_F(Cuda, joins_arrays_on_all_gpus_as_simulated) {
+  for (const auto& [r_record, s_record] :
+       {std::pair("kv32", "kv32"), {"kv64", "kv64"}, {"u64", "kv64"}, {"kv32", "u32"}}) {
+    const RecordFormat r_format = format_of(r_record), s_format = format_of(s_record);
+    const KeyLayout r_layout(r_format), s_layout(s_format);
+    const Bytes r =
+        test::sorted_records(r_format, test::few_distinct_records(r_format, 50000, 20000, random_));
+    Bytes s = test::few_distinct_records(s_format, 90000, 20000, random_);
+    // Partners: keys of R, every other one.
+    for (std::size_t i = 0; i < 90000; i += 2) {
+      std::memcpy(s.data() + i * s_format.record_bytes,
+                  r.data() + random_.below(50000) * r_format.record_bytes, r_format.key_bytes());
+    }
+    s = test::sorted_records(s_format, s);
+    for (const WantedRows& wanted :
+         {kInnerJoin, kLeftJoin, kRightJoin, kFullJoin, kSemiJoin, kAntiJoin}) {
+      ArrayJoiner reference({&simulated_}, r_layout, s_layout, {.part_records = 9000});
+      const std::size_t bytes = reference.count(r, s).rows(wanted) * reference.row_bytes(wanted);
+      Bytes expected(bytes);
+      reference.join(r, s, wanted, expected);
+      for (std::size_t count = 1; count <= devices_.size(); ++count) {
+        std::vector<Device*> devices;
+        for (std::size_t i = 0; i < count; ++i) devices.push_back(devices_[i].get());
+        for (const bool host_rows : {false, true}) {
+          ArrayJoiner joiner(devices, r_layout, s_layout,
+                             {.part_records = 9000, .host_rows = host_rows, .pin = true});
+          Bytes rows(bytes);
+          EXPECT_EQ(joiner.join(r, s, wanted, rows).rows(wanted) * joiner.row_bytes(wanted), bytes);
+          EXPECT_TRUE(rows == expected) << r_record << " on " << count;
+        }
+      }
+    }
+  }
+}
+
+// Rows of joins by hash, sorted: batches and partners may come in any order.
+TEST_F(Cuda, joins_by_hash_on_all_gpus_as_simulated) {
+  for (const auto& [probe_record, build_record] :
+       {std::pair("kv32", "kv32"), {"kv64", "kv64"}, {"u64", "kv64"}, {"kv32", "u32"}}) {
+    const RecordFormat probe_format = format_of(probe_record),
+                       build_format = format_of(build_record);
+    const KeyLayout probe_layout(probe_format), build_layout(build_format);
+    for (const std::size_t distinct : {20000, 300}) {
+      const Bytes build = test::few_distinct_records(build_format, 30000, distinct, random_);
+      Bytes probe = test::few_distinct_records(probe_format, 90000, distinct, random_);
+      for (std::size_t i = 0; i < 90000; i += distinct < 1000 ? 50 : 2) {
+        std::memcpy(probe.data() + i * probe_format.record_bytes,
+                    build.data() + random_.below(30000) * build_format.record_bytes,
+                    probe_format.key_bytes());
+      }
+      for (const WantedRows& wanted : {kInnerJoin, kLeftJoin, kSemiJoin, kAntiJoin}) {
+        const auto rows_of = [&](const std::vector<Device*>& devices, std::uint64_t memory,
+                                 bool host_probes) {
+          HashJoiner joiner(devices, probe_layout, build_layout, 30000,
+                            {.memory_bytes = memory,
+                             .batch_records = 8192,
+                             .morsel_records = 1000,
+                             .threads = 2,
+                             .host_probes = host_probes,
+                             .pin = true});
+          const std::size_t row_bytes = joiner.row_bytes(wanted);
+          Bytes rows(joiner.count(probe, build).rows(wanted) * row_bytes);
+          joiner.join(probe, build, wanted, rows);
+          EXPECT_EQ(joiner.near_part() < 1, memory != 0);
+          std::vector<std::string> sorted;
+          for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
+            sorted.emplace_back(reinterpret_cast<const char*>(rows.data()) + at, row_bytes);
+          }
+          std::sort(sorted.begin(), sorted.end());
+          return sorted;
+        };
+        const auto expected = rows_of({&simulated_}, 0, false);
+        // Room for a part of the table.
+        HashLaneShape part{.build_records = 12000,
+                           .build_record_bytes = build_format.record_bytes,
+                           .batch_records = 4096,
+                           .probe_record_bytes = probe_format.record_bytes,
+                           .row_bytes = probe_format.record_bytes + build_format.record_bytes -
+                                        build_format.key_bytes()};
+        std::vector<Device*> devices;
+        for (const auto& device : devices_) {
+          devices.push_back(device.get());
+          for (const bool host_probes : {false, true}) {
+            EXPECT_TRUE(rows_of(devices, 0, host_probes) == expected) << probe_record;
+            EXPECT_TRUE(rows_of(devices, part.bytes(), host_probes) == expected) << probe_record;
+          }
+        }
+      }
     }
   }
 }

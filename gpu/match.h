@@ -1,0 +1,51 @@
+// Which records of S have the key of each record of R: what a device says of two sorted relations.
+//
+// R and S are the two inputs of a join. Sorted, all records of S with one key lie side by side, so
+// that a range says it, and rows are made of ranges wherever the records are (join_rows.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xxl::gpu {
+
+// Of a record of R: the records of S that have its key. With `count` 0, `first` is where they would
+// be, so that records of S that lie between the ranges of two records of R have no partner.
+struct MatchRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+
+  std::uint32_t end() const { return first + count; }
+  friend bool operator==(const MatchRange&, const MatchRange&) = default;
+};
+
+// Records of R whose matches are summed up together: a tile.
+inline constexpr std::size_t kMatchTile = 1024;
+
+// Of a tile.
+struct MatchTotals {
+  std::uint64_t pairs = 0;      // sum of the counts
+  std::uint32_t matched_r = 0;  // records of R that have a partner
+  std::uint32_t matched_s = 0;  // of S, counted where the first record of R with their key is
+  std::uint32_t s_end = 0;      // end of the last range
+  std::uint32_t unused = 0;
+
+  friend bool operator==(const MatchTotals&, const MatchTotals&) = default;
+};
+
+// Rows that a device writes of a part: join_rows.h says which there are, and how they look. All
+// pointers are to its memory. Values are of no bytes or as many as the key.
+struct MatchRows {
+  const std::byte* r = nullptr;  // records
+  const std::byte* s = nullptr;
+  std::uint32_t r_count = 0, s_count = 0;
+  std::uint32_t r_record_bytes = 0, s_record_bytes = 0;
+  std::uint32_t key_bytes = 8;
+  bool pairs = false, matched_r = false, lone_r = false, lone_s = false;
+  bool s_value = false;       // rows have a value of S
+  std::uint64_t missing = 0;  // value of the side that a lone record lacks
+  const MatchRange* ranges = nullptr;
+  std::uint64_t first_row = 0, rows = 0;  // those to be written
+};
+
+}  // namespace xxl::gpu
