@@ -458,6 +458,101 @@ class Memory(FaultTest):
                     self.assertLessEqual(peak, memory * MIB + MEMORY_CONSTANT, f"{peak / MIB:.1f} MiB")
 
 
+class Joins(FaultTest):
+    """The same of joins of binary records."""
+
+    RECORDS = 2_000_000  # of kv64, on either side
+
+    def inputs(self, kind="", *arguments):
+        return [self.gen(kind + name, "--record=kv64", *arguments, str(self.RECORDS)) for name in ("r", "s")]
+
+    def command(self, *arguments, scratch=None):
+        return [XXL, "join", "--record=kv64", "-T", scratch or self.scratch, *arguments]
+
+    def assert_joined(self, path):
+        done = subprocess.run([XXL, "validate", "--record=fixed:24", "--key=0:u64", path], capture_output=True,
+                              check=False)
+        self.assertIn(f"Records: {self.RECORDS}\n", done.stdout.decode())
+
+    def end_with(self, number, method, memory):
+        inputs = self.inputs()
+        output = self.out / "file"
+        volume = 2 * 16 * self.RECORDS
+        caught = 0
+        for moment in (0, volume // 4, volume, 3 * volume // 2):
+            with self.subTest(transferred=moment):
+                output.write_bytes(b"old content")
+                process = subprocess.Popen(
+                    self.command("-S", memory, f"--method={method}", *inputs, f"--output={output}"),
+                    stderr=subprocess.PIPE)
+                wait_until(process, lambda: bytes_transferred(process.pid) >= moment)
+                process.send_signal(number)
+                process.communicate(timeout=PATIENCE_SECONDS)
+                if process.returncode == 0:  # it was faster
+                    self.assert_joined(output)
+                else:
+                    caught += 1
+                    self.assertEqual(output.read_bytes(), b"old content")
+                self.assert_only_in_out("file")
+        self.assertGreaterEqual(caught, 2)
+
+    def test_killed_it_leaves_nothing_behind_and_the_old_output_intact(self):
+        self.end_with(signal.SIGKILL, "sort-merge", "8M")
+
+    def test_interrupted_it_leaves_nothing_behind_and_the_old_output_intact(self):
+        self.end_with(signal.SIGINT, "sort-merge", "8M")
+
+    def test_killed_while_hashing_it_leaves_nothing_behind(self):
+        self.end_with(signal.SIGKILL, "hash", "200M")
+
+    def test_full_standard_output_is_an_error(self):
+        inputs = self.inputs()
+        for options in (["--method=hash"], ["-S", "8M"], []):
+            with self.subTest(options=options), open("/dev/full", "wb") as full:
+                self.assert_fails(self.run_xxl(*options, *inputs, stdout=full), "No space left")
+
+    def test_full_scratch_is_told_at_once_with_directory_and_bytes(self):
+        if not can_mount():
+            self.skipTest("only root can mount small file systems")
+        inputs = self.inputs()
+        with small_file_system(self.root / "small", 8) as small:
+            done = self.run_xxl("-S", "8M", *inputs, f"--output={self.out / 'file'}", scratch=small)
+            self.assert_fails(done, re.escape(str(small)), "MiB")
+            self.assertEqual(list(small.iterdir()), [])
+        self.assert_only_in_out()
+
+    def test_full_output_is_an_error_and_the_old_file_survives(self):
+        if not can_mount():
+            self.skipTest("only root can mount small file systems")
+        inputs = self.inputs()
+        for options in (["--method=hash"], ["-S", "8M"], []):
+            with self.subTest(options=options), small_file_system(self.root / "small", 16) as small:
+                (small / "file").write_bytes(b"old content")
+                done = self.run_xxl(*options, *inputs, f"--output={small / 'file'}")
+                self.assert_fails(done, re.escape(str(small)))
+                self.assertEqual((small / "file").read_bytes(), b"old content")
+            (self.root / "small").rmdir()
+
+    def test_memory_stays_within_what_is_allowed(self):
+        if SANITIZED:
+            self.skipTest("a sanitizer takes memory of its own")
+        inputs = self.inputs()
+        sorted_inputs = self.inputs("sorted", "--distribution=sorted")
+        skewed = self.inputs("skewed", "--distribution=few-distinct")
+        for memory, files, options in ((8, inputs, []), (16, inputs, ["--parallel=8"]), (64, inputs, ["--how=full"]),
+                                       (16, sorted_inputs, ["--presorted"]), (100, inputs, ["--method=hash"]),
+                                       (200, inputs, ["--method=sort-merge"]), (16, skewed, ["--count"])):
+            with self.subTest(memory=memory, options=options):
+                target = [] if "--count" in options else [f"--output={self.out / 'file'}"]
+                process = subprocess.Popen(self.command("-S", f"{memory}M", *options, *files, *target),
+                                           stdout=subprocess.DEVNULL)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 0)
+                peak = usage.ru_maxrss * 1024
+                self.assertLessEqual(peak, memory * MIB + MEMORY_CONSTANT, f"{peak / MIB:.1f} MiB")
+
+
 class Result(unittest.TextTestResult):
     """Remembers what passed and how long each test took."""
 
