@@ -169,6 +169,14 @@ CsvOrder csv_order(const JoinArguments& arguments, std::size_t side) {
   return order;
 }
 
+void check_header(std::string_view header, char separator, const std::string& path) {
+  RowFields fields;
+  fields.parse(without_byte_order_mark(header), separator);
+  if (!fields.fault()) return;
+  throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe(), path,
+              0);
+}
+
 void refuse_different_types(const ParsedOptions& options, const RowSides& sides) {
   refuse_uneven_keys(options, sides[0].order.keys.size(), sides[1].order.keys.size());
   for (std::size_t i = 0; i < sides[0].order.keys.size(); ++i) {
@@ -219,6 +227,7 @@ void set_rows(const JoinArguments& arguments, TextJoinOptions& join) {
     side.order = csv_order(arguments, i);
     if (options.has("header")) {
       join.keys_of_header[i] = [sides, i, path = join.inputs[i]](std::string_view header) {
+        check_header(header, (*sides)[i].order.separator, path);
         resolve_columns((*sides)[i].order, header, path);
         (*sides)[i].make();
         return (*sides)[i].keys;
@@ -229,7 +238,7 @@ void set_rows(const JoinArguments& arguments, TextJoinOptions& join) {
     }
     join.first_record[i] = [sides, i](std::string_view row) {
       RowFields fields;
-      fields.parse(row, (*sides)[i].order.separator);
+      fields.parse(without_byte_order_mark(row), (*sides)[i].order.separator);
       (*sides)[i].width = fields.fault() ? 0 : fields.size();
       (*sides)[i].carriage_return = row.ends_with('\r');
     };

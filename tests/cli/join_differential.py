@@ -17,6 +17,7 @@ import decimal
 import os
 import pathlib
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -217,7 +218,7 @@ def gnu_sorted(settings, content, options, side, locale, directory):
 
 def line_fields(line, separator):
     if separator is None:
-        return line.replace(b"\t", b" ").replace(b"\n", b" ").split()
+        return re.findall(rb"[^ \t\n]+", line)
     if separator == "":
         return [line]
     return line.split(separator.encode()) if line else []
