@@ -48,7 +48,7 @@ class HashJoiner {
   };
 
   // For arrays of records of these layouts, which must be as those of an ArrayJoiner, and build
-  // sides of at most `most_build_records` < 2^32 - 1. The devices must outlive it. Throws
+  // sides of at most `most_build_records` < 2^31 - 1. The devices must outlive it. Throws
   // Error{usage}, and Error{no_space} if a device has too little memory for batches of a few
   // thousand records.
   HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, const KeyLayout& build,
