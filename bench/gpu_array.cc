@@ -8,7 +8,6 @@
 // (gnu_parallel::multiway_merge). Each case is run three times; the array is made anew before and
 // order and checksum are checked after each. Writes a row for each repeat.
 #include <omp.h>
-#include <parallel/multiway_merge.h>
 #include <sys/mman.h>
 #include <parallel/algorithm>
 

@@ -363,7 +363,7 @@ void TextJoining::write_header() {
 // Both have been sorted: cells of the runs of both are joined by all workers.
 void TextJoining::join_cells() {
   const std::uint64_t bytes = sides_[0].record_bytes() + sides_[1].record_bytes();
-  meter_.begin(Phase::merging, bytes);
+  meter_.begin(Phase::joining, bytes);
   BlockMemory blocks(monitor_);
   reduce_runs(blocks);
   set_rules();
@@ -393,7 +393,7 @@ void TextJoining::join_streams() {
   for (const JoinTextSide& each : sides_) {
     bytes += each.is_presorted() ? each.inputs().bytes : each.record_bytes();
   }
-  meter_.begin(Phase::merging, bytes);
+  meter_.begin(Phase::joining, bytes);
   BlockMemory blocks(monitor_);
   reduce_runs(blocks);
   std::array<std::unique_ptr<RecordCursor>, kJoinSides> merges;
