@@ -19,6 +19,8 @@ tests/cli/sort_differential.py --xxl build-release/bin/xxl \
   --junit "$results/sort_differential.xml" || true
 tests/cli/join_differential.py --xxl build-release/bin/xxl \
   --junit "$results/join_differential.xml" || true
+tests/cli/join_records_differential.py --xxl build-release/bin/xxl \
+  --junit "$results/join_records_differential.xml" || true
 tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,faults}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults}.xml

@@ -101,6 +101,11 @@ KeyLayout::KeyLayout(const RecordFormat& format)
       word.load = only.big_endian ? Load::big_endian : Load::little_endian;
       word.offset = only.offset;
       word.flip = only.flip;
+    } else if (word.segments.size() == 1 && only.bytes == 4 && !only.big_endian && !only.is_float &&
+               only.right_shift == 0 && only.left_shift == 32) {
+      word.load = Load::number32;
+      word.offset = only.offset;
+      word.flip = only.flip << 32;
     }
   }
 }

@@ -60,6 +60,11 @@ class KeyLayout {
   std::uint64_t word(const std::byte* record, std::size_t index) const {
     const Word& w = words_[index];
     if (w.load == Load::slow) return slow_word(record, w);
+    if (w.load == Load::number32) {
+      std::uint32_t half;
+      std::memcpy(&half, record + w.offset, sizeof half);
+      return (std::uint64_t{half} << 32) ^ w.flip;
+    }
     std::uint64_t raw;
     std::memcpy(&raw, record + w.offset, sizeof raw);
     return (w.load == Load::big_endian ? __builtin_bswap64(raw) : raw) ^ w.flip;
@@ -78,8 +83,9 @@ class KeyLayout {
   }
 
  private:
-  // A word that is 8 bytes of a byte string, or one whole integer, is loaded at once.
-  enum class Load : std::uint8_t { slow, big_endian, little_endian };
+  // A word that is 8 bytes of a byte string, or one whole integer, is loaded at once; so is one
+  // that is nothing but an integer of 4 bytes, little-endian.
+  enum class Load : std::uint8_t { slow, big_endian, little_endian, number32 };
   struct Word {
     Load load = Load::slow;
     std::size_t offset = 0;

@@ -147,6 +147,7 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
   const auto flip = layout_.transform().flip;
   const bool is_float = layout_.transform().is_float;
   const bool wide = layout_.kind() == RecordKind::key64 || layout_.kind() == RecordKind::pair64;
+  const bool narrow = layout_.kind() == RecordKind::key32 || layout_.kind() == RecordKind::pair32;
   const auto by_layout = [this](const std::byte* r) { return layout_.word(r, 0); };
   if (wide && !is_float) {
     classify_with(segment, ids, counts,
@@ -156,6 +157,11 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
       const auto bits = load<std::int64_t>(r);
       const auto sign = static_cast<std::uint64_t>(bits >> 63) | (std::uint64_t{1} << 63);
       return (static_cast<std::uint64_t>(bits) ^ sign) ^ flip;
+    });
+  } else if (narrow && !is_float) {
+    const auto flip32 = static_cast<std::uint32_t>(flip);
+    classify_with(segment, ids, counts, [flip32](const std::byte* r) {
+      return std::uint64_t{load<std::uint32_t>(r) ^ flip32} << 32;
     });
   } else {
     classify_with(segment, ids, counts, by_layout);

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(SortMergeJoinOfFormats, joins_what_does_not_fit_in_memory) {
   std::uint64_t seed = 100;
   for (const JoinKind kind : test::kAllJoinKinds) {
-    for (const double keys_a_record : {0.1, 1.0, 10.0}) {
+    for (const double keys_a_record : {0.1, 3.0}) {
       SCOPED_TRACE(test::name_of(kind) + " keys " + std::to_string(keys_a_record) + " seed " +
                    std::to_string(++seed));
       Random random(seed);
@@ -107,8 +107,8 @@ TEST_F(SortMergeJoinTest, joins_sides_of_any_size) {
   const RecordFormat kv64 = format_of("kv64");
   Random random(7);
   for (const JoinKind kind : test::kAllJoinKinds) {
-    for (const std::size_t r_count : {0, 1, 1000, 300'000}) {
-      for (const std::size_t s_count : {0, 1, 1000, 300'000}) {
+    for (const std::size_t r_count : {0, 1, 150'000}) {
+      for (const std::size_t s_count : {0, 1, 150'000}) {
         SCOPED_TRACE(test::name_of(kind) + " of " + std::to_string(r_count) + " and " +
                      std::to_string(s_count));
         expect_joined(options(kv64, kv64, kind), keyed_records(kv64, r_count, 100'000, random),
@@ -236,8 +236,8 @@ TEST_F(SortMergeJoinTest, joins_groups_larger_than_memory) {
   };
   for (const JoinKind kind : test::kAllJoinKinds) {
     for (const auto [r_group, s_group] :
-         {Case{1, 40'000}, Case{40'000, 1}, Case{2, 40'000}, Case{40'000, 3}, Case{0, 40'000},
-          Case{40'000, 0}, Case{1, 1}}) {
+         {Case{1, 15'000}, Case{15'000, 1}, Case{2, 15'000}, Case{15'000, 3}, Case{0, 15'000},
+          Case{15'000, 0}, Case{1, 1}}) {
       SCOPED_TRACE(test::name_of(kind) + " groups " + std::to_string(r_group) + " x " +
                    std::to_string(s_group));
       const auto relation = [&](std::size_t group) {
@@ -266,7 +266,7 @@ TEST_F(SortMergeJoinTest, joins_groups_larger_than_memory) {
 
 TEST_F(SortMergeJoinTest, joins_skewed_keys) {
   const RecordFormat kv32 = format_of("kv32");
-  for (std::uint64_t seed = 20; seed < 26; ++seed) {
+  for (std::uint64_t seed = 20; seed < 23; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Bytes r = keyed_records(kv32, 20'000, 300'000, random);
@@ -278,7 +278,7 @@ TEST_F(SortMergeJoinTest, joins_skewed_keys) {
 
 TEST_F(SortMergeJoinTest, joins_whatever_the_order_of_completion) {
   const RecordFormat kv64 = format_of("kv64");
-  for (std::uint64_t seed = 30; seed < 36; ++seed) {
+  for (std::uint64_t seed = 30; seed < 33; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     RecordJoinOptions join = options(kv64, kv64, JoinKind::full);
