@@ -138,8 +138,9 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
         arena, aligned(static_cast<std::size_t>(need)) + 3 * aligned(piece));
     return geometry;
   }
-  throw Error(ErrorCode::no_space, "the memory of the GPU is too small: " +
-                                       format_bytes(memory_bytes) + " are free or allowed");
+  throw Error(ErrorCode::no_space,
+              "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
+                  " are free, or allowed by --gpu-memory: give more");
 }
 
 }  // namespace xxl::gpu

@@ -129,6 +129,7 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
   gpus.time_line = time_line;
   if (options.has("gpu-memory")) {
     gpus.memory_bytes = parse_size(options.value("gpu-memory", ""), "--gpu-memory", 0);
+    if (gpus.memory_bytes == 0) throw_usage(command, "--gpu-memory=0 leaves the GPUs no memory");
   }
   DeviceChoice choice;
   choice.merge = merge_option(options);

@@ -5,15 +5,13 @@
 // While one piece is decompressed the next is read. All memory goes back at the end of the file.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 
-#include "base/in_flight.h"
 #include "base/memory_region.h"
 #include "base/monitor.h"
+#include "io/ahead_reader.h"
 #include "io/codec.h"
 #include "io/file.h"
 #include "io/io_queue.h"
@@ -28,15 +26,11 @@ class DecodedFile final : public ByteSource {
   // `file` must outlive it; the others must, unless `io` ends before `monitor` and both before it:
   // then nothing is under way any more.
   DecodedFile(const io::File& file, Codec codec, io::IoService& io, Monitor& monitor);
-  // Waits for a read under way; gives up that of a pipe.
-  ~DecodedFile() override;
-
   // Throws Error with the file and the byte of it where it is corrupt or cannot be read.
   std::size_t read(std::span<std::byte> to) override;
 
  private:
   void start();
-  void start_read();
   void give_piece();
 
   const io::File& file_;
@@ -45,14 +39,8 @@ class DecodedFile final : public ByteSource {
   Monitor& monitor_;
   std::optional<io::Decompressor> decompressor_;  // from the first read() to the end
   MemoryRegion memory_;
+  std::optional<io::AheadReader> reader_;  // likewise
   bool finished_ = false;
-  unsigned reading_ = 0;        // the piece that is read into
-  std::uint64_t position_ = 0;  // of the next read
-  bool at_end_ = false;         // nothing is left to read
-  bool under_way_ = false;
-  std::atomic<bool> done_ = false;
-  io::Completion completion_;
-  InFlight in_flight_;
 };
 
 }  // namespace xxl

@@ -1,12 +1,10 @@
 #include "pipeline/file_cursor.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/input_checks.h"
 #include "record/csv_rows.h"
 
 namespace xxl {
@@ -17,84 +15,25 @@ FileCursor::FileCursor(TextInput& input, const TextSortOptions& options,
     : input_(input),
       options_(options),
       syntax_(options.syntax),
+      memory_(memory),
       most_bytes_(most_bytes),
-      io_(io),
-      monitor_(monitor),
       hash_(hash),
       skipped_(skipped) {
-  const std::size_t half = round_down(memory.size() / 2, kSectorBytes);
-  buffers_[0] = memory.first(half);
-  buffers_[1] = memory.subspan(half, half);
-  at_end_ = input.stored() && input.file.size() == 0;
-  start_read();
+  if (input.decoder == nullptr) reader_.emplace(input.file, memory, io, monitor);
 }
 
-FileCursor::~FileCursor() {
-  if (under_way_ && !input_.stored()) io_.cancel_streams();
-}
-
-void FileCursor::start_read() {
-  if (at_end_ || input_.decoder != nullptr) return;
-  const io::File& file = input_.file;
-  io::Request request;
-  request.op = io::Op::read;
-  request.file = &file;
-  request.data = buffers_[reading_];
-  request.offset = io::Request::kStream;
-  if (input_.stored()) {
-    request.offset = position_;
-    request.data = request.data.first(std::min<std::uint64_t>(
-        request.data.size(), round_up<std::uint64_t>(file.size() - position_, kSectorBytes)));
-  }
-  done_ = false;
-  under_way_ = true;
-  request.done = [this, token = in_flight_.begin()](const io::Completion& completion) mutable {
-    {
-      auto lock = monitor_.lock();
-      completion_ = completion;
-      done_ = true;
-    }
-    monitor_.notify();
-    token.reset();
-  };
-  io_.queue_for(file).submit(std::move(request));
-}
-
-// Makes the buffer that was read into the current one. False at the end.
+// Reads on. False at the end.
 bool FileCursor::next_buffer() {
-  if (at_end_) return false;
-  const std::span<std::byte> buffer = buffers_[reading_];
-  std::size_t bytes;
-  if (input_.decoder != nullptr) {
-    bytes = input_.decoder->read(buffer);
-    at_end_ = bytes < buffer.size();
-  } else {
-    {
-      auto lock = monitor_.lock();
-      monitor_.wait(lock, [&] { return done_; });
-    }
-    under_way_ = false;
-    const io::File& file = input_.file;
-    std::size_t wanted = 0;
-    if (input_.stored()) {
-      wanted =
-          static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - position_));
-    }
-    io::check_read(file, position_, wanted, completion_);
-    bytes = completion_.bytes;
-    if (input_.stored()) {
-      bytes = wanted;
-      at_end_ = position_ + bytes == file.size();
-      if (at_end_) io::check_not_grown(file);
-    } else {
-      at_end_ = bytes < buffer.size();
-    }
+  std::span<const std::byte> buffer;
+  if (reader_) {
+    buffer = reader_->next();
+  } else if (!at_end_) {
+    const std::size_t bytes = input_.decoder->read(memory_);
+    at_end_ = bytes < memory_.size();
+    buffer = memory_.first(bytes);
   }
-  position_ += bytes;
-  text_ = {reinterpret_cast<const char*>(buffer.data()), bytes};
-  reading_ ^= 1;
-  start_read();
-  return bytes > 0;
+  text_ = {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
+  return !buffer.empty();
 }
 
 bool FileCursor::take_record() {

@@ -24,6 +24,7 @@
 #include "pipeline/phase_meter.h"
 #include "pipeline/plan.h"
 #include "pipeline/run_reducer.h"
+#include "pipeline/start_again.h"
 #include "pipeline/text_formation.h"
 #include "pipeline/text_memory.h"
 #include "record/descending_record.h"
@@ -461,22 +462,7 @@ void TextSorting::finish() {
 }  // namespace
 
 SortReport text_sort(const TextSortOptions& options) {
-  std::string failure;
-  {
-    TextSorting sorting(options);
-    try {
-      return sorting.run();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::device || !sorting.may_start_again()) throw;
-      failure = error.what();
-    }
-  }
-  // Nothing has been lost: the input is as it was, and nothing has appeared.
-  TextSortOptions on_cpu = options;
-  on_cpu.acceleration = Acceleration::never;
-  SortReport report = TextSorting(on_cpu).run();
-  report.plan.no_accelerator = failure;
-  return report;
+  return run_or_start_again<TextSorting>(options);
 }
 
 SortPlan plan_text_sort(const TextSortOptions& options) {

@@ -1,0 +1,79 @@
+#include "io/ahead_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "io/input_checks.h"
+
+namespace xxl::io {
+
+AheadReader::AheadReader(const File& file, std::span<std::byte> memory, IoService& io,
+                         Monitor& monitor)
+    : file_(file), io_(io), monitor_(monitor), at_end_(file.seekable() && file.size() == 0) {
+  const std::size_t half = round_down(memory.size() / 2, kSectorBytes);
+  halves_[0] = memory.first(half);
+  halves_[1] = memory.subspan(half, half);
+  start_read();
+}
+
+AheadReader::~AheadReader() {
+  // Where the queues are gone already, they have waited for every read.
+  if (under_way_ && !done_ && !file_.seekable()) io_.cancel_streams();
+}
+
+void AheadReader::start_read() {
+  if (at_end_) return;
+  Request request;
+  request.op = Op::read;
+  request.file = &file_;
+  request.data = halves_[reading_];
+  request.offset = Request::kStream;
+  if (file_.seekable()) {
+    request.offset = position_;
+    request.data = request.data.first(std::min<std::uint64_t>(
+        request.data.size(), round_up<std::uint64_t>(file_.size() - position_, kSectorBytes)));
+  }
+  done_ = false;
+  under_way_ = true;
+  request.done = [this, token = in_flight_.begin()](const Completion& completion) mutable {
+    {
+      auto lock = monitor_.lock();
+      completion_ = completion;
+      done_ = true;
+    }
+    monitor_.notify();
+    token.reset();
+  };
+  io_.queue_for(file_).submit(std::move(request));
+}
+
+std::span<const std::byte> AheadReader::next() {
+  if (!under_way_) return {};
+  {
+    auto lock = monitor_.lock();
+    monitor_.wait(lock, [&] { return done_.load(); });
+  }
+  under_way_ = false;
+  const std::span<std::byte> half = halves_[reading_];
+  std::size_t wanted = 0;
+  if (file_.seekable()) {
+    wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(half.size(), file_.size() - position_));
+  }
+  check_read(file_, position_, wanted, completion_);
+  std::size_t bytes = completion_.bytes;
+  if (file_.seekable()) {
+    bytes = wanted;
+    at_end_ = position_ + bytes == file_.size();
+    if (at_end_) check_not_grown(file_);
+  } else {
+    at_end_ = bytes < half.size();
+  }
+  position_ += bytes;
+  reading_ ^= 1;
+  start_read();
+  return half.first(bytes);
+}
+
+}  // namespace xxl::io

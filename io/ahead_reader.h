@@ -1,0 +1,47 @@
+// Reads a file from its beginning to its end, one buffer ahead, for a thread that waits.
+//
+//     memory   [ half: being used | half: being read into ]      and the other way round
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "io/file.h"
+#include "io/io_queue.h"
+
+namespace xxl::io {
+
+class AheadReader {
+ public:
+  // Begins to read. `memory`, aligned to sectors and two of them at least, is the caller's. It and
+  // `file` must outlive the reader; the others must, unless `io` ends before `monitor` and both
+  // before it: then nothing is under way any more.
+  AheadReader(const File& file, std::span<std::byte> memory, IoService& io, Monitor& monitor);
+  // Waits for a read under way; gives up that of a pipe.
+  ~AheadReader();
+
+  // What comes next, until the next call; nothing at the end. Throws Error, also if the file has
+  // become shorter or longer since it was opened.
+  std::span<const std::byte> next();
+
+ private:
+  void start_read();
+
+  const File& file_;
+  std::span<std::byte> halves_[2];
+  IoService& io_;
+  Monitor& monitor_;
+  unsigned reading_ = 0;        // the half that is read into
+  std::uint64_t position_ = 0;  // of the next read
+  bool at_end_;                 // nothing is left to be read
+  bool under_way_ = false;
+  std::atomic<bool> done_ = false;
+  Completion completion_;  // with the monitor's lock
+  InFlight in_flight_;
+};
+
+}  // namespace xxl::io
