@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::string_view kWhat = "What to join by";
 constexpr std::string_view kRows = "Which rows to write";
-constexpr std::string_view kResources = "What to do it with";
-constexpr std::string_view kAsking = "What to tell";
 
 constexpr std::array kJoinOptions{
     OptionSpec{.long_name = "ignore-case",
@@ -218,19 +216,21 @@ constexpr std::array kJoinOptions{
                .group = kRows,
                .help = kOutput.help,
                .details = kOutput.details},
-    OptionSpec{.long_name = "method",
-               .value = ValueKind::required,
-               .value_name = "NAME",
-               .words = "auto sort-merge hash",
-               .completion = Completion::words,
-               .group = kResources,
-               .help = "how to join: auto, sort-merge or hash",
-               .details =
-                   "sort-merge: both inputs are sorted, or come so; rows come in the order of "
-                   "their keys, within a key in that of R, then of S. hash, of binary records "
-                   "only: the smaller input is held in memory, and rows come in the order of "
-                   "the larger one. auto takes hash for binary records where the memory "
-                   "suffices and not both inputs are presorted."},
+    OptionSpec{
+        .long_name = "method",
+        .value = ValueKind::required,
+        .value_name = "NAME",
+        .words = "auto sort-merge hash",
+        .completion = Completion::words,
+        .group = kResources,
+        .help = "how to join: auto, sort-merge or hash",
+        .details =
+            "sort-merge: both inputs are sorted, or come so; rows come in the order of "
+            "their keys, within a key in that of R, then of S. hash, of binary records "
+            "only: the smaller input is held in memory, and rows come in the order of "
+            "the larger one. auto sorts what is sorted already or fits in memory, else takes hash "
+            "for binary records if the table fits in memory, else sorts on disk; --explain "
+            "says why."},
     OptionSpec{.long_name = "buffer-size",
                .short_name = 'S',
                .value = ValueKind::required,
@@ -262,13 +262,7 @@ constexpr std::array kJoinOptions{
         .value_name = "N",
         .group = kResources,
         .help = "merge at most N runs of an input at once (default: as many as memory allows)"},
-    OptionSpec{.long_name = "io",
-               .value = ValueKind::required,
-               .value_name = "KIND",
-               .words = "auto io_uring threads",
-               .completion = Completion::words,
-               .group = kResources,
-               .help = "how to talk to the disks: auto, io_uring or threads"},
+    kIo,
     OptionSpec{.long_name = "device",
                .value = ValueKind::required,
                .value_name = "KIND",
@@ -277,26 +271,10 @@ constexpr std::array kJoinOptions{
                .details = "auto takes GPUs, if there are any, for input that does not fit in the "
                           "memory of -S and is at least a GiB. Text is sorted and joined on the "
                           "CPU."},
-    OptionSpec{.long_name = "gpu-memory",
-               .value = ValueKind::required,
-               .value_name = "SIZE",
-               .group = kResources,
-               .help = "use at most SIZE of each GPU's memory, instead of what is free"},
-    OptionSpec{.long_name = "multi-gpu",
-               .value = ValueKind::required,
-               .value_name = "STRATEGY",
-               .words = "auto independent p2p-merge partition",
-               .completion = Completion::words,
-               .group = kResources,
-               .help = "how several GPUs sort: auto, independent, p2p-merge or partition"},
-    OptionSpec{.long_name = "help",
-               .standard = true,
-               .group = kAsking,
-               .help = "print this help and exit"},
-    OptionSpec{.long_name = "version",
-               .standard = true,
-               .group = kAsking,
-               .help = "print the version and exit"},
+    kGpuMemory,
+    kMultiGpu,
+    kHelpStandard,
+    kVersion,
     OptionSpec{.long_name = "progress",
                .value = ValueKind::optional,
                .value_name = "WHEN",
@@ -305,23 +283,9 @@ constexpr std::array kJoinOptions{
                .completion = Completion::words,
                .group = kAsking,
                .help = "show progress on standard error: auto (on a terminal), always, never"},
-    OptionSpec{.long_name = "stats",
-               .value = ValueKind::optional,
-               .value_name = "FORMAT",
-               .words = "table json",
-               .implied = "table",
-               .completion = Completion::words,
-               .group = kAsking,
-               .help = "report on standard error what was done: table or json"},
-    OptionSpec{.long_name = "time-line",
-               .value = ValueKind::required,
-               .value_name = "FILE",
-               .completion = Completion::file,
-               .group = kAsking,
-               .help = "write to FILE what disks and GPUs did when, as CSV"},
-    OptionSpec{.long_name = "explain",
-               .group = kAsking,
-               .help = "print the plan and the scratch space it needs, and stop"},
+    kStats,
+    kTimeLine,
+    kExplain,
 };
 
 constexpr std::array kJoinSections{

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::string_view kOrdering = "What to sort by";
 constexpr std::string_view kDoing = "What to do";
-constexpr std::string_view kResources = "What to do it with";
-constexpr std::string_view kAsking = "What to tell";
 
 constexpr std::array kSortOptions{
     OptionSpec{.long_name = "ignore-leading-blanks",
@@ -225,14 +223,8 @@ constexpr std::array kSortOptions{
                .help = "use N threads (default: one for each processor)",
                .details = "Fewer are used, with a warning, when the memory of -S is too little for "
                           "so many."},
-    OptionSpec{.long_name = "help",
-               .standard = true,
-               .group = kAsking,
-               .help = "print this help and exit"},
-    OptionSpec{.long_name = "version",
-               .standard = true,
-               .group = kAsking,
-               .help = "print the version and exit"},
+    kHelpStandard,
+    kVersion,
     OptionSpec{.short_name = 'c', .group = kDoing, .help = "like --check"},
     OptionSpec{.short_name = 'C', .group = kDoing, .help = "like -c, but say nothing"},
 
@@ -290,13 +282,7 @@ constexpr std::array kSortOptions{
         .scope = Scope::text,
         .group = kResources,
         .help = "compress scratch data: lz4 (the default) or zstd, with a level as in zstd:3"},
-    OptionSpec{.long_name = "io",
-               .value = ValueKind::required,
-               .value_name = "KIND",
-               .words = "auto io_uring threads",
-               .completion = Completion::words,
-               .group = kResources,
-               .help = "how to talk to the disks: auto, io_uring or threads"},
+    kIo,
     OptionSpec{.long_name = "device",
                .value = ValueKind::required,
                .value_name = "KIND",
@@ -306,21 +292,8 @@ constexpr std::array kSortOptions{
                .details = "auto takes GPUs, if there are any, for input that does not fit in the "
                           "memory of -S and is at least a GiB. gpu takes as many as hold all of "
                           "the input, gpu:0,2 those and no others."},
-    OptionSpec{.long_name = "gpu-memory",
-               .value = ValueKind::required,
-               .value_name = "SIZE",
-               .group = kResources,
-               .help = "use at most SIZE of each GPU's memory, instead of what is free"},
-    OptionSpec{.long_name = "multi-gpu",
-               .value = ValueKind::required,
-               .value_name = "STRATEGY",
-               .words = "auto independent p2p-merge partition",
-               .completion = Completion::words,
-               .group = kResources,
-               .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
-               .details =
-                   "independent: each sorts chunks of its own. partition: all sort one chunk "
-                   "and read each other's memory. p2p-merge: the same by swapping halves."},
+    kGpuMemory,
+    kMultiGpu,
     OptionSpec{.long_name = "gpu-merge",
                .value = ValueKind::required,
                .value_name = "WHEN",
@@ -340,23 +313,9 @@ constexpr std::array kSortOptions{
                .group = kAsking,
                .help = "show progress on standard error: auto (on a terminal), always, never",
                .details = "Called as sort, the default is never."},
-    OptionSpec{.long_name = "stats",
-               .value = ValueKind::optional,
-               .value_name = "FORMAT",
-               .words = "table json",
-               .implied = "table",
-               .completion = Completion::words,
-               .group = kAsking,
-               .help = "report on standard error what was done: table or json"},
-    OptionSpec{.long_name = "time-line",
-               .value = ValueKind::required,
-               .value_name = "FILE",
-               .completion = Completion::file,
-               .group = kAsking,
-               .help = "write to FILE what disks and GPUs did when, as CSV"},
-    OptionSpec{.long_name = "explain",
-               .group = kAsking,
-               .help = "print the plan and the scratch space it needs, and stop"},
+    kStats,
+    kTimeLine,
+    kExplain,
     OptionSpec{.long_name = "resume",
                .support = Support::not_built,
                .help = "continue a sort that was interrupted"},

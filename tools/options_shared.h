@@ -7,6 +7,66 @@ namespace xxl::cli {
 
 inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
 
+// Titles under which options stand in help.
+inline constexpr std::string_view kResources = "What to do it with";
+inline constexpr std::string_view kAsking = "What to tell";
+
+inline constexpr OptionSpec kIo{.long_name = "io",
+                                .value = ValueKind::required,
+                                .value_name = "KIND",
+                                .words = "auto io_uring threads",
+                                .completion = Completion::words,
+                                .group = kResources,
+                                .help = "how to talk to the disks: auto, io_uring or threads"};
+
+inline constexpr OptionSpec kGpuMemory{
+    .long_name = "gpu-memory",
+    .value = ValueKind::required,
+    .value_name = "SIZE",
+    .group = kResources,
+    .help = "use at most SIZE of each GPU's memory, instead of what is free"};
+
+inline constexpr OptionSpec kStats{.long_name = "stats",
+                                   .value = ValueKind::optional,
+                                   .value_name = "FORMAT",
+                                   .words = "table json",
+                                   .implied = "table",
+                                   .completion = Completion::words,
+                                   .group = kAsking,
+                                   .help = "report on standard error what was done: table or json"};
+
+inline constexpr OptionSpec kTimeLine{.long_name = "time-line",
+                                      .value = ValueKind::required,
+                                      .value_name = "FILE",
+                                      .completion = Completion::file,
+                                      .group = kAsking,
+                                      .help = "write to FILE what disks and GPUs did when, as CSV"};
+
+inline constexpr OptionSpec kExplain{
+    .long_name = "explain",
+    .group = kAsking,
+    .help = "print the plan and the scratch space it needs, and stop"};
+
+inline constexpr OptionSpec kHelpStandard{
+    .long_name = "help", .standard = true, .group = kAsking, .help = "print this help and exit"};
+
+inline constexpr OptionSpec kVersion{.long_name = "version",
+                                     .standard = true,
+                                     .group = kAsking,
+                                     .help = "print the version and exit"};
+
+inline constexpr OptionSpec kMultiGpu{
+    .long_name = "multi-gpu",
+    .value = ValueKind::required,
+    .value_name = "STRATEGY",
+    .words = "auto independent p2p-merge partition",
+    .completion = Completion::words,
+    .group = kResources,
+    .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
+    .details =
+        "independent: each sorts chunks of its own. partition: all sort one chunk "
+        "and read each other's memory. p2p-merge: the same by swapping halves."};
+
 inline constexpr OptionSpec kHelp{.long_name = "help", .help = "print this help and exit"};
 
 inline constexpr OptionSpec kKey{

@@ -33,12 +33,9 @@ using io::test::file_text;
 using io::test::write_file;
 using test::Bytes;
 using test::format_of;
+using test::text_of;
 
 constexpr std::uint64_t kMemory = kMiB;
-
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 class ExternalSortTest : public test::WholeSortTest {
  protected:

@@ -26,10 +26,7 @@ using io::test::file_text;
 using io::test::write_file;
 using test::Bytes;
 using test::format_of;
-
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+using test::text_of;
 
 class GpuSortTest : public test::WholeSortTest {
  protected:

@@ -32,14 +32,11 @@ using io::test::file_text;
 using io::test::write_file;
 using test::Bytes;
 using test::format_of;
+using test::text_of;
 using Formats = std::array<RecordFormat, kJoinSides>;
 
 constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
                                JoinKind::full,  JoinKind::semi, JoinKind::anti};
-
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // The key of `record` as bytes that are the same for equal keys of both formats.
 std::string key_text(const RecordFormat& format, const std::byte* record) {

@@ -21,11 +21,8 @@ using io::test::file_text;
 using io::test::write_file;
 using test::Bytes;
 using test::format_of;
+using test::text_of;
 using test::keyed_records;
-
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 class SortMergeJoinTest : public test::WholeSortTest {
  protected:

@@ -107,6 +107,10 @@ inline Bytes sorted_records(const RecordFormat& format, const Bytes& records, bo
   return sorted;
 }
 
+inline std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 inline MultisetHash hash_of(const Bytes& records, std::size_t record_bytes) {
   MultisetHash hash;
   add_records(hash, records.data(), records.size() / record_bytes, record_bytes);
