@@ -34,6 +34,9 @@ int join_binary(const Caller& caller, const JoinArguments& arguments) {
   set_join_options(arguments, join);
   join.formats = {format_of_side(options, 0), format_of_side(options, 1)};
   join.layout = options.value("layout", "");
+  if (options.has("layout") && join.layout.empty()) {
+    throw_usage(options.command(), "--layout= leaves nothing of a row");
+  }
   TimeLineFile time_line_file(options.value("time-line", ""));
   join.time_line = time_line_file.time_line();
   const DeviceChoice device = device_option(options, join.time_line);

@@ -65,6 +65,9 @@ std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t sid
   if (!specs.empty() && !own.empty()) {
     throw_usage(options.command(), "--key is for both sides: it excludes --key1 and --key2");
   }
+  if (options.has("key1") != options.has("key2")) {
+    throw_usage(options.command(), "--key1 and --key2 go together: give the key of both sides");
+  }
   specs.insert(specs.end(), own.begin(), own.end());
   return specs;
 }

@@ -99,6 +99,16 @@ void set_lines(const JoinArguments& arguments, TextJoinOptions& join) {
   }
   refuse_uneven_keys(arguments.options, format->key_fields[0].size(), format->key_fields[1].size());
   join.syntax.terminator = arguments.terminator;
+  if (!empty_keys_match(arguments.options)) {
+    join.matches_nothing = [format, classes](std::string_view line) {
+      LineFields fields(format->syntax, classes);
+      fields.parse(line);
+      const auto& key = format->key_fields[0];
+      return std::any_of(key.begin(), key.end(), [&](std::size_t field) {
+        return field >= fields.size() || fields[field].empty();
+      });
+    };
+  }
   if (takes_records_of_r(join.shape, arguments.options)) {
     if (!arguments.row.empty() || arguments.auto_row || arguments.filler) {
       throw_usage(
@@ -195,6 +205,9 @@ std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options
   if (comma == text.npos || text.find(',', comma + 1) != text.npos) {
     throw_usage(options.command(), "--suffixes=" + text + ": give two, as in --suffixes=_1,_2");
   }
+  if (text.substr(0, comma) == text.substr(comma + 1)) {
+    throw_usage(options.command(), "--suffixes=" + text + " do not tell the columns apart");
+  }
   return {text.substr(0, comma), text.substr(comma + 1)};
 }
 
@@ -250,6 +263,14 @@ void set_rows(const JoinArguments& arguments, TextJoinOptions& join) {
   join.syntax.quoted = true;
   join.syntax.separator = (*sides)[0].order.separator;
   join.syntax.skip_malformed = options.word("malformed", "error") == "skip";
+  if (!empty_keys_match(options)) {
+    join.matches_nothing = [sides](std::string_view row) {
+      const CsvOrder& order = (*sides)[0].order;
+      return std::any_of(order.keys.begin(), order.keys.end(), [&](const CsvKey& key) {
+        return field_content(row, order.separator, key.column.index).empty();
+      });
+    };
+  }
   const auto suffixes = suffixes_option(options);
   if (as_they_are) {
     join.make_rows = [] { return std::make_unique<RecordsOfR>(); };
@@ -271,6 +292,14 @@ void refuse_gpus(const ParsedOptions& options, const DeviceChoice& device) {
               "--device=" + options.value("device", "") + ": text is joined on the CPU");
 }
 
+void refuse_gpu_options(const ParsedOptions& options) {
+  for (const char* option : {"gpu-memory", "multi-gpu"}) {
+    if (options.has(option)) {
+      throw_usage(options.command(), std::string("--") + option + ": text is joined on the CPU");
+    }
+  }
+}
+
 }  // namespace
 
 int join_text(const Caller& caller, const JoinArguments& arguments) {
@@ -278,12 +307,12 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
   TextJoinOptions join;
   set_join_options(arguments, join);
   join.shape = shape_option(arguments, join.kind);
-  join.empty_keys_match = empty_keys_match(options);
   join.syntax.header = options.has("header");
   const std::string record = options.value("record", "lines");
   record == "lines" ? set_lines(arguments, join) : set_rows(arguments, join);
   TimeLineFile time_line_file(options.value("time-line", ""));
   join.time_line = time_line_file.time_line();
+  refuse_gpu_options(options);
   refuse_gpus(options, device_option(options, join.time_line));
   const JoinSubject subject{.inputs = join.inputs,
                             .records = {record, record},

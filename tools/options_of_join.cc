@@ -100,7 +100,7 @@ constexpr std::array kJoinOptions{
                .scope = Scope::lines,
                .standard = true,
                .group = kRows,
-               .help = "what rows consist of (see ROWS OF LINES), or auto",
+               .help = "list of fields that rows consist of, or auto (not a file: --output)",
                .details =
                    "auto: as many fields of each side as its first line has. The output file "
                    "is given with --output."},
@@ -157,16 +157,15 @@ constexpr std::array kJoinOptions{
                .value_name = "SPEC",
                .group = kWhat,
                .help = "the key, or a part of it, of S; repeatable"},
-    OptionSpec{
-        .long_name = "empty-keys",
-        .value = ValueKind::required,
-        .value_name = "WHAT",
-        .words = "equal never",
-        .completion = Completion::words,
-        .scope = Scope::text,
-        .group = kWhat,
-        .help = "keys whose fields are all empty: equal to each other, or to nothing (never)",
-        .details = "equal is the default, as in join(1). never is what SQL does with NULL."},
+    OptionSpec{.long_name = "empty-keys",
+               .value = ValueKind::required,
+               .value_name = "WHAT",
+               .words = "equal never",
+               .completion = Completion::words,
+               .scope = Scope::text,
+               .group = kWhat,
+               .help = "keys with an empty field: equal to each other, or to nothing (never)",
+               .details = "equal is the default, as in join(1). never is what SQL does with NULL."},
     OptionSpec{.long_name = "presorted",
                .value = ValueKind::optional,
                .value_name = "SIDE",
@@ -297,8 +296,8 @@ constexpr std::array kJoinSections{
     Section{
         "KEYS OF LINES",
         "A key is given as the number of a field, from 1. Fields are compared as join(1) does: in "
-        "the order of the locale, or byte by byte with -i, lower case as upper case. A field "
-        "that is missing is empty.\n"},
+        "the order of the locale; with -i by bytes, upper and lower case being equal. A field that "
+        "is missing is empty. Several keys are given in order of significance.\n"},
     Section{
         "KEYS OF ROWS",
         "A key is given as COLUMN[:TYPE][:desc], COLUMN being a number from 1 or, with --header, "
@@ -317,6 +316,9 @@ constexpr std::array kJoinSections{
         "than the header, or the first row, are filled up; more are an error.\n"},
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
+    Section{"KEYS OF TWO FORMATS",
+            "The keys of R and S have as many parts, of the same types and lengths and in the same "
+            "directions; where they lie and in what byte order they are stored may differ.\n"},
     Section{"ROWS OF BINARY RECORDS",
             "A row is the key once, then R's other bytes, then S's; of semi and anti joins, R's "
             "record. With --layout it is a list of parts separated by commas:\n"
@@ -332,23 +334,26 @@ constexpr std::array kJoinSections{
         "Through a link named join, the program is join(1): it takes the options of join(1) only, "
         "expects its inputs in order, joins them as they are read, and what it prints is what "
         "GNU join 9.1 prints, to the letter. Its exit status is 1 on errors.\n"},
-    Section{"STATISTICS",
-            "--stats=json prints one object on standard error:\n"
-            "\n"
-            "  record, kind, method    the records as given; how they were joined\n"
-            "  because                 why this method\n"
-            "  inputs                  for each of R and S: records, skipped, matched (records\n"
-            "                          with a partner), runs, passes (merge passes before the\n"
-            "                          last), presorted, device\n"
-            "  rows, bytes_written, checksum    of the output; checksum is a multiset hash of\n"
-            "                          its rows, as hexadecimal text\n"
-            "  memory_bytes, table_bytes, threads, backend, no_accelerator\n"
-            "  spilled_bytes           of groups of equal keys that did not fit in memory\n"
-            "  scratch_bytes           most scratch space in use at once\n"
-            "  seconds, peak_memory_bytes\n"
-            "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
-            "                          gb_per_second, read_wait_seconds, write_wait_seconds,\n"
-            "                          worker_busy_seconds\n"},
+    Section{
+        "STATISTICS",
+        "--stats=json prints one object on standard error:\n"
+        "\n"
+        "  record, kind, method    the records as given; how they were joined\n"
+        "  because                 why this method\n"
+        "  inputs                  for each of R and S: records, skipped, matched (records\n"
+        "                          with a partner), runs, passes (merge passes before the\n"
+        "                          last), presorted, device\n"
+        "  rows, bytes_written, checksum    of the output (with --count, rows only); checksum is\n"
+        "                          a multiset hash of its rows, as hexadecimal text\n"
+        "  devices                 for each GPU: name, sort_seconds, copy_in_seconds,\n"
+        "                          copy_out_seconds\n"
+        "  memory_bytes, table_bytes, threads, backend, no_accelerator\n"
+        "  spilled_bytes           of groups of equal keys that did not fit in memory\n"
+        "  scratch_bytes           most scratch space in use at once\n"
+        "  seconds, peak_memory_bytes\n"
+        "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
+        "                          gb_per_second, read_wait_seconds, write_wait_seconds,\n"
+        "                          worker_busy_seconds\n"},
     Section{"EXAMPLES",
             "  xxl join -a1 -o auto -e - users.txt orders.txt\n"
             "  xxl join --record=csv --header --key1=id --key2=user_id users.csv orders.csv\n"

@@ -33,6 +33,7 @@ class Groups {
   }
 
   const std::string& key() const { return key_; }
+  std::string_view first() const { return records_[begin_]; }
   std::size_t size() const { return end_ - begin_; }
   // Calls visit(record) for each record of the group.
   template <class Visit>
@@ -74,7 +75,7 @@ bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides) {
   Groups s(sides[1], *rules_.keys[1], JoinSide::s, emitter);
   while (!r.ended() && !s.ended()) {
     const int order = r.key().compare(s.key());
-    if (order == 0 && rules_.lonely_key != r.key()) {
+    if (order == 0 && !(rules_.matches_nothing && rules_.matches_nothing(r.first()))) {
       join_group(r, s, emitter);
       r.next();
       s.next();

@@ -106,6 +106,8 @@ std::string joined_header(const CsvRowFormat& format,
   // The key's columns have R's names.
   const std::size_t key_side = headers[0] ? 0 : 1;
   std::vector<std::string> key_names;
+  std::vector<std::string> written;  // names of columns that are no keys
+  std::vector<std::string> made;     // of them, those with a suffix
   std::string row;
   for (const std::size_t column : format.key_columns[key_side]) {
     if (!key_names.empty()) row.push_back(format.separator);
@@ -124,11 +126,21 @@ std::string joined_header(const CsvRowFormat& format,
       }
       row.push_back(format.separator);
       if (taken) {
-        append_field(name.value + suffixes[side], format.separator, row);
+        made.push_back(name.value + suffixes[side]);
+        written.push_back(made.back());
+        append_field(made.back(), format.separator, row);
       } else {
+        written.push_back(name.value);
         row.append(name.raw);
       }
     }
+  }
+  for (const std::string& name : made) {
+    const auto times = std::count(written.begin(), written.end(), name) +
+                       std::count(key_names.begin(), key_names.end(), name);
+    if (times < 2) continue;
+    throw Error(ErrorCode::usage,
+                "two columns of the output would be called '" + name + "': give other --suffixes");
   }
   if (format.carriage_return) row.push_back('\r');
   return row;

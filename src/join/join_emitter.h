@@ -23,7 +23,8 @@ struct JoinRules {
   JoinShape shape;
   // Of both sides alike: equal byte strings are equal keys.
   std::array<const KeyExtractor*, kJoinSides> keys{};
-  std::optional<std::string> lonely_key;  // a key that matches nothing, not even itself
+  // True of an R whose key equals no other, not even itself; may be empty. From many threads.
+  std::function<bool(std::string_view r)> matches_nothing;
   std::function<std::unique_ptr<JoinRows>()> make_rows;
   char terminator = '\n';
   std::size_t buffer_bytes = 0;  // of rows, for each thread

@@ -53,7 +53,7 @@ RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKi
                      std::string_view layout) {
   const auto& [r, s] = formats;
   if (!layout.empty()) {
-    parse(formats, layout);
+    parse(formats, kind, layout);
   } else if (!keeps_pairs(kind)) {
     add_bytes(JoinSide::r, 0, r.record_bytes);
     shape_ = find_shape(formats, kind);
@@ -122,7 +122,7 @@ void RowLayout::add_rest(JoinSide side, const RecordFormat& format) {
   }
 }
 
-void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats,
+void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
                       std::string_view layout) {
   for (std::string_view rest = layout;;) {
     const std::size_t comma = rest.find(',');
@@ -138,6 +138,9 @@ void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats,
             layout, "'" + std::string(item) + "' is none of 0, m, 1.OFFSET:BYTES, 2.OFFSET:BYTES");
       }
       const JoinSide side = item[0] == '1' ? JoinSide::r : JoinSide::s;
+      if (side == JoinSide::s && !keeps_pairs(kind)) {
+        throw_bad_layout(layout, "rows of semi and anti joins have nothing of S");
+      }
       const std::size_t record_bytes = formats[static_cast<std::size_t>(side)].record_bytes;
       const std::size_t offset =
           parse_number(item.substr(2, colon - 2), "offset of a layout", 0, kMaxRecordBytes);

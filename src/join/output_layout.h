@@ -105,7 +105,8 @@ class RowLayout {
   void add_key(const std::array<RecordFormat, kJoinSides>& formats);
   void add_mark();
   void add_rest(JoinSide side, const RecordFormat& format);
-  void parse(const std::array<RecordFormat, kJoinSides>& formats, std::string_view layout);
+  void parse(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
+             std::string_view layout);
   Shape find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind) const;
   void write_stretches(const RowRecords& records, std::byte* out) const;
 

@@ -73,6 +73,11 @@ class StreamJoiner {
   // True when all rows have left through the output stage.
   bool finished() const;
 
+  // Grows whenever records arrive or are done with.
+  std::uint64_t progress() const {
+    return sides_[0].available + sides_[0].position + sides_[1].available + sides_[1].position;
+  }
+
   std::uint64_t rows() const { return rows_; }
   std::uint64_t matched(JoinSide side) const { return side_of(side).matched; }
   // Of the records that have been joined: every one once.

@@ -39,10 +39,10 @@ void TextJoiner::run(const std::function<void(std::uint64_t)>& on_progress) {
       skip_alone(JoinSide::r, more_r);
     } else if (order > 0) {
       skip_alone(JoinSide::s, more_s);
-    } else if (rules_.lonely_key == r_.key()) {
-      // Whichever has the next key first goes on with it.
-      while (more_r && r_.key() == *rules_.lonely_key) skip_alone(JoinSide::r, more_r);
-      while (more_s && s_.key() == *rules_.lonely_key) skip_alone(JoinSide::s, more_s);
+    } else if (rules_.matches_nothing && rules_.matches_nothing(r_.record())) {
+      key_ = r_.key();
+      while (more_r && r_.key() == key_) skip_alone(JoinSide::r, more_r);
+      while (more_s && s_.key() == key_) skip_alone(JoinSide::s, more_s);
     } else {
       join_group(more_r, more_s);
     }

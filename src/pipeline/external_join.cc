@@ -64,7 +64,9 @@ JoinPlan choose(const RecordJoinOptions& options) {
 
 JoinPlan plan_join(const RecordJoinOptions& options) {
   check(options);
-  return choose(options);
+  JoinPlan plan = choose(options);
+  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  return plan;
 }
 
 JoinReport external_join(const RecordJoinOptions& options) {

@@ -378,6 +378,7 @@ void SortMergeJoin::join() {
 
 // Until all has been joined.
 void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner, const OutputStage* stage) {
+  std::optional<std::uint64_t> stalled_at;
   for (;;) {
     for (const auto& source : sources) source->pump();
     joiner.pump();
@@ -388,9 +389,12 @@ void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner, const Out
                       std::all_of(sources.begin(), sources.end(),
                                   [](const auto& source) { return source->idle(); });
     if (idle) {
+      XXL_CHECK(stalled_at != joiner.progress());
+      stalled_at = joiner.progress();
       joiner.break_stall();
       continue;
     }
+    stalled_at.reset();
     const bool reads = joiner.idle() && std::any_of(sources.begin(), sources.end(),
                                                     [](auto& s) { return s->waits_for_read(); });
     const bool writes = joiner.idle() && joiner.waits_for_output();

@@ -327,10 +327,7 @@ void TextJoining::set_rules() {
   rules_.make_rows = options_.make_rows;
   rules_.terminator = options_.syntax.terminator;
   rules_.buffer_bytes = static_cast<std::size_t>(budget_.rows_bytes);
-  if (!options_.empty_keys_match) {
-    rules_.lonely_key.emplace();
-    rules_.keys[0]->append_key({}, KeyExtractor::kWholeKey, *rules_.lonely_key);
-  }
+  rules_.matches_nothing = options_.matches_nothing;
 }
 
 // What is written goes here from now on; memory is not divided any more.

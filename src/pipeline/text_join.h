@@ -37,8 +37,9 @@ struct TextJoinOptions : JoinOptions {
   std::function<std::unique_ptr<JoinRows>()> make_rows;
   // With a header: what is written in front, made of the headers of the inputs that have one.
   std::function<std::string(const Sides<std::optional<std::string>>& headers)> header_row;
-  // Keys that are all empty: equal to each other, or equal to nothing.
-  bool empty_keys_match = true;
+  // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
+  // Called from many threads, once the first records are known.
+  std::function<bool(std::string_view r)> matches_nothing;
   TextSyntax syntax;                 // of both
   bool compressed_by_suffix = true;  // as TextSortOptions
 };

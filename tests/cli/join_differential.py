@@ -462,7 +462,6 @@ def joined_rows(r, s, types, descending, how, match_empty, filler, shape):
         rows = [(order_key([value_of(row[c]) for c in table.keys], types, descending), row) for row in table.rows]
         return sorted(rows, key=lambda pair: pair[0])
     left, right = keyed(r), keyed(s)
-    empty = tuple((0,) for _ in types)
 
     def others(table, row):
         return [field for i, field in enumerate(row) if i not in table.keys]
@@ -478,7 +477,7 @@ def joined_rows(r, s, types, descending, how, match_empty, filler, shape):
     out = []
     for key in sorted(groups):
         rs, ss = groups[key]
-        matched = rs and ss and (match_empty or key != empty)
+        matched = rs and ss and (match_empty or (0,) not in key)
         if matched:
             if how == "semi":
                 out += rs

@@ -165,8 +165,14 @@ TEST(TextJoiner, makes_the_rows_of_every_shape) {
                    .matched_r = (bits & 3) == 2,
                    .unmatched_r = (bits & 4) != 0,
                    .unmatched_s = (bits & 8) != 0};
-    if ((bits & 48) == 0) rules.lonely_key = "";
-    const std::string expected = expected_rows(r, s, rules.shape, rules.lonely_key);
+    std::optional<std::string> lonely;
+    if ((bits & 48) == 0) {
+      lonely = "";
+      rules.matches_nothing = [](std::string_view record) {
+        return key_of_record(std::string(record)).empty();
+      };
+    }
+    const std::string expected = expected_rows(r, s, rules.shape, lonely);
     const Joined joined = join(r, s, rules);
     EXPECT_EQ(joined.text, expected) << "trial " << trial;
     EXPECT_EQ(joined.totals.sides[0].records, hash_of(r));
