@@ -160,7 +160,7 @@ class Bench:
             drop_caches()
             outcome = run_limited(command, self.memory + MEMORY_CONSTANT, self.path("log"))
         ok = outcome.status == 0
-        if program == "xxl-hash" and not ok and " needs -S " in outcome.stderr:
+        if program == "xxl-hash" and not ok and ": give at least -S " in outcome.stderr:
             return None, outcome.stderr.strip()
         if ok and program.startswith("xxl"):
             ok = output_of([self.programs / "join_check", record, self.path("output")]) == expected

@@ -168,7 +168,8 @@ bool HashJoining::plan() {
     const auto least = least_hash_memory(plan);
     reason = std::string("a table of ") + side_name(build_) + " (" +
              format_bytes(input(build_).bytes) + ") " +
-             (least ? "needs -S " + std::to_string(*least / kMiB) + "M" : "has too many records");
+             (least ? "does not fit: give at least -S " + std::to_string(*least / kMiB) + "M"
+                    : "has too many records");
     return false;
   }
   geometry_ = *geometry;
