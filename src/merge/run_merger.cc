@@ -420,7 +420,8 @@ bool RunMerger::plan_region() {
       blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
   region_is_large_ = large_.has_value();
   const std::size_t at_once = region_is_large_ ? large_->sorters.size() : context_.workers.width();
-  const std::uint64_t worthwhile = std::min<std::uint64_t>(at_once * piece_records(), in_all / 16);
+  const std::uint64_t worthwhile =
+      std::max<std::uint64_t>(1, std::min<std::uint64_t>(at_once * piece_records(), in_all / 16));
   const bool more_to_come = reading_ > 0 || pieces_running_ > 0 || sorting_ > 0;
   if (records < worthwhile && !ends_cell && (records == 0 || more_to_come)) return false;
   if (ends_cell) ++cell_;

@@ -39,7 +39,16 @@ JoinPlan choose(const RecordJoinOptions& options) {
   if (options.acceleration == Acceleration::always) {
     return sort_merge("GPUs were asked for, and they sort");
   }
-  JoinPlan sorting = sort_merge("");
+  JoinPlan sorting;
+  try {
+    sorting = sort_merge("");
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    auto hashing = plan_hash_join(options, reason);  // which may need less
+    if (!hashing) throw;
+    hashing->because = reason;
+    return *std::move(hashing);
+  }
   const auto is_sorted = [](const JoinPlan::Side& side) { return side.presorted; };
   const auto needs_no_scratch = [](const JoinPlan::Side& side) {
     return side.presorted || (side.size_known && side.scratch_bytes == 0);

@@ -21,8 +21,8 @@ using io::test::file_text;
 using io::test::write_file;
 using test::Bytes;
 using test::format_of;
-using test::text_of;
 using test::keyed_records;
+using test::text_of;
 
 class SortMergeJoinTest : public test::WholeSortTest {
  protected:
@@ -292,6 +292,17 @@ TEST_F(SortMergeJoinTest, rows_may_be_what_one_likes) {
   join.layout = "m,2.8:4,0,1.12:2";
   expect_joined(join, keyed_records(kv64, 30'000, 20'000, random),
                 keyed_records(kv64, 30'000, 20'000, random));
+}
+
+// Merges have memory for a few records only.
+TEST_F(SortMergeJoinTest, joins_large_records_in_little_memory) {
+  const RecordFormat format = format_of("fixed:10000", {"0:u64"});
+  Random random(42);
+  for (const std::size_t records : {150, 200, 250, 400}) {
+    expect_joined(options(format, format, JoinKind::inner),
+                  keyed_records(format, records, 100, random),
+                  keyed_records(format, records, 100, random));
+  }
 }
 
 TEST_F(SortMergeJoinTest, too_little_memory_is_told_at_once) {
