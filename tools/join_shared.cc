@@ -1,5 +1,8 @@
 #include "join_shared.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <clocale>
 #include <cstdio>
 
@@ -34,6 +37,18 @@ std::array<bool, kJoinSides> presorted_option(const JoinArguments& arguments) {
   return presorted;
 }
 
+// True if the two names stand for one pipe or terminal.
+bool are_one_pipe(const std::string& r, const std::string& s) {
+  const auto find = [](const std::string& name, struct stat& status) {
+    const int failed = name == "-" ? fstat(STDIN_FILENO, &status) : stat(name.c_str(), &status);
+    return failed == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode);
+  };
+  struct stat first {
+  }, second{};
+  return find(r, first) && find(s, second) && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 }  // namespace
 
 void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
@@ -43,6 +58,9 @@ void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
   join.inputs = {arguments.files[0], arguments.files[1]};
   if (join.inputs[0] == "-" && join.inputs[1] == "-") {
     throw_usage(options.command(), "R and S cannot both be standard input");
+  }
+  if (are_one_pipe(join.inputs[0], join.inputs[1])) {
+    throw_usage(options.command(), "R and S are one pipe, which can be read only once");
   }
   join.presorted = presorted_option(arguments);
   join.count_only = options.has("count");

@@ -249,9 +249,14 @@ void set_rows(const JoinArguments& arguments, TextJoinOptions& join) {
       side.make();
       join.keys[i] = side.keys;
     }
-    join.first_record[i] = [sides, i](std::string_view row) {
+    join.first_record[i] = [sides, i, path = join.inputs[i],
+                            has_header = options.has("header")](std::string_view row) {
       RowFields fields;
       fields.parse(without_byte_order_mark(row), (*sides)[i].order.separator);
+      if (fields.fault() && !has_header) {
+        throw Error(ErrorCode::bad_input,
+                    "the first row is malformed, and it says how many columns there are", path, 0);
+      }
       (*sides)[i].width = fields.fault() ? 0 : fields.size();
       (*sides)[i].carriage_return = row.ends_with('\r');
     };

@@ -45,7 +45,13 @@ void Workers::run(Task task) {
       if (idle_.empty()) return;  // every thread is busy and will come to it
       const unsigned thread = idle_.back();
       idle_.pop_back();
-      arena_->arena.enqueue([this, thread, token = in_flight_.begin()] { run_tasks(thread); });
+      try {
+        arena_->arena.enqueue([this, thread, token = in_flight_.begin()] { run_tasks(thread); });
+      } catch (...) {  // no thread can be made: whoever waits for the task must not wait for ever
+        idle_.push_back(thread);
+        tasks_.pop_back();
+        throw;
+      }
       return;
     }
   }

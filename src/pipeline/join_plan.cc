@@ -15,6 +15,8 @@ constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 // The records of a piece and its rows should stay in the caches of a core.
 constexpr std::size_t kMaxPieceBytes = 256 * kKiB;
 constexpr std::size_t kMinPieceRecords = 16;
+// Lists of matches are larger than records that are smaller than this.
+constexpr std::size_t kLeastListedBytes = 8;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 constexpr std::size_t kMaxGroupBytes = 4 * kMiB;
 constexpr std::size_t kMaxFileBytes = 32 * kMiB;  // blocks of a file that is in order
@@ -45,7 +47,8 @@ std::optional<JoinGeometry> plan_join_memory(const JoinPlanInput& input) {
       geometry.output_block_bytes;
   const std::size_t piece_bytes =
       std::clamp(region / 128 / threads, kMinPieceBytes, kMaxPieceBytes);
-  geometry.piece_records = std::max(kMinPieceRecords, piece_bytes / record_bytes);
+  geometry.piece_records =
+      std::max(kMinPieceRecords, piece_bytes / std::max(record_bytes, kLeastListedBytes));
   geometry.list_bytes = (kLists * threads + 2) * StreamJoiner::list_bytes(geometry.piece_records);
   geometry.list_bytes = round_up(geometry.list_bytes, kSectorBytes);
   geometry.group_bytes =
