@@ -208,13 +208,14 @@ std::uint64_t StreamJoiner::upper_bound(const Side& side, std::uint64_t high, co
 
 void StreamJoiner::take(Side& side, std::uint64_t end, RecordSequence& records) const {
   std::uint64_t at = side.position;
+  if (at == end) return;
   auto held = std::upper_bound(side.blocks.begin(), side.blocks.end(), at,
-                               [](std::uint64_t i, const Held& h) { return i < h.first; });
+                               [](std::uint64_t i, const Held& h) { return i < h.first; }) -
+              1;
   for (; at < end; ++held) {
-    const Held& block = *(held - 1);
-    const std::uint64_t block_end = block.first + block.block.records.count;
-    const std::uint64_t count = std::min(end, block_end) - at;
-    records.append({block.block.records.records + (at - block.first) * side.layout->record_bytes(),
+    const Segment& block = held->block.records;
+    const std::uint64_t count = std::min(end, held->first + block.count) - at;
+    records.append({block.records + (at - held->first) * side.layout->record_bytes(),
                     static_cast<std::size_t>(count)});
     at += count;
   }
