@@ -62,6 +62,7 @@ def main():
             checksums = set()
             for name, options in RUNS.items():
                 for _ in range(arguments.repeat):
+                    out.unlink(missing_ok=True)
                     drop_caches()
                     done = last_json(subprocess.run(
                         [arguments.build / "bin/xxl", "join", f"--record={record}", *options, "-T",
@@ -75,7 +76,7 @@ def main():
                                      done["scratch_bytes"], phases, int(ok)])
                     file.flush()
                     print(workload, name, f"{done['seconds']:.2f} s", "ok" if ok else "WRONG")
-            out.unlink()
+            out.unlink(missing_ok=True)
             drop_caches()
             bound = last_json(subprocess.run(
                 [arguments.build / "bench/join_bound", str(made["rows"] * row_bytes), out, r, s],
