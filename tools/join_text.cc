@@ -200,6 +200,9 @@ void refuse_different_types(const ParsedOptions& options, const RowSides& sides)
 }
 
 std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options) {
+  if (options.has("suffixes") && !options.has("header")) {
+    throw_usage(options.command(), "--suffixes is for names of columns: that takes --header");
+  }
   const std::string text = options.value("suffixes", "_1,_2");
   const std::size_t comma = text.find(',');
   if (comma == text.npos || text.find(',', comma + 1) != text.npos) {
@@ -231,9 +234,10 @@ void set_rows(const JoinArguments& arguments, TextJoinOptions& join) {
   const ParsedOptions& options = arguments.options;
   const auto sides = std::make_shared<RowSides>();
   const bool as_they_are = takes_records_of_r(join.shape, options);
-  if (as_they_are && arguments.filler) {
+  if (as_they_are && (arguments.filler || options.has("suffixes"))) {
     throw_usage(options.command(),
-                "rows of semi and anti joins are rows of R as they are: -e has no effect");
+                "rows of semi and anti joins are rows of R as they are: -e and --suffixes have no "
+                "effect");
   }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     RowSide& side = (*sides)[i];

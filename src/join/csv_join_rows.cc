@@ -1,6 +1,8 @@
 #include "join/csv_join_rows.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 
@@ -75,6 +77,8 @@ struct Name {
   std::string value;
 };
 
+const Name kMissing;
+
 std::vector<Name> names_of(std::string_view header, char separator) {
   RowFields fields;
   fields.parse(without_byte_order_mark(header), separator);
@@ -96,49 +100,49 @@ std::string joined_header(const CsvRowFormat& format,
                           const std::array<std::optional<std::string>, kJoinSides>& headers,
                           const std::array<std::string, kJoinSides>& suffixes) {
   std::array<std::vector<Name>, kJoinSides> names;
+  std::array<std::vector<bool>, kJoinSides> is_key;
+  std::array<std::unordered_set<std::string_view>, kJoinSides> others;  // names that are no keys'
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     if (headers[side]) names[side] = names_of(*headers[side], format.separator);
+    is_key[side].resize(names[side].size());
+    for (const std::size_t column : format.key_columns[side]) {
+      if (column < names[side].size()) is_key[side][column] = true;
+    }
+    for (std::size_t column = 0; column < names[side].size(); ++column) {
+      if (!is_key[side][column]) others[side].insert(names[side][column].value);
+    }
   }
-  const auto is_key = [&](std::size_t side, std::size_t column) {
-    const auto& keys = format.key_columns[side];
-    return std::find(keys.begin(), keys.end(), column) != keys.end();
-  };
   // The key's columns have R's names.
   const std::size_t key_side = headers[0] ? 0 : 1;
-  std::vector<std::string> key_names;
-  std::vector<std::string> written;  // names of columns that are no keys
-  std::vector<std::string> made;     // of them, those with a suffix
+  std::unordered_set<std::string_view> key_names;
+  std::unordered_map<std::string, unsigned> written;  // how many columns have a name
+  std::vector<std::string> made;                      // the names with a suffix
   std::string row;
   for (const std::size_t column : format.key_columns[key_side]) {
-    if (!key_names.empty()) row.push_back(format.separator);
-    const Name name = column < names[key_side].size() ? names[key_side][column] : Name{};
+    if (!written.empty()) row.push_back(format.separator);
+    const Name& name = column < names[key_side].size() ? names[key_side][column] : kMissing;
     row.append(name.raw);
-    key_names.push_back(name.value);
+    key_names.insert(name.value);
+    ++written[name.value];
   }
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     for (std::size_t column = 0; column < names[side].size(); ++column) {
-      if (is_key(side, column)) continue;
+      if (is_key[side][column]) continue;
       const Name& name = names[side][column];
-      bool taken = side != key_side &&
-                   std::find(key_names.begin(), key_names.end(), name.value) != key_names.end();
-      for (std::size_t other = 0; other < names[1 - side].size(); ++other) {
-        taken |= !is_key(1 - side, other) && names[1 - side][other].value == name.value;
-      }
       row.push_back(format.separator);
-      if (taken) {
+      if (others[1 - side].contains(name.value) ||
+          (side != key_side && key_names.contains(name.value))) {
         made.push_back(name.value + suffixes[side]);
-        written.push_back(made.back());
         append_field(made.back(), format.separator, row);
+        ++written[made.back()];
       } else {
-        written.push_back(name.value);
         row.append(name.raw);
+        ++written[name.value];
       }
     }
   }
   for (const std::string& name : made) {
-    const auto times = std::count(written.begin(), written.end(), name) +
-                       std::count(key_names.begin(), key_names.end(), name);
-    if (times < 2) continue;
+    if (written[name] < 2) continue;
     throw Error(ErrorCode::usage,
                 "two columns of the output would be called '" + name + "': give other --suffixes");
   }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "join/csv_join_rows.h"
 #include "join/line_rows.h"
+#include "watchdog.h"
 
 namespace xxl {
 namespace {
@@ -124,6 +125,30 @@ TEST(JoinedHeader, names_that_both_sides_have_get_suffixes) {
   EXPECT_EQ(joined_header(format, {"id,name,v", "id,user"}, {"_1", "_2"}), "id,name,v,id_2");
   EXPECT_EQ(joined_header(format, {R"(id,"a""b",v)", R"("a""b",user)"}, {".r", ".s"}),
             R"(id,"a""b.r",v,"a""b.s")");
+}
+
+TEST(JoinedHeader, a_name_that_a_suffix_makes_must_be_new) {
+  const CsvRowFormat format = csv_format();
+  EXPECT_THROW(joined_header(format, {"id,name,name_2", "name,user"}, {"_1", "_2"}), Error);
+  EXPECT_THROW(joined_header(format, {"name_2,name,v", "name,user"}, {"_1", "_2"}), Error);
+  EXPECT_EQ(joined_header(format, {"id,v,v", "name,user"}, {"_1", "_2"}), "id,v,v,name");
+}
+
+// Each name is looked up, not compared with all others: that would be 10^10 comparisons.
+TEST(JoinedHeader, of_many_columns) {
+  const test::Watchdog watchdog;
+  constexpr std::size_t kColumns = 300000;
+  std::string header, expected;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    const std::string name = ",a_name_like_others_" + std::to_string(i);
+    header += name;
+    expected += name + "_1";
+  }
+  CsvRowFormat format = csv_format();
+  format.key_columns[1] = {0};
+  const std::string row = joined_header(format, {"id" + header, "id" + header}, {"_1", "_2"});
+  EXPECT_TRUE(row.starts_with("id" + expected + ","));
+  EXPECT_TRUE(row.ends_with("_" + std::to_string(kColumns - 1) + "_2"));
 }
 
 TEST(JoinedHeader, of_an_empty_file_there_are_no_columns) {
