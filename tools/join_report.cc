@@ -76,6 +76,39 @@ std::string explain(const JoinSubject& subject, const JoinPlan& plan) {
   return out;
 }
 
+std::string explain_json(const JoinSubject& subject, const JoinPlan& plan) {
+  Json json;
+  json.begin_object().begin_array("inputs");
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    const JoinPlan::Side& of = plan.sides[side];
+    const auto if_known = [&](std::uint64_t value) {
+      return of.size_known ? std::optional(value) : std::nullopt;
+    };
+    json.begin_object()
+        .member("file", subject.inputs[side])
+        .member("record", subject.records[side])
+        .member("input_bytes", if_known(of.input_bytes))
+        .member("presorted", of.presorted)
+        .member("expected_runs", if_known(of.expected_runs))
+        .member("passes", if_known(of.passes))
+        .member("scratch_bytes", if_known(of.scratch_bytes))
+        .member("device", of.device)
+        .end_object();
+  }
+  json.end_array()
+      .member("output", subject.output)
+      .member("kind", subject.kind)
+      .member("method", method_text(plan))
+      .member("because", plan.because)
+      .member("memory_bytes", plan.memory_bytes)
+      .member("table_bytes", plan.table_bytes)
+      .member("threads", plan.threads)
+      .member("backend", plan.backend)
+      .member("no_accelerator", plan.no_accelerator);
+  append_list(json, "scratch_directories", subject.scratch_dirs);
+  return json.end_object().text() + "\n";
+}
+
 std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
   const JoinPlan& plan = report.plan;
   std::string out;
@@ -108,9 +141,10 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
               format_bytes(report.scratch_bytes) + " at most, " +
                   format_bytes(report.spilled_bytes) + " written for large groups");
   append_phases(out, report.phases);
-  append_format(
-      out, "%-16s %8.2f, %.0f records of both a second\n", "whole join", report.seconds,
-      report.seconds > 0 ? static_cast<double>(records_of_both(report)) / report.seconds : 0.0);
+  const double rate =
+      report.seconds > 0 ? static_cast<double>(records_of_both(report)) / report.seconds : 0;
+  append_format(out, "%-16s %8s, %s records of both a second\n", "whole join",
+                decimal_text(report.seconds).c_str(), decimal_text(rate, 0).c_str());
   return out;
 }
 

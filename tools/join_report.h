@@ -20,6 +20,8 @@ struct JoinSubject {
 
 // The plan, one fact a line.
 std::string explain(const JoinSubject& subject, const JoinPlan& plan);
+// The same as an object; its members are described in the manual page (options_of_join.cc).
+std::string explain_json(const JoinSubject& subject, const JoinPlan& plan);
 
 // The table of --stats.
 std::string stats_table(const JoinSubject& subject, const JoinReport& report);

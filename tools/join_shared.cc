@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <clocale>
 #include <cstdio>
 
 #include "base/units.h"
@@ -97,8 +96,8 @@ int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinO
   const bool show_progress = progress_option(options, true);
   if (options.has("explain")) {
     const JoinPlan plan = runner.plan();
-    std::setlocale(LC_NUMERIC, "C");
-    std::fputs(explain(subject, plan).c_str(), stdout);
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
     return kExitSuccess;
   }
   Progress progress;
@@ -109,7 +108,6 @@ int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinO
     if (show_progress) line.emplace(progress);
     report = runner.join();
   }
-  std::setlocale(LC_NUMERIC, "C");  // of reports: programs read them
   if (join.count_only) {
     std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
   }

@@ -1,13 +1,50 @@
 // Writing of one JSON object, in the order of the calls.
+//
+// The same in every locale, and always valid: numbers that are none (infinity, NaN) are null. Names
+// of files may be any bytes. Those that are not UTF-8 are written as \udc80 to \udcff, one by one:
+// surrogates that stand alone, which no other text gives. Python's os.fsencode() makes the name of
+// it again ("surrogateescape").
 #pragma once
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 namespace xxl::cli {
+
+// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
+inline std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const auto follow = [&](std::size_t count) {
+    for (std::size_t i = 1; i <= count; ++i) {
+      if ((byte(i) & 0xC0U) != 0x80) return false;
+    }
+    return true;
+  };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return text.empty() ? 0 : 1;
+  if (first >= 0xC2 && first <= 0xDF) return follow(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool too_long = first == 0xE0 && second < 0xA0;
+    const bool surrogate = first == 0xED && second >= 0xA0;
+    return !too_long && !surrogate && follow(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const bool too_long = first == 0xF0 && second < 0x90;
+    const bool too_large = first == 0xF4 && second >= 0x90;
+    return !too_long && !too_large && follow(3) ? 4 : 0;
+  }
+  return 0;
+}
 
 class Json {
  public:
@@ -66,28 +103,44 @@ class Json {
 
   void write(bool value) { text_.append(value ? "true" : "false"); }
   void write(double value) {
+    if (!std::isfinite(value)) return write(nullptr);
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%.6g", value);
-    text_.append(digits);
+    const auto end = std::to_chars(digits, digits + sizeof digits, value,
+                                   std::chars_format::general, kSignificantDigits);
+    text_.append(digits, end.ptr);
+  }
+  void write(std::nullptr_t) { text_.append("null"); }
+  template <class T>
+  void write(const std::optional<T>& value) {
+    value ? write(*value) : write(nullptr);
   }
   template <class Integer>
   requires std::is_integral_v<Integer>
   void write(Integer value) { text_.append(std::to_string(value)); }
   void write(std::string_view value) {
     text_.push_back('"');
-    for (const char c : value) {
-      if (c == '"' || c == '\\') {
-        text_.append(1, '\\').push_back(c);
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-        text_.append(escape);
+    while (!value.empty()) {
+      const auto first = static_cast<unsigned char>(value.front());
+      const std::size_t length = utf8_length(value);
+      if (length == 0) {
+        escape(0xDC00U + first);
+      } else if (first < 0x20) {
+        escape(first);
       } else {
-        text_.push_back(c);
+        if (first == '"' || first == '\\') text_.push_back('\\');
+        text_.append(value.substr(0, length));
       }
+      value.remove_prefix(std::max<std::size_t>(length, 1));
     }
     text_.push_back('"');
   }
+  void escape(unsigned code) {
+    char text[8];
+    std::snprintf(text, sizeof text, "\\u%04x", code);
+    text_.append(text);
+  }
+
+  static constexpr int kSignificantDigits = 6;
 
   std::string text_;
   bool first_ = true;

@@ -353,7 +353,18 @@ constexpr std::array kJoinSections{
         "  seconds, peak_memory_bytes\n"
         "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
         "                          gb_per_second, read_wait_seconds, write_wait_seconds,\n"
-        "                          worker_busy_seconds\n"},
+        "                          worker_busy_seconds\n"
+        "\n"
+        "--explain --stats=json prints the plan as one object on standard output:\n"
+        "\n"
+        "  inputs                  for each of R and S: file, record, input_bytes (null, as what\n"
+        "                          follows from it, when it is not known), presorted,\n"
+        "                          expected_runs, passes, scratch_bytes, device\n"
+        "  output, kind, method, because, memory_bytes, table_bytes, threads, backend,\n"
+        "  no_accelerator, scratch_directories\n"
+        "\n"
+        "Bytes of names that are not UTF-8 are written as \\udc80 to \\udcff, which Python's\n"
+        "os.fsencode() undoes.\n"},
     Section{"EXAMPLES",
             "  xxl join -a1 -o auto -e - users.txt orders.txt\n"
             "  xxl join --record=csv --header --key1=id --key2=user_id users.csv orders.csv\n"

@@ -383,7 +383,20 @@ constexpr std::array kSortSections{
         "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
         "                          gb_per_second (read and written), read_wait_seconds,\n"
         "                          write_wait_seconds (nothing to do but wait for the disk),\n"
-        "                          worker_busy_seconds (summed over threads)\n"},
+        "                          worker_busy_seconds (summed over threads)\n"
+        "\n"
+        "--explain --stats=json prints the plan as one object on standard output:\n"
+        "\n"
+        "  inputs, output, limit, record, record_kind\n"
+        "  input_bytes             null, as what follows from it, when it is not known\n"
+        "  memory_bytes, sort_memory_bytes, block_bytes, threads, backend\n"
+        "  device, no_accelerator\n"
+        "  expected_runs           of random input; 1: sorted in memory\n"
+        "  merge_degree, passes    most runs merged at once; passes over the data\n"
+        "  scratch_bytes           reserved in the scratch_directories; with a limit, at most\n"
+        "\n"
+        "Bytes of names that are not UTF-8 are written as \\udc80 to \\udcff, which Python's\n"
+        "os.fsencode() undoes.\n"},
     Section{
         "EXIT STATUS",
         "  0    the output is complete: an ordered permutation of the input\n"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "report_text.h"
 
 namespace xxl::cli {
 namespace {
@@ -78,15 +79,14 @@ std::string describe(const Progress& progress, const PhaseStart& start) {
   const double rate = rate_since(start, done);
   std::string text = "xxl: " + phase_name(progress);
   if (done == 0) return text;
-  char part[64];
+  text.append(": ");
   if (total != 0) {
-    std::snprintf(part, sizeof part, "%.0f%% of ",
-                  100.0 * static_cast<double>(done) / static_cast<double>(total));
+    const double percent = 100.0 * static_cast<double>(done) / static_cast<double>(total);
+    text.append(decimal_text(percent, 0)).append("% of ");
   }
-  text.append(": ").append(total != 0 ? part : "").append(format_bytes(total != 0 ? total : done));
+  text.append(format_bytes(total != 0 ? total : done));
   if (rate == 0) return text;
-  std::snprintf(part, sizeof part, ", %.2f GB/s", rate / 1e9);
-  text.append(part);
+  text.append(", ").append(decimal_text(rate / 1e9)).append(" GB/s");
   if (total > done) {
     text.append(", ").append(format_time(static_cast<double>(total - done) / rate));
     text.append(" left");

@@ -1,5 +1,6 @@
 #include "report_text.h"
 
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 
@@ -21,6 +22,12 @@ void append_fact(std::string& out, const char* name, const std::string& value) {
   out.append(value).append("\n");
 }
 
+std::string decimal_text(double value, int digits) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
+  return end.ec == std::errc{} ? std::string(text, end.ptr) : "-";
+}
+
 std::string format_exact(std::uint64_t bytes) {
   return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }
@@ -35,6 +42,12 @@ std::string list_text(const std::vector<std::string>& names) {
   return out;
 }
 
+void append_list(Json& json, const char* name, const std::vector<std::string>& values) {
+  json.begin_array(name);
+  for (const std::string& value : values) json.element(value);
+  json.end_array();
+}
+
 std::string hash_text(std::uint64_t hash) {
   char text[24];
   std::snprintf(text, sizeof text, "%016jx", static_cast<std::uintmax_t>(hash));
@@ -45,11 +58,13 @@ void append_phases(std::string& out, const std::vector<PhaseReport>& phases) {
   append_format(out, "\n%-16s %8s %10s %10s %7s %9s %10s %9s\n", "phase", "seconds", "read",
                 "written", "GB/s", "read wait", "write wait", "busy");
   for (const PhaseReport& phase : phases) {
-    append_format(out, "%-16s %8.2f %10s %10s %7.2f %9.2f %10.2f %9.2f\n", phase.name.c_str(),
-                  phase.seconds, format_bytes(phase.bytes_read).c_str(),
-                  format_bytes(phase.bytes_written).c_str(),
-                  gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds),
-                  phase.read_wait_seconds, phase.write_wait_seconds, phase.worker_busy_seconds);
+    const double rate = gb_per_second(phase.bytes_read + phase.bytes_written, phase.seconds);
+    append_format(out, "%-16s %8s %10s %10s %7s %9s %10s %9s\n", phase.name.c_str(),
+                  decimal_text(phase.seconds).c_str(), format_bytes(phase.bytes_read).c_str(),
+                  format_bytes(phase.bytes_written).c_str(), decimal_text(rate).c_str(),
+                  decimal_text(phase.read_wait_seconds).c_str(),
+                  decimal_text(phase.write_wait_seconds).c_str(),
+                  decimal_text(phase.worker_busy_seconds).c_str());
   }
 }
 
@@ -73,8 +88,10 @@ void append_phases(Json& json, const std::vector<PhaseReport>& phases) {
 
 void append_devices(std::string& out, const AcceleratorReport& accelerator) {
   for (const auto& device : accelerator.devices) {
-    append_format(out, "%-16s %s: sorting %.2f s, copies in %.2f s, out %.2f s\n", "",
-                  device.name.c_str(), device.sort_seconds, device.in_seconds, device.out_seconds);
+    append_fact(out, "",
+                device.name + ": sorting " + decimal_text(device.sort_seconds) + " s, copies in " +
+                    decimal_text(device.in_seconds) + " s, out " +
+                    decimal_text(device.out_seconds) + " s");
   }
 }
 

@@ -13,9 +13,13 @@ namespace xxl::cli {
 [[gnu::format(printf, 2, 3)]] void append_format(std::string& out, const char* format, ...);
 // "name:            value", a line.
 void append_fact(std::string& out, const char* name, const std::string& value);
+// With as many digits behind the point, which is one in every locale.
+std::string decimal_text(double value, int digits = 2);
 // "4 GiB (4294967296 bytes)".
 std::string format_exact(std::uint64_t bytes);
 double gb_per_second(std::uint64_t bytes, double seconds);
+// An array of texts.
+void append_list(Json& json, const char* name, const std::vector<std::string>& values);
 // "a, b, c".
 std::string list_text(const std::vector<std::string>& names);
 // Sixteen hexadecimal digits.

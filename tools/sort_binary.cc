@@ -70,7 +70,8 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   const ReportSubject subject = subject_of(sort);
   if (options.has("explain")) {
     const SortPlan plan = plan_sort(sort);
-    std::fputs(explain(subject, plan).c_str(), stdout);
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
     warn_of_fewer_threads(caller, sort.memory_bytes, sort.parallel, plan);
     return kExitSuccess;
   }

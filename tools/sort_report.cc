@@ -39,7 +39,9 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   std::string out;
   const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
   append_fact(out, "input:", list_text(subject.inputs) + ": " + size);
-  append_fact(out, "output:", subject.output);
+  append_fact(out, "output:",
+              subject.output +
+                  (plan.limit ? ", the first " + std::to_string(*plan.limit) + " records" : ""));
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
   append_fact(
@@ -56,7 +58,8 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
                     format_bytes(plan.block_bytes));
     append_fact(out, "merging:", merging_text(plan.passes, plan.merge_degree));
     append_fact(out, "scratch space:",
-                format_exact(plan.scratch_bytes) + " in " + list_text(subject.scratch_dirs));
+                (plan.limit && plan.scratch_bytes != 0 ? "at most " : "") +
+                    format_exact(plan.scratch_bytes) + " in " + list_text(subject.scratch_dirs));
   } else {
     append_fact(
         out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
@@ -65,6 +68,33 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
                 "up to the size of the input, in " + list_text(subject.scratch_dirs));
   }
   return out;
+}
+
+std::string explain_json(const ReportSubject& subject, const SortPlan& plan) {
+  const auto if_known = [&](std::uint64_t value) {
+    return plan.input_size_known ? std::optional(value) : std::nullopt;
+  };
+  Json json;
+  json.begin_object();
+  append_list(json, "inputs", subject.inputs);
+  json.member("output", subject.output)
+      .member("limit", plan.limit)
+      .member("record", subject.record)
+      .member("record_kind", plan.record_kind)
+      .member("input_bytes", if_known(plan.input_bytes))
+      .member("memory_bytes", plan.memory_bytes)
+      .member("sort_memory_bytes", plan.sort_memory_bytes)
+      .member("block_bytes", plan.block_bytes)
+      .member("threads", plan.threads)
+      .member("backend", plan.backend)
+      .member("device", plan.device)
+      .member("no_accelerator", plan.no_accelerator)
+      .member("expected_runs", if_known(plan.expected_runs))
+      .member("merge_degree", plan.merge_degree)
+      .member("passes", if_known(plan.passes))
+      .member("scratch_bytes", if_known(plan.scratch_bytes));
+  append_list(json, "scratch_directories", subject.scratch_dirs);
+  return json.end_object().text() + "\n";
 }
 
 std::string stats_table(const ReportSubject& subject, const SortReport& report) {
@@ -92,8 +122,9 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
                     subject.scratch_dirs.at(i));
   }
   append_phases(out, report.phases);
-  append_format(out, "%-16s %8.2f %10s %10s %7.2f of input\n", "whole sort", report.seconds, "", "",
-                gb_per_second(bytes, report.seconds));
+  append_format(out, "%-16s %8s %10s %10s %7s of input\n", "whole sort",
+                decimal_text(report.seconds).c_str(), "", "",
+                decimal_text(gb_per_second(bytes, report.seconds)).c_str());
   return out;
 }
 

@@ -21,6 +21,8 @@ struct ReportSubject {
 
 // The plan, one fact a line.
 std::string explain(const ReportSubject& subject, const SortPlan& plan);
+// The same as an object; its members are described in the manual page (options_of_sort.cc).
+std::string explain_json(const ReportSubject& subject, const SortPlan& plan);
 
 // The table of --stats.
 std::string stats_table(const ReportSubject& subject, const SortReport& report);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -207,14 +206,14 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
   sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   if (options.has("explain")) {
-    std::setlocale(LC_NUMERIC, "C");
-    std::fputs(explain(subject, plan_text_sort(sort)).c_str(), stdout);
+    const SortPlan plan = plan_text_sort(sort);
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
     return kExitSuccess;
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
   const SortReport report = run_with_progress(text_sort, sort, show_progress);
   time_line_file.write();
-  std::setlocale(LC_NUMERIC, "C");  // of reports: programs read them
   if (sort.syntax.skip_malformed && report.skipped != 0) {
     std::fprintf(stderr, "%swarning: %ju malformed rows left out\n", caller.prefix.c_str(),
                  static_cast<std::uintmax_t>(report.skipped));

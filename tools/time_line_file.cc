@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "report_text.h"
 
 namespace xxl::cli {
 
@@ -28,9 +29,11 @@ void TimeLineFile::write() {
   for (const auto& interval : intervals) first = std::min(first, interval.start);
   std::fputs("track,what,start,end,bytes\n", file_);
   for (const auto& interval : intervals) {
-    std::fprintf(file_, "%s,%s,%.6f,%.6f,%ju\n", interval.track.c_str(), interval.what,
-                 static_cast<double>(interval.start - first) * 1e-9,
-                 static_cast<double>(interval.end - first) * 1e-9,
+    const auto seconds = [&](std::uint64_t time) {
+      return decimal_text(static_cast<double>(time - first) * 1e-9, 6);
+    };
+    std::fprintf(file_, "%s,%s,%s,%s,%ju\n", interval.track.c_str(), interval.what,
+                 seconds(interval.start).c_str(), seconds(interval.end).c_str(),
                  static_cast<std::uintmax_t>(interval.bytes));
   }
   std::FILE* const file = std::exchange(file_, nullptr);

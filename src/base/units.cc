@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 
@@ -83,12 +82,11 @@ std::string format_bytes(std::uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[32];
-  std::snprintf(
-      text, sizeof text,
-      unit == 0 || value == static_cast<double>(static_cast<int>(value)) ? "%.0f %s" : "%.1f %s",
-      value, kUnits[unit]);
-  return text;
+  const bool is_whole = unit == 0 || value == static_cast<double>(static_cast<int>(value));
+  char digits[32];  // the same in every locale
+  const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed,
+                                 is_whole ? 0 : 1);
+  return std::string(digits, end.ptr) + " " + kUnits[unit];
 }
 
 unsigned available_processors() {

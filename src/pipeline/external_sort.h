@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,8 @@ struct SortPlan {
   std::uint64_t expected_runs = 0;      // on random input; 1: sorted in memory, no scratch
   std::uint64_t merge_degree = 0;
   unsigned passes = 0;              // merge passes expected; 0: none
-  std::uint64_t scratch_bytes = 0;  // reserved in the scratch directories
+  std::uint64_t scratch_bytes = 0;  // in the scratch directories: reserved, or with `limit` at most
+  std::optional<std::uint64_t> limit;  // only the first so many records are wanted (text)
   unsigned threads = 0;
   std::string record_kind;     // key64, generic, ...
   std::string backend;         // io_uring or threads

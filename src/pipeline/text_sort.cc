@@ -207,6 +207,7 @@ SortPlan TextSorting::plan() const {
   if (options_.batch_size != 0)
     plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
   plan.no_accelerator = planned_.no_accelerator;
+  plan.limit = options_.limit;
   std::uint64_t run_bytes = geometry.region_bytes / 5 * 4;
   if (planned_.accelerator) {
     plan.device = planned_.accelerator->description;
