@@ -20,4 +20,10 @@ make_locale() {
 
 make_locale en_US.UTF-8 en_US UTF-8 'en_US\.utf-\?8'
 make_locale de_DE.UTF-8 de_DE UTF-8 'de_DE\.utf-\?8'
+make_locale es_ES.UTF-8 es_ES UTF-8 'es_ES\.utf-\?8'
+make_locale cs_CZ.UTF-8 cs_CZ UTF-8 'cs_CZ\.utf-\?8'
+make_locale ja_JP.UTF-8 ja_JP UTF-8 'ja_JP\.utf-\?8'
+make_locale th_TH.UTF-8 th_TH UTF-8 'th_TH\.utf-\?8'
 make_locale en_US.ISO-8859-1 en_US ISO-8859-1 'en_US\.iso-\?8859-\?1'
+make_locale fr_FR.ISO-8859-1 fr_FR ISO-8859-1 'fr_FR\.iso-\?8859-\?1'
+make_locale cs_CZ.ISO-8859-2 cs_CZ ISO-8859-2 'cs_CZ\.iso-\?8859-\?2'

@@ -6,6 +6,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cwchar>
 #include <cwctype>
 
@@ -193,6 +194,9 @@ void warn_of_number_separators(const Warnings& warnings, const NumberKinds& kind
     warnings.add((is_separator ? "numbers use " : "note numbers use ") +
                  quoted(classes.decimal_point) + " as a decimal point in this locale");
   }
+  if (kinds.plain && std::strlen(std::localeconv()->thousands_sep) > 1) {
+    warnings.add("the multi-byte number group separator in this locale is not supported");
+  }
 }
 
 // What was asked for all keys, but for keys that have all options of their own.
@@ -232,6 +236,7 @@ void warn_of_ignored_options(const Warnings& warnings, const LineOrder& order,
 
 void warn_of_line_keys(const Caller& caller, const LineArguments& arguments) {
   const Warnings warnings(caller);
+  if (std::setlocale(LC_ALL, "") == nullptr) warnings.add("failed to set locale");
   const char* locale = std::setlocale(LC_COLLATE, nullptr);
   const std::string_view name = locale == nullptr ? "C" : locale;
   if (name == "C" || name == "POSIX") {

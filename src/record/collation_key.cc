@@ -1,49 +1,48 @@
 #include "record/collation_key.h"
 
-#include <langinfo.h>
-
 #include <algorithm>
 #include <clocale>
+#include <cstring>
 #include <new>
-#include <random>
 
 namespace xxl {
 namespace {
 
-// True if strxfrm leaves strings as they are: the locale has no rules.
-bool has_no_rules(locale_t locale) {
-  std::mt19937 random(1);
-  for (int trial = 0; trial < 200; ++trial) {
-    std::string text(random() % 20, '\0');
-    for (char& c : text) c = static_cast<char>(1 + random() % (trial % 2 ? 255 : 127));
-    std::string key;
-    append_strxfrm(text, locale, key);
-    if (key != text) return false;
-  }
-  return true;
-}
+// Scratch that a thread keeps; what a larger record needs is given back.
+constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 16;
 
 }  // namespace
+
+void append_strxfrm(std::string_view text, locale_t locale, std::string& key) {
+  thread_local std::string copy;  // strxfrm wants a terminator
+  copy.assign(text);
+  const std::size_t from = key.size();
+  std::size_t room = 8 * text.size() + 16;
+  while (true) {
+    key.resize(from + room);
+    const std::size_t length = strxfrm_l(key.data() + from, copy.c_str(), room, locale);
+    key.resize(from + std::min(length, room));
+    if (length < room) break;
+    room = length + 1;
+  }
+  if (copy.capacity() > kMaxKeptBytes) copy = std::string();
+}
 
 Collation::Collation() : locale_(duplocale(LC_GLOBAL_LOCALE)) {
   if (locale_ == static_cast<locale_t>(nullptr)) throw std::bad_alloc();
   const std::string_view name = std::setlocale(LC_COLLATE, nullptr);
   named_ = name != "C" && name != "POSIX";
-  compares_bytes_ = !named_ || has_no_rules(locale_);
-  if (!compares_bytes_) {
-    const bool utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
-    tables_ = CollationTables::make(locale_, utf8);
+  if (CollationTables::are_missing(locale_)) return;
+  try {
+    tables_ = std::make_unique<const CollationTables>(locale_);
+  } catch (...) {
+    freelocale(locale_);
+    throw;
   }
 }
 
 Collation::~Collation() {
   freelocale(locale_);
-}
-
-void Collation::append_transformed(std::string_view text, std::size_t limit,
-                                   std::string& key) const {
-  if (tables_ && tables_->append(text, limit, key)) return;
-  append_strxfrm(text, locale_, key);
 }
 
 void Collation::append_key(std::string_view text, bool delimited, std::size_t limit,
@@ -52,7 +51,7 @@ void Collation::append_key(std::string_view text, bool delimited, std::size_t li
   while (true) {
     const std::size_t done = key.size() - from;
     const std::size_t end = std::min(text.find('\0'), text.size());
-    append_transformed(text.substr(0, end), limit - done, key);
+    tables_->append(text.substr(0, end), limit - done, key);
     if (key.size() - from >= limit) return;  // perhaps not all of it is there
     if (end == text.size()) break;
     key.push_back(0);

@@ -1,294 +1,388 @@
 #include "record/collation_tables.h"
 
+#include <langinfo.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <random>
+#include <utility>
+
+#include "base/error.h"
 
 namespace xxl {
 namespace {
 
-constexpr char kLevelEnd = 1;
-constexpr int kLengthShift = 56;  // of the number of bytes in a weight
+constexpr std::uint32_t kTable = 0x80000000;  // a cell that is the number of a table
+constexpr std::uint32_t kNone = 0x7fffffff;   // no element
+
 static_assert(std::endian::native == std::endian::little);
+constexpr int kLengthShift = 56;  // of the number of bytes in a weight
+constexpr std::uint64_t kBackward = std::uint64_t{1} << 63;
+constexpr std::size_t kMaxWeightBytes = 7;
+constexpr std::size_t kLongWeight = 8;  // instead of the number of bytes
+
+constexpr char kLevelEnd = 1;
+constexpr unsigned char kLeastWeightByte = 2;
+// On levels where positions count, weights start with a byte below these.
+constexpr char kGap = '\xfe';        // elements without weights precede
+constexpr char kContinued = '\xff';  // between the parts of a weight, so that it follows its front
+
+// Bits of the rules of a script on a level.
+constexpr unsigned char kRuleBackward = 2;
+constexpr unsigned char kRulePosition = 4;
+
 // Scratch that a thread keeps; what a larger record needs is given back.
-constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 16;
+constexpr std::size_t kMaxKeptElements = std::size_t{1} << 16;
 
-// Whether all bytes are below 128; vector instructions.
-bool is_ascii(std::string_view text) {
-  unsigned char all = 0;
-  for (const char c : text) all |= static_cast<unsigned char>(c);
-  return all < 128;
+unsigned char byte_of(char c) {
+  return static_cast<unsigned char>(c);
 }
 
-std::string utf8_of(char16_t character) {
-  if (character < 0x80) return {static_cast<char>(character)};
-  return {static_cast<char>(0xc0 | character >> 6), static_cast<char>(0x80 | (character & 0x3f))};
+[[noreturn]] void reject(locale_t locale, const char* why) {
+  throw Error(ErrorCode::usage, std::string("cannot sort in the order of locale ") +
+                                    nl_langinfo_l(_NL_LOCALE_NAME(LC_COLLATE), locale) + ": " +
+                                    why + "; set LC_ALL=C to sort by bytes");
 }
 
-// Characters of one and two bytes; false if there are others, or `text` is not UTF-8.
-bool decode(std::string_view text, std::u16string& out) {
-  out.resize(text.size());
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x80) {
-      out[count++] = c;
-      continue;
-    }
-    if (c < 0xc2 || c > 0xdf || ++i == text.size()) return false;
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0) != 0x80) return false;
-    out[count++] = static_cast<char16_t>((c & 0x1f) << 6 | (next & 0x3f));
-  }
-  out.resize(count);
-  return true;
-}
-
-int sign(int order) {
-  return (order > 0) - (order < 0);
-}
-
-// Latin letters and signs, Greek, Cyrillic. The marks in between combine with what precedes them,
-// and so does the middle dot with an l.
-bool is_covered(char16_t c) {
-  return c < 0x80 || (c >= 0xa0 && c != 0xb7 && c < 0x250) || c >= 0x370;
+std::uint32_t number_of_levels(locale_t locale) {
+  // A number in place of the pointer.
+  return static_cast<std::uint32_t>(
+      reinterpret_cast<std::uintptr_t>(nl_langinfo_l(_NL_COLLATE_NRULES, locale)));
 }
 
 }  // namespace
 
-void append_strxfrm(std::string_view text, locale_t locale, std::string& key) {
-  thread_local std::string copy;  // strxfrm wants a terminator
-  copy.assign(text);
-  const std::size_t from = key.size();
-  std::size_t room = 8 * text.size() + 16;
-  while (true) {
-    key.resize(from + room);
-    const std::size_t length = strxfrm_l(key.data() + from, copy.c_str(), room, locale);
-    key.resize(from + std::min(length, room));
-    if (length < room) break;
-    room = length + 1;
-  }
-  if (copy.capacity() > kMaxKeptBytes) copy = std::string();
-}
+// Fills tables from those of the C library.
+class CollationTables::Reader {
+ public:
+  Reader(CollationTables& tables, locale_t locale)
+      : tables_(tables),
+        locale_(locale),
+        rules_(item<unsigned char>(_NL_COLLATE_RULESETS)),
+        first_bytes_(item<std::int32_t>(_NL_COLLATE_TABLEMB)),
+        weights_(item<unsigned char>(_NL_COLLATE_WEIGHTMB)),
+        sequences_(item<unsigned char>(_NL_COLLATE_EXTRAMB)),
+        ranges_(item<std::int32_t>(_NL_COLLATE_INDIRECTMB)) {}
 
-std::unique_ptr<const CollationTables> CollationTables::make(locale_t locale, bool utf8) {
-  std::unique_ptr<CollationTables> tables(new CollationTables);
-  const std::size_t end = utf8 ? kCharacters : 0x80;
-  for (std::size_t c = 1; c < end; ++c) {
-    if (is_covered(static_cast<char16_t>(c))) {
-      tables->add_character(static_cast<char16_t>(c), locale);
+  void read() {
+    tables_.levels_.resize(number_of_levels(locale_));
+    add_table(kNone);
+    for (int c = 1; c < 256; ++c) {
+      const std::string sequence(1, static_cast<char>(c));
+      const std::int32_t index = first_bytes_[c];
+      if (index >= 0) {
+        insert(sequence, index);
+      } else {
+        read_list(sequence, sequences_ - index);
+      }
     }
   }
-  tables->knows_ascii_ = std::all_of(tables->known_.begin() + 1, tables->known_.begin() + 0x80,
-                                     [](bool known) { return known; });
-  if (!tables->agrees_with_library(locale)) return nullptr;
-  return tables;
-}
+  // Sequences of all kinds.
+  const std::vector<std::string>& samples() const { return samples_; }
 
-void CollationTables::add_character(char16_t character, locale_t locale) {
-  const std::string text = utf8_of(character);
-  std::string all;
-  append_strxfrm(text, locale, all);
-  std::array<std::string_view, kLevels> weights;
-  std::string_view rest = all;
-  for (std::size_t i = 0; i < kLevels; ++i) {
-    const std::size_t end = i + 1 < kLevels ? rest.find(kLevelEnd) : rest.size();
-    if (end == std::string_view::npos || end > kMaxWeightBytes) return;
-    weights[i] = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  // A character without weight on the last level changes what precedes the next weight.
-  if (weights[kLevels - 1].empty()) return;
-  // An accent that combines with what precedes it, or a place where there is no character yet.
-  const bool has_letter_weight = !weights[0].empty();
-  if (!has_letter_weight && (character > 0xff || !weights[kBackwardLevel].empty())) return;
-
-  // Behind a digit, or before a sign, a character of the digits' script makes a row of two, and
-  // the second weight of the first is passed over.
-  const auto compare = [&](const std::string& a, const std::string& b) {
-    return strcoll_l(a.c_str(), b.c_str(), locale);
-  };
-  const bool backward = has_letter_weight ? compare(text + "-B", text + "b") < 0
-                                          : compare("0" + text + "B", "0b") < 0;
-  // With equal weights it makes no difference that a row is compared from its end.
-  const std::string_view second = weights[kBackwardLevel];
-  std::string digit;
-  append_strxfrm("0", locale, digit);
-  const std::size_t digit_end = digit.find(kLevelEnd);
-  if (backward && !second.empty() &&
-      (digit_end == std::string::npos ||
-       std::string_view(digit).substr(digit_end + 1, second.size() + 1) !=
-           std::string(second) + kLevelEnd)) {
-    return;
+ private:
+  template <class T>
+  const T* item(nl_item number) const {
+    return reinterpret_cast<const T*>(nl_langinfo_l(number, locale_));
   }
 
-  known_[character] = true;
-  backward_[character] = backward;
-  for (std::size_t i = 0; i < kLevels; ++i) {
+  void require(bool condition) const {
+    if (!condition) reject(locale_, "its tables are of an unknown form");
+  }
+
+  // Sequences that start with byte `first`, the longest in front; the last is that byte alone. An
+  // entry is an index of weights, a number of further bytes, these bytes; or, if the index is
+  // negative, twice as many: the first and the last sequence of a range. Padded to 4 bytes.
+  void read_list(const std::string& first, const unsigned char* at) {
+    for (std::size_t size = 1, most = 256; size != 0; most = size) {
+      std::int32_t index;
+      std::memcpy(&index, at, sizeof index);
+      size = at[sizeof index];
+      const auto* const bytes = reinterpret_cast<const char*>(at + sizeof index + 1);
+      require(size <= most);
+      std::string sequence = first + std::string(bytes, size);
+      if (index >= 0) {
+        insert(sequence, index);
+      } else {
+        require(size != 0 && std::memcmp(bytes, bytes + size, size - 1) == 0);
+        for (int c = byte_of(bytes[size - 1]); c <= byte_of(bytes[2 * size - 1]); ++c) {
+          sequence.back() = static_cast<char>(c);
+          insert(sequence, ranges_[c - byte_of(bytes[size - 1]) - index]);
+        }
+      }
+      const std::size_t used = sizeof index + 1 + (index < 0 ? 2 * size : size);
+      at += (used + 3) / 4 * 4;
+    }
+  }
+
+  Cell add_table(Element element) {
+    tables_.table_elements_.push_back(element);
+    tables_.cells_.resize(tables_.cells_.size() + 256, kNone);
+    return kTable | static_cast<Cell>(tables_.table_elements_.size() - 1);
+  }
+
+  // The first of several equal sequences counts.
+  void insert(std::string_view sequence, std::int32_t index) {
+    if (sequence.size() == 1 || ++inserted_ % 64 == 0) samples_.emplace_back(sequence);
+    std::size_t table = 0;
+    for (const char c : sequence.substr(0, sequence.size() - 1)) {
+      const std::size_t place = 256 * table + byte_of(c);
+      if ((tables_.cells_[place] & kTable) == 0) {
+        const Cell cell = add_table(tables_.cells_[place]);
+        tables_.cells_[place] = cell;
+      }
+      table = tables_.cells_[place] & ~kTable;
+    }
+    Cell& cell = tables_.cells_[256 * table + byte_of(sequence.back())];
+    Element& element = cell & kTable ? tables_.table_elements_[cell & ~kTable] : cell;
+    if (element == kNone) element = add_element(index);
+  }
+
+  // The highest byte of `index` is the script, the others are a place in the weights.
+  Element add_element(std::int32_t index) {
+    const unsigned char* const rules =
+        rules_ + (static_cast<std::uint32_t>(index) >> 24) * tables_.levels_.size();
+    const unsigned char* at = weights_ + (index & 0xffffff);
+    const bool first = tables_.levels_.front().weights.empty();
+    for (std::size_t l = 0; l < tables_.levels_.size(); ++l) {
+      Level& level = tables_.levels_[l];
+      const bool positions = (rules[l] & kRulePosition) != 0;
+      // strcoll goes by the first element of one of the strings: all are to be alike.
+      require(first || level.positions == positions);
+      level.positions = positions;
+      const std::size_t size = *at++;
+      const bool backward = (rules[l] & kRuleBackward) != 0;
+      level.any_backward |= backward;
+      std::string bytes(reinterpret_cast<const char*>(at), size);
+      at += size;
+      require(std::all_of(bytes.begin(), bytes.end(),
+                          [](char c) { return byte_of(c) >= kLeastWeightByte; }));
+      if (positions) mark_continuations(bytes);
+      level.weights.push_back(packed(bytes) | (backward ? kBackward : 0));
+    }
+    return static_cast<Element>(tables_.levels_.front().weights.size() - 1);
+  }
+
+  // A weight is numbers as UTF-8 would have them; one that continues another follows it, whatever
+  // follows that.
+  void mark_continuations(std::string& bytes) const {
+    for (std::size_t i = 0; i < bytes.size();) {
+      require(byte_of(bytes[i]) < byte_of(kGap));
+      const auto ones = static_cast<std::size_t>(std::countl_one(byte_of(bytes[i])));
+      i += std::max<std::size_t>(ones, 1);
+      require(i <= bytes.size());
+      if (i != bytes.size()) bytes.insert(i++, 1, kContinued);
+    }
+  }
+
+  Weight packed(const std::string& bytes) {
     Weight weight = 0;
-    std::memcpy(&weight, weights[i].data(), weights[i].size());
-    levels_[i].weights[character] = weight | Weight{weights[i].size()} << kLengthShift;
-    levels_[i].longest = std::max(levels_[i].longest, weights[i].size());
+    if (bytes.size() <= kMaxWeightBytes) {
+      std::memcpy(&weight, bytes.data(), bytes.size());
+      return weight | Weight{bytes.size()} << kLengthShift;
+    }
+    tables_.long_weights_.push_back(bytes);
+    return Weight{tables_.long_weights_.size() - 1} | Weight{kLongWeight} << kLengthShift;
+  }
+
+  CollationTables& tables_;
+  locale_t locale_;
+  const unsigned char* rules_;       // by script and level
+  const std::int32_t* first_bytes_;  // indices of weights, or minus the place of a list
+  const unsigned char* weights_;     // the number of bytes and the bytes, level after level
+  const unsigned char* sequences_;   // lists
+  const std::int32_t* ranges_;       // indices of weights
+  std::vector<std::string> samples_;
+  std::size_t inserted_ = 0;
+};
+
+bool CollationTables::are_missing(locale_t locale) {
+  return number_of_levels(locale) == 0;
+}
+
+CollationTables::CollationTables(locale_t locale) {
+  Reader reader(*this, locale);
+  reader.read();
+  check_against_strcoll(locale, reader.samples());
+}
+
+void CollationTables::check_against_strcoll(locale_t locale,
+                                            const std::vector<std::string>& samples) const {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 500; ++trial) {
+    // Of few different elements, so that strings often differ beyond the first level only.
+    std::array<std::string_view, 5> some;
+    for (std::string_view& element : some) {
+      element = random() % 2 ? samples[random() % samples.size()]
+                             : std::string_view(&" -.,0123456789aAbBcChHlLzZ"[random() % 25], 1);
+    }
+    std::array<std::string, 2> texts, keys;
+    for (std::size_t i = 1 + random() % 6; i != 0; --i) {
+      const std::string_view common = some[random() % some.size()];
+      for (std::string& text : texts) text += random() % 3 ? common : some[random() % some.size()];
+    }
+    for (std::size_t i = 0; i < 2; ++i) append(texts[i], ~std::size_t{0}, keys[i]);
+    const int expected = strcoll_l(texts[0].c_str(), texts[1].c_str(), locale);
+    const int found = keys[0].compare(keys[1]);
+    if ((expected < 0) != (found < 0) || (expected > 0) != (found > 0)) {
+      reject(locale, "keys from its tables disagree with strcoll");
+    }
   }
 }
 
-template <typename Char>
-char* CollationTables::put_weights(std::size_t level, std::basic_string_view<Char> text,
-                                   char* out) const {
-  const Weight* const weights = levels_[level].weights.data();
-  const auto put = [weights](Char c, char* to) {
-    const Weight weight = weights[static_cast<char16_t>(c)];
-    std::memcpy(to, &weight, sizeof weight);
-    return to + (weight >> kLengthShift);
-  };
-  if (level != kBackwardLevel || text.size() < 3) {
-    for (const Char c : text) out = put(c, out);
+void CollationTables::find_elements(std::string_view text, std::size_t& at, std::size_t count,
+                                    std::vector<Element>& found) const {
+  const std::size_t from = found.size();
+  found.resize(from + std::min(count, text.size() - at));
+  Element* out = found.data() + from;
+  Element* const end = found.data() + found.size();
+  while (out != end && at != text.size()) {
+    const Cell first = cells_[byte_of(text[at++])];
+    if ((first & kTable) == 0) {
+      *out++ = first;
+      continue;
+    }
+    // The longest sequence.
+    std::size_t table = first & ~kTable;
+    Element element = table_elements_[table];
+    for (std::size_t i = at; i != text.size();) {
+      const Cell cell = cells_[256 * table + byte_of(text[i++])];
+      table = cell & ~kTable;
+      const Element longer = cell & kTable ? table_elements_[table] : cell;
+      if (longer != kNone) {
+        element = longer;
+        at = i;
+      }
+      if ((cell & kTable) == 0) break;
+    }
+    *out++ = element;
+  }
+  found.resize(static_cast<std::size_t>(out - found.data()));
+}
+
+// Writes weights of one level behind a key.
+template <bool kPositions>
+class CollationTables::LevelWriter {
+ public:
+  // Of at most `elements`.
+  LevelWriter(const CollationTables& tables, const Level& level, std::size_t elements,
+              std::string& key)
+      : weights_(level.weights.data()), long_weights_(tables.long_weights_), key_(key) {
+    const std::size_t size = key.size();
+    key.resize(size + kMaxWeightBytes * elements + sizeof(Weight));
+    out_ = key.data() + size;
+  }
+  ~LevelWriter() { key_.resize(static_cast<std::size_t>(out_ - key_.data())); }
+  LevelWriter(const LevelWriter&) = delete;
+  LevelWriter& operator=(const LevelWriter&) = delete;
+
+  bool is_backward(Element element) const { return (weights_[element] & kBackward) != 0; }
+
+  // True if the element has a weight.
+  bool put(Element element) {
+    const Weight weight = weights_[element];
+    const std::size_t size = (weight & ~kBackward) >> kLengthShift;
+    if constexpr (kPositions) {
+      if (size == 0) {
+        ++gap_;
+        return false;
+      }
+      if (gap_ != 0) [[unlikely]]
+        out_ = put_gap(out_, std::exchange(gap_, 0));
+    }
+    if (size == kLongWeight) [[unlikely]] {
+      out_ = put_long(key_, out_, long_weights_[static_cast<std::uint32_t>(weight)]);
+      return true;
+    }
+    std::memcpy(out_, &weight, sizeof weight);
+    out_ += size;
+    return size != 0;
+  }
+
+ private:
+  // The larger gap comes last. Not longer than the room that its elements left.
+  static char* put_gap(char* out, std::size_t gap) {
+    *out++ = kGap;
+    for (; gap > 250; gap -= 250) *out++ = '\xff';
+    *out++ = static_cast<char>(gap);
     return out;
   }
-  const bool* const backward = backward_.data();
-  const auto at = [&](std::size_t i) { return backward[static_cast<char16_t>(text[i])]; };
-  const std::size_t last = text.size() - 2;
-  bool here = at(0), next = at(1);
-  for (std::size_t i = 0; i < last; ++i) {
-    const bool after = at(i + 2);
-    char* const behind = put(text[i], out);
-    out = here && next && !after ? out : behind;
-    here = next;
-    next = after;
+
+  static char* put_long(std::string& key, char* out, const std::string& weight) {
+    const auto at = static_cast<std::size_t>(out - key.data());
+    key.resize(key.size() + weight.size());
+    return std::copy(weight.begin(), weight.end(), key.data() + at);
   }
-  return put(text[last + 1], put(text[last], out));
+
+  const Weight* weights_;
+  const std::vector<std::string>& long_weights_;
+  std::string& key_;
+  char* out_;
+  std::size_t gap_ = 0;  // elements without weights since the last with one
+};
+
+template <bool kPositions>
+void CollationTables::append_level(const Level& level, std::span<const Element> elements,
+                                   std::string& key) const {
+  LevelWriter<kPositions> writer(*this, level, elements.size(), key);
+  if (!level.any_backward) {
+    for (const Element element : elements) writer.put(element);
+    return;
+  }
+  // Elements in a row that are compared backward are taken from their end, as strcoll does: where
+  // an element of another kind follows, the last but one is passed over. And it counts the others
+  // from where it searched for this row, which is before the row if elements without weights
+  // precede it.
+  std::size_t searched = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (!writer.is_backward(elements[i])) {
+      if (writer.put(elements[i])) searched = i + 1;
+      continue;
+    }
+    std::size_t count = 1;
+    while (i + count < elements.size() && writer.is_backward(elements[i + count])) ++count;
+    writer.put(elements[i + count - 1]);
+    const bool at_end = i + count == elements.size();
+    for (std::size_t left = count - (at_end ? 1 : std::min<std::size_t>(count, 2)); left != 0;) {
+      writer.put(elements[searched + --left]);
+    }
+    i += count;
+    searched = i + 1;
+    if (!at_end) writer.put(elements[i]);
+  }
 }
 
-template <typename Char>
-void CollationTables::append_levels(std::basic_string_view<Char> text, std::size_t limit,
-                                    std::string& key) const {
+void CollationTables::append(std::string_view text, std::size_t limit, std::string& key) const {
+  if (text.empty()) return;
+  thread_local std::vector<Element> elements;
+  elements.clear();
   const std::size_t from = key.size();
-  for (std::size_t l = 0; l < kLevels; ++l) {
+  for (const Level& level : levels_) {
     const std::size_t done = key.size() - from;
     if (done >= limit) return;
-    if (l != 0) key.push_back(kLevelEnd);
+    const auto put = [&](std::span<const Element> some) {
+      level.positions ? append_level<true>(level, some, key)
+                      : append_level<false>(level, some, key);
+    };
+    if (&level != &levels_.front()) {
+      key.push_back(kLevelEnd);
+      put(elements);
+      continue;
+    }
     // Of the first level no more than is asked for: the first bytes of keys are what most need.
-    std::basic_string_view<Char> rest = text;
-    while (!rest.empty() && key.size() - from < limit) {
-      const std::size_t count =
-          l == 0 ? std::min(rest.size(), std::max<std::size_t>(limit - (key.size() - from), 8))
-                 : rest.size();
-      const std::size_t start = key.size();
-      key.resize(start + levels_[l].longest * count + sizeof(Weight));
-      const char* const end = put_weights(l, rest.substr(0, count), key.data() + start);
-      key.resize(static_cast<std::size_t>(end - key.data()));
-      rest.remove_prefix(count);
-    }
-    if (!rest.empty()) return;
-  }
-}
-
-bool CollationTables::append(std::string_view text, std::size_t limit, std::string& key) const {
-  if (text.empty()) return true;
-  bool all_known = true;
-  if (is_ascii(text)) {
-    if (!knows_ascii_) {
-      for (const char c : text) all_known &= known_[static_cast<unsigned char>(c)];
-    }
-    if (all_known) append_levels(text, limit, key);
-    return all_known;
-  }
-  if (!known_[0xe9]) return false;
-  thread_local std::u16string decoded;
-  if (!decode(text, decoded)) return false;
-  for (const char16_t c : decoded) all_known &= c < kCharacters && known_[c];
-  if (all_known) append_levels(std::u16string_view(decoded), limit, key);
-  if (decoded.capacity() > kMaxKeptBytes) decoded = std::u16string();
-  return all_known;
-}
-
-bool CollationTables::agrees_with_library(locale_t locale) const {
-  std::vector<std::string> all, without_letter_weight;
-  for (std::size_t c = 1; c < kCharacters; ++c) {
-    if (!known_[c]) continue;
-    all.push_back(utf8_of(static_cast<char16_t>(c)));
-    if (levels_[0].weights[c] == 0) without_letter_weight.push_back(all.back());
-  }
-  if (all.empty()) return false;
-
-  const auto key_of = [&](const std::string& text) {
-    std::string key;
-    append(text, ~std::size_t{0}, key);
-    return key;
-  };
-  std::mt19937 random(1);
-  const auto any_of = [&](const std::vector<std::string>& texts) -> const std::string& {
-    return texts[random() % texts.size()];
-  };
-  // Half of the characters ASCII, and of these half letters and digits.
-  const auto any_character = [&]() -> std::string {
-    switch (random() % 4) {
-      case 0:
-        return any_of(all);
-      case 1: {
-        const auto c = static_cast<char16_t>(1 + random() % 127);
-        return known_[c] ? utf8_of(c) : any_of(all);
-      }
-      default: {
-        const auto c = static_cast<char16_t>("0123 -.,abcABCghlnszy"[random() % 21]);
-        return known_[c] ? utf8_of(c) : any_of(all);
-      }
-    }
-  };
-
-  // Keys are what strxfrm makes, but for the weights that strcoll passes over.
-  const auto passes_over = [&](const std::u16string& text) {
-    for (std::size_t i = 2; i < text.size(); ++i) {
-      if (backward_[text[i - 2]] && backward_[text[i - 1]] && !backward_[text[i]]) return true;
-    }
-    return false;
-  };
-  for (int trial = 0; trial < 2000; ++trial) {
-    std::string text;
-    for (std::size_t i = random() % (trial % 16 == 0 ? 200 : 8); i != 0; --i) {
-      text += any_character();
-    }
-    std::u16string characters;
-    decode(text, characters);
-    if (passes_over(characters)) continue;
-    std::string expected;
-    append_strxfrm(text, locale, expected);
-    if (key_of(text) != expected) return false;
-  }
-  // All pairs of ASCII characters: no two of them form a character of their own.
-  for (char16_t a = 1; a < 0x80; ++a) {
-    for (char16_t b = 1; b < 0x80; ++b) {
-      if (!known_[a] || !known_[b]) continue;
-      std::string expected;
-      append_strxfrm(utf8_of(a) + utf8_of(b), locale, expected);
-      if (key_of(utf8_of(a) + utf8_of(b)) != expected) return false;
+    const bool whole = level.any_backward || level.positions;
+    for (std::size_t at = 0; at != text.size();) {
+      const std::size_t missing = limit - (key.size() - from);
+      if (key.size() - from >= limit) return;
+      const std::size_t known = elements.size();
+      find_elements(text, at, whole ? text.size() : std::max<std::size_t>(missing, 8), elements);
+      put(std::span(elements).subspan(known));
     }
   }
-  // Strings that differ beyond the first level only, as there the order is most involved.
-  const auto swap_case = [](char c) {
-    const bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-    return static_cast<char>(letter && (c & 0x80) == 0 ? c ^ 0x20 : c);
-  };
-  for (int trial = 0; trial < 2000; ++trial) {
-    std::array<std::string, 2> texts;
-    for (std::size_t i = random() % 10; i != 0; --i) {
-      const std::string character = any_character();
-      for (std::string& text : texts) {
-        if (!without_letter_weight.empty() && random() % 3 == 0) {
-          text += any_of(without_letter_weight);
-        }
-        text += random() % 4            ? character
-                : character.size() == 1 ? std::string(1, swap_case(character[0]))
-                                        : character;
-      }
-    }
-    if (sign(key_of(texts[0]).compare(key_of(texts[1]))) !=
-        sign(strcoll_l(texts[0].c_str(), texts[1].c_str(), locale))) {
-      return false;
-    }
-  }
-  return true;
+  if (levels_.size() == 1) key.push_back(kLevelEnd);  // even if nothing in the text has a weight
+  if (elements.capacity() > kMaxKeptElements) elements = {};
 }
 
 }  // namespace xxl

@@ -669,8 +669,8 @@ def run_seeds(seeds, settings):
 def installed_locales(wanted):
     """Those of `wanted` that there are; the others are named, loudly."""
     listed = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=True).stdout
-    known = {name.lower().replace("utf-8", "utf8") for name in listed.split()}
-    found = [name for name in wanted if name.lower().replace("utf-8", "utf8") in known]
+    known = {name.lower().replace("-", "") for name in listed.split()}
+    found = [name for name in wanted if name.lower().replace("-", "") in known]
     missing = [name for name in wanted if name not in found]
     if missing:
         print(f"NOT TESTED, not installed (scripts/install_locales.sh): {' '.join(missing)}", flush=True)

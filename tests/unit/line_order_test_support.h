@@ -36,6 +36,14 @@ class ScopedLocale {
   bool ok_;
 };
 
+// The name of a test with a locale's name as parameter.
+inline std::string locale_test_name(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '.' || c == '-'; }, '_');
+  return name;
+}
+
 // Options as words: letters behind a minus sign, -kPOS, -tC. Throws as the parsers do.
 inline LineOrder line_order_of(const std::vector<std::string>& options) {
   LineOrder order;
