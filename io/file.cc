@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -41,6 +42,13 @@ bool direct_alignment_fits([[maybe_unused]] int fd) {
   return true;
 }
 
+// Some file systems (ramfs, many in user space) say that they have no blocks at all: they do not
+// count.
+std::uint64_t free_bytes_of(const struct statvfs& space) {
+  if (space.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
+  return std::uint64_t{space.f_bavail} * space.f_frsize;
+}
+
 bool is_directory(int fd) {
   struct stat status;
   return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
@@ -58,8 +66,8 @@ int open_unnamed(const std::string& directory) {
 [[noreturn]] void throw_cannot_reserve(int error, const File& file, std::uint64_t bytes) {
   struct statvfs space {};
   std::string message = "cannot reserve " + format_bytes(bytes);
-  if (fstatvfs(file.fd(), &space) == 0) {
-    message += " (" + format_bytes(std::uint64_t{space.f_bavail} * space.f_frsize) + " free)";
+  if (fstatvfs(file.fd(), &space) == 0 && space.f_blocks > 0) {
+    message += " (" + format_bytes(free_bytes_of(space)) + " free)";
   }
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   throw Error(full ? ErrorCode::no_space : ErrorCode::io, message, file.path(), Error::kNoOffset,
@@ -72,7 +80,7 @@ int extend(int fd, std::uint64_t offset, std::uint64_t bytes) {
   struct statvfs space {};
   struct stat status {};
   if (fstatvfs(fd, &space) != 0 || fstat(fd, &status) != 0) return errno;
-  if (std::uint64_t{space.f_bavail} * space.f_frsize < bytes) return ENOSPC;
+  if (free_bytes_of(space) < bytes) return ENOSPC;
   if (static_cast<std::uint64_t>(status.st_size) >= offset + bytes) return 0;
   return ftruncate(fd, static_cast<off_t>(offset + bytes)) == 0 ? 0 : errno;
 }
@@ -196,7 +204,7 @@ std::uint64_t free_bytes(const std::string& directory) {
   if (statvfs(directory.c_str(), &space) != 0) {
     throw_io_error(errno, "cannot find the free space", directory);
   }
-  return std::uint64_t{space.f_bavail} * space.f_frsize;
+  return free_bytes_of(space);
 }
 
 }  // namespace xxl::io

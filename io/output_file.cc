@@ -1,92 +1,52 @@
 // The way to an atomic output:
 //
-//   open(directory), open(directory, O_TMPFILE)   write ...   ftruncate, fchown, fchmod, fsync
-//   linkat(fd, path)                               when nothing has that name yet, otherwise
-//   linkat(fd, .xxl-PID-RANDOM.tmp), rename(path)  since a link cannot replace
+//   open(path, O_WRONLY)                       as a program that overwrites: if there is one
+//   open(directory), openat(., O_TMPFILE)      write ...   ftruncate, fsync
+//   linkat(fd, name)                           when nothing has that name yet, otherwise
+//   linkat(fd, .xxl-PID-RANDOM.tmp), rename    since a link cannot replace
 //   fsync(directory)
 //
-// Once the output has its name it is there to stay, so all that can fail comes before: the
-// directory is opened at the start.
+// and to one in place, where the file cannot be replaced without loss:
 //
-// An unnamed file vanishes with the process, however that ends. The short-lived name before a
-// rename, and the fall-back's name, are kept in a table for signal handlers to remove.
+//   open(path, O_WRONLY), open(scratch, O_TMPFILE)   write ...   ftruncate
+//   fallocate(path), copy, ftruncate, fsync
+//
+// Opening the file that is there as if to overwrite it has the kernel refuse what it would refuse
+// others: files without permission, running programs, and in directories like /tmp links and files
+// that somebody else laid out (protected_symlinks, protected_regular).
+//
+// Once the output has its name it is there to stay, so all that can fail comes before: all
+// descriptors are opened at the start. An unnamed file vanishes with the process, however that
+// ends.
 #include "io/output_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <mutex>
-#include <random>
+#include <fstream>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "io/file_attributes.h"
 
 namespace xxl::io {
 namespace {
 
 constexpr int kMaxLinksFollowed = 40;  // as the kernel
 constexpr int kMaxNameAttempts = 100;
-
-// Names that signal handlers remove: slots of fixed size, since a handler may not allocate. A slot
-// is free, being changed, or holds a name; more names than slots go without.
-struct NameSlot {
-  enum State { free, changing, taken };
-  std::atomic<int> state{free};
-  std::array<char, PATH_MAX> name{};
-};
-std::array<NameSlot, 8> name_slots;
-static_assert(std::atomic<int>::is_always_lock_free);
-
-void handle_fatal_signal(int signal_number) {
-  remove_named_output_files();
-  // The handler was installed with SA_RESETHAND: this time the signal ends the process.
-  raise(signal_number);
-}
-
-// Leaves signals alone that are ignored (nohup) or that the program handles.
-void install_signal_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction current {};
-      if (sigaction(number, nullptr, &current) != 0) continue;
-      if ((current.sa_flags & SA_SIGINFO) != 0 || current.sa_handler != SIG_DFL) continue;
-      struct sigaction ours {};
-      ours.sa_handler = handle_fatal_signal;
-      ours.sa_flags = static_cast<int>(SA_RESETHAND);
-      sigaction(number, &ours, nullptr);
-    }
-  });
-}
-
-void remember_name(const std::string& name) {
-  install_signal_handlers();
-  if (name.size() >= PATH_MAX) return;
-  for (NameSlot& slot : name_slots) {
-    int expected = NameSlot::free;
-    if (!slot.state.compare_exchange_strong(expected, NameSlot::changing)) continue;
-    std::memcpy(slot.name.data(), name.c_str(), name.size() + 1);
-    slot.state = NameSlot::taken;
-    return;
-  }
-}
-
-void forget_name(const std::string& name) {
-  for (NameSlot& slot : name_slots) {
-    if (slot.state != NameSlot::taken || name != slot.name.data()) continue;
-    slot.state = NameSlot::free;
-    return;
-  }
-}
+constexpr std::size_t kCopyBytes = kMiB;
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -120,33 +80,27 @@ std::string follow_links(std::string path) {
   return path;
 }
 
-std::string random_temp_path(const std::string& directory) {
-  std::random_device random;
-  std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "/.xxl-%d-%08x%08x.tmp", static_cast<int>(getpid()),
-                random(), random());
-  return directory + name.data();
-}
-
-// The umask can only be read by setting it: for that moment to the strictest useful value.
-mode_t current_umask() {
-  const mode_t mask = umask(077);
-  umask(mask);
-  return mask;
-}
-
-// Open for no more than being synced.
-File open_directory(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw_io_error(errno, "cannot open this directory, in order to sync it", directory);
-  return File(fd, directory, false);
-}
-
-void sync_directory(const File& directory) {
-  // Some file systems cannot sync directories; they do it by themselves, or not at all.
-  if (fsync(directory.fd()) != 0 && errno != EINVAL) {
-    throw_io_error(errno, "cannot sync", directory.path());
+// Opens what `path` names for being overwritten. Not open if there is nothing.
+File open_existing(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+  int fd = open(path.c_str(), kFlags);
+  if (fd < 0 && errno == ENOENT) return {};
+  if (fd >= 0) {
+    close(fd);
+    // The kernel looks whose file it is only if it may be created, and nothing is to appear yet.
+    fd = open(path.c_str(), kFlags | O_CREAT, 0600);
   }
+  if (fd < 0) throw_io_error(errno, "cannot write", path);
+  return {fd, path, false};
+}
+
+// The directory, to be synced, too, if it may be read.
+File open_directory(const std::string& directory, bool& can_sync) {
+  int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  can_sync = fd >= 0;
+  if (fd < 0 && errno == EACCES) fd = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw_io_error(errno, "cannot open this directory", directory);
+  return {fd, directory, false};
 }
 
 std::string descriptor_path(int fd) {
@@ -154,19 +108,32 @@ std::string descriptor_path(int fd) {
 }
 
 // Gives the unnamed file `fd` a name; returns 0 or an errno value.
-int link_unnamed(int fd, const std::string& name) {
+int link_unnamed(int fd, const File& directory, const char* name) {
   const std::string source = descriptor_path(fd);
-  return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0
-                                                                                          : errno;
+  const int result = linkat(AT_FDCWD, source.c_str(), directory.fd(), name, AT_SYMLINK_FOLLOW);
+  return result == 0 ? 0 : errno;
+}
+
+// Asking the system call for the umask sets it, for all threads.
+mode_t current_umask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string field; status >> field;) {
+    if (field == "Umask:" && status >> field) return static_cast<mode_t>(std::stoul(field, {}, 8));
+  }
+  return 077;
+}
+
+// Kernels before 5.19 forget the umask when they make an unnamed file where there are no access
+// control lists.
+void apply_umask(int fd) {
+  if (fgetxattr(fd, "system.posix_acl_access", nullptr, 0) >= 0 || errno != EOPNOTSUPP) return;
+  struct stat status;
+  if (fstat(fd, &status) != 0) return;
+  const mode_t mode = status.st_mode & 0777 & ~current_umask();
+  if (mode != (status.st_mode & 0777)) fchmod(fd, mode);
 }
 
 }  // namespace
-
-void remove_named_output_files() {
-  for (NameSlot& slot : name_slots) {
-    if (slot.state == NameSlot::taken) unlink(slot.name.data());
-  }
-}
 
 bool OutputFile::is_replaceable(const std::string& path) {
   const std::string target = follow_links(path);
@@ -176,104 +143,182 @@ bool OutputFile::is_replaceable(const std::string& path) {
   return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);  // the constructor refuses these
 }
 
-OutputFile::OutputFile(const std::string& path, bool direct)
-    : path_(follow_links(path)), directory_(directory_of(path_)) {
+OutputFile::OutputFile(const std::string& path, bool direct,
+                       const std::vector<std::string>& scratch_directories)
+    : path_(follow_links(path)), name_(path_.substr(path_.rfind('/') + 1)) {
   if (!is_replaceable(path)) throw Error(ErrorCode::io, "is not a regular file", path);
-  attributes_ = attributes_for(path_);
-  opened_directory_ = open_directory(directory_);
-  int fd = open_unnamed();
-  if (fd < 0) fd = open_named();
-  file_ = File(fd, path_, direct && enable_direct(fd));
-}
-
-OutputFile::~OutputFile() {
-  if (temp_path_.empty()) return;
-  unlink(temp_path_.c_str());
-  release_temp_path();
-}
-
-OutputFile::Attributes OutputFile::attributes_for(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) throw_io_error(errno, "cannot examine", path);
-    return {static_cast<mode_t>(0666 & ~current_umask()), {}, {}};
+  existing_ = open_existing(path);
+  directory_ = open_directory(directory_of(path_), can_sync_directory_);
+  const int fd = open_beside(!existing_.is_open());
+  const int error = errno;
+  if (fd >= 0) {
+    lock_temp_file(fd);
+    file_ = File(fd, path_, direct && enable_direct(fd));
   }
-  if (S_ISDIR(status.st_mode)) throw_io_error(EISDIR, "cannot write", path);
-  // Replacing a file needs only a writable directory, but who protected the file meant it.
-  if (euidaccess(path.c_str(), W_OK) != 0) throw_io_error(errno, "cannot write", path);
-  return {static_cast<mode_t>(status.st_mode & 07777), status.st_uid, status.st_gid};
+  if (!existing_.is_open()) {
+    if (fd < 0) throw_io_error(error, "cannot create a file in this directory", directory_.path());
+    return;
+  }
+  in_place_ = fd < 0 || !can_be_replaced_by(fd);
+  if (!in_place_) return;
+  temp_name_.reset();
+  file_ = File::create_unnamed(
+      scratch_directories.empty()
+          ? std::filesystem::temp_directory_path().string()
+          : *std::ranges::max_element(scratch_directories, {}, io::free_bytes));
 }
 
-// -1 where there are no unnamed files, or no way to name them later (/proc is not mounted).
-int OutputFile::open_unnamed() const {
-  const int fd = open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0 || access(descriptor_path(fd).c_str(), F_OK) == 0) return fd;
-  close(fd);
-  return -1;
+// A descriptor in the directory of the output, or -1 and errno. A new file has the attributes that
+// it will have from the start, another nobody may open before it has those of the existing one.
+int OutputFile::open_beside(bool is_new) {
+  const mode_t mode = is_new ? 0666 : 0600;
+  const int fd = openat(directory_.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  // No unnamed files, or no way to name them later (/proc is not mounted)?
+  if (fd < 0) return open_named(mode);
+  if (access(descriptor_path(fd).c_str(), F_OK) != 0) {
+    close(fd);
+    return open_named(mode);
+  }
+  if (is_new) apply_umask(fd);
+  return fd;
 }
 
-int OutputFile::open_named() {
+int OutputFile::open_named(mode_t mode) {
   for (int attempt = 1;; ++attempt) {
-    take_temp_path();
-    const int fd = open(temp_path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    temp_name_.emplace(directory_.fd());
+    const int fd =
+        openat(directory_.fd(), temp_name_->text(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
     if (fd >= 0) return fd;
     const int error = errno;
-    release_temp_path();
-    if (error != EEXIST || attempt == kMaxNameAttempts) {
-      throw_io_error(error, "cannot create a file in this directory", directory_);
-    }
+    temp_name_->let_go();
+    errno = error;
+    if (error != EEXIST || attempt == kMaxNameAttempts) return -1;
   }
 }
 
-void OutputFile::take_temp_path() {
-  temp_path_ = random_temp_path(directory_);
-  remember_name(temp_path_);  // before it exists, so that no signal finds it unknown
+// True if the name is all that leads to the existing file, and `fd` got all its attributes.
+bool OutputFile::can_be_replaced_by(int fd) const {
+  struct stat existing;
+  struct statx named {};
+  if (fstat(existing_.fd(), &existing) != 0 ||
+      statx(directory_.fd(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &named) != 0) {
+    return false;
+  }
+#ifdef STATX_ATTR_MOUNT_ROOT
+  if ((named.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) return false;
+#endif
+  return existing.st_nlink == 1 && existing.st_ino == named.stx_ino &&
+         existing.st_dev == makedev(named.stx_dev_major, named.stx_dev_minor) &&
+         copy_attributes(existing_.fd(), fd);
 }
 
-void OutputFile::release_temp_path() {
-  forget_name(temp_path_);
-  temp_path_.clear();
+void OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) {
+  file_.reserve(offset, bytes);
+  if (in_place_) check_room_in_place(offset + bytes);
+}
+
+std::uint64_t OutputFile::free_bytes() const {
+  return io::free_bytes(in_place_ ? file_.path() : directory_.path());
 }
 
 void OutputFile::publish(std::uint64_t bytes) {
   const int fd = file_.fd();
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);
-  apply_attributes();
-  if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
-  give_name();
-  sync_directory(opened_directory_);
-}
-
-void OutputFile::apply_attributes() {
-  const int fd = file_.fd();
-  mode_t mode = attributes_.mode;
-  if (attributes_.owner && fchown(fd, *attributes_.owner, *attributes_.group) != 0) {
-    // Only root can give files away. The group may still be one of the user's own; set-id bits must
-    // not go to another owner.
-    mode &= 0777;
-    [[maybe_unused]] const int ignored = fchown(fd, static_cast<uid_t>(-1), *attributes_.group);
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+    throw_io_error(errno, "cannot cut", file_.path());
+  if (!in_place_) {
+    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
+    in_place_ = !give_name();
   }
-  if (fchmod(fd, mode) != 0) throw_io_error(errno, "cannot set the permissions", path_);
+  if (in_place_) {
+    write_in_place(bytes);
+  } else {
+    sync_directory();
+  }
 }
 
-void OutputFile::give_name() {
-  if (temp_path_.empty()) {
-    int error = link_unnamed(file_.fd(), path_);
-    if (error == 0) return;
+// False if the directory does not let the existing file be replaced.
+bool OutputFile::give_name() {
+  if (!temp_name_) {
+    int error = link_unnamed(file_.fd(), directory_, name_.c_str());
+    if (error == 0) return true;
     for (int attempt = 0; error == EEXIST && attempt < kMaxNameAttempts; ++attempt) {
-      if (!temp_path_.empty()) release_temp_path();
-      take_temp_path();
-      error = link_unnamed(file_.fd(), temp_path_);
+      if (temp_name_) temp_name_->let_go();
+      temp_name_.emplace(directory_.fd());
+      error = link_unnamed(file_.fd(), directory_, temp_name_->text());
     }
     if (error != 0) {
-      release_temp_path();
+      if (temp_name_) temp_name_->let_go();
       throw_io_error(error, "cannot name the output", path_);
     }
   }
-  if (rename(temp_path_.c_str(), path_.c_str()) != 0) {
-    throw_io_error(errno, "cannot replace", path_);
+  if (renameat(directory_.fd(), temp_name_->text(), directory_.fd(), name_.c_str()) == 0) {
+    temp_name_->let_go();
+    return true;
   }
-  release_temp_path();
+  const int error = errno;
+  if (!existing_.is_open() || (error != EBUSY && error != EPERM && error != EACCES)) {
+    throw_io_error(error, "cannot replace", path_);
+  }
+  temp_name_.reset();
+  return false;
+}
+
+void OutputFile::sync_directory() const {
+  // What may not be synced is at least asked for with the file, which most file systems write in
+  // the same transaction. Some cannot sync directories; they do it by themselves, or not at all.
+  if (fsync(can_sync_directory_ ? directory_.fd() : file_.fd()) == 0 || errno == EINVAL) return;
+  throw_io_error(errno,
+                 "the output is complete and in its place, but this directory cannot be synced: it "
+                 "may not survive a power failure",
+                 directory_.path());
+}
+
+// For file systems that do not reserve, and long before others are asked to.
+void OutputFile::check_room_in_place(std::uint64_t bytes) const {
+  struct stat status;
+  if (fstat(existing_.fd(), &status) != 0) throw_io_error(errno, "cannot examine", path_);
+  const auto present = static_cast<std::uint64_t>(status.st_size);
+  const std::string place = descriptor_path(existing_.fd());
+  const std::uint64_t free = io::free_bytes(access(place.c_str(), F_OK) == 0 ? place : path_);
+  if (bytes <= present || bytes - present <= free) return;
+  throw Error(
+      ErrorCode::no_space,
+      "must grow by " + format_bytes(bytes - present) + ", and " + format_bytes(free) + " are free",
+      path_);
+}
+
+// Up to the first write the existing file is as it was.
+void OutputFile::write_in_place(std::uint64_t bytes) {
+  const int fd = existing_.fd();
+  struct stat status;
+  if (fstat(fd, &status) != 0) throw_io_error(errno, "cannot examine", path_);
+  if (status.st_nlink == 0) {
+    throw Error(ErrorCode::io, "was removed while what is to be written into it was made", path_);
+  }
+  check_room_in_place(bytes);
+  if (bytes > 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+    const int error = errno;
+    [[maybe_unused]] const int ignored = ftruncate(fd, status.st_size);  // frees what it got
+    throw Error(ErrorCode::no_space, "cannot reserve " + format_bytes(bytes), path_,
+                Error::kNoOffset, error);
+  }
+  try {
+    MemoryRegion buffer(kCopyBytes);
+    for (std::uint64_t offset = 0; offset < bytes;) {
+      const std::size_t read = file_.read_at(offset, buffer.span());
+      if (read == 0) throw_io_error(EIO, "ends too early", file_.path(), offset);
+      existing_.write_at(offset, buffer.span().first(read));
+      offset += read;
+    }
+    if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);
+    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                "was overwritten in place, and only a part of it: it is neither the "
+                "old file nor the output",
+                path_, error.offset(), error.sys_errno());
+  }
 }
 
 }  // namespace xxl::io

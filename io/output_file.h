@@ -1,4 +1,4 @@
-// An output file that appears complete or not at all.
+// An output file that appears complete or not at all, where that is possible.
 #pragma once
 
 #include <sys/types.h>
@@ -6,21 +6,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/file.h"
+#include "io/temp_name.h"
 
 namespace xxl::io {
 
-// Writes go to an unnamed file in the directory of `path` (a named temporary one, removed by the
-// destructor and by SIGINT, SIGTERM and SIGHUP, where the file system has no unnamed files).
-// publish() syncs it and gives it its name, replacing what was there; without publish() nothing
-// remains and what was there stays.
+// Writes go to an unnamed file in the directory of `path` (one with a temporary name, where the
+// file system has no unnamed files). publish() syncs it and gives it its name, replacing what was
+// there; without publish() nothing remains and what was there stays.
+//
+// An existing file is written *in place* instead where replacing it is not possible or would lose
+// something: the directory cannot be written, another file system is mounted on it, it has further
+// names, or its owner or attributes cannot be given to a new file. Then writes go to a file in
+// scratch, and publish() copies that into the existing one.
 class OutputFile {
  public:
-  // Throws Error{io} when the directory cannot be read and written, or `path` is a directory or not
-  // replaceable. `direct` asks for O_DIRECT where there is.
-  explicit OutputFile(const std::string& path, bool direct = true);
-  ~OutputFile();
+  // Throws Error{io} when `path` cannot be written, or is a directory or not replaceable. `direct`
+  // asks for O_DIRECT where there is. `scratch_directories`: the roomiest is used if the file is
+  // written in place; empty: that of the system.
+  explicit OutputFile(const std::string& path, bool direct = true,
+                      const std::vector<std::string>& scratch_directories = {});
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -30,42 +37,38 @@ class OutputFile {
 
   // The file to write into.
   File& file() { return file_; }
+  // Reserves bytes [offset, offset + bytes) of it; if the output is written in place, looks whether
+  // there is room for them there too. Throws Error{no_space}.
+  void reserve(std::uint64_t offset, std::uint64_t bytes);
+  // Free bytes where it is.
+  std::uint64_t free_bytes() const;
 
-  // Cuts the file to `bytes`, syncs it, and makes it appear as `path` with the mode, owner and
-  // group of the file that it replaces (mode 0666 & ~umask for a new one). Throws Error{io}, then
-  // nothing appeared, unless it was the sync of the directory, at the very end, that failed.
+  // True if the output is written in place. Known for certain after publish() only.
+  bool in_place() const { return in_place_; }
+
+  // Cuts the file to `bytes`, syncs it, and makes it appear as `path`. It has the owner, mode,
+  // access control list and further attributes of the file that it replaces; a new one has what the
+  // umask or the directory gives it. Throws Error{io}; then nothing appeared, unless the message
+  // says so: a file that was being written in place, or the sync of the directory at the very end.
   void publish(std::uint64_t bytes);
 
  private:
-  // What the published file takes over from the file that it replaces.
-  struct Attributes {
-    mode_t mode = 0;
-    std::optional<uid_t> owner;  // none for a new file: the user's own
-    std::optional<gid_t> group;
-  };
+  int open_beside(bool is_new);
+  int open_named(mode_t mode);
+  bool can_be_replaced_by(int fd) const;
+  bool give_name();
+  void sync_directory() const;
+  void check_room_in_place(std::uint64_t bytes) const;
+  void write_in_place(std::uint64_t bytes);
 
-  static Attributes attributes_for(const std::string& path);
-  int open_unnamed() const;
-  int open_named();
-  void apply_attributes();
-  void give_name();
-  void take_temp_path();
-  void release_temp_path();
-
-  std::string path_;       // with symbolic links followed, so that a link's target is replaced
-  std::string directory_;  // of path_
-  File opened_directory_;  // the same, to be synced
-  Attributes attributes_;
-  // The name that is to be removed if it does not become path_: of the fall-back file, or of an
-  // unnamed file about to replace another; empty otherwise.
-  std::string temp_path_;
+  std::string path_;  // with symbolic links followed, so that a link's target is replaced
+  std::string name_;  // in the directory:
+  File directory_;    // opened once: it may be renamed meanwhile
+  bool can_sync_directory_ = false;
+  File existing_;  // what has the name now, open for writing; not open if nothing has
+  bool in_place_ = false;
+  std::optional<TempName> temp_name_;  // of file_, as long as it has one
   File file_;
 };
-
-// Removes the temporary files of all OutputFiles that have a name at this moment.
-// Async-signal-safe: a program with handlers of its own for SIGINT, SIGTERM or SIGHUP calls it
-// there. Where it has none when such a file is created, a handler that calls it and dies of the
-// signal is installed.
-void remove_named_output_files();
 
 }  // namespace xxl::io

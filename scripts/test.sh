@@ -22,5 +22,6 @@ tests/cli/join_differential.py --xxl build-release/bin/xxl \
 tests/cli/join_records_differential.py --xxl build-release/bin/xxl \
   --junit "$results/join_records_differential.xml" || true
 tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
+tests/cli/output_file.py --xxl build-release/bin/xxl --junit "$results/output_file.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file}.xml

@@ -140,6 +140,7 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
   append_fact(out, "scratch:",
               format_bytes(report.scratch_bytes) + " at most, " +
                   format_bytes(report.spilled_bytes) + " written for large groups");
+  if (report.output_in_place) append_fact(out, "output:", kWrittenInPlace);
   append_phases(out, report.phases);
   const double rate =
       report.seconds > 0 ? static_cast<double>(records_of_both(report)) / report.seconds : 0;
@@ -182,6 +183,7 @@ std::string stats_json(const JoinSubject& subject, const JoinReport& report) {
       .member("no_accelerator", plan.no_accelerator)
       .member("spilled_bytes", report.spilled_bytes)
       .member("scratch_bytes", report.scratch_bytes)
+      .member("output_in_place", report.output_in_place)
       .member("seconds", report.seconds)
       .member("peak_memory_bytes", report.peak_memory_bytes);
   append_devices(json, report.accelerator);

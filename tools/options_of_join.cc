@@ -350,6 +350,8 @@ constexpr std::array kJoinSections{
         "  memory_bytes, table_bytes, threads, backend, no_accelerator\n"
         "  spilled_bytes           of groups of equal keys that did not fit in memory\n"
         "  scratch_bytes           most scratch space in use at once\n"
+        "  output_in_place         whether an existing output file was overwritten, because it\n"
+        "                          could not be replaced without loss\n"
         "  seconds, peak_memory_bytes\n"
         "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"
         "                          gb_per_second, read_wait_seconds, write_wait_seconds,\n"

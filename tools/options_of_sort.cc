@@ -378,6 +378,8 @@ constexpr std::array kSortSections{
         "                          copy_out_seconds, while runs were formed\n"
         "  scratch_bytes           most scratch space in use at once\n"
         "  scratch                 for each -T: directory, bytes_written\n"
+        "  output_in_place         whether an existing output file was overwritten, because it\n"
+        "                          could not be replaced without loss\n"
         "  seconds, gb_per_second  of the whole sort\n"
         "  peak_memory_bytes       resident memory of the process\n"
         "  phases                  for each phase: name, seconds, bytes_read, bytes_written,\n"

@@ -22,6 +22,9 @@ double gb_per_second(std::uint64_t bytes, double seconds);
 void append_list(Json& json, const char* name, const std::vector<std::string>& values);
 // "a, b, c".
 std::string list_text(const std::vector<std::string>& names);
+// Of an output file that was not replaced.
+inline constexpr const char* kWrittenInPlace =
+    "written in place: the file could not be replaced without loss";
 // Sixteen hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 

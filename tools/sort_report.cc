@@ -121,6 +121,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
                 format_bytes(report.scratch_bytes_written_per_dir[i]) + " written in " +
                     subject.scratch_dirs.at(i));
   }
+  if (report.output_in_place) append_fact(out, "output:", kWrittenInPlace);
   append_phases(out, report.phases);
   append_format(out, "%-16s %8s %10s %10s %7s of input\n", "whole sort",
                 decimal_text(report.seconds).c_str(), "", "",
@@ -150,7 +151,8 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("no_accelerator", plan.no_accelerator)
       .member("merged_bytes", report.merged_bytes)
       .member("merged_on_gpu_bytes", report.merged_on_accelerator_bytes)
-      .member("scratch_bytes", report.scratch_bytes);
+      .member("scratch_bytes", report.scratch_bytes)
+      .member("output_in_place", report.output_in_place);
   append_devices(json, report.accelerator);
   json.begin_array("scratch");
   for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {

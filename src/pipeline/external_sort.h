@@ -89,6 +89,7 @@ struct Measurements {
   std::uint64_t peak_memory_bytes = 0;  // resident, of the process
   std::uint64_t scratch_bytes = 0;      // most scratch space in use at once
   std::vector<std::uint64_t> scratch_bytes_written_per_dir;
+  bool output_in_place = false;  // an existing file was overwritten, which could not be replaced
 };
 
 struct SortReport : Measurements {

@@ -158,7 +158,7 @@ Sum128 make_all(const ChunkMaker& maker, unsigned parallel, const WriteChunk& wr
 
 Sum128 write_file(const ChunkMaker& maker, const GenerateOptions& options) {
   io::OutputFile output(options.output);
-  output.file().reserve(0, round_up<std::uint64_t>(maker.file_bytes(), kSectorBytes));
+  output.reserve(0, round_up<std::uint64_t>(maker.file_bytes(), kSectorBytes));
   const Sum128 checksum =
       make_all(maker, options.parallel, [&](std::uint64_t chunk, std::span<const std::byte> data) {
         output.file().write_at(maker.offset(chunk), data);

@@ -190,7 +190,8 @@ JoinReport HashJoining::run() {
 }
 
 void HashJoining::set_up() {
-  if (!options_.count_only) output_ = std::make_unique<Output>(options_.output, 0);
+  if (!options_.count_only)
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0);
   workers_ = std::make_unique<Workers>(geometry_.threads);
   region_ = MemoryRegion(geometry_.region_bytes);
   Carver carver(region_.span());
@@ -366,6 +367,7 @@ void HashJoining::finish() {
     report_.bytes_written = report_.rows * rows_.row_bytes();
     report_.checksum = output_hash_.sum;
     output_->publish(report_.bytes_written);
+    report_.output_in_place = output_->in_place();
   }
   meter_.end("finish", finish_waits_);
   meter_.finish(nullptr);

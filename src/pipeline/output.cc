@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
@@ -13,8 +12,9 @@
 
 namespace xxl {
 
-Output::Output(std::string path, std::uint64_t bytes, bool direct)
-    : path_(std::move(path)), direct_(direct) {
+Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
+               bool direct)
+    : path_(std::move(path)), scratch_dirs_(std::move(scratch_dirs)), direct_(direct) {
   if (path_ == "-") {
     stream_ = io::File::stream(dup(STDOUT_FILENO), "standard output");
   } else if (!io::OutputFile::is_replaceable(path_)) {
@@ -27,17 +27,16 @@ Output::Output(std::string path, std::uint64_t bytes, bool direct)
 }
 
 void Output::open_file(std::uint64_t bytes) {
-  file_ = std::make_shared<io::OutputFile>(path_, direct_);
-  if (bytes > 0) file_->file().reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
+  file_ = std::make_shared<io::OutputFile>(path_, direct_, scratch_dirs_);
+  reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
 }
 
 void Output::reserve(std::uint64_t offset, std::uint64_t bytes) {
-  if (is_file()) file_->file().reserve(offset, bytes);
+  if (is_file()) file_->reserve(offset, bytes);
 }
 
 std::uint64_t Output::free_bytes() const {
-  const std::string directory = std::filesystem::path(path_).parent_path().string();
-  return io::free_bytes(directory.empty() ? "." : directory);
+  return file_->free_bytes();
 }
 
 std::unique_ptr<BlockSink> Output::make_sink(std::size_t block_bytes, io::BufferPool& buffers,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mailbox.h"
 #include "io/buffer_pool.h"
@@ -15,10 +16,11 @@ namespace xxl {
 
 class Output {
  public:
-  // `path`: "-" is standard output; a device or pipe is written as a stream. Reserves `bytes` in
-  // the directory of a file. Throws Error.
+  // `path`: "-" is standard output; a device or pipe is written as a stream. Reserves `bytes` for a
+  // file. `scratch_dirs`: one of them is used if a file is written in place. Throws Error.
   // `direct`: files are written by whole sectors at any place.
-  Output(std::string path, std::uint64_t bytes, bool direct = true);
+  Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
+         bool direct = true);
 
   bool is_file() const { return file_ != nullptr; }
   // What is written to: the file that is to appear, or the stream.
@@ -40,11 +42,14 @@ class Output {
 
   // Makes a file of `bytes` appear; nothing for a stream.
   void publish(std::uint64_t bytes);
+  // True if an existing file was written in place. After publish().
+  bool in_place() const { return is_file() && file_->in_place(); }
 
  private:
   void open_file(std::uint64_t bytes);
 
   std::string path_;
+  std::vector<std::string> scratch_dirs_;
   bool direct_;
   std::shared_ptr<io::OutputFile> file_;
   io::File stream_;

@@ -278,7 +278,8 @@ void SortMergeJoin::report_plan() {
 }
 
 JoinReport SortMergeJoin::run() {
-  if (!options_.count_only) output_ = std::make_unique<Output>(options_.output, 0);
+  if (!options_.count_only)
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0);
   region_ = MemoryRegion(static_cast<std::size_t>(options_.memory_bytes));
   if (!in_memory_) make_runs();
   join();
@@ -443,6 +444,7 @@ void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
   report_.bytes_written = stage->records() * rows_.row_bytes();
   report_.checksum = stage->hash().sum;
   output_->publish(report_.bytes_written);
+  report_.output_in_place = output_->in_place();
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ void Sorting::plan_again(const SortOptions& options, const SortSurroundings& sur
 }
 
 SortReport Sorting::run() {
-  output_ = std::make_unique<Output>(options_.output, inputs_.bytes);
+  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, inputs_.bytes);
   set_up();
   if (options_.merge_only) {
     open_merge_inputs();
@@ -407,6 +407,7 @@ void Sorting::finish() {
       input_hash_, accounted,
       inputs_.size_known ? std::optional(inputs_.bytes / layout_.record_bytes()) : std::nullopt);
   output_->publish(output_records_ * layout_.record_bytes());
+  report_.output_in_place = output_->in_place();
   meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = output_records_;

@@ -261,7 +261,7 @@ JoinReport TextJoining::run() {
   if (!options_.count_only) {
     const bool compressed =
         options_.compressed_by_suffix && io::codec_of(options_.output) != Codec::none;
-    output_ = std::make_unique<Output>(options_.output, 0, !compressed);
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0, !compressed);
   }
   io_ = make_io();
   io_->trace(options_.time_line);
@@ -455,6 +455,7 @@ void TextJoining::finish() {
     }
     report_.bytes_written = text_output_->bytes();
     output_->publish(sink_->file_bytes(text_output_->bytes()));
+    report_.output_in_place = output_->in_place();
   }
   meter_.end("finish");
   meter_.finish(nullptr);

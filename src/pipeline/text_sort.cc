@@ -256,8 +256,8 @@ void TextSorting::write_header() {
 void TextSorting::open_output() {
   const bool compressed = output_codec(options_) != Codec::none;
   const bool whole = inputs_.size_known && !options_.limit && !options_.unique && !compressed;
-  output_ = std::make_unique<Output>(options_.output, whole ? inputs_.bytes + inputs_.size() : 0,
-                                     !compressed);
+  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs,
+                                     whole ? inputs_.bytes + inputs_.size() : 0, !compressed);
 }
 
 std::unique_ptr<io::IoService> TextSorting::make_io() const {
@@ -453,6 +453,7 @@ void TextSorting::finish() {
     check_permutation(input_hash_, accounted);
   }
   output_->publish(sink_->file_bytes(text_output_->bytes()));
+  report_.output_in_place = output_->in_place();
   meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;

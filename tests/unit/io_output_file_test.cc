@@ -3,15 +3,21 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -193,6 +199,233 @@ TEST(OutputFile, RefusesWhatIsToBeWrittenToInstead) {
   EXPECT_FALSE(OutputFile::is_replaceable("/dev/stdout"));
   EXPECT_FALSE(OutputFile::is_replaceable(directory / "fifo"));
   EXPECT_THROW(OutputFile("/dev/null"), Error);
+}
+
+// Written in place: files that cannot be replaced without loss.
+
+TEST(OutputFile, FileOfSeveralNamesIsWrittenInPlace) {
+  const TempDirectory directory;
+  write_file(directory / "out", "what was there is longer");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  OutputFile output(directory / "out", true, {directory.path()});
+  EXPECT_TRUE(output.in_place());
+  write_output(output, "sorted");
+  EXPECT_EQ(file_text(directory / "other"), "what was there is longer");
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(file_text(directory / "other"), "sorted");
+  EXPECT_EQ(directory.names().size(), 2U);
+}
+
+TEST(OutputFile, FileWrittenInPlaceStaysWhenNotPublished) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  {
+    OutputFile output(directory / "out");
+    write_output(output, "sorted");
+  }
+  EXPECT_EQ(file_text(directory / "out"), "old");
+}
+
+TEST(OutputFile, LongFileIsWrittenInPlaceWhole) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  std::string text(2 * kMiB + 5, 'x');
+  text[kMiB] = 'y';
+  publish(directory / "out", text);
+  EXPECT_EQ(file_text(directory / "other"), text);
+}
+
+TEST(OutputFile, FileThatIsRemovedIsNotWrittenInPlace) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  OutputFile output(directory / "out");
+  write_output(output, "sorted");
+  std::filesystem::remove(directory / "out");
+  std::filesystem::remove(directory / "other");
+  EXPECT_THROW(output.publish(6), Error);
+  EXPECT_TRUE(directory.names().empty());
+}
+
+int publish_where_files_cannot_be_replaced() {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  if (!test::make_system_call_fail(SYS_renameat, EBUSY)) return test::kCannotFilter;
+  OutputFile output(directory / "out");
+  write_output(output, "sorted");
+  output.publish(6);
+  if (!output.in_place() || file_text(directory / "out") != "sorted") return 1;
+  return directory.names() == Names{"out"} ? 0 : 2;
+}
+
+TEST(OutputFileDeathTest, FileThatCannotBeReplacedIsWrittenInPlace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(publish_where_files_cannot_be_replaced()), test::ended_well, "");
+}
+
+// Attributes.
+
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+// As the kernel takes it: user, a named user, group, mask, others.
+struct AccessList {
+  struct Entry {
+    std::uint16_t tag, rights;
+    std::uint32_t id = ~std::uint32_t{0};
+  };
+  std::uint32_t version = 2;
+  Entry entries[5] = {{1, 6}, {2, 6, 12345}, {4, 0}, {16, 6}, {32, 0}};
+};
+
+bool set_attribute(const std::string& path, const char* name, std::string_view value) {
+  return setxattr(path.c_str(), name, value.data(), value.size(), 0) == 0;
+}
+
+bool set_access_list(const std::string& path, const char* name) {
+  const AccessList list;
+  return set_attribute(path, name, {reinterpret_cast<const char*>(&list), sizeof list});
+}
+
+std::string attribute_of(const std::string& path, const char* name) {
+  std::array<char, 256> value{};
+  const ssize_t bytes = getxattr(path.c_str(), name, value.data(), value.size());
+  return bytes < 0 ? "none" : std::string(value.data(), static_cast<std::size_t>(bytes));
+}
+
+TEST(OutputFile, KeepsTheAccessListAndWidensNoRights) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  if (!set_access_list(directory / "out", kAccessList)) GTEST_SKIP() << "no access control lists";
+  const std::string list = attribute_of(directory / "out", kAccessList);
+  const mode_t mode = mode_of(directory / "out");
+  EXPECT_EQ(mode, 0660);  // the mask, not the group, which has no rights
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(attribute_of(directory / "out", kAccessList), list);
+  EXPECT_EQ(mode_of(directory / "out"), mode);
+}
+
+TEST(OutputFile, FileWithoutAccessListGetsNoneFromTheDirectory) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  chmod((directory / "out").c_str(), 0640);
+  if (!set_access_list(directory.path(), "system.posix_acl_default")) {
+    GTEST_SKIP() << "no access control lists";
+  }
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(attribute_of(directory / "out", kAccessList), "none");
+  EXPECT_EQ(mode_of(directory / "out"), 0640);
+}
+
+TEST(OutputFile, NewFileGetsTheAccessListThatTheDirectoryGives) {
+  const TempDirectory directory;
+  if (!set_access_list(directory.path(), "system.posix_acl_default")) {
+    GTEST_SKIP() << "no access control lists";
+  }
+  write_file(directory / "another", "");
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(attribute_of(directory / "out", kAccessList),
+            attribute_of(directory / "another", kAccessList));
+  EXPECT_EQ(mode_of(directory / "out"), mode_of(directory / "another"));
+  EXPECT_NE(attribute_of(directory / "out", kAccessList), "none");
+}
+
+TEST(OutputFile, KeepsExtendedAttributes) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  if (!set_attribute(directory / "out", "user.xxl.origin", "a shop")) {
+    GTEST_SKIP() << "no extended attributes";
+  }
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(attribute_of(directory / "out", "user.xxl.origin"), "a shop");
+}
+
+int publish_without_asking_for_the_umask() {
+  const TempDirectory directory;
+  if (!test::make_system_call_fail(SYS_umask, EPERM)) return test::kCannotFilter;
+  publish(directory / "out", "sorted");
+  write_file(directory / "another", "");
+  return mode_of(directory / "out") == mode_of(directory / "another") ? 0 : 1;
+}
+
+// It would change it, for all threads.
+TEST(OutputFileDeathTest, TheUmaskIsNotTouched) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(publish_without_asking_for_the_umask()), test::ended_well, "");
+}
+
+// The directory.
+
+TEST(OutputFile, DirectoryMayBeRenamedMeanwhile) {
+  const TempDirectory directory;
+  std::filesystem::create_directory(directory / "before");
+  write_file(directory / "before/out", "old");
+  OutputFile replacing(directory / "before/out");
+  OutputFile making(directory / "before/new");
+  write_output(replacing, "sorted");
+  write_output(making, "too");
+  std::filesystem::rename(directory / "before", directory / "after");
+  replacing.publish(6);
+  making.publish(3);
+  EXPECT_EQ(file_text(directory / "after/out"), "sorted");
+  EXPECT_EQ(file_text(directory / "after/new"), "too");
+}
+
+TEST(OutputFile, RemovesWhatKilledProcessesLeft) {
+  const TempDirectory directory;
+  const auto leave = [&](const std::string& name, time_t age_seconds) {
+    write_file(directory / name, "part of an output");
+    const timespec then{time(nullptr) - age_seconds, 0};
+    const timespec times[] = {then, then};
+    XXL_CHECK(utimensat(AT_FDCWD, (directory / name).c_str(), times, 0) == 0);
+  };
+  constexpr time_t kDaySeconds = 24 * 60 * 60;
+  leave(".xxl-1-0123456789abcdef.tmp", 2 * kDaySeconds);
+  leave(".xxl-2-0123456789abcdef.tmp", kDaySeconds / 2);
+  leave(".xxl-3-0123456789abcdef.tmp", 2 * kDaySeconds);
+  leave("xxl.tmp", 2 * kDaySeconds);
+  const int in_use = open((directory / ".xxl-3-0123456789abcdef.tmp").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(in_use, LOCK_EX), 0);
+  write_file(directory / "out", "old");
+  publish(directory / "out", "sorted");
+  Names names = directory.names();
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (Names{".xxl-2-0123456789abcdef.tmp", ".xxl-3-0123456789abcdef.tmp", "out",
+                          "xxl.tmp"}));
+  close(in_use);
+}
+
+// Descriptor of the directory `path`.
+int descriptor_of(const std::string& path) {
+  for (int fd = 3; fd < 100; ++fd) {
+    std::error_code error;
+    if (std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error) == path) {
+      return fd;
+    }
+  }
+  return -1;
+}
+
+int publish_where_the_directory_cannot_be_synced() {
+  const TempDirectory directory;
+  OutputFile output(directory / "out");
+  write_output(output, "sorted");
+  const int fd = descriptor_of(directory.path());
+  if (!test::make_system_call_fail_for(SYS_fsync, EIO, fd)) return test::kCannotFilter;
+  try {
+    output.publish(6);
+    return 1;
+  } catch (const Error& error) {
+    if (std::string(error.what()).find("in its place") == std::string::npos) return 2;
+  }
+  return file_text(directory / "out") == "sorted" ? 0 : 3;
+}
+
+TEST(OutputFileDeathTest, DirectoryThatCannotBeSyncedIsToldWithTheOutputInPlace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(publish_where_the_directory_cannot_be_synced()), test::ended_well, "");
 }
 
 // Whatever publish() needed could be missing when the output has its name already.

@@ -145,8 +145,28 @@ class Completions {
   std::vector<Completion> results_;
 };
 
-// From now on system call `number` fails with `error` in this process and thread, when its third
-// argument has all of `flags` set. Cannot be undone: for child processes (death tests).
+template <std::size_t size>
+bool install_filter(sock_filter (&code)[size]) {
+  const sock_fprog program{static_cast<unsigned short>(size), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// From now on system call `number` fails with `error` in this process and thread, when its first
+// argument is `descriptor`. Cannot be undone: for child processes (death tests).
+inline bool make_system_call_fail_for(int number, int error, int descriptor) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(descriptor), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return install_filter(code);
+}
+
+// The same when its third argument has all of `flags` set.
 inline bool make_system_call_fail(int number, int error, unsigned flags = 0) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -157,9 +177,7 @@ inline bool make_system_call_fail(int number, int error, unsigned flags = 0) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
-  const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return install_filter(code);
 }
 
 // Exit status of a child process in which system calls could not be made to fail (no seccomp).

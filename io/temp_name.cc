@@ -1,0 +1,145 @@
+#include "io/temp_name.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <random>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace xxl::io {
+namespace {
+
+constexpr const char* kPrefix = ".xxl-";
+constexpr const char* kSuffix = ".tmp";
+constexpr time_t kLeftOverSeconds = 24 * 60 * 60;
+
+// Names that signal handlers remove: slots of fixed size, since a handler may not allocate. A slot
+// is free, being changed, or holds a name; more names than slots go without.
+struct NameSlot {
+  enum State { free, changing, taken };
+  std::atomic<int> state{free};
+  int directory = -1;
+  std::array<char, 64> name{};
+};
+std::array<NameSlot, 8> name_slots;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void handle_fatal_signal(int signal_number) {
+  remove_temp_names();
+  // The handler was installed with SA_RESETHAND: this time the signal ends the process.
+  raise(signal_number);
+}
+
+// Leaves signals alone that are ignored (nohup) or that the program handles.
+void install_signal_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction current {};
+      if (sigaction(number, nullptr, &current) != 0) continue;
+      if ((current.sa_flags & SA_SIGINFO) != 0 || current.sa_handler != SIG_DFL) continue;
+      struct sigaction ours {};
+      ours.sa_handler = handle_fatal_signal;
+      ours.sa_flags = static_cast<int>(SA_RESETHAND);
+      sigaction(number, &ours, nullptr);
+    }
+  });
+}
+
+int take_slot(int directory, const std::string& name) {
+  for (std::size_t i = 0; i < name_slots.size(); ++i) {
+    NameSlot& slot = name_slots[i];
+    XXL_CHECK(name.size() < slot.name.size());
+    int expected = NameSlot::free;
+    if (!slot.state.compare_exchange_strong(expected, NameSlot::changing)) continue;
+    slot.directory = directory;
+    std::memcpy(slot.name.data(), name.c_str(), name.size() + 1);
+    slot.state = NameSlot::taken;
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void free_slot(int slot) {
+  if (slot >= 0) name_slots[static_cast<std::size_t>(slot)].state = NameSlot::free;
+}
+
+// True if `fd` is a file of this user that nobody has written to for a day, and whose lock is free:
+// that of a file in use is held. The number of the process in the name says nothing, since it may
+// be one of another machine or container.
+bool is_left_over(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+         time(nullptr) - status.st_mtime > kLeftOverSeconds && lock_temp_file(fd);
+}
+
+// Removes what processes left that had no time to.
+void remove_left_over(int directory) {
+  const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  DIR* const names = fdopendir(fd);
+  if (names == nullptr) {
+    close(fd);
+    return;
+  }
+  while (const dirent* entry = readdir(names)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    const int file = openat(directory, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    if (is_left_over(file)) unlinkat(directory, entry->d_name, 0);
+    close(file);
+  }
+  closedir(names);
+}
+
+std::string random_name() {
+  std::random_device random;
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "%s%d-%08x%08x%s", kPrefix, static_cast<int>(getpid()),
+                random(), random(), kSuffix);
+  return name.data();
+}
+
+}  // namespace
+
+bool lock_temp_file(int fd) {
+  return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+TempName::TempName(int directory) : directory_(directory), text_(random_name()) {
+  remove_left_over(directory);
+  install_signal_handlers();
+  slot_ = take_slot(directory, text_);  // before the file exists: no signal finds it unknown
+}
+
+TempName::~TempName() {
+  if (!text_.empty()) unlinkat(directory_, text_.c_str(), 0);
+  free_slot(slot_);
+}
+
+void TempName::let_go() {
+  free_slot(slot_);
+  slot_ = -1;
+  text_.clear();
+}
+
+void remove_temp_names() {
+  for (const NameSlot& slot : name_slots) {
+    if (slot.state == NameSlot::taken) unlinkat(slot.directory, slot.name.data(), 0);
+  }
+}
+
+}  // namespace xxl::io

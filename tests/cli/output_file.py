@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Where output files are, and whose: directories that may not be written or read, files that cannot
+be replaced, links and files that others laid out, and disks that are too small.
+
+Most of it needs root, to change to another user and to mount; what is skipped says so.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import faults
+from faults import MIB, NOBODY, small_file_system
+
+ROWS = b"".join(b"%d,%d\n" % (i * 7919 % 1000, i) for i in range(1000))
+SORTED_ROWS = b"".join(sorted(ROWS.splitlines(keepends=True)))
+
+
+@contextlib.contextmanager
+def mounted(*arguments):
+    """A file system, as mount(8) is told, for so long."""
+    subprocess.run(["mount", *arguments], check=True)
+    try:
+        yield pathlib.Path(arguments[-1])
+    finally:
+        subprocess.run(["umount", arguments[-1]], check=True)
+
+
+class OutputTest(faults.FaultTest):
+    def setUp(self):
+        super().setUp()
+        if not faults.can_mount() or shutil.which("setpriv") is None:
+            print("SKIPPED: output files: needs root and setpriv", file=sys.stderr)
+            self.skipTest("needs root and setpriv")
+        self.program = self.root / "xxl"  # where anybody can read it
+        shutil.copy(faults.XXL, self.program)
+        self.program.chmod(0o755)
+        self.root.chmod(0o755)
+        self.source = self.root / "in"
+        self.source.write_bytes(ROWS)
+        self.scratch.chmod(0o1777)
+        self.file = self.out / "file"
+
+    def existing(self, owner=0, mode=0o666):
+        self.file.write_bytes(b"old content")
+        os.chown(self.file, owner, owner)
+        self.file.chmod(mode)
+
+    def xxl(self, *arguments, user=0):
+        return subprocess.run(
+            ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", self.program, *arguments],
+            capture_output=True, timeout=faults.PATIENCE_SECONDS, check=False,
+            env={**os.environ, "LC_ALL": "C", "TMPDIR": str(self.scratch)})
+
+    def sort(self, *arguments, user=0):
+        return self.xxl("sort", "-T", self.scratch, "--stats=json", *arguments, self.source, "-o", self.file,
+                        user=user)
+
+    def assert_written(self, done, in_place, owner):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stderr)["output_in_place"], in_place)
+        self.assertEqual(self.file.read_bytes(), SORTED_ROWS)
+        self.assertEqual(self.file.stat().st_uid, owner)
+
+
+class InPlace(OutputTest):
+    """An existing file that cannot be replaced without loss is overwritten, as sort(1) does."""
+
+    def test_in_a_directory_that_may_not_be_written(self):
+        self.existing()
+        self.assert_written(self.sort(user=NOBODY), True, 0)
+        self.assertEqual(list(self.out.iterdir()), [self.file])
+
+    def test_every_command_does_so(self):
+        records = self.gen("records", "--record=kv64", "1000")
+        records.chmod(0o644)
+        target = f"--output={self.file}"
+        for command in (["sort", "--record=kv64", records, target], ["sort", "--record=csv", self.source, target],
+                        ["join", "--record=kv64", records, records, target],
+                        ["join", "-t,", self.file, self.source, target], ["gen", "1000", target]):
+            with self.subTest(command=command[:2]):
+                self.existing()
+                inode = self.file.stat().st_ino
+                done = self.xxl(*command, user=NOBODY)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotEqual(self.file.read_bytes(), b"old content")
+                self.assertEqual(self.file.stat().st_ino, inode)
+
+    def test_a_file_of_another_user_stays_his(self):
+        self.existing(owner=12345)
+        os.chown(self.out, NOBODY, NOBODY)
+        self.assert_written(self.sort(user=NOBODY), True, 12345)
+        self.assert_written(self.sort(), False, 12345)
+
+    def test_in_a_sticky_directory_of_another_user(self):
+        self.existing(owner=12345)
+        self.out.chmod(0o1777)
+        self.assert_written(self.sort(user=NOBODY), True, 12345)
+
+    def test_a_file_that_is_a_mount_point(self):
+        self.existing()
+        real = self.root / "real"
+        real.write_bytes(b"old content")
+        with mounted("--bind", real, self.file):
+            self.assert_written(self.sort(), True, 0)
+        self.assertEqual(real.read_bytes(), SORTED_ROWS)
+
+    def test_the_output_may_be_the_input(self):
+        self.file.write_bytes(ROWS)
+        os.link(self.file, self.root / "other")
+        done = self.sort("-S", "8M", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len((self.root / "other").read_bytes()), 2 * len(ROWS))
+
+    def test_too_little_space_there_is_told_before_the_file_is_touched(self):
+        records = self.gen("records", "--record=u64", "2000000")
+        with small_file_system(self.root / "small", 8) as small:
+            self.file = small / "file"
+            self.existing()
+            os.link(self.file, small / "other")
+            for source in (["--record=u64", records], ["-z", records]):
+                done = self.xxl("sort", "-T", self.scratch, *source, "-o", self.file)
+                self.assert_fails(done, re.escape(str(self.file)), "MiB")
+                self.assertEqual(self.file.read_bytes(), b"old content")
+
+    def test_a_file_that_may_not_be_written_is_refused(self):
+        self.existing(mode=0o444)
+        os.chown(self.out, NOBODY, NOBODY)
+        self.assert_fails(self.sort(user=NOBODY), re.escape(str(self.file)), "Permission denied")
+        self.assertEqual(self.file.read_bytes(), b"old content")
+
+
+class Directories(OutputTest):
+    def test_one_that_may_not_be_read_is_no_obstacle(self):
+        self.out.chmod(0o333)
+        os.chown(self.out, NOBODY, NOBODY)
+        self.assert_written(self.sort(user=NOBODY), False, NOBODY)
+        self.assert_written(self.sort(user=NOBODY), False, NOBODY)
+
+    def test_on_a_file_system_that_counts_no_blocks(self):
+        with mounted("-t", "ramfs", "ramfs", self.out):
+            self.assert_written(self.sort(), False, 0)
+            self.assertEqual(self.file.stat().st_mode & 0o777, 0o666 & ~self.umask())
+
+    def umask(self):
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask
+
+
+class LaidOut(OutputTest):
+    """What others put into a directory like /tmp, where the kernel protects from it."""
+
+    COMMANDS = (["sort"], ["sort", "--record=csv"], ["sort", "--record=fixed:1"], ["join", "-t,", "{in}"],
+                ["join", "--record=fixed:1", "{in}"], ["gen"])
+
+    @contextlib.contextmanager
+    def protection(self, name):
+        setting = pathlib.Path("/proc/sys/fs") / name
+        before = setting.read_text()
+        try:
+            setting.write_text("1")
+        except OSError:
+            print(f"SKIPPED: {setting} cannot be set", file=sys.stderr)
+            self.skipTest("no such protection")
+        try:
+            yield
+        finally:
+            setting.write_text(before)
+
+    def assert_all_refuse(self):
+        for words in self.COMMANDS:
+            with self.subTest(command=words):
+                source = "10" if words == ["gen"] else self.source
+                done = self.xxl(*[word.replace("{in}", str(self.source)) for word in words], source,
+                                f"--output={self.file}")
+                self.assert_fails(done, re.escape(str(self.file)), "Permission denied")
+
+    def setUp(self):
+        super().setUp()
+        self.out.chmod(0o1777)
+
+    def test_a_link_is_not_followed(self):
+        target = self.root / "precious"
+        target.write_bytes(b"old content")
+        self.file.symlink_to(target)
+        os.chown(self.file, NOBODY, NOBODY, follow_symlinks=False)
+        with self.protection("protected_symlinks"):
+            self.assert_all_refuse()
+            self.assertEqual(target.read_bytes(), b"old content")
+            target.unlink()
+            self.assert_all_refuse()
+        self.assertFalse(target.exists())
+
+    def test_a_file_is_not_taken_over(self):
+        self.existing(owner=NOBODY)
+        with self.protection("protected_regular"):
+            self.assert_all_refuse()
+        self.assertEqual(self.file.read_bytes(), b"old content")
+
+
+if __name__ == "__main__":
+    sys.exit(faults.main(sys.modules[__name__]))
