@@ -1,8 +1,10 @@
 #include "io/file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -195,6 +197,8 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> data) const
 
 bool enable_direct(int fd) {
   const int flags = fcntl(fd, F_GETFL);
+  struct statfs system {};
+  if (fstatfs(fd, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC) return false;
   if (flags < 0 || !direct_alignment_fits(fd)) return false;
   return fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
 }

@@ -34,10 +34,13 @@ IoService::Factory thread_factory(unsigned depth) {
   return [depth] { return std::make_unique<ThreadQueue>(depth); };
 }
 
-bool lives_in_memory(const File& file) {
+// Transfers in memory are copies, which should run in parallel. With file systems in user space
+// that take short direct transfers, io_uring has been seen to report more than was moved.
+bool wants_threads(const File& file) {
   struct statfs system {};
   if (fstatfs(file.fd(), &system) != 0) return false;
-  return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
+  return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC ||
+         system.f_type == FUSE_SUPER_MAGIC;
 }
 
 }  // namespace
@@ -66,9 +69,9 @@ IoQueue& IoService::queue_for(const File& file) {
   const bool file_stream = file.is_stored() && !file.seekable();
   auto& queue = queues_[{file.device(), file_stream}];
   if (queue == nullptr) {
-    queue = file_stream             ? file_stream_factory_()
-            : lives_in_memory(file) ? memory_disk_factory_()
-                                    : factory_();
+    queue = file_stream           ? file_stream_factory_()
+            : wants_threads(file) ? memory_disk_factory_()
+                                  : factory_();
     if (time_line_ != nullptr) {
       queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_);
     }

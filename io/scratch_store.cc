@@ -141,11 +141,7 @@ ScratchStripe ScratchStore::new_stripe() {
 
 ScratchPlace ScratchStore::allocate(ScratchStripe& stripe) {
   if (slots_in_use_ == slots_) {
-    const std::vector<std::uint64_t> growth =
-        plan_growth(std::max<std::uint64_t>(kGrowBytes / block_bytes_, turns_.size()), {});
-    const std::uint64_t slots = std::reduce(growth.begin(), growth.end());
-    if (slots == 0) throw_no_space(block_bytes_, {});
-    add_slots(slots);
+    grow();
   }
   std::size_t turn = stripe.next_;
   while (disks_[stripe.disks_[turn]].free.empty()) turn = (turn + 1) % stripe.disks_.size();
@@ -193,6 +189,26 @@ std::uint64_t ScratchStore::allocated_bytes(unsigned disk) const {
 // Slots that the free space of the disk's device has room for.
 std::uint64_t ScratchStore::room_slots(unsigned disk) const {
   return space_->free_bytes(disk, disks_[disk].directory) / block_bytes_;
+}
+
+// Others may need the space, too, the output above all: no more is taken than has been needed so
+// far. A refusal may mean that there is less than the file system says.
+void ScratchStore::grow() {
+  std::uint64_t wanted = std::clamp(reserved_bytes(), kMinGrowBytes, kMaxGrowBytes) / block_bytes_;
+  wanted = std::max<std::uint64_t>(wanted, turns_.size());
+  for (;; wanted /= 2) {
+    const std::vector<std::uint64_t> growth = plan_growth(wanted, {});
+    const std::uint64_t slots = std::reduce(growth.begin(), growth.end());
+    if (slots == 0) throw_no_space(block_bytes_, {});
+    const std::uint64_t before = slots_;
+    try {
+      return add_slots(slots);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      if (slots_ > before) return;  // it got some
+      if (wanted == 1) throw;
+    }
+  }
 }
 
 // How many slots to add on each disk so that `slots` are added in all, or as many as there is room

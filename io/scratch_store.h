@@ -62,8 +62,10 @@ class ScratchStripe {
 class ScratchStore {
  public:
   static constexpr unsigned kMaxDisks = 256;
-  // How much is reserved at once when blocks run out that no one has asked to reserve.
-  static constexpr std::uint64_t kGrowBytes = std::uint64_t{256} << 20;
+  // How much is reserved at once when blocks run out that no one has asked to reserve: as much as
+  // there is, within these bounds.
+  static constexpr std::uint64_t kMinGrowBytes = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kMaxGrowBytes = std::uint64_t{256} << 20;
 
   // `directories`: 1..kMaxDisks of them; one may be named twice, and several may share a device.
   // `block_bytes`: a multiple of kSectorBytes. `seed`: of the permutations. `weights`: relative
@@ -87,8 +89,8 @@ class ScratchStore {
   ScratchStripe new_stripe();
 
   // The next block of the run: on the disk whose turn it is, or the next disk of the permutation
-  // that has a free slot; in the lowest free slot there. Without any free slot, space grows by
-  // kGrowBytes or what is left. Throws Error{no_space} when there is none.
+  // that has a free slot; in the lowest free slot there. Without any free slot, space is doubled
+  // (within the bounds above), or grows by what is left. Throws Error{no_space} when there is none.
   ScratchPlace allocate(ScratchStripe& stripe);
 
   // The next `count` blocks of the run for one unit of data, appended to `places`: one behind the
@@ -119,6 +121,7 @@ class ScratchStore {
   std::uint64_t room_slots(unsigned disk) const;
   std::vector<std::uint64_t> plan_growth(std::uint64_t slots,
                                          const std::vector<std::uint64_t>& limit) const;
+  void grow();
   void add_slots(std::uint64_t slots);
   [[noreturn]] void throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const;
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -11,6 +12,13 @@
 #include "run/sinks.h"
 
 namespace xxl {
+namespace {
+
+// Steps in which space is reserved for what is of unknown size.
+constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
+constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
+
+}  // namespace
 
 Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
                bool direct)
@@ -28,11 +36,24 @@ Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uin
 
 void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(path_, direct_, scratch_dirs_);
-  reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
+  reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
+  file_->reserve(0, reserved_bytes_);
 }
 
-void Output::reserve(std::uint64_t offset, std::uint64_t bytes) {
-  if (is_file()) file_->reserve(offset, bytes);
+void Output::reserve_up_to(std::uint64_t end) {
+  std::lock_guard lock(mutex_);
+  if (end <= reserved_bytes_) return;
+  const std::uint64_t needed = end - reserved_bytes_;
+  std::uint64_t step =
+      std::max(needed, std::clamp(reserved_bytes_, kMinReserveBytes, kMaxReserveBytes));
+  try {
+    file_->reserve(reserved_bytes_, step);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space || step == needed) throw;
+    step = needed;  // the rest of the disk
+    file_->reserve(reserved_bytes_, step);
+  }
+  reserved_bytes_ += step;
 }
 
 std::uint64_t Output::free_bytes() const {
@@ -42,7 +63,8 @@ std::uint64_t Output::free_bytes() const {
 std::unique_ptr<BlockSink> Output::make_sink(std::size_t block_bytes, io::BufferPool& buffers,
                                              io::IoService& io, Mailbox& mailbox) {
   if (is_file()) {
-    return std::make_unique<FileSink>(file_->file(), block_bytes, buffers, io, mailbox);
+    return std::make_unique<FileSink>(file_->file(), block_bytes, buffers, io, mailbox,
+                                      [this](std::uint64_t end) { reserve_up_to(end); });
   }
   return std::make_unique<StreamSink>(stream_, block_bytes, buffers, io, mailbox);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,9 @@ class Output {
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
-  // Reserves bytes [offset, offset + bytes) of a file; nothing for a stream. Throws
-  // Error{no_space}.
-  void reserve(std::uint64_t offset, std::uint64_t bytes);
+  // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where how
+  // large it will be is not known. Throws Error{no_space}. From any thread.
+  void reserve_up_to(std::uint64_t end);
 
   // A sink for blocks of `block_bytes`; the arguments must outlive it.
   std::unique_ptr<BlockSink> make_sink(std::size_t block_bytes, io::BufferPool& buffers,
@@ -53,6 +54,8 @@ class Output {
   bool direct_;
   std::shared_ptr<io::OutputFile> file_;
   io::File stream_;
+  std::mutex mutex_;
+  std::uint64_t reserved_bytes_ = 0;
 };
 
 }  // namespace xxl

@@ -30,10 +30,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Space of the output is reserved in growing steps: how many rows there will be is not known.
-constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
-constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
-
 // With more memory than this, a plan that is not possible never will be.
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
 
@@ -88,8 +84,7 @@ class SortMergeJoin {
   void make_runs();
   void join();
   using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
-  void pump(const Sources& sources, StreamJoiner& joiner, const OutputStage* stage);
-  void reserve_output(std::uint64_t bytes);
+  void pump(const Sources& sources, StreamJoiner& joiner);
   void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage);
 
   RecordJoinOptions options_;
@@ -102,7 +97,6 @@ class SortMergeJoin {
   unsigned threads_ = 1;
   bool in_memory_ = false;  // sides are sorted there, and not in runs
   std::unique_ptr<Output> output_;
-  std::uint64_t reserved_bytes_ = 0;  // of the output
   Mailbox mailbox_;
   WaitTimes waits_;
 };
@@ -287,6 +281,9 @@ JoinReport SortMergeJoin::run() {
 }
 
 void SortMergeJoin::make_runs() {
+  for (const Side& side : sides_) {
+    if (side.sorting) side.sorting->reserve_scratch();
+  }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (!sides_[i].sorting) continue;
     Sorting& sorting = *sides_[i].sorting;
@@ -358,7 +355,7 @@ void SortMergeJoin::join() {
                                        memory, side.assumed, io, workers, mailbox_, which, joiner);
     }
   }
-  pump(sources, joiner, stage.get());
+  pump(sources, joiner);
   if (stage) {
     stage->finish();
     while (!stage->delivered() || sink->pending() > 0) mailbox_.wait_and_run();
@@ -378,13 +375,12 @@ void SortMergeJoin::join() {
 }
 
 // Until all has been joined.
-void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner, const OutputStage* stage) {
+void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
   std::optional<std::uint64_t> stalled_at;
   for (;;) {
     for (const auto& source : sources) source->pump();
     joiner.pump();
     for (const auto& source : sources) source->pump();  // into what the join has let go
-    if (stage != nullptr) reserve_output(stage->records() * rows_.row_bytes());
     if (joiner.finished()) return;
     const bool idle = joiner.idle() && !joiner.waits_for_output() &&
                       std::all_of(sources.begin(), sources.end(),
@@ -406,15 +402,6 @@ void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner, const Out
     } else if (reads) {
       waits_.read_seconds += seconds_since(start);
     }
-  }
-}
-
-// Keeps a step of space reserved ahead of the `bytes` that have been given to the output.
-void SortMergeJoin::reserve_output(std::uint64_t bytes) {
-  while (bytes > 0 && reserved_bytes_ < bytes + kMinReserveBytes) {
-    const std::uint64_t step = std::clamp(reserved_bytes_, kMinReserveBytes, kMaxReserveBytes);
-    output_->reserve(reserved_bytes_, step);
-    reserved_bytes_ += step;
   }
 }
 

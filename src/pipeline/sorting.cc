@@ -42,7 +42,12 @@ Sorting::Sorting(const SortOptions& options, const SortSurroundings& surrounding
 }
 
 Sorting::Sorting(const SortOptions& options, Inputs inputs)
-    : options_(options), layout_(options.format), inputs_(std::move(inputs)) {}
+    : options_(options),
+      layout_(options.format),
+      inputs_(std::move(inputs)),
+      seed_(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) *
+                0x9e3779b97f4a7c15u +
+            static_cast<std::uint64_t>(getpid())) {}
 
 void Sorting::plan_again(const SortOptions& options, const SortSurroundings& surroundings) {
   options_ = options;
@@ -82,14 +87,9 @@ void Sorting::make_runs(std::span<std::byte> region) {
 }
 
 void Sorting::set_up() {
-  seed_ =
-      static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u +
-      static_cast<std::uint64_t>(getpid());
   workers_ = std::make_unique<Workers>(geometry_.threads);
   take_memory();
-  const bool needs_scratch =
-      report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
-  if (needs_scratch) open_scratch(report_.plan.scratch_bytes);
+  reserve_scratch();
   if (options_.queue_factory) {
     io_ = std::make_unique<io::IoService>(options_.queue_factory);
   } else {
@@ -148,6 +148,12 @@ void Sorting::take_region() {
   } else {
     region_ = given_memory_.first(bytes);
   }
+}
+
+void Sorting::reserve_scratch() {
+  const bool needs_scratch =
+      report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
+  if (needs_scratch && !scratch_) open_scratch(report_.plan.scratch_bytes);
 }
 
 void Sorting::open_scratch(std::uint64_t bytes) {

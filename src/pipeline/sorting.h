@@ -58,6 +58,10 @@ class Sorting {
            (output_ == nullptr || output_->is_file());
   }
 
+  // Before make_runs(), if other work comes first: reserves the scratch that is planned. Throws
+  // Error{no_space}.
+  void reserve_scratch();
+
   // In place of run(): forms runs in scratch, and merges them until they can be merged in
   // geometry().merge_region_bytes. Memory, threads and queues are given back. `region`: memory to
   // do it in, of options().memory_bytes.

@@ -43,7 +43,9 @@ void ScratchSink::put(const FinishedBlock& block) {
 void FileSink::put(const FinishedBlock& block) {
   const std::size_t bytes = round_up(block.bytes, kSectorBytes);
   std::memset(block.buffer + block.bytes, 0, bytes - block.bytes);
-  write(file_, block.index * block_bytes_, block.buffer, bytes);
+  const std::uint64_t offset = block.index * block_bytes_;
+  if (reserve_) reserve_(offset + bytes);
+  write(file_, offset, block.buffer, bytes);
 }
 
 void StreamSink::put(const FinishedBlock& block) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 
 #include "base/in_flight.h"
@@ -62,9 +63,13 @@ class ScratchSink final : public WritingSink {
 // to a whole sector: the file must be cut to its size afterwards.
 class FileSink final : public WritingSink {
  public:
+  // `reserve`, if there is one, is told up to where a block will be written, before it is.
   FileSink(const io::File& file, std::size_t block_bytes, io::BufferPool& buffers,
-           io::IoService& io, Mailbox& mailbox)
-      : WritingSink(buffers, io, mailbox), file_(file), block_bytes_(block_bytes) {}
+           io::IoService& io, Mailbox& mailbox, std::function<void(std::uint64_t end)> reserve = {})
+      : WritingSink(buffers, io, mailbox),
+        file_(file),
+        block_bytes_(block_bytes),
+        reserve_(std::move(reserve)) {}
 
   std::size_t payload_bytes() const override { return block_bytes_; }
   std::uint64_t run_identity() const override { return 0; }
@@ -73,6 +78,7 @@ class FileSink final : public WritingSink {
  private:
   const io::File& file_;
   std::size_t block_bytes_;
+  std::function<void(std::uint64_t end)> reserve_;
 };
 
 // A pipe or terminal: one block after the other.

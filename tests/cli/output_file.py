@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import faults
-from faults import MIB, NOBODY, small_file_system
+from faults import NOBODY, small_file_system
 
 ROWS = b"".join(b"%d,%d\n" % (i * 7919 % 1000, i) for i in range(1000))
 SORTED_ROWS = b"".join(sorted(ROWS.splitlines(keepends=True)))
@@ -202,6 +202,47 @@ class LaidOut(OutputTest):
         with self.protection("protected_regular"):
             self.assert_all_refuse()
         self.assertEqual(self.file.read_bytes(), b"old content")
+
+
+class Space(OutputTest):
+    """Disks that are small, for scratch and output."""
+
+    RECORDS = 1_000_000  # of kv64: 16 MB
+
+    def test_an_output_of_unknown_size_reserves_before_it_writes(self):
+        records = self.gen("records", "--record=kv64", str(self.RECORDS))
+        for command in (["join", "--record=kv64", "--method=hash", records, records],
+                        ["join", "--record=kv64", "-S", "8M", records, records],
+                        ["sort", "--record=kv64", "-S", "8M", "-"]):
+            with self.subTest(command=command[0]), small_file_system(self.root / "small", 8) as small:
+                with open(records, "rb") as file, subprocess.Popen(["cat"], stdin=file,
+                                                                   stdout=subprocess.PIPE) as pipe:
+                    done = subprocess.run([self.program, *command, "-T", self.scratch, f"--output={small / 'file'}"],
+                                          stdin=pipe.stdout, capture_output=True,
+                                          timeout=faults.PATIENCE_SECONDS, check=False)
+                self.assert_fails(done, re.escape(str(small)), r"cannot reserve \d+ .*free")
+            (self.root / "small").rmdir()
+
+    def test_a_join_reserves_for_both_inputs_before_it_reads_either(self):
+        records = self.gen("records", "--record=kv64", str(self.RECORDS))
+        with small_file_system(self.root / "small", 24) as small, subprocess.Popen(
+                [self.program, "join", "--record=kv64", "-S", "8M", "-T", small, records, records,
+                 f"--output={self.file}"], stderr=subprocess.PIPE) as process:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            transferred = faults.bytes_transferred(process.pid)
+            self.assertRegex(process.stderr.read().decode(), re.escape(str(small)))
+        self.assertEqual(process.returncode, 2)
+        self.assertLess(transferred, 16 * self.RECORDS // 2)
+
+    def test_little_scratch_leaves_room_for_the_output_on_the_same_disk(self):
+        rows = [b"%07d %030d\n" % (i * 7919 % 100_003, i) for i in range(100_000)]
+        names = self.root / "r", self.root / "s"
+        for name in names:
+            name.write_bytes(b"".join(rows))
+        with small_file_system(self.root / "small", 40) as small:
+            done = self.xxl("join", "-S", "4M", "-T", small, *names, f"--output={small / 'file'}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((small / "file").read_bytes().count(b"\n"), len(rows))
 
 
 if __name__ == "__main__":

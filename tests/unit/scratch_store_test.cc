@@ -182,8 +182,24 @@ TEST_F(ScratchStoreTest, a_disk_of_twice_the_speed_gets_twice_the_blocks) {
   EXPECT_EQ(space_->reserved_[1], 400 * kBlock);
 }
 
-TEST_F(ScratchStoreTest, without_reserve_space_grows_in_steps_to_the_last_block) {
-  const unsigned step = ScratchStore::kGrowBytes / kBlock;
+TEST_F(ScratchStoreTest, without_reserve_space_grows_from_little_in_larger_and_larger_steps) {
+  make({kPlenty});
+  allocate_run(1);
+  EXPECT_EQ(store_->reserved_bytes(), ScratchStore::kMinGrowBytes);
+  allocate_run(ScratchStore::kMaxGrowBytes * 4 / kBlock);
+  EXPECT_LE(store_->reserved_bytes(), ScratchStore::kMaxGrowBytes * 5);
+  EXPECT_LT(space_->calls_, 20);
+}
+
+TEST_F(ScratchStoreTest, without_reserve_less_is_asked_for_after_a_refusal) {
+  make({kPlenty});
+  space_->quota_ = 1001 * kBlock;
+  EXPECT_EQ(allocate_run(1001).size(), 1001U);
+  EXPECT_THROW(allocate_run(1), Error);
+}
+
+TEST_F(ScratchStoreTest, without_reserve_space_grows_to_the_last_block) {
+  const unsigned step = ScratchStore::kMaxGrowBytes / kBlock;
   make({step, step / 2});
   const std::vector<ScratchPlace> places = allocate_run(step + step / 2);
   EXPECT_EQ(places.size(), store_->reserved_bytes() / kBlock);
