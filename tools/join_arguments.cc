@@ -171,14 +171,10 @@ void JoinArgumentParser::take_operand(const std::string& text) {
 }
 
 void JoinArgumentParser::take_separator(const std::string& value) {
-  char separator = '\n';  // '': the line is one field
-  if (!value.empty()) separator = value[0];
-  if (value == "\\0") {
-    separator = '\0';
-  } else if (value.size() > 1) {
-    fail("multi-character tab " + quoted_for_message(value));
-  }
-  if (result_.syntax.separator && *result_.syntax.separator != separator) {
+  // '': the line is one field.
+  const auto separator = value.empty() ? FieldSeparator('\n') : separator_named(value);
+  if (!separator) fail("multi-character tab " + quoted_for_message(value));
+  if (result_.syntax.separator && *result_.syntax.separator != *separator) {
     fail("incompatible tabs");
   }
   result_.syntax.separator = separator;

@@ -11,6 +11,7 @@
 #include "pipeline/text_join.h"
 #include "record/csv_keys.h"
 #include "record/field_keys.h"
+#include "record/line_order.h"
 #include "sort_shared.h"
 #include "time_line_file.h"
 
@@ -164,7 +165,7 @@ CsvOrder csv_order(const JoinArguments& arguments, std::size_t side) {
   refuse_both_kinds_of_keys(arguments, side);
   CsvOrder order;
   order.separator = options.value("record", "") == "tsv" ? '\t' : ',';
-  if (arguments.syntax.separator) order.separator = *arguments.syntax.separator;
+  if (arguments.syntax.separator) order.separator = row_separator(*arguments.syntax.separator);
   for (const std::string& spec : key_specs(options, side)) {
     order.keys.push_back(parse_csv_key(spec));
   }

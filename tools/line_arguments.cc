@@ -252,7 +252,7 @@ void LineArgumentParser::take_check(char check) {
 }
 
 void LineArgumentParser::take_separator(const std::string& value) {
-  const char separator = parse_line_separator(value);
+  const FieldSeparator separator = parse_line_separator(value);
   if (result_.order.separator && *result_.order.separator != separator) {
     throw CommandLineError("incompatible tabs");
   }

@@ -162,10 +162,11 @@ struct NumberKinds {
 
 // Separators of fields that are also part of numbers.
 void warn_of_number_separators(const Warnings& warnings, const NumberKinds& kinds,
-                               std::optional<char> separator, const ByteClasses& classes) {
+                               const std::optional<FieldSeparator>& separator,
+                               const ByteClasses& classes) {
   const auto separates_fields = [&](int c) {
     if (c < 0) return false;
-    return separator ? static_cast<unsigned char>(*separator) == c : classes.blank[c];
+    return separator ? *separator == static_cast<char>(c) : classes.blank[c];
   };
   const auto quoted = [](int c) {
     return quoted_for_message(std::string(1, static_cast<char>(c)));
@@ -182,15 +183,14 @@ void warn_of_number_separators(const Warnings& warnings, const NumberKinds& kind
     if (separates_fields(classes.decimal_point)) {
       warn(classes.decimal_point, "decimal point");
       warned = true;
-    } else if (separator == '-') {
+    } else if (separator == FieldSeparator('-')) {
       warn('-', "minus sign");
-    } else if (kinds.general_spans && separator == '+') {
+    } else if (kinds.general_spans && separator == FieldSeparator('+')) {
       warn('+', "plus sign");
     }
   }
   if ((kinds.plain || kinds.general) && !warned) {
-    const bool is_separator =
-        separator && static_cast<unsigned char>(*separator) == classes.decimal_point;
+    const bool is_separator = separator && *separator == static_cast<char>(classes.decimal_point);
     warnings.add((is_separator ? "numbers use " : "note numbers use ") +
                  quoted(classes.decimal_point) + " as a decimal point in this locale");
   }

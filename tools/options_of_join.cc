@@ -78,8 +78,9 @@ constexpr std::array kJoinOptions{
                .details =
                    "Without -t, fields of a line are separated by blanks, and those in front "
                    "of the line do not count; rows are written with a blank between their "
-                   "fields. With -t '' a line is one field. Fields of a CSV file are "
-                   "separated by commas, those of a TSV file by tabs."},
+                   "fields. With -t '' a line is one field. In a locale of UTF-8 the character "
+                   "may have several bytes. Fields of a CSV file are separated by commas, those "
+                   "of a TSV file by tabs."},
     OptionSpec{.short_name = 'a',
                .value = ValueKind::required,
                .value_name = "FILENUM",

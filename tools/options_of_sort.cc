@@ -187,7 +187,8 @@ constexpr std::array kSortOptions{
                .standard = true,
                .group = kOrdering,
                .help = "the character between fields; \\0 is the zero byte",
-               .details = "Without -t, a field of a line starts where blanks follow a character "
+               .details = "Of lines, it may have several bytes in a locale of UTF-8. Without -t, a "
+                          "field of a line starts where blanks follow a character "
                           "that is not blank; those of a CSV file are separated by commas, those "
                           "of a TSV file by tabs."},
     OptionSpec{.long_name = "temporary-directory",

@@ -24,7 +24,7 @@ CsvOrder order_option(const ParsedOptions& options) {
   CsvOrder order;
   order.separator = options.value("record", "") == "tsv" ? '\t' : ',';
   if (options.has("field-separator")) {
-    order.separator = parse_line_separator(options.value("field-separator", ""));
+    order.separator = row_separator(parse_line_separator(options.value("field-separator", "")));
   }
   for (const std::string& spec : options.values("key")) {
     CsvKey key = parse_csv_key(spec);

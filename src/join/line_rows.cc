@@ -21,7 +21,7 @@ void LineRows::append_field(std::string_view field, std::string& row) const {
 void LineRows::append_key(JoinSide side, std::string& row) const {
   bool first = true;
   for (const std::size_t field : format_.key_fields[static_cast<std::size_t>(side)]) {
-    if (!first) row.push_back(separator_);
+    if (!first) separator_.append_to(row);
     first = false;
     append_field(fields_of(side)[field], row);
   }
@@ -34,7 +34,7 @@ void LineRows::append_others(JoinSide side, const LineFields& fields, std::strin
   const std::size_t count = format_.field_counts ? (*format_.field_counts)[index] : fields.size();
   for (std::size_t field = 0; field < count; ++field) {
     if (std::find(keys.begin(), keys.end(), field) != keys.end()) continue;
-    row.push_back(separator_);
+    separator_.append_to(row);
     append_field(fields[field], row);
   }
 }
@@ -48,7 +48,7 @@ void LineRows::append_row(JoinSide key_of, std::string& row) const {
   }
   bool first = true;
   for (const RowField& field : format_.fields) {
-    if (!first) row.push_back(separator_);
+    if (!first) separator_.append_to(row);
     first = false;
     switch (field.source) {
       case RowField::Source::key:

@@ -50,7 +50,7 @@ class LineRows final : public JoinRows {
   }
 
   LineRowFormat format_;
-  char separator_;
+  FieldSeparator separator_;
   std::array<LineFields, kJoinSides> fields_;
   // Without -o, what all pairs of one R start with.
   std::string head_;

@@ -15,7 +15,8 @@ namespace {
 // The fields of one line, from left to right.
 class Walker {
  public:
-  Walker(const char* end, std::optional<char> separator, const ByteClasses& classes)
+  Walker(const char* end, const std::optional<FieldSeparator>& separator,
+         const ByteClasses& classes)
       : end_(end), separator_(separator), classes_(classes) {}
 
   // Behind `count` fields; a separator behind the last of them is passed if `behind_separator`.
@@ -24,7 +25,7 @@ class Walker {
       while (at < end_ && count != 0) {
         --count;
         at = find_separator(at);
-        if (at < end_ && (count != 0 || behind_separator)) ++at;
+        if (at < end_ && (count != 0 || behind_separator)) at += separator_->size();
       }
       return at;
     }
@@ -44,8 +45,8 @@ class Walker {
 
  private:
   const char* find_separator(const char* at) const {
-    const void* found = std::memchr(at, *separator_, static_cast<std::size_t>(end_ - at));
-    return found ? static_cast<const char*>(found) : end_;
+    const std::size_t length = static_cast<std::size_t>(end_ - at);
+    return at + std::min(separator_->find_in({at, length}), length);
   }
 
   const char* skip_non_blanks(const char* at) const {
@@ -66,14 +67,15 @@ class Walker {
   }
 
   const char* end_;
-  std::optional<char> separator_;
+  const std::optional<FieldSeparator>& separator_;
   const ByteClasses& classes_;
 };
 
 }  // namespace
 
 std::string_view key_span(std::string_view line, const LineKeyField& field,
-                          std::optional<char> separator, const ByteClasses& classes) {
+                          const std::optional<FieldSeparator>& separator,
+                          const ByteClasses& classes) {
   const char* const line_end = line.data() + line.size();
   const Walker walker(line_end, separator, classes);
 

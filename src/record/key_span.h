@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "record/byte_classes.h"
+#include "record/field_separator.h"
 #include "record/line_order.h"
 
 namespace xxl {
@@ -17,6 +18,7 @@ namespace xxl {
 //
 //   "  ab c"    fields "  ab" and " c";   -k2,2 is " c", -k2b,2 is "c", -k1.2,1.3 is " a"
 std::string_view key_span(std::string_view line, const LineKeyField& field,
-                          std::optional<char> separator, const ByteClasses& classes);
+                          const std::optional<FieldSeparator>& separator,
+                          const ByteClasses& classes);
 
 }  // namespace xxl

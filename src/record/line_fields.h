@@ -15,17 +15,18 @@
 #include <vector>
 
 #include "record/byte_classes.h"
+#include "record/field_separator.h"
 
 namespace xxl {
 
 struct LineFieldSyntax {
-  // The byte between two fields; a newline: the whole line is one field. None: any number of
+  // What stands between two fields; a newline: the whole line is one field. None: any number of
   // blanks, and those in front of the first field do not count.
-  std::optional<char> separator;
+  std::optional<FieldSeparator> separator;
 
-  bool is_whole_line() const { return separator == '\n'; }
+  bool is_whole_line() const { return separator == FieldSeparator('\n'); }
   // What stands between the fields of a row that is written.
-  char output_separator() const { return separator.value_or(' '); }
+  FieldSeparator output_separator() const { return separator.value_or(' '); }
 };
 
 // Calls visit(number from 0, field) for each field of `line` (without its terminator) until it
@@ -41,9 +42,9 @@ void visit_line_fields(std::string_view line, const LineFieldSyntax& syntax,
   }
   if (syntax.separator) {
     for (;;) {
-      const std::size_t end = line.find(*syntax.separator);
+      const std::size_t end = syntax.separator->find_in(line);
       if (!visit(number++, line.substr(0, end)) || end == line.npos) return;
-      line.remove_prefix(end + 1);
+      line.remove_prefix(end + syntax.separator->size());
     }
   }
   const auto is_blank = [&](char c) { return contains(blanks, c); };

@@ -232,7 +232,7 @@ class LineKeys final : public KeyExtractor {
   ByteClasses classes_;
   Collation collation_;
   MonthNames months_;
-  std::optional<char> separator_;
+  std::optional<FieldSeparator> separator_;
   md5_ctx salted_{};
   std::vector<KeyPart> parts_;
   bool whole_record_ = false;

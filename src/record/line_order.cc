@@ -17,6 +17,10 @@ namespace {
               std::string(problem) + ": invalid field specification " + quoted_for_message(spec));
 }
 
+bool is_utf8_locale() {
+  return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
 // What strtoumax takes for white space, in any locale.
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -215,11 +219,26 @@ char line_sort_letter(std::string_view word) {
   throw Error(ErrorCode::usage, message);
 }
 
-char parse_line_separator(std::string_view argument) {
+std::optional<FieldSeparator> separator_named(std::string_view argument) {
+  if (argument.size() == 1) return FieldSeparator(argument.front());
+  if (argument == "\\0") return FieldSeparator('\0');
+  std::mbstate_t state{};
+  const bool is_character =
+      argument.size() > 1 && argument.size() <= FieldSeparator::kMaxBytes && is_utf8_locale() &&
+      std::mbrtowc(nullptr, argument.data(), argument.size(), &state) == argument.size();
+  return is_character ? std::optional(FieldSeparator(argument)) : std::nullopt;
+}
+
+FieldSeparator parse_line_separator(std::string_view argument) {
   if (argument.empty()) throw Error(ErrorCode::usage, "empty tab");
-  if (argument.size() == 1) return argument.front();
-  if (argument == "\\0") return '\0';
+  if (const auto separator = separator_named(argument)) return *separator;
   throw Error(ErrorCode::usage, "multi-character tab " + quoted_for_message(argument));
+}
+
+char row_separator(const FieldSeparator& separator) {
+  if (separator.is_byte()) return separator.bytes().front();
+  throw Error(ErrorCode::usage, "fields of rows are separated by one byte, not by " +
+                                    quoted_for_message(separator.bytes()));
 }
 
 std::vector<LineKeyField> resolved_line_keys(const LineOrder& order) {
@@ -255,7 +274,7 @@ std::string line_key_letters(const LineKeyFlags& flags) {
 }
 
 std::string quoted_for_message(std::string_view text) {
-  const bool utf8 = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+  const bool utf8 = is_utf8_locale();
   const std::string_view left = utf8 ? "\u2018" : "'";
   const std::string_view right = utf8 ? "\u2019" : "'";
   std::string out(left);

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "record/field_separator.h"
+
 namespace xxl {
 
 // The ordering options, each named by its letter in sort(1).
@@ -52,9 +54,10 @@ struct LineKeyField {
 struct LineOrder {
   std::vector<LineKeyField> fields;  // in order of significance; none: the whole line
   LineKeyFlags flags;                // options given outside of -k
-  std::optional<char> separator;     // -t; none: fields start where a blank follows a non-blank
-  bool stable = false;               // -s: no last resort
-  bool unique = false;               // -u: likewise
+  std::optional<FieldSeparator>
+      separator;        // -t; none: fields start where a blank follows a non-blank
+  bool stable = false;  // -s: no last resort
+  bool unique = false;  // -u: likewise
   std::array<std::uint8_t, 16> random_salt{};  // R: what --random-source supplied first
 };
 
@@ -77,9 +80,16 @@ std::optional<LineKeyField> parse_obsolescent_line_key(std::string_view start,
 // message has several lines, the valid words. (GNU sort then exits with 1, not with 2.)
 char line_sort_letter(std::string_view word);
 
-// The argument of -t: one byte, or \0. Throws Error{usage}. That several -t agree ("incompatible
-// tabs") is for the caller to check.
-char parse_line_separator(std::string_view argument);
+// A separator as -t names it: one byte, \0, or one character of several bytes in a locale of UTF-8.
+// Nothing if it is more than that, or empty.
+std::optional<FieldSeparator> separator_named(std::string_view argument);
+
+// The argument of -t. Throws Error{usage}. That several -t agree ("incompatible tabs") is for the
+// caller to check.
+FieldSeparator parse_line_separator(std::string_view argument);
+
+// The byte of a separator of rows' fields. Throws Error{usage} if it has several.
+char row_separator(const FieldSeparator& separator);
 
 // The keys that lines are compared by before the last resort, in order of significance, with their
 // own options or, where they have none, the global ones; none where the last resort decides alone.
