@@ -3,8 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "io/quiet_thread.h"
-
 namespace xxl::gpu {
 
 StreamThread::StreamThread(std::unique_ptr<Stream> stream, Mailbox& mailbox, std::string name,
@@ -13,7 +11,8 @@ StreamThread::StreamThread(std::unique_ptr<Stream> stream, Mailbox& mailbox, std
       mailbox_(mailbox),
       name_(std::move(name)),
       time_line_(time_line),
-      thread_(io::start_quiet_thread([this] { serve(); })) {}
+      thread_(Thread::start(
+          "for a GPU", [this] { serve(); }, Thread::kLargeStackBytes)) {}
 
 StreamThread::~StreamThread() {
   {

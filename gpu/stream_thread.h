@@ -7,9 +7,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "base/mailbox.h"
+#include "base/thread.h"
 #include "base/time_line.h"
 #include "gpu/device.h"
 
@@ -52,7 +52,7 @@ class StreamThread {
   bool stopping_ = false;
   bool failed_ = false;
   std::uint64_t busy_ns_ = 0;
-  std::thread thread_;  // last
+  Thread thread_;  // last
 };
 
 }  // namespace xxl::gpu

@@ -1,35 +1,46 @@
 // I/O by the thread that asks for it: for so little that rings and threads cost more than they
-// save.
+// save, and where the system gives no threads.
 #pragma once
 
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "io/io_queue.h"
 #include "io/queue_meter.h"
+#include "io/request_fifo.h"
 #include "io/transfer.h"
 
 namespace xxl::io {
 
-// submit() carries the transfer out and calls `done` before it returns.
+// submit() carries the transfer out and calls `done` before it returns. But what is submitted while
+// another transfer is under way (by its `done`, or by another thread) is left to the thread of that
+// one: so nothing is called from within itself.
 class InlineQueue final : public IoQueue {
  public:
   void submit(Request request) override {
-    Transfer transfer(std::move(request));
-    {
-      std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    waiting_.push(std::move(request));
+    if (std::exchange(serving_, true)) return;
+    while (!waiting_.empty()) {
+      Transfer transfer(waiting_.pop());
+      lock.unlock();
       meter_.started();
       transfer.carry_out();
       meter_.finished(transfer.request().op, transfer.completion().bytes);
+      transfer.finish();
+      lock.lock();
     }
-    transfer.finish();
+    serving_ = false;
   }
   void register_memory(std::span<std::byte>) override {}  // nothing to gain
   QueueStats stats() const override { return meter_.snapshot(); }
   std::string name() const override { return "inline"; }
 
  private:
-  std::mutex mutex_;  // streams are read and written one request at a time
+  std::mutex mutex_;
+  RequestFifo waiting_;
+  bool serving_ = false;
   QueueMeter meter_;
 };
 

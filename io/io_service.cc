@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "io/inline_queue.h"
 #include "io/io_queue.h"
 #include "io/thread_queue.h"
 #include "io/traced_queue.h"
@@ -12,10 +13,11 @@
 namespace xxl::io {
 namespace {
 
-// Empty when io_uring works here, otherwise why it does not. Asks by making a queue.
+// Empty when io_uring works here, otherwise why it does not. Asks by using a ring: some sandboxes
+// let one be made, and refuse to have anything done with it.
 std::string reason_against_uring() {
   try {
-    UringQueue probe(1);
+    Ring(1).check();
     return {};
   } catch (const Error& error) {
     return error.what();
@@ -30,8 +32,24 @@ IoService::Factory uring_factory(std::span<std::byte> memory, unsigned depth) {
   };
 }
 
+// With the threads that the system gives; without any if it gives none.
 IoService::Factory thread_factory(unsigned depth) {
-  return [depth] { return std::make_unique<ThreadQueue>(depth); };
+  return [depth]() -> std::unique_ptr<IoQueue> {
+    auto queue = std::make_unique<ThreadQueue>(depth);
+    if (queue->width() > 0) return queue;
+    return std::make_unique<InlineQueue>();
+  };
+}
+
+// A ring may be refused although another was had before: for want of its thread, or of memory.
+IoService::Factory with_fall_back(IoService::Factory first, IoService::Factory second) {
+  return [first = std::move(first), second = std::move(second)] {
+    try {
+      return first();
+    } catch (const Error&) {
+      return second();
+    }
+  };
 }
 
 // Transfers in memory are copies, which should run in parallel. With file systems in user space
@@ -50,6 +68,7 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
   if (backend == Backend::automatic) reason = reason_against_uring();
   const bool use_uring = backend != Backend::threads && reason.empty();
   factory_ = use_uring ? uring_factory(memory, depth) : thread_factory(depth);
+  if (backend == Backend::automatic) factory_ = with_fall_back(factory_, thread_factory(depth));
   memory_disk_factory_ = backend == Backend::io_uring ? factory_ : thread_factory(depth);
   file_stream_factory_ = thread_factory(depth);
   backend_name_ = use_uring ? "io_uring" : "threads";

@@ -1,35 +1,28 @@
 #include "io/thread_queue.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "io/quiet_thread.h"
 #include "io/transfer.h"
 
 namespace xxl::io {
 ThreadQueue::ThreadQueue(unsigned depth) {
   const unsigned count = std::clamp(depth, 1u, kMaxThreads);
-  try {
-    for (unsigned i = 0; i < count; ++i) {
-      threads_.push_back(start_quiet_thread([this] { serve(); }));
-    }
-  } catch (...) {
-    stop();
-    throw;
+  threads_.reserve(count);
+  while (threads_.size() < count) {
+    Thread thread = Thread::try_start([this] { serve(); });
+    if (!thread) break;
+    threads_.push_back(std::move(thread));
   }
 }
 
 ThreadQueue::~ThreadQueue() {
-  stop();
-}
-
-void ThreadQueue::stop() {
   cancel_streams();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   arrived_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void ThreadQueue::submit(Request request) {

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/thread.h"
 #include "io/io_queue.h"
 #include "io/queue_meter.h"
 #include "io/request_fifo.h"
@@ -19,10 +20,12 @@ class ThreadQueue final : public IoQueue {
   // More threads than this gain nothing on the disks seen.
   static constexpr unsigned kMaxThreads = 16;
 
-  // Keeps min(depth, kMaxThreads) transfers in flight, each on a thread of its own.
+  // Keeps min(depth, kMaxThreads) transfers in flight, each on a thread of its own; fewer where the
+  // system refuses threads. REQUIRES, to submit: width() > 0.
   explicit ThreadQueue(unsigned depth);
   ~ThreadQueue() override;
 
+  std::size_t width() const { return threads_.size(); }
   void submit(Request request) override;
   void register_memory(std::span<std::byte>) override {}  // nothing to gain
   void cancel_streams() override { streams_cancelled_.send(); }
@@ -31,7 +34,6 @@ class ThreadQueue final : public IoQueue {
 
  private:
   void serve();
-  void stop();
 
   std::mutex mutex_;
   std::condition_variable arrived_;
@@ -39,7 +41,7 @@ class ThreadQueue final : public IoQueue {
   bool stopping_ = false;
   QueueMeter meter_;
   WakeEvent streams_cancelled_;  // never taken back: it stays readable
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace xxl::io

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "io/quiet_thread.h"
+#include "base/queue_failure.h"
 
 namespace xxl::io {
 namespace {
@@ -28,6 +28,9 @@ constexpr unsigned kSetupFlags[] = {
     IORING_SETUP_COOP_TASKRUN,
     0,
 };
+
+// The kernel has no room for the moment: it says so again and again only if nothing comes back.
+constexpr unsigned kMostRefusals = 10'000;
 
 // Entries that can wait for submission together: a transfer in each slot, two attempts to cancel
 // it, and the poll for the wake event.
@@ -69,11 +72,21 @@ Ring::Ring(unsigned entries) {
   }
 }
 
-void Ring::bind_to_this_thread() {
-  if (!disabled_) return;
+int Ring::bind_to_this_thread() {
+  if (!disabled_) return 0;
   // liburing 2.3 declares io_uring_enable_rings() but its shared library lacks it.
-  XXL_CHECK(
-      syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) == 0);
+  const auto result =
+      syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+  return result == 0 ? 0 : errno;
+}
+
+void Ring::check() {
+  int error = bind_to_this_thread();
+  if (error == 0) {
+    io_uring_prep_nop(new_entry());
+    error = -std::min(io_uring_submit_and_wait(&ring_, 1), 0);
+  }
+  if (error != 0) throw_io_error(error, "io_uring refused", {});
 }
 
 io_uring_sqe* Ring::new_entry() {
@@ -91,7 +104,7 @@ bool Ring::register_buffer(std::span<std::byte> memory) {
 UringQueue::UringQueue(unsigned depth)
     : depth_(std::max(depth, 1u)), ring_(ring_entries(depth_)), slots_(depth_) {
   for (std::size_t slot = depth_; slot-- > 0;) free_slots_.push_back(slot);
-  thread_ = start_quiet_thread([this] { run(); });
+  thread_ = Thread::start("for io_uring", [this] { run(); });
 }
 
 UringQueue::~UringQueue() {
@@ -123,12 +136,13 @@ void UringQueue::cancel_streams() {
 }
 
 void UringQueue::run() {
-  ring_.bind_to_this_thread();
-  watch_wake_event();
-  while (start_waiting()) {
+  fail(ring_.bind_to_this_thread());
+  if (failure_ == 0) watch_wake_event();
+  while (failure_ == 0 && start_waiting()) {
     submit_and_wait();
     handle_completions();
   }
+  if (failure_ != 0) fail_everything();
 }
 
 bool UringQueue::start_waiting() {
@@ -220,7 +234,39 @@ void UringQueue::watch_wake_event() {
 
 void UringQueue::submit_and_wait() {
   const int result = io_uring_submit_and_wait(ring_.get(), 1);
-  XXL_CHECK(result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY);
+  if (result >= 0 || result == -EINTR) {
+    refusals_ = 0;
+  } else if ((result != -EAGAIN && result != -EBUSY) || ++refusals_ == kMostRefusals) {
+    fail(-result);
+  }
+}
+
+// 0 is none.
+void UringQueue::fail(int error) {
+  if (error != 0 && failure_ == 0) failure_ = kRingFailed + error;
+}
+
+// What is under way, what waits, and what is still to come until the queue ends.
+void UringQueue::fail_everything() {
+  for (std::size_t slot = 0; slot < depth_; ++slot) {
+    if (std::find(free_slots_.begin(), free_slots_.end(), slot) != free_slots_.end()) continue;
+    slots_[slot].advance(-failure_);
+    finish(slot);
+  }
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    while (!waiting_.empty()) {
+      Transfer transfer(waiting_.pop());
+      lock.unlock();
+      transfer.advance(-failure_);
+      transfer.finish();
+      lock.lock();
+    }
+    if (stopping_) return;
+    awake_ = false;
+    lock.unlock();
+    wake_event_.take();
+  }
 }
 
 void UringQueue::handle_completions() {
@@ -235,7 +281,7 @@ void UringQueue::handle_completions() {
 
 void UringQueue::handle(std::uint64_t tag, int result) {
   if (tag == kWakeTag) {
-    XXL_CHECK(result >= 0);
+    if (result < 0) return fail(-result);
     wake_event_.take();
     watch_wake_event();
   } else if (tag == kCancelTag) {
@@ -254,6 +300,10 @@ void UringQueue::continue_or_finish(std::size_t slot, int result) {
     result == -EAGAIN ? wait_until_ready(slot) : issue(slot);
     return;
   }
+  finish(slot);
+}
+
+void UringQueue::finish(std::size_t slot) {
   Transfer transfer = std::exchange(slots_[slot], Transfer());
   free_slots_.push_back(slot);
   meter_.finished(transfer.request().op, transfer.completion().bytes);

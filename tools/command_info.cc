@@ -1,9 +1,6 @@
 // xxl info.
-#include <tbb/version.h>
-
 #include <cstdio>
 #include <string>
-#include <thread>
 
 #include "base/units.h"
 #include "command.h"
@@ -41,10 +38,9 @@ int run_info(const ParsedOptions& options) {
   print_fact("version:", "xxl " + std::string(kVersion));
   print_fact("compiler:", std::string(kCompiler) + ", " + std::string(kBuildType));
   print_fact("disk access:", io::IoService(io::Backend::automatic, {}).backend_name());
-  print_fact("threads:", std::string("oneTBB ") + TBB_runtime_version());
   print_fact("processor:", processor_name());
   print_fact("SIMD:", simd_names());
-  print_fact("processors:", std::to_string(std::thread::hardware_concurrency()));
+  print_fact("processors:", std::to_string(available_processors()));
   print_fact("memory:", format_bytes(physical_memory_bytes()) + ", default of -S now " +
                             format_bytes(default_memory_bytes()));
   print_fact("scratch:", default_scratch_dir());

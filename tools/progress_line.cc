@@ -97,7 +97,7 @@ std::string describe(const Progress& progress, const PhaseStart& start) {
 }  // namespace
 
 ProgressLine::ProgressLine(const Progress& progress)
-    : progress_(progress), thread_([this] { run(); }) {}
+    : progress_(progress), thread_(Thread::try_start([this] { run(); })) {}
 
 ProgressLine::~ProgressLine() {
   {

@@ -4,14 +4,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 #include "base/progress.h"
+#include "base/thread.h"
 
 namespace xxl::cli {
 
-// Shows `progress` on standard error from construction to destruction, on a thread of its own; the
-// destructor erases the line. `progress` belongs to the caller and must outlive the line.
+// Shows `progress` on standard error from construction to destruction, on a thread of its own (not
+// at all if there can be none); the destructor erases the line. `progress` belongs to the caller
+// and must outlive the line.
 class ProgressLine {
  public:
   explicit ProgressLine(const Progress& progress);
@@ -26,7 +27,7 @@ class ProgressLine {
   std::mutex mutex_;
   std::condition_variable stop_changed_;
   bool stop_ = false;
-  std::thread thread_;  // last: it starts when all else is there
+  Thread thread_;  // last: it starts when all else is there
 };
 
 }  // namespace xxl::cli

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "group_folds.h"
 #include "line_arguments.h"
@@ -151,7 +151,8 @@ int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
   const LineUnderliner underliner(arguments.order);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw_io_error(errno, "cannot make a pipe", {});
-  std::jthread reader(underline, ends[0], std::cref(underliner), arguments.terminator);
+  const Thread reader = Thread::start(
+      "for --debug", [&, pipe = ends[0]] { underline(pipe, underliner, arguments.terminator); });
   struct Closer {
     int end;
     ~Closer() { close(end); }

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/queue_failure.h"
+
 namespace xxl {
 namespace {
 
@@ -19,6 +21,9 @@ std::string limit_hint(int resource, const char* unit, const char* option) {
 
 // What the system calls the error, and for limits of the process how to raise them.
 std::string describe(int sys_errno) {
+  if (sys_errno > kRingFailed) {
+    return "io_uring has failed (" + describe(sys_errno - kRingFailed) + "): try --io=threads";
+  }
   std::string text = std::generic_category().message(sys_errno);
   if (sys_errno == EMFILE) text += limit_hint(RLIMIT_NOFILE, "", "-n");
   if (sys_errno == EFBIG) text += limit_hint(RLIMIT_FSIZE, " bytes", "-f");

@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/chores.h"
+
 namespace xxl {
 
 // Declare it as the last member: its destructor waits until every token is gone, before anything
@@ -19,7 +21,7 @@ class InFlight {
   InFlight& operator=(const InFlight&) = delete;
   ~InFlight() {
     std::unique_lock lock(state_->mutex);
-    state_->none.wait(lock, [this] { return state_->count == 0; });
+    Chores::wait(state_->none, lock, [this] { return state_->count == 0; });
   }
 
   // A token for one operation; drop it when the object is no longer needed.

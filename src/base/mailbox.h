@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/chores.h"
+
 namespace xxl {
 
 class Mailbox {
@@ -33,7 +35,7 @@ class Mailbox {
       batch_.clear();
       next_ = 0;
       std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] { return !messages_.empty(); });
+      Chores::wait(arrived_, lock, [this] { return !messages_.empty(); });
       batch_.swap(messages_);
     }
     while (next_ < batch_.size()) {

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/chores.h"
+
 namespace xxl {
 
 class Monitor {
@@ -25,12 +27,12 @@ class Monitor {
   // Waits until `ready()`, which is called with the lock held. Throws Abandoned after a failure.
   template <class Ready>
   void wait(Lock& lock, Ready ready) {
-    changed_.wait(lock, [&] { return failure_ != nullptr || ready(); });
+    Chores::wait(changed_, lock, [&] { return failure_ != nullptr || ready(); });
     if (failure_ != nullptr) throw Abandoned{};
   }
 
   // Waits for the next change, after a failure too.
-  void wait_whatever(Lock& lock) { changed_.wait(lock); }
+  void wait_whatever(Lock& lock) { Chores::wait_for_change(changed_, lock); }
 
   // The first failure is kept. Without the lock held.
   void fail(std::exception_ptr failure) {

@@ -1,93 +1,96 @@
 #include "base/workers.h"
 
+#include <sys/resource.h>
+
 #include <chrono>
-#include <csignal>
 #include <utility>
+
+#include "base/chores.h"
 
 namespace xxl {
 
-// The coordinator's thread never joins the arena; oneTBB counts it against the allowed parallelism
-// all the same, hence one more.
-Workers::Arena::Arena(unsigned width)
-    : control(tbb::global_control::max_allowed_parallelism, width + 1),
-      arena(static_cast<int>(width), 0) {}
+class Workers::OwnChores final : public Chores {
+ public:
+  explicit OwnChores(Workers& workers) : workers_(workers) {}
 
-Workers::Workers(unsigned width) : width_(width) {
-  if (width == 1) {
-    // Signals go to the program's own threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGPIPE);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    only_ = std::thread([this] { serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return;
+ private:
+  bool do_one() override { return workers_.do_one(); }
+
+  Workers& workers_;
+};
+
+namespace {
+
+// True if the calling thread may have as much stack as threads of our own (ulimit -s).
+bool has_ample_stack() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= Thread::kStackBytes;
+}
+
+}  // namespace
+
+Workers::Workers(unsigned width, Threads threads) : width_(width) {
+  threads_.reserve(width);
+  const bool wanted = threads == Threads::wanted || !has_ample_stack();
+  while (wanted && threads_.size() < width) {
+    const auto number = static_cast<unsigned>(threads_.size());
+    Thread thread = Thread::try_start([this, number] { serve(number); });
+    if (!thread) break;
+    threads_.push_back(std::move(thread));
   }
-  arena_.emplace(width);
-  for (unsigned thread = width; thread-- > 0;) idle_.push_back(thread);
+  if (threads_.empty()) chores_ = std::make_unique<OwnChores>(*this);
 }
 
 Workers::~Workers() {
-  if (!only_.joinable()) return;
+  while (chores_ != nullptr && do_one()) {
+  }
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  arrived_.notify_one();
-  only_.join();
+  arrived_.notify_all();
 }
 
 void Workers::run(Task task) {
+  bool awaited;
   {
     std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
-    if (arena_) {
-      if (idle_.empty()) return;  // every thread is busy and will come to it
-      const unsigned thread = idle_.back();
-      idle_.pop_back();
-      try {
-        arena_->arena.enqueue([this, thread, token = in_flight_.begin()] { run_tasks(thread); });
-      } catch (...) {  // no thread can be made: whoever waits for the task must not wait for ever
-        idle_.push_back(thread);
-        tasks_.pop_back();
-        throw;
-      }
-      return;
-    }
+    awaited = idle_ > 0;
   }
-  arrived_.notify_one();
+  if (awaited) arrived_.notify_one();
 }
 
-// The life of the only thread: runs tasks until there are none and there will be none.
-void Workers::serve() {
+// The life of a thread: runs tasks until there are none and there will be none.
+void Workers::serve(unsigned thread) {
+  std::unique_lock lock(mutex_);
   for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
-    }
-    run_tasks(0);
+    ++idle_;
+    arrived_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    --idle_;
+    if (tasks_.empty()) return;
+    run_first(lock, thread);
   }
 }
 
-// Runs tasks as thread `thread` until there are none.
-void Workers::run_tasks(unsigned thread) {
-  for (;;) {
-    Task task;
-    {
-      std::lock_guard lock(mutex_);
-      if (tasks_.empty()) {
-        if (arena_) idle_.push_back(thread);
-        return;
-      }
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
-    }
+bool Workers::do_one() {
+  std::unique_lock lock(mutex_);
+  if (tasks_.empty()) return false;
+  run_first(lock, 0);
+  return true;
+}
+
+void Workers::run_first(std::unique_lock<std::mutex>& lock, unsigned thread) {
+  {
+    const Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
     const auto start = std::chrono::steady_clock::now();
     task(thread);
     busy_ns_ += static_cast<std::uint64_t>(
         std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   }
+  lock.lock();
 }
 
 }  // namespace xxl

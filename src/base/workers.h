@@ -1,31 +1,33 @@
-// The worker threads of a sort: a oneTBB arena of fixed width.
+// The worker threads of a sort.
 #pragma once
-
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <optional>
-#include <thread>
 #include <vector>
 
-#include "base/in_flight.h"
+#include "base/thread.h"
 
 namespace xxl {
 
 // Runs tasks on `width` threads, strictly in the order in which they were given: so a task may wait
 // for one that was given before it. A task gets the number of its thread, 0 <= n < width, and may
 // use memory set aside for that thread. The destructor waits for all tasks.
+//
+// All threads are made at the start. Where the system refuses some, the others do the work; where
+// it gives none, or none is wanted, the thread that made the workers does it while it waits
+// (base/chores.h), and must be the one that destroys them.
 class Workers {
  public:
   using Task = std::function<void(unsigned thread)>;
+  enum class Threads { wanted, none };
 
-  explicit Workers(unsigned width);
+  explicit Workers(unsigned width, Threads threads = Threads::wanted);
   ~Workers();
 
   unsigned width() const { return width_; }
@@ -35,25 +37,21 @@ class Workers {
   double busy_seconds() const { return static_cast<double>(busy_ns_.load()) * 1e-9; }
 
  private:
-  struct Arena {
-    explicit Arena(unsigned width);
-    tbb::global_control control;
-    tbb::task_arena arena;
-  };
+  class OwnChores;
 
-  void run_tasks(unsigned thread);
-  void serve();
+  void serve(unsigned thread);
+  bool do_one();
+  void run_first(std::unique_lock<std::mutex>& lock, unsigned thread);
 
   unsigned width_;
-  std::optional<Arena> arena_;  // of more than one thread
-  std::thread only_;            // one alone is made sooner than an arena
-  std::condition_variable arrived_;
-  bool stopping_ = false;
   std::mutex mutex_;
-  std::deque<Task> tasks_;      // the arena's own queue is not first in, first out
-  std::vector<unsigned> idle_;  // numbers of threads without a task
+  std::condition_variable arrived_;
+  std::deque<Task> tasks_;
+  std::size_t idle_ = 0;  // threads that wait
+  bool stopping_ = false;
   std::atomic<std::uint64_t> busy_ns_{0};
-  InFlight in_flight_;
+  std::unique_ptr<OwnChores> chores_;  // without threads
+  std::vector<Thread> threads_;        // last: they use the rest
 };
 
 }  // namespace xxl

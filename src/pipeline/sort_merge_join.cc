@@ -376,7 +376,8 @@ void SortMergeJoin::join() {
 
 // Until all has been joined.
 void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
-  std::optional<std::uint64_t> stalled_at;
+  constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  std::uint64_t stalled_at = kNowhere;  // the progress when nobody could go on
   for (;;) {
     for (const auto& source : sources) source->pump();
     joiner.pump();
@@ -391,7 +392,7 @@ void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
       joiner.break_stall();
       continue;
     }
-    stalled_at.reset();
+    stalled_at = kNowhere;
     const bool reads = joiner.idle() && std::any_of(sources.begin(), sources.end(),
                                                     [](auto& s) { return s->waits_for_read(); });
     const bool writes = joiner.idle() && joiner.waits_for_output();

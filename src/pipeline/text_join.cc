@@ -266,7 +266,8 @@ JoinReport TextJoining::run() {
   io_ = make_io();
   io_->trace(options_.time_line);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
-  workers_ = std::make_unique<Workers>(memory().threads());
+  workers_ = std::make_unique<Workers>(
+      memory().threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
   for (JoinTextSide& each : sides_) each.start(*io_, *workers_, monitor_);
   meter_.watch(*io_, *workers_);
   group_memory_ = MemoryRegion(budget_.group_bytes);

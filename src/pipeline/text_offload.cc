@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "io/quiet_thread.h"
 #include "pipeline/emit_rules.h"
 
 namespace xxl {
@@ -17,7 +16,8 @@ constexpr std::size_t kSampledRecords = 1000;  // to learn how long records and 
 }  // namespace
 
 TextOffload::TextOffload(OffloadContext context)
-    : context_(std::move(context)), thread_(io::start_quiet_thread([this] { coordinate(); })) {}
+    : context_(std::move(context)),
+      thread_(Thread::start("for the GPUs", [this] { coordinate(); })) {}
 
 TextOffload::~TextOffload() {
   mailbox_.post([this] { stopping_ = true; });

@@ -18,7 +18,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "base/checksum.h"
@@ -189,7 +188,7 @@ class TextOffload {
   std::unique_ptr<Pinned> pinned_;
   std::unique_ptr<TextSorter> sorter_;
   InFlight in_flight_;  // tasks
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace xxl

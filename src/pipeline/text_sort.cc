@@ -275,7 +275,8 @@ SortReport TextSorting::run() {
   io_->trace(options_.time_line);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   inputs_.make_decoders(*io_, monitor_);
-  workers_ = std::make_unique<Workers>(memory_.threads());
+  workers_ = std::make_unique<Workers>(
+      memory_.threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
   scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
   meter_.watch(*io_, *workers_);
   try {

@@ -1,11 +1,12 @@
 #include "run/file_run.h"
 
-#include <oneapi/tbb/parallel_for.h>
-
+#include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.h"
 #include "base/memory_region.h"
+#include "base/thread.h"
 #include "base/units.h"
 
 namespace xxl {
@@ -21,13 +22,15 @@ Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uin
   run.file_offset = offset;
   const std::uint64_t blocks = ceil_div<std::uint64_t>(records, run.records_per_block);
   run.blocks.resize(blocks);
-  constexpr std::uint64_t kBlocksPerTask = 16;
-  tbb::parallel_for(std::uint64_t{0}, ceil_div(blocks, kBlocksPerTask), [&](std::uint64_t task) {
+  constexpr std::uint64_t kBlocksPerThread = 16;
+  const auto threads = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(ceil_div(blocks, kBlocksPerThread), 1, available_processors()));
+  std::atomic<std::uint64_t> next{0};
+  run_threads(threads, [&](unsigned, const std::atomic<bool>& stop) {
     std::vector<std::byte> memory(round_up(record_bytes, kSectorBytes) + 3 * kSectorBytes);
     auto* buffer = reinterpret_cast<std::byte*>(
         round_up(reinterpret_cast<std::uintptr_t>(memory.data()), kSectorBytes));
-    for (std::uint64_t i = task * kBlocksPerTask; i < std::min(blocks, (task + 1) * kBlocksPerTask);
-         ++i) {
+    for (std::uint64_t i; !stop && (i = next++) < blocks;) {
       const std::uint64_t start = offset + i * run.records_per_block * record_bytes;
       const std::uint64_t aligned = round_down<std::uint64_t>(start, kSectorBytes);
       const std::size_t wanted = start - aligned + record_bytes;
