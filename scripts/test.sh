@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds xxl and runs all tests: unit tests, command-line tests, random sorts and joins compared with
-# Python's and GNU's, and faults of the machine (some of which need root). The last line is "N passed, N failed".
+# Python's and GNU's, faults of the machine and its limits (some of which need root). The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,5 +23,6 @@ tests/cli/join_records_differential.py --xxl build-release/bin/xxl \
   --junit "$results/join_records_differential.xml" || true
 tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
 tests/cli/output_file.py --xxl build-release/bin/xxl --junit "$results/output_file.xml" || true
+tests/cli/limits.py --xxl build-release/bin/xxl --junit "$results/limits.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits}.xml

@@ -68,7 +68,7 @@ void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
   }
   join.output = output_option(options);
   join.memory_bytes = options.has("buffer-size") ? parse_size(options.value("buffer-size", ""),
-                                                              "-S", physical_memory_bytes())
+                                                              "-S", usable_memory_bytes())
                                                  : default_memory_bytes();
   join.scratch_dirs = scratch_option(options);
   join.parallel = parallel_option(options);

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/units.h"
+#include "machine.h"
 #include "quote.h"
 #include "sort_shared.h"
 
@@ -65,7 +65,7 @@ std::uint64_t parse_buffer_size(const std::string& option, const std::string& te
   Number number = read_number(text);
   std::string_view suffix = number.suffix;
   if (suffix == "%" && number.state == Number::State::ok) {
-    const auto bytes = static_cast<long double>(physical_memory_bytes()) * number.value / 100;
+    const auto bytes = static_cast<long double>(usable_memory_bytes()) * number.value / 100;
     if (bytes >= 0x1p64L) throw_bad_number(option, text, Number::State::too_large, false);
     return static_cast<std::uint64_t>(bytes);
   }

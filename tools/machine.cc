@@ -4,12 +4,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "base/machine_limits.h"
 #include "base/units.h"
+#include "pipeline/external_sort.h"
 
 namespace xxl::cli {
 namespace {
+
+// Beside the constant: page cache that cannot be dropped at once, and others who take some.
+constexpr std::uint64_t kSpareBytes = 16 * kMiB;
+// Where less than all that is available, still this part of it: little input takes little beside
+// it.
+constexpr std::uint64_t kLeastPart = 8;
 
 // What follows "name" and a colon in a file of such lines (/proc/meminfo, /proc/cpuinfo).
 std::string read_field(const char* path, std::string_view name) {
@@ -27,13 +34,14 @@ std::string read_field(const char* path, std::string_view name) {
 
 }  // namespace
 
+std::uint64_t usable_memory_bytes() {
+  const std::uint64_t available = available_memory_bytes();
+  const std::uint64_t beside = kMemoryConstantBytes + kSpareBytes;
+  return std::max(available - std::min(available, beside), available / kLeastPart);
+}
+
 std::uint64_t default_memory_bytes() {
-  std::uint64_t bytes = physical_memory_bytes();
-  std::uint64_t available_kib = 0;
-  if (std::istringstream(read_field("/proc/meminfo", "MemAvailable")) >> available_kib) {
-    bytes = std::min<std::uint64_t>(bytes, available_kib * kKiB);
-  }
-  return bytes / 2;
+  return std::min(available_memory_bytes() / 2, usable_memory_bytes());
 }
 
 std::string default_scratch_dir() {

@@ -7,7 +7,11 @@
 
 namespace xxl::cli {
 
-// Half of the memory that is available now, or of the control group's limit if that is less.
+// The most that -S should be: what this process may still take (base/machine_limits.h), less what
+// it takes beside -S.
+std::uint64_t usable_memory_bytes();
+
+// Without -S: half of what this process may still take, or what is usable if that is less.
 std::uint64_t default_memory_bytes();
 
 // $TMPDIR, else /var/tmp, else /tmp: /tmp is often held in memory, the very thing to be saved.

@@ -1,9 +1,13 @@
 // The program xxl: finds the command and runs it; the one place where errors become exit statuses.
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +15,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "completions.h"
+#include "io/temp_name.h"
 #include "manual.h"
 #include "sort_shared.h"
 
@@ -127,6 +132,31 @@ void raise_limit_of_open_files() {
   setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, opening the file too many will say so
 }
 
+constexpr const char* kOutOfMemory =
+    "out of memory beside what -S is for: give a smaller -S, or allow more (ulimit -v, ulimit -d)";
+
+// On a thread of the library there is nobody to catch what no allocation may fail with.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    io::remove_temp_names();
+    std::fprintf(stderr, "xxl: %s\n", kOutOfMemory);
+    std::_Exit(kExitError);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// Each thread would reserve 64 MiB of addresses for small objects: more, in all, than what is left
+// beside -S where addresses are limited (ulimit -v).
+void share_small_memory() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    mallopt(M_ARENA_MAX, 1);
+  }
+}
+
 }  // namespace
 }  // namespace xxl::cli
 
@@ -134,6 +164,8 @@ int main(int argc, char** argv) {
   using namespace xxl::cli;
   const bool broken_pipe_kills = make_signals_errors();
   raise_limit_of_open_files();
+  share_small_memory();
+  std::set_terminate(end_without_memory);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   Caller caller = make_caller(argc > 0 ? argv[0] : "xxl", arguments);
   caller.broken_pipe_kills = broken_pipe_kills;
@@ -149,6 +181,8 @@ int main(int argc, char** argv) {
   } catch (const xxl::Error& error) {
     if (caller.stands_in) die_of_broken_pipe(caller, error);
     message = error.what();
+  } catch (const std::bad_alloc&) {
+    message = kOutOfMemory;
   } catch (const std::exception& error) {
     message = error.what();
   }

@@ -240,7 +240,9 @@ constexpr std::array kJoinOptions{
                .details =
                    "A number with b (bytes), K (the default), M, G, T, P or %. It bounds the "
                    "whole process, except for a constant of 48 MiB for code, stacks and "
-                   "libraries."},
+                   "libraries. Without -S it is half of what the process may still take: of the "
+                   "memory that is free, or that its control groups (containers) or ulimit -v and "
+                   "-d leave, if that is less; % is a part of the same."},
     OptionSpec{.long_name = "temporary-directory",
                .short_name = 'T',
                .value = ValueKind::required,

@@ -176,8 +176,9 @@ constexpr std::array kSortOptions{
                .details =
                    "A number with b (bytes), K (the default), M, G, T, P or %. It bounds the "
                    "whole process, except for a constant of 48 MiB for code, stacks and "
-                   "libraries. Without -S it is half of the memory that is available, or "
-                   "half of the limit of the control group if that is less. For lines, as in "
+                   "libraries. Without -S it is half of what the process may still take: of the "
+                   "memory that is free, or that its control groups (containers) or ulimit -v and "
+                   "-d leave, if that is less; % is a part of the same. For lines, as in "
                    "sort(1), a size that is too small is raised to the least that will do."},
     OptionSpec{.long_name = "field-separator",
                .short_name = 't',

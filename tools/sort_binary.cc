@@ -18,7 +18,7 @@ SortOptions sort_options(const ParsedOptions& options) {
   sort.inputs = input_files(options);
   sort.output = output_option(options);
   sort.memory_bytes = options.has("buffer-size") ? parse_size(options.value("buffer-size", ""),
-                                                              "-S", physical_memory_bytes())
+                                                              "-S", usable_memory_bytes())
                                                  : default_memory_bytes();
   sort.scratch_dirs = scratch_option(options);
   sort.parallel = parallel_option(options);

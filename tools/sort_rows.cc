@@ -87,7 +87,7 @@ TextSortOptions text_options(const ParsedOptions& options) {
     };
   }
   sort.memory_bytes = options.has("buffer-size") ? parse_size(options.value("buffer-size", ""),
-                                                              "-S", physical_memory_bytes())
+                                                              "-S", usable_memory_bytes())
                                                  : default_memory_bytes();
   sort.parallel = parallel_option(options);
   sort.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));

@@ -19,8 +19,9 @@ MemoryRegion::MemoryRegion(std::size_t bytes) {
   if (mapping_ == MAP_FAILED) {
     mapping_ = nullptr;
     throw Error(ErrorCode::no_space,
-                "cannot get " + format_bytes(bytes) + " of memory: give a smaller -S", {},
-                Error::kNoOffset, errno);
+                "cannot get " + format_bytes(bytes) +
+                    " of memory: give a smaller -S, or allow more (ulimit -v, ulimit -d)",
+                {}, Error::kNoOffset, errno);
   }
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
   data_ = reinterpret_cast<std::byte*>(round_up<std::uintptr_t>(address, kHugePage));

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <limits>
+#include <vector>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 
 namespace xxl {
 namespace {
@@ -19,10 +21,18 @@ namespace {
                                     std::string(text) + "': " + wanted);
 }
 
-std::uint64_t read_limit(const char* path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : std::numeric_limits<std::uint64_t>::max();
+// The kernel refuses a set that has no room for all the processors that it was built for.
+unsigned processors_of_affinity() {
+  constexpr int kMostProcessors = 1 << 20;
+  for (int room = CPU_SETSIZE; room <= kMostProcessors; room *= 2) {
+    const std::size_t bytes = CPU_ALLOC_SIZE(room);
+    std::vector<cpu_set_t> set(ceil_div(bytes, sizeof(cpu_set_t)));
+    if (sched_getaffinity(0, bytes, set.data()) == 0) {
+      return static_cast<unsigned>(std::max(1, CPU_COUNT_S(bytes, set.data())));
+    }
+    if (errno != EINVAL) break;
+  }
+  return 1;
 }
 
 }  // namespace
@@ -90,18 +100,14 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 unsigned available_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  const std::uint64_t by_quota = ControlGroups().processors();
+  return static_cast<unsigned>(std::min<std::uint64_t>(by_quota, processors_of_affinity()));
 }
 
 std::uint64_t physical_memory_bytes() {
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  std::uint64_t bytes = pages * page_bytes;
-  bytes = std::min(bytes, read_limit("/sys/fs/cgroup/memory.max"));
-  bytes = std::min(bytes, read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-  return bytes;
+  return std::min(pages * page_bytes, ControlGroups().memory_bytes());
 }
 
 }  // namespace xxl

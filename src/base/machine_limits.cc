@@ -1,0 +1,183 @@
+#include "base/machine_limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// The first number in a file; kNoLimit if there is none ("max", "-1", or no such file).
+std::uint64_t number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::int64_t value = 0;
+  return file >> value && value >= 0 ? static_cast<std::uint64_t>(value) : kNoLimit;
+}
+
+// Sums the lines "name value" (or "name: value") of a file with one of these names.
+std::uint64_t sum_in(const std::string& path, std::initializer_list<std::string_view> names) {
+  std::uint64_t sum = 0;
+  for (const std::string& line : lines_of(path)) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t value = 0;
+    if (words >> name >> value && std::find(names.begin(), names.end(), name) != names.end()) {
+      sum += value;
+    }
+  }
+  return sum;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    if (list.substr(start, end - start) == word) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+// A line of /proc/self/cgroup, "ID:CONTROLLERS:GROUP", of version 2 "0::GROUP".
+struct GroupLine {
+  explicit GroupLine(std::string_view line) {
+    const std::size_t first = std::min(line.find(':'), line.size());
+    const std::size_t second = std::min(line.find(':', first + 1), line.size());
+    if (second == line.size()) return;
+    controllers = line.substr(first + 1, second - first - 1);
+    group = line.substr(second + 1);
+  }
+  std::string_view controllers;
+  std::string_view group;
+};
+
+std::uint64_t left(std::uint64_t limit, std::uint64_t used) {
+  return limit == kNoLimit ? kNoLimit : limit - std::min(limit, used);
+}
+
+std::uint64_t limit_of(int resource) {
+  rlimit limit{};
+  const bool none = getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY;
+  return none ? kNoLimit : limit.rlim_cur;
+}
+
+}  // namespace
+
+ControlGroups::ControlGroups(std::string root) : root_(std::move(root)) {
+  const std::vector<std::string> groups = lines_of(root_ + "/proc/self/cgroup");
+  if (groups.empty()) return;
+  for (const std::string& line : lines_of(root_ + "/proc/self/mountinfo")) {
+    if (line.find(" - cgroup") != std::string::npos) add_mount(line, groups);
+  }
+}
+
+// A line of mountinfo: "36 35 0:30 ROOT MOUNT-POINT OPTIONS ... - TYPE SOURCE OPTIONS".
+void ControlGroups::add_mount(const std::string& line, const std::vector<std::string>& groups) {
+  std::istringstream words(line);
+  std::string word, mount_root, mount_point, type, options;
+  words >> word >> word >> word >> mount_root >> mount_point;
+  while (words >> word && word != "-") {
+  }
+  words >> type >> word >> options;
+  const bool unified = type == "cgroup2";
+  for (const std::string& text : groups) {
+    const GroupLine group(text);
+    if (unified ? !group.controllers.empty() : group.controllers.empty()) continue;
+    const auto add = [&](std::string_view controller, std::vector<Hierarchy>& hierarchies) {
+      const bool is_there =
+          unified || (has_word(group.controllers, controller) && has_word(options, controller));
+      if (is_there) {
+        hierarchies.push_back({unified, folders_of(mount_point, mount_root, group.group)});
+      }
+    };
+    add("memory", memory_);
+    add("cpu", cpu_);
+  }
+}
+
+// In a container the mount may show only a part of the hierarchy, from `mount_root` on, and the
+// group's name may be that outside; what cannot be found is looked for at the top.
+std::vector<std::string> ControlGroups::folders_of(std::string_view mount_point,
+                                                   std::string_view mount_root,
+                                                   std::string_view group) const {
+  std::string path(group);
+  if (mount_root != "/") path = group.starts_with(mount_root) ? path.substr(mount_root.size()) : "";
+  if (path.find("/..") != std::string::npos) path.clear();
+  const std::string top = root_ + std::string(mount_point);
+  std::vector<std::string> folders;
+  for (; !path.empty() && path != "/"; path.resize(path.rfind('/'))) folders.push_back(top + path);
+  folders.push_back(top);
+  return folders;
+}
+
+ControlGroups::Memory ControlGroups::memory() const {
+  Memory least;
+  for (const Hierarchy& hierarchy : memory_) {
+    for (const std::string& folder : hierarchy.folders) {
+      const std::uint64_t limit = hierarchy.unified ? std::min(number_in(folder + "/memory.max"),
+                                                               number_in(folder + "/memory.high"))
+                                                    : number_in(folder + "/memory.limit_in_bytes");
+      if (limit == kNoLimit) continue;
+      const std::uint64_t usage =
+          number_in(folder + (hierarchy.unified ? "/memory.current" : "/memory.usage_in_bytes"));
+      const std::uint64_t cache =
+          hierarchy.unified
+              ? sum_in(folder + "/memory.stat", {"inactive_file", "active_file"})
+              : sum_in(folder + "/memory.stat", {"total_inactive_file", "total_active_file"});
+      least.limit = std::min(least.limit, limit);
+      least.free = std::min(least.free, left(limit, usage == kNoLimit ? 0 : left(usage, cache)));
+    }
+  }
+  return least;
+}
+
+std::uint64_t ControlGroups::memory_bytes() const {
+  return memory().limit;
+}
+
+std::uint64_t ControlGroups::free_memory_bytes() const {
+  return memory().free;
+}
+
+std::uint64_t ControlGroups::processors() const {
+  std::uint64_t least = kNoLimit;
+  for (const Hierarchy& hierarchy : cpu_) {
+    for (const std::string& folder : hierarchy.folders) {
+      std::uint64_t quota = kNoLimit, period = 0;
+      if (hierarchy.unified) {
+        std::ifstream file(folder + "/cpu.max");  // "max 100000" or "150000 100000"
+        if (!(file >> quota >> period)) continue;
+      } else {
+        quota = number_in(folder + "/cpu.cfs_quota_us");
+        period = number_in(folder + "/cpu.cfs_period_us");
+      }
+      if (quota == kNoLimit || period == 0 || period == kNoLimit) continue;
+      least = std::min(least, std::max<std::uint64_t>(ceil_div(quota, period), 1));
+    }
+  }
+  return least;
+}
+
+std::uint64_t available_memory_bytes() {
+  const std::uint64_t free = sum_in("/proc/meminfo", {"MemAvailable:"}) * kKiB;
+  const std::uint64_t mapped = sum_in("/proc/self/status", {"VmSize:"}) * kKiB;
+  const std::uint64_t writable = sum_in("/proc/self/status", {"VmData:", "VmStk:"}) * kKiB;
+  return std::min({free != 0 ? free : kNoLimit, physical_memory_bytes(),
+                   ControlGroups().free_memory_bytes(), left(limit_of(RLIMIT_AS), mapped),
+                   left(limit_of(RLIMIT_DATA), writable)});
+}
+
+}  // namespace xxl

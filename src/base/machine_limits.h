@@ -1,0 +1,56 @@
+// What this process may use of the machine it runs on.
+//
+// A machine's size says little about that: control groups (containers, services, batch systems)
+// bound memory and processors, each on the way up to the root of the hierarchy, and so do the
+// limits of the process (ulimit). Where they are exceeded the kernel kills.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xxl {
+
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+// The control groups of this process, of version 1 and of version 2.
+class ControlGroups {
+ public:
+  // The kernel's files are /proc/self/cgroup, /proc/self/mountinfo and what these name, all below
+  // `root`: a test may bring its own.
+  explicit ControlGroups(std::string root = {});
+
+  // Memory in bytes that the group with the least may have, and may have on top of what it has: its
+  // page cache counts as free, since the kernel drops it first. kNoLimit if there is none.
+  std::uint64_t memory_bytes() const;
+  std::uint64_t free_memory_bytes() const;
+  // Processors whose whole time the group with the least may have, rounded up; kNoLimit if no group
+  // is bound.
+  std::uint64_t processors() const;
+
+ private:
+  struct Memory {
+    std::uint64_t limit = kNoLimit;
+    std::uint64_t free = kNoLimit;
+  };
+  struct Hierarchy {
+    bool unified = false;              // version 2
+    std::vector<std::string> folders;  // of the process's group and those above it
+  };
+
+  std::vector<std::string> folders_of(std::string_view mount_point, std::string_view mount_root,
+                                      std::string_view group) const;
+  void add_mount(const std::string& line, const std::vector<std::string>& groups);
+  Memory memory() const;
+
+  std::string root_;
+  std::vector<Hierarchy> memory_;
+  std::vector<Hierarchy> cpu_;
+};
+
+// Memory that this process may still take: what the machine has free, its control groups leave, and
+// `ulimit -v` and `ulimit -d` allow.
+std::uint64_t available_memory_bytes();
+
+}  // namespace xxl
