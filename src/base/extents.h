@@ -2,6 +2,8 @@
 // not always.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -45,6 +47,12 @@ class Extents {
     bytes = round_up(bytes, kSectorBytes);
     free_bytes_ += bytes;
     insert(start, bytes);
+  }
+
+  // Lets the system have what is free until it is written again: for as much memory elsewhere, when
+  // this is in pieces that are too small.
+  void drop_pages() {
+    for (const auto& [start, bytes] : free_) madvise(start, bytes, MADV_DONTNEED);
   }
 
   std::size_t total_bytes() const { return total_; }

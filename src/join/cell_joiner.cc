@@ -1,9 +1,8 @@
 #include "join/cell_joiner.h"
 
-#include <string>
-
 #include "base/error.h"
 #include "join/text_joiner.h"
+#include "record/record_key.h"
 
 namespace xxl {
 namespace {
@@ -28,11 +27,10 @@ class Groups {
       }
       emitter_.arrived(side_, records_[end_++]);
     } while (end_ < records_.size() && records_.same_key(end_));
-    key_.clear();
-    keys_.append_key(records_[begin_], KeyExtractor::kWholeKey, key_);
+    key_.set(keys_, records_[begin_]);
   }
 
-  const std::string& key() const { return key_; }
+  const RecordKey& key() const { return key_; }
   std::string_view first() const { return records_[begin_]; }
   std::size_t size() const { return end_ - begin_; }
   // Calls visit(record) for each record of the group.
@@ -51,7 +49,7 @@ class Groups {
   JoinEmitter& emitter_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::string key_;
+  RecordKey key_;
 };
 
 void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter) {

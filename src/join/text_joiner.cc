@@ -12,11 +12,11 @@ constexpr std::uint64_t kProgressBytes = kMiB;
 }  // namespace
 
 bool KeyedRecords::next() {
-  std::swap(key_, last_key_);
+  if (any_) before_.take(key_, records_);
   if (!records_.advance()) return false;
-  key_.clear();
-  keys_.append_key(records_.record(), KeyExtractor::kWholeKey, key_);
-  if (key_ < last_key_) on_disorder_();
+  key_.set(keys_, records_.record());
+  if (any_ && key_.compare(before_.key()) < 0) on_disorder_();
+  any_ = true;
   return true;
 }
 
@@ -40,9 +40,9 @@ void TextJoiner::run(const std::function<void(std::uint64_t)>& on_progress) {
     } else if (order > 0) {
       skip_alone(JoinSide::s, more_s);
     } else if (rules_.matches_nothing && rules_.matches_nothing(r_.record())) {
-      key_ = r_.key();
-      while (more_r && r_.key() == key_) skip_alone(JoinSide::r, more_r);
-      while (more_s && s_.key() == key_) skip_alone(JoinSide::s, more_s);
+      key_.take(r_.key(), r_.cursor());
+      while (more_r && is_in_group(r_)) skip_alone(JoinSide::r, more_r);
+      while (more_s && is_in_group(s_)) skip_alone(JoinSide::s, more_s);
     } else {
       join_group(more_r, more_s);
     }
@@ -57,12 +57,22 @@ void TextJoiner::skip_alone(JoinSide side, bool& more) {
   more = next(side);
 }
 
+void TextJoiner::keep_first_r() {
+  if (r_.record().size() > RecordKey::kKeptBytes) {
+    first_r_is_held_ = r_.cursor().hold();
+    first_r_ = r_.record();
+  } else {
+    first_r_copy_ = r_.record();
+    first_r_ = first_r_copy_;
+  }
+}
+
 void TextJoiner::join_group(bool& more_r, bool& more_s) {
-  key_ = r_.key();
+  key_.take(r_.key(), r_.cursor());
   if (!emitter_.shape().pairs || !emitter_.writes()) return join_unpaired(more_r, more_s);
-  first_r_ = r_.record();
+  keep_first_r();
   more_r = next(JoinSide::r);
-  if (more_r && r_.key() == key_) {
+  if (more_r && is_in_group(r_)) {
     join_many(more_r, more_s);
   } else {
     join_with_one(more_s);
@@ -77,8 +87,9 @@ void TextJoiner::join_with_one(bool& more_s) {
     emitter_.pair(s_.record());
     ++s;
     more_s = next(JoinSide::s);
-  } while (more_s && s_.key() == key_);
+  } while (more_s && is_in_group(s_));
   emitter_.group(1, s);
+  first_r_is_held_.reset();
 }
 
 // The Rs are first_r_, the current one, and perhaps more.
@@ -87,18 +98,19 @@ void TextJoiner::join_many(bool& more_r, bool& more_s) {
   do {
     group_.append(s_.record());
     more_s = next(JoinSide::s);
-  } while (more_s && s_.key() == key_);
+  } while (more_s && is_in_group(s_));
   const auto pair_all = [&](std::string_view r) {
     emitter_.begin_pairs(r);
     group_.for_each([&](std::string_view s) { emitter_.pair(s); });
   };
   pair_all(first_r_);
+  first_r_is_held_.reset();
   std::uint64_t r = 1;
   do {
     pair_all(r_.record());
     ++r;
     more_r = next(JoinSide::r);
-  } while (more_r && r_.key() == key_);
+  } while (more_r && is_in_group(r_));
   emitter_.group(r, group_.records());
 }
 
@@ -109,11 +121,11 @@ void TextJoiner::join_unpaired(bool& more_r, bool& more_s) {
     emitter_.matched_r(r_.record());
     ++r;
     more_r = next(JoinSide::r);
-  } while (more_r && r_.key() == key_);
+  } while (more_r && is_in_group(r_));
   do {
     ++s;
     more_s = next(JoinSide::s);
-  } while (more_s && s_.key() == key_);
+  } while (more_s && is_in_group(s_));
   emitter_.group(r, s);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -29,14 +30,16 @@ class KeyedRecords {
   // Goes to the next record, the first one at first; false at the end.
   bool next();
   std::string_view record() const { return records_.record(); }
-  const std::string& key() const { return key_; }
+  const RecordKey& key() const { return key_; }
+  RecordCursor& cursor() { return records_; }
 
  private:
   RecordCursor& records_;
   const KeyExtractor& keys_;
   std::function<void()> on_disorder_;
-  std::string key_;
-  std::string last_key_;
+  bool any_ = false;  // record so far
+  RecordKey key_;
+  KeyBefore before_;
 };
 
 // The records of a merge.
@@ -45,6 +48,7 @@ class MergedRecords final : public RecordCursor {
   explicit MergedRecords(RecordMerge merge) : merge_(std::move(merge)) {}
   bool advance() override { return merge_.next(); }
   std::string_view record() const override { return merge_.record(); }
+  std::shared_ptr<const void> hold() override { return merge_.hold(); }
 
  private:
   RecordMerge merge_;
@@ -64,6 +68,10 @@ class TextJoiner {
  private:
   bool next(JoinSide side);
   void skip_alone(JoinSide side, bool& more);
+  bool is_in_group(const KeyedRecords& records) const {
+    return records.key().compare(key_.key()) == 0;
+  }
+  void keep_first_r();
   void join_group(bool& more_r, bool& more_s);
   void join_with_one(bool& more_s);
   void join_many(bool& more_r, bool& more_s);
@@ -76,8 +84,11 @@ class TextJoiner {
   JoinEmitter& emitter_;
   const std::function<void(std::uint64_t)>* on_progress_ = nullptr;
   std::uint64_t bytes_ = 0;  // since on_progress was called
-  std::string key_;          // of the group
-  std::string first_r_;      // its first R
+  // The first R of the group.
+  KeyBefore key_;
+  std::string_view first_r_;
+  std::string first_r_copy_;                     // if it is short
+  std::shared_ptr<const void> first_r_is_held_;  // if it is long
 };
 
 }  // namespace xxl

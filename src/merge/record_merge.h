@@ -2,17 +2,16 @@
 //
 // For what cannot be held: cells of frequent keys, groups of too many runs, the files of sort -m.
 // Each sequence has a cursor; the key of its record is made when the cursor gets there, and
-// compared by its first 8 bytes wherever these differ. Of a long key only the beginning is kept:
-// the rest is made again for the rare comparison that needs it. Source: Knuth, section 5.4.1.
+// compared by its first 8 bytes wherever these differ. Source: Knuth, section 5.4.1.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "record/key_extractor.h"
+#include "record/record_key.h"
 
 namespace xxl {
 
@@ -24,6 +23,25 @@ class RecordCursor {
   // may be gone then.
   virtual bool advance() = 0;
   virtual std::string_view record() const = 0;
+  // What keeps record() as it is from then on when the cursor goes on, in no more memory than the
+  // record takes. Nothing, if it stays anyway.
+  virtual std::shared_ptr<const void> hold() { return nullptr; }
+};
+
+// The key of the record where a cursor was before.
+class KeyBefore {
+ public:
+  // To be called before the cursor goes on.
+  void take(const RecordKey& key, RecordCursor& cursor) {
+    hold_ = key.needs_record() ? cursor.hold() : nullptr;
+    key_.copy(key);
+    key_.record_moved(cursor.record());  // to be held
+  }
+  const RecordKey& key() const { return key_; }
+
+ private:
+  RecordKey key_;
+  std::shared_ptr<const void> hold_;  // of its record, if that is needed
 };
 
 class RecordMerge {
@@ -36,28 +54,20 @@ class RecordMerge {
   // Goes to the next record, the first one at first; false at the end.
   bool next();
   std::string_view record() const { return sources_[winner_].cursor->record(); }
+  std::shared_ptr<const void> hold() { return sources_[winner_].cursor->hold(); }
   // The key is that of the record before.
   bool same_key() const { return same_; }
 
  private:
   struct Source {
     std::unique_ptr<RecordCursor> cursor;
-    std::string made;      // the key, if it is not the record, or the beginning of it
-    std::string_view key;  // of the current record, as much as there is of it
-    bool whole = true;     // it is all of the key
+    RecordKey key;  // of the current record
     std::uint64_t word = 0;
     bool ended = false;
   };
 
   void load(Source& source);
-  int compare(const Source& x, const Source& y);
   bool before(std::size_t a, std::size_t b);
-  void remember(const Source& source);
-  bool is_remembered(const Source& source);
-  // Lasts until it is called again with the same `place`, 0 or 1.
-  std::string_view whole_key(std::string_view record, std::size_t place) {
-    return key_of(keys_, record, KeyExtractor::kWholeKey, full_[place]);
-  }
   std::size_t play(std::size_t node);
 
   const KeyExtractor& keys_;
@@ -67,11 +77,7 @@ class RecordMerge {
   std::size_t winner_ = 0;
   bool started_ = false;
   bool same_ = false;
-  // The record before, with marks_same.
-  std::string last_key_;
-  bool last_is_whole_ = true;
-  std::string last_record_;  // if its key is not whole
-  std::string full_[2];      // keys
+  KeyBefore before_;  // with marks_same
 };
 
 }  // namespace xxl

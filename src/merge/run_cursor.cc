@@ -39,11 +39,19 @@ std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
     in_pieces = extents_.free_bytes() >= bytes;
   }
   const bool own_memory = buffer == nullptr && must && in_pieces;
-  if (own_memory) buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
+  if (own_memory) {
+    {
+      auto lock = monitor_.lock();
+      extents_.drop_pages();
+    }
+    buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
+  }
   if (buffer == nullptr) {
     if (!must) return nullptr;
     throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records of " +
-                                         format_bytes(bytes) + ": give more");
+                                         format_bytes(bytes) + ": give at least -S " +
+                                         std::to_string(ceil_div<std::size_t>(4 * bytes, kMiB)) +
+                                         "M");
   }
   const std::shared_ptr<Loan> loan(
       new Loan{monitor_, extents_, buffer, bytes, own_memory, in_flight_.begin()});
@@ -83,7 +91,10 @@ void RunCursor::open(std::size_t index) {
     memory_.monitor().wait(lock, [&] { return read->done; });
   }
   current_ = read->buffer;
-  if (reads_ahead_ && index + 1 < end_block_) ahead_ = start(index + 1, false);
+  if (reads_ahead_ && index + 1 < end_block_ &&
+      TextScratch::buffer_bytes(run_.blocks[index + 1]) <= kMostAheadBytes) {
+    ahead_ = start(index + 1, false);
+  }
   scratch_.open(run_, index, current_.get());
   std::size_t begin = 0, end = run_.blocks[index].bytes;
   trim(index, current_.get(), begin, end);

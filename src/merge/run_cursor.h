@@ -34,9 +34,11 @@ class BlockMemory {
   InFlight in_flight_;
 };
 
-// Reads the blocks of a run, one ahead where there is memory.
+// Reads the blocks of a run, one ahead where there is memory, unless it is long.
 class RunCursor : public RecordCursor {
  public:
+  static constexpr std::size_t kMostAheadBytes = std::size_t{1} << 20;
+
   // The references must outlive the cursor. Without `reads_ahead` one block is in memory at a time.
   RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory, bool reads_ahead = true)
       : run_(run),
@@ -47,6 +49,7 @@ class RunCursor : public RecordCursor {
 
   bool advance() override;
   std::string_view record() const override { return record_; }
+  std::shared_ptr<const void> hold() override { return current_; }
 
  protected:
   void set_blocks(std::size_t begin, std::size_t end) {

@@ -230,6 +230,7 @@ std::vector<std::size_t> TextMerger::take_fetches() {
     if (block.buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_) {
       // The free memory is in pieces that are too small, and nothing will become free: rare, as it
       // takes blocks of different sizes, and so rather a little more memory than to give up.
+      memory_.extents().drop_pages();
       block.buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
       if (block.buffer == nullptr) throw Error(ErrorCode::no_space, "out of memory for a block");
       block.own_memory.reset(block.buffer);

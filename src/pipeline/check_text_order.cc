@@ -1,6 +1,7 @@
 // sort -c for text: chunks of the input are checked by the workers, and where chunks meet by the
 // coordinator.
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "pipeline/text_reader.h"
 #include "pipeline/text_sort.h"
 #include "record/descending_record.h"
+#include "record/record_key.h"
 #include "record/text_records.h"
 
 namespace xxl {
@@ -25,10 +27,9 @@ constexpr std::uint64_t kMinThreadBytes = 16 * kMiB;
 struct ChunkOrder {
   bool done = false;
   std::uint64_t records = 0;  // up to the first that is out of order
-  std::string first_key;
-  std::string last_key;
-  std::string first_record;
-  std::optional<std::string> disorder;  // the first record out of order
+  std::string_view first_record;
+  std::string_view last_record;
+  std::optional<std::string_view> disorder;  // the first record out of order
 };
 
 class TextOrderChecking {
@@ -68,26 +69,21 @@ class TextOrderChecking {
                           keys_ = sorting_keys(options_.keys_of_header(header));
                         }
                       });
-    make_regions(kRegionBytes);
+    make_regions();
     while (!reader.finished()) {
-      if (free_.empty() && !settle()) return result_;
+      while (free_.empty() && !running_.empty()) {
+        if (!settle()) return result_;
+      }
+      if (free_.empty()) use_all_memory(std::make_unique<Chunk>(), reader);
       std::unique_ptr<Chunk> chunk = std::move(free_.back());
       free_.pop_back();
       reader.start(chunk->region, chunk->region.bytes);
       if (!reader.finish(chunk->region, false)) {
-        // A record does not fit: larger regions, up to what -S allows.
+        // A record does not fit: one region, of all the memory.
         while (!running_.empty()) {
           if (!settle()) return result_;
         }
-        const std::size_t wanted =
-            round_up(2 * std::max(chunk->region.bytes, reader.carried_bytes()), kSectorBytes);
-        if (wanted > std::max<std::uint64_t>(options_.memory_bytes / 3, kRegionBytes)) {
-          throw Error(ErrorCode::no_space,
-                      "a record is longer than " + format_bytes(reader.carried_bytes()) +
-                          ", too long for the memory of -S: give more",
-                      inputs_[reader.carried_input()].file.path(), reader.carried_offset());
-        }
-        make_regions(wanted);
+        use_all_memory(std::move(chunk), reader);
         continue;
       }
       if (chunk->region.segments.empty()) {
@@ -102,18 +98,46 @@ class TextOrderChecking {
     return result_;
   }
 
-  void make_regions(std::size_t bytes) {
-    const std::size_t most = static_cast<std::size_t>(
-        std::max<std::uint64_t>(options_.memory_bytes, kRegionBytes) / bytes);
-    const std::size_t regions = std::clamp<std::size_t>(most, 1, 2 * threads_);
-    free_.clear();
-    memory_ = MemoryRegion(regions * bytes);
+  void make_regions() {
+    memory_ = MemoryRegion(round_down(
+        static_cast<std::size_t>(std::max<std::uint64_t>(options_.memory_bytes, kRegionBytes)),
+        kSectorBytes));
+    const std::size_t regions =
+        std::clamp<std::size_t>(memory_.size() / kRegionBytes, 1, 2 * threads_ + 1);
     for (std::size_t i = 0; i < regions; ++i) {
       auto chunk = std::make_unique<Chunk>();
-      chunk->region.memory = memory_.data() + i * bytes;
-      chunk->region.bytes = bytes;
+      chunk->region.memory = memory_.data() + i * kRegionBytes;
+      chunk->region.bytes = kRegionBytes;
       free_.push_back(std::move(chunk));
     }
+  }
+
+  // Makes all the memory one region, `chunk`'s, but for the last record so far, which moves to the
+  // front. There the beginning of the next record is to lie, where it lies before the last one now.
+  void use_all_memory(std::unique_ptr<Chunk> chunk, TextReader& reader) {
+    const std::size_t carried = reader.carried_bytes();
+    const std::size_t before = chunk->region.bytes;
+    std::size_t kept = 0;
+    if (last_ != nullptr) {
+      std::string_view& record = last_->order.last_record;
+      if (reader.carry() < record.data()) {
+        reader.move_carry(memory_.data());
+        kept = round_up(carried, kSectorBytes);
+      }
+      std::byte* const to = memory_.data() + kept;
+      std::memmove(to, record.data(), record.size());
+      record = {reinterpret_cast<const char*>(to), record.size()};
+      kept += round_up(record.size(), kSectorBytes);
+      last_->region.bytes = 0;  // is part of the one region
+    }
+    chunk->region.memory = memory_.data() + kept;
+    chunk->region.bytes = memory_.size() - std::min(memory_.size(), kept);
+    if (chunk->region.bytes <= std::max(before, carried + 2 * kSectorBytes)) {
+      throw_too_long(memory_.size(), memory_.size(), kept + carried,
+                     inputs_[reader.carried_input()].file.path(), reader.carried_offset());
+    }
+    free_.clear();
+    free_.push_back(std::move(chunk));
   }
 
   void submit(std::unique_ptr<Chunk> chunk) {
@@ -131,14 +155,19 @@ class TextOrderChecking {
         });
   }
 
-  bool is_disorder(std::string_view before, std::string_view key) const {
-    return options_.unique ? before >= key : before > key;
+  bool is_disorder(const RecordKey& before, const RecordKey& key) const {
+    return before.compare(key) >= (options_.unique ? 0 : 1);
+  }
+  bool is_disorder(std::string_view before, std::string_view record) const {
+    RecordKey keys[2];
+    keys[0].set(*keys_, before);
+    keys[1].set(*keys_, record);
+    return is_disorder(keys[0], keys[1]);
   }
 
   void check_chunk(Chunk& chunk) {
     ChunkOrder& order = chunk.order;
-    std::string made[2];  // the keys of a record and of the one before
-    std::string_view before;
+    RecordKey keys[2];  // of a record and of the one before
     for (const TextSegment& segment : chunk.region.segments) {
       visit_records(segment.text, options_.syntax, [&](std::string_view record) {
         if (options_.malformed) {
@@ -148,25 +177,24 @@ class TextOrderChecking {
                             inputs_[segment.input].file.path());
           }
         }
-        const std::string_view key =
-            key_of(*keys_, record, KeyExtractor::kWholeKey, made[order.records % 2]);
+        RecordKey& key = keys[order.records % 2];
+        key.set(*keys_, record);
         if (order.records == 0) {
-          order.first_key = key;
           order.first_record = record;
-        } else if (is_disorder(before, key)) {
-          order.disorder = std::string(record);
+        } else if (is_disorder(keys[1 - order.records % 2], key)) {
+          order.disorder = record;
           return false;
         }
-        before = key;
+        order.last_record = record;
         ++order.records;
         return true;
       });
       if (order.disorder) break;
     }
-    order.last_key = before;
   }
 
-  // Takes the oldest chunk. False if a record is out of order.
+  // Takes the oldest chunk, which then stays until there is a record after its last. False if a
+  // record is out of order.
   bool settle() {
     {
       auto lock = monitor_.lock();
@@ -177,18 +205,18 @@ class TextOrderChecking {
     monitor_.check();
     ChunkOrder& order = chunk->order;
     if (order.records > 0) {
-      if (last_key_ && is_disorder(*last_key_, order.first_key)) {
-        result_ = {false, records_, order.first_record};
+      if (last_ && is_disorder(last_->order.last_record, order.first_record)) {
+        result_ = {false, records_, std::string(order.first_record)};
         return false;
       }
       records_ += order.records;
-      last_key_ = std::move(order.last_key);
     }
     if (order.disorder) {
-      result_ = {false, records_, *order.disorder};
+      result_ = {false, records_, std::string(*order.disorder)};
       return false;
     }
-    free_.push_back(std::move(chunk));
+    if (order.records > 0) std::swap(chunk, last_);
+    if (chunk != nullptr && chunk->region.bytes > 0) free_.push_back(std::move(chunk));
     return true;
   }
 
@@ -198,7 +226,7 @@ class TextOrderChecking {
   MemoryRegion memory_;
   std::vector<std::unique_ptr<Chunk>> free_;
   std::deque<std::unique_ptr<Chunk>> running_;
-  std::optional<std::string> last_key_;
+  std::unique_ptr<Chunk> last_;  // with the last record so far
   std::uint64_t records_ = 0;
   TextOrderCheck result_;
   Monitor monitor_;

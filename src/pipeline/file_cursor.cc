@@ -1,22 +1,48 @@
 #include "pipeline/file_cursor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "pipeline/text_reader.h"
 #include "record/csv_rows.h"
 
 namespace xxl {
 
+bool JoinedRecord::append(std::string_view bytes) {
+  constexpr std::size_t kFewBytes = 16 * kKiB;
+  constexpr std::size_t kPageBytes = 2 * kMiB;  // as the region may have them
+  const std::size_t wanted = size_ + bytes.size();
+  const std::size_t needed = wanted <= kFewBytes ? 2 * kFewBytes : round_up(wanted, kPageBytes);
+  if (needed > taken_) {
+    if (needed - taken_ > budget_) return false;
+    budget_ -= needed - taken_;
+    taken_ = needed;
+  }
+  if (wanted <= kFewBytes) {
+    few_.append(bytes);
+  } else {
+    if (region_.size() == 0) {
+      region_ = MemoryRegion(taken_ + budget_);
+      std::memcpy(region_.data(), few_.data(), few_.size());
+      few_ = {};
+    }
+    std::memcpy(region_.data() + size_, bytes.data(), bytes.size());
+  }
+  size_ = wanted;
+  return true;
+}
+
 FileCursor::FileCursor(TextInput& input, const TextSortOptions& options,
-                       std::span<std::byte> memory, std::size_t most_bytes, io::IoService& io,
+                       std::span<std::byte> memory, std::size_t& budget, io::IoService& io,
                        Monitor& monitor, MultisetHash& hash, std::uint64_t& skipped)
     : input_(input),
       options_(options),
       syntax_(options.syntax),
       memory_(memory),
-      most_bytes_(most_bytes),
+      budget_(budget),
       hash_(hash),
       skipped_(skipped) {
   if (input.decoder == nullptr) reader_.emplace(input.file, memory, io, monitor);
@@ -36,34 +62,47 @@ bool FileCursor::next_buffer() {
   return !buffer.empty();
 }
 
+// Where the record ends in the buffer; npos if it goes on.
+std::size_t FileCursor::find_end() const {
+  if (!syntax_.quoted) return text_.find(syntax_.terminator);
+  if (joined_ == nullptr) return find_row_end(text_, 0, syntax_.terminator);
+  const QuoteScan scan = scan_quotes(text_, syntax_.terminator);
+  const QuoteScan::Ends& ends = inside_quotes_ ? scan.if_inside : scan.if_outside;
+  return ends.count > 0 ? ends.first - 1 : text_.npos;
+}
+
+void FileCursor::join(std::string_view part) {
+  if (joined_ == nullptr) {
+    joined_ = std::make_shared<JoinedRecord>(budget_);
+    inside_quotes_ = false;
+  }
+  if (!joined_->append(part)) {
+    const std::size_t bytes = joined_->view().size() + part.size();
+    throw_too_long(options_.memory_bytes, budget_ + joined_->view().size(), bytes,
+                   input_.file.path(), offset_);
+  }
+  if (syntax_.quoted && std::count(part.begin(), part.end(), kQuote) % 2 == 1) {
+    inside_quotes_ = !inside_quotes_;
+  }
+}
+
 bool FileCursor::take_record() {
-  joined_.clear();
+  joined_.reset();
   offset_ = next_offset_;
   line_ = next_line_;
   for (;;) {
     if (text_.empty() && !next_buffer()) {
-      if (joined_.empty()) return false;
-      record_ = joined_;  // without its terminator
-      next_offset_ += joined_.size();
+      if (joined_ == nullptr) return false;
+      record_ = joined_->view();  // without its terminator
+      next_offset_ += record_.size();
       return true;
     }
-    std::size_t end;
-    if (!syntax_.quoted) {
-      end = text_.find(syntax_.terminator);
-    } else if (joined_.empty()) {
-      end = find_row_end(text_, 0, syntax_.terminator);
-    } else {
-      // Whether this buffer begins inside quotes is known from what has been joined.
-      const bool inside = std::count(joined_.begin(), joined_.end(), kQuote) % 2 == 1;
-      const QuoteScan scan = scan_quotes(text_, syntax_.terminator);
-      const QuoteScan::Ends& ends = inside ? scan.if_inside : scan.if_outside;
-      end = ends.count > 0 ? ends.first - 1 : text_.npos;
-    }
+    const std::size_t end = find_end();
     if (end != text_.npos) {
       record_ = text_.substr(0, end);
-      if (!joined_.empty()) {
-        joined_.append(record_);
-        record_ = joined_;
+      if (joined_ != nullptr) {
+        join(record_);
+        record_ = joined_->view();
       }
       text_.remove_prefix(end + 1);
       next_offset_ += record_.size() + 1;
@@ -73,19 +112,21 @@ bool FileCursor::take_record() {
       }
       return true;
     }
-    joined_.append(text_);
+    join(text_);
     text_ = {};
-    if (joined_.size() > most_bytes_) {
-      throw Error(ErrorCode::no_space,
-                  "a record is longer than " + format_bytes(most_bytes_) +
-                      ", the most that this -S allows: give more memory",
-                  input_.file.path(), offset_);
-    }
   }
 }
 
 std::optional<std::string> FileCursor::take_header() {
   return take_record() ? std::optional(std::string(record_)) : std::nullopt;
+}
+
+std::shared_ptr<const void> FileCursor::hold() {
+  if (joined_ == nullptr) {
+    join(record_);
+    record_ = joined_->view();
+  }
+  return joined_;
 }
 
 bool FileCursor::advance() {

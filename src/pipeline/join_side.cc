@@ -94,8 +94,8 @@ std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
   return std::make_unique<MergedRecords>(RecordMerge(std::move(cursors), *keys_, false));
 }
 
-FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t most_bytes) {
-  cursor_ = std::make_unique<FileCursor>(inputs_[0], options_, memory, most_bytes, *io_, *monitor_,
+FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
+  cursor_ = std::make_unique<FileCursor>(inputs_[0], options_, memory, budget, *io_, *monitor_,
                                          hash_, skipped_);
   if (join_.syntax.header) {
     if (const auto header = cursor_->take_header()) take_header(*header);

@@ -57,8 +57,8 @@ class JoinTextSide {
   std::unique_ptr<RecordCursor> merge(BlockMemory& blocks);
 
   // All records of an input that is sorted already, by way of `memory`; takes the header. Records
-  // of more than `most_bytes` are an error.
-  FileCursor& read(std::span<std::byte> memory, std::size_t most_bytes);
+  // that lie in several buffers take up `budget` (file_cursor.h).
+  FileCursor& read(std::span<std::byte> memory, std::size_t& budget);
 
   // Known once runs are formed, or the first record was read:
   const KeyExtractor& keys() const { return *keys_; }

@@ -16,9 +16,11 @@ namespace {
 // Identities of runs begin above those of runs formed from the input.
 constexpr std::uint64_t kFirstIdentity = std::uint64_t{1} << 32;
 
-// Memory for blocks that a merge needs for a source.
+// Memory for blocks that a merge needs for a source: long ones are not read ahead.
 std::size_t cost(const MergeSource& source) {
-  return source.run == nullptr ? 0 : 2 * TextScratch::buffer_bytes(source.run->largest_block);
+  if (source.run == nullptr) return 0;
+  const std::size_t largest = TextScratch::buffer_bytes(source.run->largest_block);
+  return largest + std::min(largest, RunCursor::kMostAheadBytes);
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kPrefetchRecords = 10;     // ahead of the copying
-constexpr std::size_t kUnknownRecordBytes = 24;  // before any record has been seen
-constexpr std::size_t kResidentPart = 3;         // of the regions stay with resident runs
+constexpr std::size_t kPrefetchRecords = 10;      // ahead of the copying
+constexpr std::size_t kUnknownRecordBytes = 24;   // before any record has been seen
+constexpr std::size_t kResidentPart = 3;          // of the regions stay with resident runs
+constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; what agrees in so many is kept
 
 struct ChunkAccess {
   const char* memory;
@@ -46,7 +47,7 @@ void TextFormation::make_regions(std::size_t longest_record) {
 // False if there is no memory for larger ones.
 bool TextFormation::make_larger_regions() {
   const std::size_t bytes = std::max(reader_.carried_bytes(), geometry().region_bytes);
-  for (const std::size_t more : {bytes, bytes / 2, bytes / 4, bytes / 8}) {
+  for (std::size_t more = bytes; more >= bytes / 32; more /= 2) {
     try {
       make_regions(bytes + more);
       return true;
@@ -206,6 +207,8 @@ void TextFormation::run() {
     if (region == nullptr) {
       region = take_region();
       start_reading(*region);
+    } else {
+      reader_.take_carry(*region);
     }
     if (reader_.can_read_ahead()) {
       ahead = try_take_region();
@@ -239,10 +242,8 @@ void TextFormation::run() {
       make_regions(0);
       continue;
     }
-    throw Error(ErrorCode::no_space,
-                "a record is longer than " + format_bytes(reader_.carried_bytes()) +
-                    ", too long for the memory of -S: give more",
-                inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
+    throw_too_long(context_.options.memory_bytes, geometry().region_bytes, reader_.carried_bytes(),
+                   inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
   }
   wait_for_workers();
   if (offload_ != nullptr) finish_offload();
@@ -433,8 +434,9 @@ std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const cha
   std::size_t kept = 0;
   for (const StringItem& item : items) {
     const std::string_view record = chunk_record(memory, item.place());
-    const std::string_view key = key_of(context_.keys(), record, threshold.size() + 1, made);
-    if (key <= threshold) items[kept++] = item;
+    const std::string_view key =
+        key_of(context_.keys(), record, std::min(threshold.size() + 1, kMaxThresholdBytes), made);
+    if (key.substr(0, kMaxThresholdBytes) <= threshold) items[kept++] = item;
   }
   return items.first(kept);
 }
@@ -448,7 +450,8 @@ void TextFormation::learn_threshold(std::span<const StringItem> items, const cha
     if (context_.options.unique && item.same_key()) continue;
     if (++groups < limit) continue;
     std::string key;
-    context_.keys().append_key(chunk_record(memory, item.place()), KeyExtractor::kWholeKey, key);
+    context_.keys().append_key(chunk_record(memory, item.place()), kMaxThresholdBytes, key);
+    key.resize(std::min(key.size(), kMaxThresholdBytes));
     auto lock = context_.monitor.lock();
     if (!threshold_ || key < *threshold_) threshold_ = std::move(key);
     return;

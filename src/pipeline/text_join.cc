@@ -42,15 +42,17 @@ constexpr std::uint64_t kMaxRowsBytes = kMiB;
 constexpr std::uint64_t kFilePart = 16;  // buffers of an input that comes sorted
 constexpr std::uint64_t kMinFileBytes = 8 * kKiB;
 constexpr std::uint64_t kMaxFileBytes = kMiB;
-constexpr std::uint64_t kRecordPart = 8;  // the longest record of such an input
+// Long records of such inputs; as much again is for the rows made of them.
+constexpr std::uint64_t kRecordPart = 8;
 constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
 
 struct Budget {
   unsigned threads = 1;
   std::uint64_t group_bytes = 0;
-  std::uint64_t rows_bytes = 0;  // of a thread
-  std::uint64_t file_bytes = 0;  // of each input that comes sorted
-  std::uint64_t rest = 0;        // for sorting and merging
+  std::uint64_t rows_bytes = 0;    // of a thread
+  std::uint64_t file_bytes = 0;    // of each input that comes sorted
+  std::uint64_t record_bytes = 0;  // of long records of such inputs
+  std::uint64_t rest = 0;          // for sorting and merging
 };
 
 Budget make_budget(const TextJoinOptions& options, bool is_little) {
@@ -70,6 +72,12 @@ Budget make_budget(const TextJoinOptions& options, bool is_little) {
     budget.file_bytes = round_down<std::uint64_t>(
         std::clamp(memory / kFilePart, kMinFileBytes, kMaxFileBytes), 2 * kSectorBytes);
     taken += budget.file_bytes;
+  }
+  if (budget.file_bytes > 0) {
+    // If nothing is to be sorted, there is all the memory for them.
+    const bool sorts = !options.presorted[0] || !options.presorted[1];
+    budget.record_bytes = std::max(sorts ? memory / kRecordPart : memory / 2, kMinRecordBytes);
+    if (sorts) taken += 2 * budget.record_bytes;
   }
   if (taken >= memory) {
     throw Error(ErrorCode::no_space,
@@ -385,8 +393,7 @@ void TextJoining::join_cells() {
 void TextJoining::join_streams() {
   if (output_memory_ != nullptr) output_memory_->divide(0);
   file_memory_ = MemoryRegion(kJoinSides * budget_.file_bytes);
-  const auto most =
-      static_cast<std::size_t>(std::max(options_.memory_bytes / kRecordPart, kMinRecordBytes));
+  auto joined_bytes = static_cast<std::size_t>(budget_.record_bytes);
   std::uint64_t bytes = 0;
   for (const JoinTextSide& each : sides_) {
     bytes += each.is_presorted() ? each.inputs().bytes : each.record_bytes();
@@ -400,8 +407,8 @@ void TextJoining::join_streams() {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     JoinTextSide& each = sides_[i];
     if (each.is_presorted()) {
-      FileCursor& file =
-          each.read(file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), most);
+      FileCursor& file = each.read(
+          file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), joined_bytes);
       cursors[i] = &file;
       on_disorder[i] = [&each, &file, guessed = guessed_[i]] {
         if (guessed) throw WrongGuess{};

@@ -45,7 +45,9 @@ void TextMemory::divide(std::size_t longest_record) {
   input.longest_record = longest_record;
   input.block_bytes = geometry_.block_bytes;  // slots of scratch have one size
   const TextGeometry geometry = plan_text(input);
-  if (region_.size() < geometry.memory_bytes) region_ = MemoryRegion(geometry.memory_bytes);
+  // What lies in the regions stays where it is: a record that was cut is still to be moved.
+  if (region_.size() == 0) region_ = MemoryRegion(static_cast<std::size_t>(input_.memory_bytes));
+  XXL_CHECK(geometry.memory_bytes <= region_.size());
   geometry_ = geometry;
   Carver carver(region_.span());
   write_buffers_ = std::make_unique<WriteBuffers>(

@@ -31,8 +31,8 @@ class TextMemory {
   std::uint64_t scratch_bytes() const;
 
   // Divides the memory as planned; also anew, for regions that take records of `longest_record`
-  // bytes (0: none is known to be long). Nothing of it may be in use. If it throws Error{no_space},
-  // nothing has changed.
+  // bytes (0: none is known to be long). Nothing of it may be in use; its bytes stay as they are.
+  // If it throws Error{no_space}, nothing has changed.
   void divide(std::size_t longest_record);
 
   // For transfers to and from an accelerator: stays where it is when the rest is divided anew.

@@ -71,10 +71,10 @@ std::size_t sectors(std::size_t bytes) {
 //   regions         rest    rest / (3T + 2), at most 32 MiB; or `region_bytes`, if not 0
 //   items           2T      16 for every 32 bytes of a region (80, where keys are made)
 //   made keys       T       48 for each item
-//   cut record      1       the longest one known of, while regions are made anew
 //
 // An output block is a power of two up to memory / 16 (T + 2), 16 KiB to 1 MiB. Of regions, workers
-// need one each, and so does what is read and what is read ahead. Nothing, if there is not enough.
+// need one each, and so does what is read and what is read ahead. For long records one must do, and
+// items take no more than a 16th then. Nothing, if there is not enough.
 std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memory,
                                    std::size_t region_bytes) {
   const std::size_t threads = input.threads;
@@ -94,13 +94,18 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
 
   plan.item_capacity = std::min(plan.region_bytes, std::max(usual_region, kMinRegionBytes)) /
                        (input.keys_are_records ? kRegionBytesPerItem : kRegionBytesPerKeyedItem);
+  const std::size_t item_bytes =
+      2 * sizeof(StringItem) + (input.keys_are_records ? 0 : kKeyMemoryPerItem);
+  const bool is_long = input.longest_record > 0;
+  if (is_long && (threads + 2) * plan.region_bytes > rest) {
+    plan.item_capacity = std::min(plan.item_capacity, rest / 16 / threads / item_bytes);
+  }
   plan.key_bytes = input.keys_are_records ? 0 : sectors(plan.item_capacity * kKeyMemoryPerItem);
   const std::size_t sorting =
       threads * (2 * sectors(plan.item_capacity * sizeof(StringItem)) + plan.key_bytes);
-  const std::size_t taken = sorting + input.longest_record;
-  if (taken > rest) return std::nullopt;
-  plan.regions = (rest - taken) / plan.region_bytes;
-  if (plan.regions < 2) return std::nullopt;
+  if (sorting > rest) return std::nullopt;
+  plan.regions = (rest - sorting) / plan.region_bytes;
+  if (plan.regions < (is_long ? 1 : 2)) return std::nullopt;
   return plan;
 }
 

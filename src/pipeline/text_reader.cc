@@ -20,6 +20,20 @@ void throw_malformed(const TextSegment& segment, std::string_view record, const 
               segment.offset + static_cast<std::uint64_t>(at));
 }
 
+void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::size_t longer_than,
+                    const std::string& path, std::uint64_t offset) {
+  // Of more memory the same part is for a record.
+  const double part = static_cast<double>(most_bytes) / static_cast<double>(memory_bytes);
+  const auto wanted =
+      std::max(static_cast<std::uint64_t>(1.25 * static_cast<double>(longer_than) / part),
+               memory_bytes + memory_bytes / 4);
+  throw Error(ErrorCode::no_space,
+              "a record is longer than " + format_bytes(longer_than) +
+                  ", too long for the memory of -S (" + format_bytes(memory_bytes) +
+                  "): give at least -S " + std::to_string(ceil_div(wanted, kMiB)) + "M",
+              path, offset);
+}
+
 TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io,
                        Monitor& monitor, OnHeader on_header, OnFirst on_first)
     : inputs_(inputs),
@@ -56,7 +70,7 @@ std::size_t TextReader::headroom(std::size_t region_bytes) const {
 
 void TextReader::start(TextRegion& region, std::size_t bytes) {
   region.base = region.memory + headroom(region.bytes);
-  ++started_;
+  if (started_++ == 0) take_carry(region);
   region.limit = region.memory + bytes;
   region.read_end = region.base;
   region.reads.clear();
@@ -99,6 +113,17 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
     token.reset();
   };
   io_.queue_for(file).submit(std::move(request));
+}
+
+void TextReader::move_carry(std::byte* to) {
+  if (carry_.empty()) return;
+  std::memmove(to, carry_.data(), carry_.size());
+  carry_ = {reinterpret_cast<const char*>(to), carry_.size()};
+}
+
+void TextReader::take_carry(const TextRegion& region) {
+  XXL_CHECK(has_room_for_carry(region));
+  move_carry(region.base - carry_.size());
 }
 
 void TextReader::wait(TextRegion::Read& read) {
@@ -152,14 +177,13 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
 }
 
 bool TextReader::finish(TextRegion& region, bool at_limit) {
-  XXL_CHECK(has_room_for_carry(region));
   --started_;
   if (region.base >= region.limit) return false;
+  take_carry(region);
   std::byte* begin = region.base - carry_.size();  // of the current segment
-  std::memcpy(begin, carry_.data(), carry_.size());
   std::uint64_t offset = carry_.empty() ? region.first_offset : carry_offset_;
   std::size_t input = carry_.empty() ? region.first_input : carry_input_;
-  carry_.clear();
+  carry_ = {};
   std::byte* end = region.base;
   const auto arrived = [&](std::size_t bytes, bool ends) {
     end += bytes;
@@ -242,7 +266,7 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
                         static_cast<std::size_t>(end - begin));
   if (!input_ends) {
     const std::size_t whole = whole_records(text, at_limit);
-    carry_.assign(text.substr(whole));
+    carry_ = text.substr(whole);
     most_carried_ = std::max(most_carried_, round_up(carry_.size(), kSectorBytes));
     carry_input_ = input;
     carry_offset_ = offset + whole;

@@ -39,6 +39,12 @@ struct TextSegment {
                                   const TextSyntax& syntax, const std::string& fault,
                                   const std::string& path);
 
+// Throws Error{no_space}: a record that starts at `offset` of the file `path` is longer than
+// `longer_than` bytes, and with `memory_bytes` of memory no more than `most_bytes` can be held.
+[[noreturn]] void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes,
+                                 std::size_t longer_than, const std::string& path,
+                                 std::uint64_t offset);
+
 // Memory for one chunk and its items.
 struct TextRegion {
   std::byte* memory = nullptr;
@@ -88,13 +94,21 @@ class TextReader {
   bool can_read_ahead() const;
 
   // Starts reading into the first `bytes` of `region`, a whole number of sectors; `region` stays
-  // where it is until finish().
+  // where it is until finish(). Of the record that the chunk before ended within, the beginning is
+  // moved there, unless that chunk is still to be finished: see take_carry().
   void start(TextRegion& region, std::size_t bytes);
   // False if what the chunk before left is more than was known when `region` was started: then it
   // must be cancelled and started again, before another region is started.
   bool has_room_for_carry(const TextRegion& region) const {
     return carry_.size() <= static_cast<std::size_t>(region.base - region.memory);
   }
+  // Moves what the chunk before left to `region`, which was started ahead: before any other region
+  // is started, as the next one may lie where it is now.
+  void take_carry(const TextRegion& region);
+  // Where what the chunk before left lies.
+  const char* carry() const { return carry_.data(); }
+  // It lies at `to` from now on.
+  void move_carry(std::byte* to);
   // Takes start() back: waits, and what was read will be read again.
   void cancel(TextRegion& region);
   // Completes the chunk. False if there is no whole record in it: then carried_bytes() of a record
@@ -105,7 +119,8 @@ class TextReader {
   // What start() leaves in front of the data: as much as the chunk before has left, or while that
   // is not known, as much as any has left so far, up to a quarter of the region.
   std::size_t headroom(std::size_t region_bytes) const;
-  // Of the record that the last chunk ended within.
+  // Of the record that the last chunk ended within. It stays in that chunk's region until the next
+  // one is started: nothing is to write there.
   std::size_t carried_bytes() const { return carry_.size(); }
   // Where that record starts.
   std::uint64_t carried_offset() const { return carry_offset_; }
@@ -136,7 +151,8 @@ class TextReader {
   unsigned started_ = 0;          // regions that are not finished
   std::size_t input_ = 0;         // of the next read
   std::uint64_t position_ = 0;    // in it
-  std::string carry_;             // start of a record that the last chunk ended within
+  std::string_view carry_;        // start of a record that the last chunk ended within, where it
+                                  // was read, or in the region of the next chunk
   std::size_t carry_input_ = 0;
   std::uint64_t carry_offset_ = 0;
   bool header_pending_ = true;  // of the input that the next segment is of

@@ -191,6 +191,7 @@ class TextSorting {
   std::vector<std::unique_ptr<TextRun>> runs_;
   TextTotals totals_;
   MultisetHash input_hash_;
+  std::size_t joined_bytes_ = 0;  // left for long records of files that are merged
 };
 
 SortPlan TextSorting::plan() const {
@@ -410,14 +411,14 @@ void TextSorting::merge_files() {
 std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t first,
                                                                    std::size_t count) {
   const std::span<std::byte> all = memory_.regions();
-  const std::size_t most = std::max<std::size_t>(all.size() / 8, 64 * kKiB);
   const std::size_t bytes =
       round_down(std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
+  joined_bytes_ = memory_.geometry().memory_bytes - memory_.geometry().write_bytes - count * bytes;
   std::vector<std::unique_ptr<RecordCursor>> cursors;
   for (std::size_t i = 0; i < count; ++i) {
     auto cursor =
         std::make_unique<FileCursor>(inputs_[first + i], options_, all.subspan(i * bytes, bytes),
-                                     most, *io_, monitor_, input_hash_, report_.skipped);
+                                     joined_bytes_, *io_, monitor_, input_hash_, report_.skipped);
     if (options_.syntax.header) {
       if (const auto header = cursor->take_header()) take_header(first + i, *header);
     }

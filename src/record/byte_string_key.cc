@@ -32,8 +32,4 @@ void delimit_byte_string(std::string& key, std::size_t from, bool complete) {
   if (complete) key.push_back(kEnd);
 }
 
-void invert_bytes(std::string& key, std::size_t from) {
-  for (std::size_t i = from; i < key.size(); ++i) key[i] = static_cast<char>(~key[i]);
-}
-
 }  // namespace xxl

@@ -15,7 +15,4 @@ namespace xxl {
 // Turns key[from, end) into a delimited part; without its end if it is not `complete`.
 void delimit_byte_string(std::string& key, std::size_t from, bool complete = true);
 
-// Inverts the bits of key[from, end), and with them the order of delimited parts.
-void invert_bytes(std::string& key, std::size_t from);
-
 }  // namespace xxl

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "record/decimal.h"
+#include "record/key_stretch.h"
 
 namespace xxl {
 namespace {
@@ -76,26 +77,23 @@ void append_text_bytes(std::string_view text, std::string& key) {
   }
 }
 
-// The bytes of a field's value that may be among the first `limit` of the key.
-void append_text(const FieldSpan& field, std::size_t limit, std::string& key) {
+// A field's value.
+void append_text(const FieldSpan& field, KeyStretch& stretch) {
   std::string_view rest = field.content;
-  if (!field.escaped) {
-    append_text_bytes(rest.substr(0, limit), key);
-    return;
+  while (!rest.empty() && stretch.wants_more()) {
+    std::string_view piece = stretch.piece_of(rest);
+    const std::size_t quote = field.escaped ? piece.find(kQuote) : piece.npos;
+    if (quote != piece.npos) piece = piece.substr(0, quote + 1);
+    append_text_bytes(piece, stretch.key());
+    stretch.take();
+    rest.remove_prefix(piece.size() + (quote != piece.npos ? 1 : 0));  // one of two quotes
   }
-  const std::size_t start = key.size();
-  while (key.size() - start < limit) {
-    const std::size_t quote = rest.find(kQuote);
-    if (quote == rest.npos) break;
-    append_text_bytes(rest.substr(0, quote + 1), key);
-    rest.remove_prefix(quote + 2);
-  }
-  append_text_bytes(rest.substr(0, limit), key);
 }
 
 // Digits two by two, each pair a byte: twice the pair, plus 1 if more follow. So the last byte of a
 // number tells that it is the last, and a number is below one that goes on where it ends.
-void append_digits(const Decimal& number, std::string& key) {
+void append_digits(const Decimal& number, KeyStretch& stretch) {
+  std::string& key = stretch.key();
   const std::size_t count = number.digits();
   const auto digit = [&number](std::size_t i) {
     return static_cast<unsigned>(
@@ -104,13 +102,18 @@ void append_digits(const Decimal& number, std::string& key) {
   };
   for (std::size_t i = 0; i < count; i += 2) {
     const unsigned pair = digit(i) * 10 + (i + 1 < count ? digit(i + 1) : 0);
-    key.push_back(static_cast<char>(2 * pair + (i + 2 < count ? 1 : 0)));
+    const auto byte = static_cast<char>(2 * pair + (i + 2 < count ? 1 : 0));
+    key.push_back(number.negative ? static_cast<char>(~byte) : byte);
+    if (i % KeyStretch::kPieceBytes == KeyStretch::kPieceBytes - 2 && !stretch.take()) return;
   }
+  stretch.take();
 }
 
-void append_number(const Decimal& number, std::string& key) {
+void append_number(const Decimal& number, KeyStretch& stretch) {
+  std::string& key = stretch.key();
   if (number.is_zero()) {
     key.push_back(static_cast<char>(kZero));
+    stretch.take();
     return;
   }
   const std::size_t start = key.size();
@@ -120,8 +123,8 @@ void append_number(const Decimal& number, std::string& key) {
     key.push_back(static_cast<char>(number.point < 0 ? kTinyNumber : kHugeNumber));
     append_big_endian(static_cast<std::uint64_t>(number.point) ^ (std::uint64_t{1} << 63), 8, key);
   }
-  append_digits(number, key);
   if (number.negative) invert(key, start);
+  append_digits(number, stretch);
 }
 
 bool is_integer(std::string_view text) {
@@ -279,15 +282,18 @@ const char* type_in_words(CsvType type) {
 }
 
 // Appends the value of a field that is not empty; false if it is not of the type.
-bool append_value(CsvType type, std::string_view content, std::string& key) {
+bool append_value(CsvType type, std::string_view content, KeyStretch& stretch) {
   if (type == CsvType::date) {
     const std::optional<Moment> moment = DateReader(trim_blanks(content)).read();
-    if (moment) append_moment(*moment, key);
+    if (moment) {
+      append_moment(*moment, stretch.key());
+      stretch.take();
+    }
     return moment.has_value();
   }
   if (type == CsvType::integer && !is_integer(content)) return false;
   const std::optional<Decimal> number = parse_decimal(content);
-  if (number) append_number(*number, key);
+  if (number && stretch.wants_more()) append_number(*number, stretch);
   return number.has_value();
 }
 
@@ -498,59 +504,57 @@ RowFault CsvKeys::find_fault(std::string_view row) const {
 
 // Appends a part of the key, for an empty field if `field` is null. False if it is malformed; then
 // it is like an empty one.
-bool CsvKeys::append_part(const Part& part, const FieldSpan* field, std::size_t limit,
-                          std::string& key) const {
+bool CsvKeys::append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const {
+  std::string& key = stretch.key();
   const bool empty = field == nullptr || is_empty(part.type, field->content);
   const char empty_mark = empty_last_ ? kEmptyLast : kEmptyFirst;
   if (part.type == CsvType::text) {
     if (part.marked) {
       key.push_back(empty ? empty_mark : kValue);
+      stretch.take();
       if (empty) return true;
     }
-    const std::size_t start = key.size();
-    if (!empty) append_text(*field, limit, key);
+    stretch.set_inverted(part.descending);
+    if (!empty) append_text(*field, stretch);
     // Where the limit cuts the text, this mark lies behind it.
     if (!part.last || part.descending) key.push_back(kTextEnd);
-    if (part.descending) invert(key, start);
+    stretch.take();
+    stretch.set_inverted(false);
     return true;
   }
-  const std::size_t start = key.size();
-  if (!empty && append_value(part.type, field->content, key)) {
-    if (part.descending) invert(key, start);
-    return true;
-  }
+  stretch.set_inverted(part.descending);
+  const bool valid = !empty && append_value(part.type, field->content, stretch);
+  stretch.set_inverted(false);
+  if (valid) return true;
   key.push_back(empty_mark);
+  stretch.take();
   return empty;
 }
 
 // All columns as text. False if the row is malformed.
-bool CsvKeys::append_all(std::string_view row, std::size_t limit, std::string& key) const {
-  const std::size_t start = key.size();
+bool CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
   Part part{0, CsvType::text, false, true, empty_last_, {}};
   const RowFault fault =
       visit_fields(row, separator_, [&](std::size_t column, const FieldSpan& field) {
-        if (column > 0) key.push_back(kTextEnd);
-        append_part(part, &field, limit, key);
-        return key.size() - start < limit;
+        if (column > 0) stretch.key().push_back(kTextEnd);
+        append_part(part, &field, stretch);
+        return stretch.wants_more();
       });
   return !fault;
 }
 
-bool CsvKeys::append(std::string_view row, bool checked, std::size_t limit,
-                     std::string& key) const {
+bool CsvKeys::append(std::string_view row, bool checked, KeyStretch& stretch) const {
   if (checked && find_fault(row)) return false;
-  if (parts_.empty() && !append_all(row, limit, key) && checked) return false;
+  if (parts_.empty() && !append_all(row, stretch) && checked) return false;
   if (columns_.empty()) return true;
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
   if (checked && found < columns_.size()) return false;
-  const std::size_t start = key.size();
   for (const Part& part : parts_) {
-    const std::size_t done = key.size() - start;
     // All parts are checked, also those beyond the limit.
-    if (done >= limit && !checked) return true;
+    if (!stretch.wants_more() && !checked) return true;
     const FieldSpan* field = part.span < found ? &spans[part.span] : nullptr;
-    if (!append_part(part, field, done < limit ? limit - done : 0, key) && checked) return false;
+    if (!append_part(part, field, stretch) && checked) return false;
   }
   if (checked && sum_span_) {
     const std::string_view content = spans[*sum_span_].content;
@@ -563,14 +567,21 @@ bool CsvKeys::append(std::string_view row, bool checked, std::size_t limit,
 }
 
 void CsvKeys::append_key(std::string_view row, std::size_t limit, std::string& key) const {
+  append_key_part(row, 0, limit, key);
+}
+
+void CsvKeys::append_key_part(std::string_view row, std::size_t from, std::size_t limit,
+                              std::string& key) const {
   const std::size_t start = key.size();
-  append(row, false, limit, key);
+  KeyStretch stretch(key, from, limit);
+  append(row, false, stretch);
   cut(start, limit, key);
 }
 
 bool CsvKeys::append_checked_key(std::string_view row, std::size_t limit, std::string& key) const {
   const std::size_t start = key.size();
-  const bool valid = append(row, true, limit, key);
+  KeyStretch stretch(key, 0, limit);
+  const bool valid = append(row, true, stretch);
   cut(start, valid ? limit : 0, key);
   return valid;
 }
@@ -601,7 +612,8 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
     const std::string_view content = spans[part.span].content;
     if (part.type == CsvType::text || is_empty(part.type, content)) continue;
     room.clear();
-    if (!append_value(part.type, content, room)) {
+    KeyStretch nothing(room, 0, 0);  // is only looked at
+    if (!append_value(part.type, content, nothing)) {
       return in_words(part.column) + ": " + in_quotes(content) + " is not " +
              type_in_words(part.type);
     }

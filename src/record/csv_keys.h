@@ -17,6 +17,7 @@
 
 #include "record/csv_rows.h"
 #include "record/key_extractor.h"
+#include "record/key_stretch.h"
 
 namespace xxl {
 
@@ -66,6 +67,8 @@ class CsvKeys : public KeyExtractor {
 
   // A field that is missing, or not of its type, counts as empty; nothing is thrown but bad_alloc.
   void append_key(std::string_view row, std::size_t limit, std::string& key) const override;
+  void append_key_part(std::string_view row, std::size_t from, std::size_t limit,
+                       std::string& key) const override;
   // What makes `row` (without its terminator) malformed, in words: quotes, too few columns, a field
   // that is not of its type. Quotes are checked in the whole row, whatever the key.
   std::optional<std::string> check(std::string_view row) const;
@@ -84,10 +87,9 @@ class CsvKeys : public KeyExtractor {
 
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
   RowFault find_fault(std::string_view row) const;
-  bool append_part(const Part& part, const FieldSpan* field, std::size_t limit,
-                   std::string& key) const;
-  bool append_all(std::string_view row, std::size_t limit, std::string& key) const;
-  bool append(std::string_view row, bool checked, std::size_t limit, std::string& key) const;
+  bool append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const;
+  bool append_all(std::string_view row, KeyStretch& stretch) const;
+  bool append(std::string_view row, bool checked, KeyStretch& stretch) const;
   std::string describe_too_few(std::string_view row, std::size_t found) const;
 
   char separator_;

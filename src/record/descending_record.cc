@@ -1,25 +1,35 @@
 #include "record/descending_record.h"
 
-#include <algorithm>
+#include <string>
+
+#include "record/key_stretch.h"
 
 namespace xxl {
 
 void DescendingRecord::append_key(std::string_view record, std::size_t limit,
                                   std::string& key) const {
-  const std::size_t end = limit >= kWholeKey - key.size() ? kWholeKey : key.size() + limit;
+  append_key_part(record, 0, limit, key);
+}
+
+void DescendingRecord::append_key_part(std::string_view record, std::size_t from, std::size_t limit,
+                                       std::string& key) const {
+  KeyStretch stretch(key, from, limit);
+  stretch.set_inverted(true);
+  if (!stretch.wants_more()) return;
   while (!record.empty()) {
-    const std::size_t part = std::min(record.find('\0'), record.size());
-    const std::size_t start = key.size();
-    const std::size_t bytes = std::min(part, end - start);
-    key.resize(start + bytes);
-    for (std::size_t i = 0; i < bytes; ++i) key[start + i] = static_cast<char>(~record[i]);
-    if (key.size() >= end) return;
-    record.remove_prefix(part);
-    if (record.empty()) break;
-    key.append("\xff\xfe", 2);
-    record.remove_prefix(1);
+    std::string_view piece = stretch.piece_of(record);
+    const std::size_t nul = piece.find('\0');
+    piece = piece.substr(0, nul);
+    key.append(piece);
+    record.remove_prefix(piece.size());
+    if (nul != piece.npos) {
+      key.append("\x00\x01", 2);
+      record.remove_prefix(1);
+    }
+    if (!stretch.take()) return;
   }
-  key.append("\xff\xff", 2);
+  key.append(2, '\0');
+  stretch.take();
 }
 
 }  // namespace xxl

@@ -16,6 +16,8 @@ namespace xxl {
 class DescendingRecord final : public KeyExtractor {
  public:
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override;
+  void append_key_part(std::string_view record, std::size_t from, std::size_t limit,
+                       std::string& key) const override;
 };
 
 // Keys that need no turning round: `keys`, or what stands for whole records in descending order.

@@ -7,6 +7,7 @@
 
 #include "record/byte_string_key.h"
 #include "record/collation_key.h"
+#include "record/key_stretch.h"
 
 namespace xxl {
 namespace {
@@ -23,6 +24,11 @@ class FieldKeys final : public KeyExtractor {
   bool is_costly_in_full() const override { return !bytes_; }
 
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
+    append_key_part(record, 0, limit, key);
+  }
+
+  void append_key_part(std::string_view record, std::size_t from, std::size_t limit,
+                       std::string& key) const override {
     thread_local std::vector<std::string_view> found;
     found.assign(spec_.fields.size(), {});
     visit_line_fields(record, spec_.syntax, classes_.blank,
@@ -32,26 +38,32 @@ class FieldKeys final : public KeyExtractor {
                         }
                         return number < most_;
                       });
-    const std::size_t from = key.size();
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const std::size_t done = key.size() - from;
-      if (done >= limit) return;
-      append_part(found[i], i + 1 < found.size(), limit - done, key);
+    KeyStretch stretch(key, from, limit);
+    for (std::size_t i = 0; i < found.size() && stretch.wants_more(); ++i) {
+      append_part(found[i], i + 1 < found.size(), stretch);
     }
   }
 
  private:
-  void append_part(std::string_view field, bool delimited, std::size_t limit,
-                   std::string& key) const {
-    if (!bytes_) return collation_.append_key(field, delimited, limit, key);
-    const std::size_t from = key.size();
-    key.append(field.substr(0, limit));
-    if (spec_.ignore_case) {
-      for (std::size_t i = from; i < key.size(); ++i) {
-        key[i] = static_cast<char>(classes_.upper[static_cast<unsigned char>(key[i])]);
-      }
+  void append_part(std::string_view field, bool delimited, KeyStretch& stretch) const {
+    std::string& key = stretch.key();
+    if (!bytes_) {
+      collation_.append_key(field, delimited, stretch.left(), key);
+      stretch.take();
+      return;
     }
-    if (delimited) delimit_byte_string(key, from, field.size() <= limit);
+    do {
+      const std::string_view piece = stretch.piece_of(field);
+      field.remove_prefix(piece.size());
+      const std::size_t from = key.size();
+      key.append(piece);
+      if (spec_.ignore_case) {
+        for (std::size_t i = from; i < key.size(); ++i) {
+          key[i] = static_cast<char>(classes_.upper[static_cast<unsigned char>(key[i])]);
+        }
+      }
+      if (delimited) delimit_byte_string(key, from, field.empty());
+    } while (stretch.take() && !field.empty());
   }
 
   FieldKeySpec spec_;

@@ -34,6 +34,16 @@ class KeyExtractor {
   // `limit` bytes, whichever is less; more does no harm. What is appended does not depend on
   // `limit` but for where it ends.
   virtual void append_key(std::string_view record, std::size_t limit, std::string& key) const = 0;
+
+  // Appends bytes [from, from + limit) of the key, as far as there are so many. Takes no more
+  // memory than they do, unless a key can only be made as a whole.
+  virtual void append_key_part(std::string_view record, std::size_t from, std::size_t limit,
+                               std::string& key) const {
+    const std::size_t start = key.size();
+    append_key(record, limit > ~from ? kWholeKey : from + limit, key);
+    key.erase(start, from);
+    if (key.size() - start > limit) key.resize(start + limit);
+  }
 };
 
 // The key of `record`, or at least its first `limit` bytes: the record itself if that is its key,

@@ -13,6 +13,7 @@
 #include "record/byte_string_key.h"
 #include "record/collation_key.h"
 #include "record/key_span.h"
+#include "record/key_stretch.h"
 #include "record/month_key.h"
 #include "record/numeric_key.h"
 #include "record/version_key.h"
@@ -90,11 +91,15 @@ class LineKeys final : public KeyExtractor {
       key.append(record.substr(0, limit));
       return;
     }
-    const std::size_t from = key.size();
+    append_key_part(record, 0, limit, key);
+  }
+
+  void append_key_part(std::string_view record, std::size_t from, std::size_t limit,
+                       std::string& key) const override {
+    KeyStretch stretch(key, from, limit);
     for (const KeyPart& part : parts_) {
-      const std::size_t done = key.size() - from;
-      if (done >= limit) return;
-      append_part(part, record, limit - done, key);
+      if (!stretch.wants_more()) return;
+      append_part(part, record, stretch);
     }
   }
 
@@ -118,31 +123,38 @@ class LineKeys final : public KeyExtractor {
     parts_.push_back(part);
   }
 
-  void append_part(const KeyPart& part, std::string_view line, std::size_t limit,
-                   std::string& key) const {
+  void append_part(const KeyPart& part, std::string_view line, KeyStretch& stretch) const {
     const std::string_view span =
         part.whole_line ? line : key_span(line, part.field, separator_, classes_);
-    const std::size_t from = key.size();
+    stretch.set_inverted(part.field.flags.reverse);
     if (part.kind == KeyKind::bytes) {
-      const bool complete = append_filtered(part, span, limit, key);
-      if (part.delimited) delimit_byte_string(key, from, complete);
+      append_bytes(part, span, stretch);
     } else if (part.dropped || part.field.flags.fold) {
       thread_local std::string filtered;
       filtered.clear();
-      append_filtered(part, span, kWholeKey, filtered);
-      append_kind(part, filtered, limit, key);
+      append_filtered(part, span, filtered);
+      append_kind(part, filtered, stretch);
     } else {
-      append_kind(part, span, limit, key);
+      append_kind(part, span, stretch);
     }
-    if (part.field.flags.reverse) invert_bytes(key, from);
   }
 
-  // What options d, i and f make of the key, or at least `limit` bytes of it. True if it is all.
-  bool append_filtered(const KeyPart& part, std::string_view text, std::size_t limit,
-                       std::string& out) const {
+  void append_bytes(const KeyPart& part, std::string_view text, KeyStretch& stretch) const {
+    std::string& key = stretch.key();
+    do {
+      const std::string_view piece = stretch.piece_of(text);
+      text.remove_prefix(piece.size());
+      const std::size_t from = key.size();
+      append_filtered(part, piece, key);
+      if (part.delimited) delimit_byte_string(key, from, text.empty());
+    } while (stretch.take() && !text.empty());
+  }
+
+  // What options d, i and f make of `text`.
+  void append_filtered(const KeyPart& part, std::string_view text, std::string& out) const {
     const std::size_t from = out.size();
     if (!part.dropped) {
-      out.append(text.substr(0, limit));
+      out.append(text);
     } else {
       out.resize(from + text.size());
       char* write = out.data() + from;
@@ -154,7 +166,6 @@ class LineKeys final : public KeyExtractor {
       out.resize(static_cast<std::size_t>(write - out.data()));
     }
     if (part.field.flags.fold) fold(out.data() + from, out.size() - from);
-    return part.dropped || text.size() <= limit;
   }
 
   void fold(char* text, std::size_t size) const {
@@ -171,23 +182,23 @@ class LineKeys final : public KeyExtractor {
     }
   }
 
-  void append_kind(const KeyPart& part, std::string_view text, std::size_t limit,
-                   std::string& key) const {
+  void append_kind(const KeyPart& part, std::string_view text, KeyStretch& stretch) const {
+    std::string& key = stretch.key();
     switch (part.kind) {
       case KeyKind::bytes:
         break;
       case KeyKind::collation:
-        collation_.append_key(text, part.delimited, limit, key);
+        collation_.append_key(text, part.delimited, stretch.left(), key);
         break;
       case KeyKind::numeric:
-        append_numeric_key(text, classes_, key);
-        break;
+        append_numeric_key(text, classes_, stretch);
+        return;
       case KeyKind::general_numeric:
         append_general_numeric_key(text, classes_, collation_.locale(), key);
         break;
       case KeyKind::human_numeric:
-        append_human_numeric_key(text, classes_, key);
-        break;
+        append_human_numeric_key(text, classes_, stretch);
+        return;
       case KeyKind::month:
         key.push_back(static_cast<char>(months_.month_of(text, classes_)));
         break;
@@ -195,9 +206,10 @@ class LineKeys final : public KeyExtractor {
         append_random(text, key);
         break;
       case KeyKind::version:
-        append_version_key(text, key);
-        break;
+        append_version_key(text, stretch);
+        return;
     }
+    stretch.take();
   }
 
   // The hash of the salt and the text or, in a locale with a name, of what strxfrm makes of each

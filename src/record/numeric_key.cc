@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace xxl {
 namespace {
@@ -66,7 +67,7 @@ struct Digits {
   std::int64_t exponent;
 };
 
-// Digits two a byte, `count` > 0.
+// Digits two a byte, each as one that others follow.
 unsigned char* put_pairs(unsigned char* out, const char* digits, std::size_t count) {
   const std::size_t pairs = count / 2;
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -75,49 +76,67 @@ unsigned char* put_pairs(unsigned char* out, const char* digits, std::size_t cou
   }
   out += pairs;
   if (count % 2) *out++ = static_cast<unsigned char>(20 * (digits[count - 1] - '0') + 1);
-  out[-1] &= 0xfe;  // no further digits
   return out;
 }
 
-void append_positive(const Digits& d, bool negative, std::string& key) {
-  const std::size_t count = d.whole_count + d.fraction_count;
-  // Digits that do not lie together are first copied to one place.
-  std::array<char, 128> few;
-  thread_local std::string many;
-  const char* digits = d.whole_count ? d.whole : d.fraction;
-  if (d.has_separators || (d.whole_count && d.fraction_count)) {
-    char* all = few.data();
-    if (count > few.size()) {
-      many.resize(count);
-      all = many.data();
+// Hands out the digits of a number, some at a time.
+class DigitReader {
+ public:
+  explicit DigitReader(const Digits& digits)
+      : rest_(digits), left_(digits.whole_count + digits.fraction_count) {}
+
+  std::size_t left() const { return left_; }
+  // The next `count` digits; those that do not lie together are first copied to one place.
+  const char* next(std::size_t count) {
+    left_ -= count;
+    if (rest_.whole_count == 0) return std::exchange(rest_.fraction, rest_.fraction + count);
+    if (rest_.whole_count >= count && !rest_.has_separators) {
+      rest_.whole_count -= count;
+      return std::exchange(rest_.whole, rest_.whole + count);
     }
-    char* out = all;
-    if (d.has_separators) {
-      const char* in = d.whole;
-      for (std::size_t left = d.whole_count; left != 0; ++in) {
-        if (!is_digit(*in)) continue;
-        *out++ = *in;
-        --left;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (rest_.whole_count == 0) {
+        few_[i] = *rest_.fraction++;
+        continue;
       }
-    } else {
-      out = std::copy_n(d.whole, d.whole_count, out);
+      while (!is_digit(*rest_.whole)) ++rest_.whole;
+      few_[i] = *rest_.whole++;
+      --rest_.whole_count;
     }
-    std::copy_n(d.fraction, d.fraction_count, out);
-    digits = all;
+    return few_.data();
   }
 
-  const std::size_t from = key.size();
-  key.resize(from + kMaxHeaderBytes + (count + 1) / 2);
-  auto* const start = reinterpret_cast<unsigned char*>(key.data() + from);
-  unsigned char* out = put_pairs(put_header(start, d.exponent), digits, count);
-  if (negative) {
-    for (unsigned char* at = start; at != out; ++at) *at = static_cast<unsigned char>(~*at);
-  }
-  key.resize(from + static_cast<std::size_t>(out - start));
+  static constexpr std::size_t kMostDigits = 1024;  // at a time; even
+
+ private:
+  Digits rest_;
+  std::size_t left_;
+  std::array<char, kMostDigits> few_;
+};
+
+void append_positive(const Digits& d, bool negative, KeyStretch& stretch) {
+  std::string& key = stretch.key();
+  std::array<unsigned char, kMaxHeaderBytes + DigitReader::kMostDigits / 2> piece;
+  unsigned char* out = put_header(piece.data(), d.exponent);
+  DigitReader digits(d);
+  do {
+    const std::size_t count = std::min(digits.left(), DigitReader::kMostDigits);
+    out = put_pairs(out, digits.next(count), count);
+    if (digits.left() == 0) out[-1] &= 0xfe;
+    if (negative) {
+      for (unsigned char* at = piece.data(); at != out; ++at) {
+        *at = static_cast<unsigned char>(~*at);
+      }
+    }
+    key.append(reinterpret_cast<const char*>(piece.data()),
+               static_cast<std::size_t>(out - piece.data()));
+    out = piece.data();
+  } while (stretch.take() && digits.left() > 0);
 }
 
 // The number at `at`, blanks already passed.
-void append_number(const char* at, const char* end, const ByteClasses& classes, std::string& key) {
+void append_number(const char* at, const char* end, const ByteClasses& classes,
+                   KeyStretch& stretch) {
   const bool negative = at < end && *at == '-';
   if (negative) ++at;
   // Where the locale has no separator, sort(1) skips bytes 0x80 in its place (but not where it
@@ -128,9 +147,9 @@ void append_number(const char* at, const char* end, const ByteClasses& classes, 
   Digits d{};
   d.whole = at;
   while (true) {
-    const char* const stretch = at;
+    const char* const first = at;
     while (at < end && is_digit(*at)) ++at;
-    d.whole_count += static_cast<std::size_t>(at - stretch);
+    d.whole_count += static_cast<std::size_t>(at - first);
     if (at == end || !is_byte(*at, separator)) break;
     d.has_separators = true;
     ++at;
@@ -150,13 +169,14 @@ void append_number(const char* at, const char* end, const ByteClasses& classes, 
       if (is_digit(*--last)) --d.whole_count;
     }
     if (d.whole_count == 0) {
-      key.push_back(static_cast<char>(kZero));
+      stretch.key().push_back(static_cast<char>(kZero));
+      stretch.take();
       return;
     }
   } else if (d.whole_count == 0) {
     for (; *d.fraction == '0'; ++d.fraction, --d.fraction_count) --d.exponent;
   }
-  append_positive(d, negative, key);
+  append_positive(d, negative, stretch);
 }
 
 // ---- h
@@ -276,15 +296,15 @@ std::optional<long double> read_simple_real(std::string_view text, int decimal_p
 
 }  // namespace
 
-void append_numeric_key(std::string_view text, const ByteClasses& classes, std::string& key) {
+void append_numeric_key(std::string_view text, const ByteClasses& classes, KeyStretch& key) {
   const char* const end = text.data() + text.size();
   append_number(skip_blanks(text.data(), end, classes), end, classes, key);
 }
 
-void append_human_numeric_key(std::string_view text, const ByteClasses& classes, std::string& key) {
+void append_human_numeric_key(std::string_view text, const ByteClasses& classes, KeyStretch& key) {
   const char* const end = text.data() + text.size();
   const char* const number = skip_blanks(text.data(), end, classes);
-  key.push_back(static_cast<char>(0x80 + signed_unit_order(number, end, classes)));
+  key.key().push_back(static_cast<char>(0x80 + signed_unit_order(number, end, classes)));
   append_number(number, end, classes, key);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "record/byte_classes.h"
+#include "record/key_stretch.h"
 
 namespace xxl {
 
@@ -21,10 +22,10 @@ namespace xxl {
 //   0      80
 //   12.5   80+32+2 = a2   2*12+1 = 19   2*50 = 64      (E = 2, digits 12 5)
 //   -12.5  the same, all bits inverted
-void append_numeric_key(std::string_view text, const ByteClasses& classes, std::string& key);
+void append_numeric_key(std::string_view text, const ByteClasses& classes, KeyStretch& key);
 
 // Option h: as n, behind a byte for the unit (K M G T P E Z Y, negative for negative numbers).
-void append_human_numeric_key(std::string_view text, const ByteClasses& classes, std::string& key);
+void append_human_numeric_key(std::string_view text, const ByteClasses& classes, KeyStretch& key);
 
 // Option g: what strtold reads in locale `locale`. One byte for the class (no number, NaN, number),
 // then NaNs as their bits lie in memory, numbers as sign, exponent and mantissa from the highest

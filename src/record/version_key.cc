@@ -61,18 +61,26 @@ std::size_t prefix_length(std::string_view text) {
   }
 }
 
-// Tokens to a buffer that has room for them.
+// Tokens to a key, some at a time.
 class Writer {
  public:
-  explicit Writer(char* out) : out_(out) {}
+  explicit Writer(KeyStretch& stretch) : stretch_(stretch) {}
 
-  char* position() const { return out_; }
-  void put(unsigned token) { *out_++ = static_cast<char>(token); }
+  void put(unsigned token) {
+    if (used_ == tokens_.size()) flush();
+    tokens_[used_++] = static_cast<char>(token);
+  }
+  void flush() {
+    stretch_.key().append(tokens_.data(), used_);
+    used_ = 0;
+    wants_more_ = stretch_.take();
+  }
+  bool wants_more() const { return wants_more_; }
 
   // All of `text`. A zero at its end is not written, as it makes no difference to the end; true if
   // there is one.
   bool put_text(std::string_view text) {
-    for (std::size_t i = 0; i < text.size();) {
+    for (std::size_t i = 0; i < text.size() && wants_more_;) {
       if (!is_digit(text[i])) {
         put(kTokenOfByte[static_cast<unsigned char>(text[i++])]);
         continue;
@@ -103,23 +111,23 @@ class Writer {
         put(static_cast<unsigned>(static_cast<std::uint64_t>(digits.size()) >> shift & 255));
       }
     }
-    for (std::size_t i = 0; i < digits.size(); i += 2) {
+    for (std::size_t i = 0; i < digits.size() && wants_more_; i += 2) {
       const int low = i + 1 < digits.size() ? digits[i + 1] - '0' : 0;
       put(static_cast<unsigned>(10 * (digits[i] - '0') + low));
     }
   }
 
-  char* out_;
+  KeyStretch& stretch_;
+  std::size_t used_ = 0;
+  bool wants_more_ = true;
+  std::array<char, 512> tokens_;
 };
 
 }  // namespace
 
-void append_version_key(std::string_view text, std::string& key) {
+void append_version_key(std::string_view text, KeyStretch& key) {
   const NameClass name_class = class_of(text);
-  const std::size_t from = key.size();
-  // A number of one digit has 3 bytes, and that is the most for a byte of text.
-  key.resize(from + 3 * text.size() + 4);
-  Writer writer(key.data() + from);
+  Writer writer(key);
   writer.put(static_cast<unsigned>(name_class));
   if (name_class >= NameClass::hidden) {
     const std::size_t prefix = prefix_length(text);
@@ -132,7 +140,7 @@ void append_version_key(std::string_view text, std::string& key) {
     }
     writer.put(kEnd);
   }
-  key.resize(static_cast<std::size_t>(writer.position() - key.data()));
+  writer.flush();
 }
 
 }  // namespace xxl

@@ -16,9 +16,11 @@
 #include <string>
 #include <string_view>
 
+#include "record/key_stretch.h"
+
 namespace xxl {
 
 // Delimits itself.
-void append_version_key(std::string_view text, std::string& key);
+void append_version_key(std::string_view text, KeyStretch& key);
 
 }  // namespace xxl

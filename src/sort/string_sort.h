@@ -238,7 +238,7 @@ class StringSorter {
  private:
   static constexpr std::size_t kFirstWindow = 32;
   static constexpr std::size_t kWindowGrowth = 8;
-  static constexpr std::size_t kMaxWindow = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxWindow = std::size_t{1} << 20;
 
   // Part of a key, kept in memory_.
   struct Window {
@@ -279,12 +279,11 @@ class StringSorter {
     std::uint32_t used = 0;
     for (std::size_t i = 0; i < n; ++i) {
       key_.clear();
-      keys_.append_key(access_(items[i].ref), depth + most, key_);
-      const std::size_t left = key_.size() - std::min(depth, key_.size());
-      const auto length = static_cast<std::uint32_t>(std::min(left, most));
-      std::memcpy(bytes + used, key_.data() + key_.size() - left, length);
+      keys_.append_key_part(access_(items[i].ref), depth, most, key_);
+      const auto length = static_cast<std::uint32_t>(std::min(key_.size(), most));
+      std::memcpy(bytes + used, key_.data(), length);
       // A key made up to the limit may go on.
-      windows[i] = {items[i].ref, used, length, left >= most};
+      windows[i] = {items[i].ref, used, length, length == most};
       used += length;
       items[i].ref = i;
     }

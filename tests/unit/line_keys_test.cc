@@ -6,6 +6,7 @@
 #include "line_order_test_support.h"
 #include "record/byte_classes.h"
 #include "record/byte_string_key.h"
+#include "record/descending_record.h"
 #include "record/numeric_key.h"
 #include "record/version_key.h"
 
@@ -372,6 +373,39 @@ TEST_P(LineKeysIn, keys_do_not_depend_on_the_limit_but_for_their_end) {
   }
 }
 
+TEST_P(LineKeysIn, parts_of_keys_are_those_of_the_whole_key) {
+  const ScopedLocale scope(GetParam());
+  if (!scope.ok()) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
+  Random random(6);
+  std::string digits(150'000, '7'), text;
+  while (text.size() < 150'000) text += any_text(random, '\n');
+  const std::string lines[] = {digits + "." + digits,
+                               "-" + digits,
+                               "a" + digits + "b",
+                               text,
+                               "ab 12.5 x",
+                               std::string(70'000, '\1') + digits,
+                               ""};
+  for (const char* options : {"-n", "-h", "-V", "-f", "-d", "-fr", "-k1,1", "-r", "-Vr", "-nr"}) {
+    const auto keys = sorting_keys(make_line_keys(line_order_of({options})));
+    for (const std::string& line : lines) {
+      const std::string whole = key_of(*keys, line);
+      for (const std::size_t from : {0u, 1u, 9u, 4096u, 65'536u, 75'010u, 120'001u, 400'000u}) {
+        for (const std::size_t limit : {0u, 1u, 8u, 1000u, 70'000u, 1'000'000u}) {
+          std::string key = "front";
+          keys->append_key_part(line, from, limit, key);
+          const std::string expected =
+              from < whole.size() ? whole.substr(from, limit) : std::string();
+          ASSERT_EQ(key.substr(0, 5), "front");
+          key.erase(0, 5);
+          ASSERT_TRUE(std::string_view(key).substr(0, limit) == expected)
+              << options << " " << line.substr(0, 9) << " " << from << " " << limit;
+        }
+      }
+    }
+  }
+}
+
 TEST(LineKeys, lines_in_the_order_of_bytes_are_their_own_keys) {
   EXPECT_TRUE(make_line_keys({})->is_whole_record());
   EXPECT_FALSE(make_line_keys({})->is_descending());
@@ -421,7 +455,8 @@ TEST(NumericKey, has_the_documented_form) {
   const ByteClasses classes = current_byte_classes();
   const auto encoded = [&](std::string_view text) {
     std::string key;
-    append_numeric_key(text, classes, key);
+    KeyStretch stretch(key, 0, KeyExtractor::kWholeKey);
+    append_numeric_key(text, classes, stretch);
     return hex(key);
   };
   EXPECT_EQ(encoded("0"), "80");
@@ -435,7 +470,8 @@ TEST(NumericKey, has_the_documented_form) {
 TEST(VersionKey, zero_at_the_end_is_no_difference) {
   const auto encoded = [](std::string_view text) {
     std::string key;
-    append_version_key(text, key);
+    KeyStretch stretch(key, 0, KeyExtractor::kWholeKey);
+    append_version_key(text, stretch);
     return key;
   };
   EXPECT_EQ(hex(encoded("a2")), "04200501140303");

@@ -16,15 +16,16 @@ class ListCursor final : public RecordCursor {
   explicit ListCursor(std::vector<std::string> records) : records_(std::move(records)) {}
   bool advance() override {
     if (next_ == records_.size()) return false;
-    record_ = records_[next_++];  // what record() gave before is gone
+    record_ = std::make_shared<std::string>(records_[next_++]);  // what was there before is gone
     return true;
   }
-  std::string_view record() const override { return record_; }
+  std::string_view record() const override { return *record_; }
+  std::shared_ptr<const void> hold() override { return record_; }
 
  private:
   std::vector<std::string> records_;
   std::size_t next_ = 0;
-  std::string record_;
+  std::shared_ptr<std::string> record_;
 };
 
 // The key: the record, or all but its last byte.
