@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "quote.h"
+#include "base/quote.h"
 #include "record/line_order.h"
 
 namespace xxl::cli {

@@ -10,13 +10,13 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "command.h"
 #include "join_arguments.h"
 #include "machine.h"
 #include "manual.h"
 #include "pipeline/line_stream.h"
-#include "quote.h"
 
 namespace xxl::cli {
 namespace {

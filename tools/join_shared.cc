@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/quote.h"
 #include "base/units.h"
 #include "machine.h"
 #include "sort_shared.h"
@@ -114,7 +115,7 @@ int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinO
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     if (report.sides[side].skipped == 0) continue;
     std::fprintf(stderr, "%swarning: %s: %ju malformed rows left out\n", caller.prefix.c_str(),
-                 subject.inputs[side].c_str(),
+                 quote_controls(subject.inputs[side]).c_str(),
                  static_cast<std::uintmax_t>(report.sides[side].skipped));
   }
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);

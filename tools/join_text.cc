@@ -175,7 +175,7 @@ CsvOrder csv_order(const JoinArguments& arguments, std::size_t side) {
     order.keys.push_back(key);
   }
   if (needs_header(order) && !options.has("header")) {
-    throw_usage(options.command(), "columns are called by name: that takes --header");
+    throw_usage(options.command(), "naming a column requires --header");
   }
   return order;
 }
@@ -202,7 +202,7 @@ void refuse_different_types(const ParsedOptions& options, const RowSides& sides)
 
 std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options) {
   if (options.has("suffixes") && !options.has("header")) {
-    throw_usage(options.command(), "--suffixes is for names of columns: that takes --header");
+    throw_usage(options.command(), "--suffixes is for names of columns: it requires --header");
   }
   const std::string text = options.value("suffixes", "_1,_2");
   const std::size_t comma = text.find(',');
@@ -335,12 +335,7 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
                             time_line_file.write();
                             return report;
                           }};
-  try {
-    return run_join_reports(caller, arguments, join, subject, runner);
-  } catch (const Error& error) {
-    die_of_broken_pipe(caller, error);
-    throw;
-  }
+  return run_join_reports(caller, arguments, join, subject, runner);
 }
 
 }  // namespace xxl::cli

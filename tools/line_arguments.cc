@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/quote.h"
 #include "machine.h"
-#include "quote.h"
 #include "sort_shared.h"
 
 namespace xxl::cli {

@@ -1,7 +1,10 @@
 // The program xxl: finds the command and runs it; the one place where errors become exit statuses.
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -102,7 +105,7 @@ Caller make_caller(const std::string& program, std::span<const std::string> argu
 int dispatch(const Caller& caller, std::span<const std::string> arguments) {
   if (stands_in_for(caller.command, "sort")) return run_command(caller, "sort", arguments);
   if (caller.stands_in) return run_stand_in_join(caller, arguments);
-  if (arguments.empty()) throw_usage("say what to do: one of the commands, such as sort");
+  if (arguments.empty()) throw_usage("no command given");
   const std::string& first = arguments.front();
   const std::span<const std::string> rest = arguments.subspan(1);
   return first.starts_with("-") ? run_program_option(first, rest)
@@ -110,17 +113,27 @@ int dispatch(const Caller& caller, std::span<const std::string> arguments) {
 }
 
 // What was printed has arrived, or it is an error.
-void flush_stdout() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw_io_error(errno, "cannot write", "standard output");
+void flush_stdout(const Caller& caller) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  if (!caller.stands_in) throw_io_error(errno, "cannot write", "standard output");
+  throw_io_error(errno, "write error", {});
+}
+
+// A standard descriptor that the program was started without is opened so that it cannot be used:
+// else the first file opened would be taken for it.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest one free
   }
 }
 
 // Writing to a pipe that nobody reads, or beyond the largest size of files (ulimit -f), is an error
-// like any other, not a silent death.
-// Returns whether the former would have been death, not what the parent process had chosen.
+// like any other, not a silent death. Programs that are run can be waited for.
+// Returns whether the first would have been death, not what the parent process had chosen.
 bool make_signals_errors() {
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);
   return std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
 }
 
@@ -162,6 +175,7 @@ void share_small_memory() {
 
 int main(int argc, char** argv) {
   using namespace xxl::cli;
+  fill_standard_descriptors();
   const bool broken_pipe_kills = make_signals_errors();
   raise_limit_of_open_files();
   share_small_memory();
@@ -173,13 +187,14 @@ int main(int argc, char** argv) {
   std::string message;
   try {
     const int done = dispatch(caller, arguments);
-    flush_stdout();
-    return done;
+    flush_stdout(caller);
+    // What was to be told and could not be is an error, too.
+    return std::ferror(stderr) == 0 ? done : status;
   } catch (const CommandLineError& error) {
     status = error.status();
     message = error.what();
   } catch (const xxl::Error& error) {
-    if (caller.stands_in) die_of_broken_pipe(caller, error);
+    die_of_broken_pipe(caller, error);
     message = error.what();
   } catch (const std::bad_alloc&) {
     message = kOutOfMemory;

@@ -90,7 +90,6 @@ void append_section_text(std::string& out, std::string_view text) {
 }
 
 std::string group_title(const OptionSpec& option) {
-  if (option.support == Support::not_built) return "Not built yet";
   return option.group.empty() ? "Options" : std::string(option.group);
 }
 

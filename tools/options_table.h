@@ -16,8 +16,7 @@ enum class Completion { none, file, directory, words };
 
 enum class Support {
   works,
-  ignored,    // accepted for compatibility, and not shown
-  not_built,  // recognised, so that it is never mistaken for something else, but not there yet
+  ignored,  // accepted for compatibility, and not shown
 };
 
 // The records that an option is for.

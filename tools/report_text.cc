@@ -3,18 +3,22 @@
 #include <charconv>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 
 #include "base/units.h"
 
 namespace xxl::cli {
 
 void append_format(std::string& out, const char* format, ...) {
-  char text[256];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
+  char* text = nullptr;
+  const int bytes = vasprintf(&text, format, arguments);
   va_end(arguments);
-  out.append(text);
+  if (bytes < 0) throw std::bad_alloc();
+  out.append(text, static_cast<std::size_t>(bytes));
+  std::free(text);
 }
 
 void append_fact(std::string& out, const char* name, const std::string& value) {

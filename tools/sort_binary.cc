@@ -1,6 +1,7 @@
 // xxl sort of binary records.
 #include <cstdio>
 
+#include "base/quote.h"
 #include "base/units.h"
 #include "devices.h"
 #include "machine.h"
@@ -45,7 +46,8 @@ int run_check(const Caller& caller, const SortOptions& sort, Check check) {
   if (result.ordered) return kExitSuccess;
   if (check == Check::diagnose) {
     std::fprintf(stderr, "%s%s:%ju: disorder at byte %ju\n", caller.prefix.c_str(),
-                 sort.inputs.front().c_str(), static_cast<std::uintmax_t>(result.record + 1),
+                 quote_controls(sort.inputs.front()).c_str(),
+                 static_cast<std::uintmax_t>(result.record + 1),
                  static_cast<std::uintmax_t>(result.offset));
   }
   return kExitDisorder;

@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "group_folds.h"
@@ -19,8 +21,8 @@
 #include "line_debug.h"
 #include "machine.h"
 #include "manual.h"
-#include "quote.h"
 #include "record/line_keys.h"
+#include "sort_errors.h"
 #include "sort_shared.h"
 
 namespace xxl::cli {
@@ -106,7 +108,7 @@ std::vector<std::string> without_second_stdin(std::vector<std::string> files) {
 TextSortOptions text_options(const Caller& caller, const LineArguments& arguments) {
   TextSortOptions sort;
   sort.compressed_by_suffix = !caller.stands_in;  // sort(1) takes all files as they lie
-  set_text_options(arguments.options, sort);
+  set_text_options(caller, arguments.options, sort);
   LineOrder order = arguments.order;
   order.unique |= sort.unique;
   if (arguments.options.has("count")) sort.fold = make_line_counter;
@@ -124,8 +126,9 @@ TextSortOptions text_options(const Caller& caller, const LineArguments& argument
   return sort;
 }
 
-// Copies the lines that come out of `pipe` to standard output, with their keys underlined.
-void underline(int pipe, const LineUnderliner& underliner, char terminator) {
+// Copies the lines that come out of `pipe` to standard output, with their keys underlined. If that
+// cannot be written, `error` becomes the errno value; the pipe is closed then, which ends the sort.
+void underline(int pipe, const LineUnderliner& underliner, char terminator, int& error) {
   std::string text;
   std::string out;
   char buffer[1 << 16];
@@ -140,7 +143,10 @@ void underline(int pipe, const LineUnderliner& underliner, char terminator) {
       underliner.append(std::string_view(text).substr(start, end - start), out);
     }
     text.erase(0, start);
-    std::fwrite(out.data(), 1, out.size(), stdout);
+    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size()) {
+      error = errno;
+      break;
+    }
     out.clear();
   }
   close(pipe);
@@ -151,14 +157,21 @@ int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
   const LineUnderliner underliner(arguments.order);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw_io_error(errno, "cannot make a pipe", {});
-  const Thread reader = Thread::start(
-      "for --debug", [&, pipe = ends[0]] { underline(pipe, underliner, arguments.terminator); });
-  struct Closer {
-    int end;
-    ~Closer() { close(end); }
-  } const closer{ends[1]};
+  int error = 0;
+  Thread reader = Thread::start("for --debug", [&, pipe = ends[0]] {
+    underline(pipe, underliner, arguments.terminator, error);
+  });
   sort.output = "/dev/fd/" + std::to_string(ends[1]);
-  text_sort(sort);
+  std::exception_ptr failure;
+  try {
+    text_sort(sort);
+  } catch (const Error&) {
+    failure = std::current_exception();
+  }
+  close(ends[1]);
+  reader.join();
+  if (error != 0) throw_io_error(error, "cannot write", "standard output");
+  if (failure) std::rethrow_exception(failure);
   return kExitSuccess;
 }
 
@@ -182,7 +195,12 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
   const TextSortOptions sort = text_options(caller, arguments);
   check_inputs(arguments.files, "open failed");
   refuse_directories(arguments.files);
-  return run_text_check(caller, sort, arguments.check == 'c' ? Check::diagnose : Check::quiet);
+  try {
+    return run_text_check(caller, sort, arguments.check == 'c' ? Check::diagnose : Check::quiet);
+  } catch (const Error& error) {
+    if (!caller.stands_in) throw;
+    throw_as_sort(error, sort, true, caller.prefix);
+  }
 }
 
 }  // namespace
@@ -211,7 +229,8 @@ int sort_lines(const CommandSpec& command, const Caller& caller,
                           .record_details = "of any length"});
   } catch (const Error& error) {
     die_of_broken_pipe(caller, error);
-    throw;
+    if (!caller.stands_in) throw;
+    throw_as_sort(error, sort, false, caller.prefix);
   }
 }
 

@@ -44,9 +44,9 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
                   (plan.limit ? ", the first " + std::to_string(*plan.limit) + " records" : ""));
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
-  append_fact(
-      out, "memory:",
-      format_exact(plan.memory_bytes) + ", of it records " + format_bytes(plan.sort_memory_bytes));
+  append_fact(out, "memory:",
+              format_exact(plan.memory_bytes) + ", of which " +
+                  format_bytes(plan.sort_memory_bytes) + " for records");
   append_fact(out, "threads:", std::to_string(plan.threads));
   append_fact(out, "sorted on:", device_text(plan));
   append_fact(out, "disk access:", plan.backend);

@@ -37,7 +37,7 @@ CsvOrder order_option(const ParsedOptions& options) {
   order.empty_last = options.word("empty", "first") == "last";
   if (options.has("sum")) order.sum = parse_csv_column(options.value("sum", ""), "--sum");
   if (needs_header(order) && !options.has("header")) {
-    throw_usage(command, "columns are called by name: that takes --header");
+    throw_usage(command, "naming a column requires --header");
   }
   return order;
 }
@@ -50,9 +50,9 @@ struct Keys {
   void make() { made = make_csv_keys(order); }
 };
 
-TextSortOptions text_options(const ParsedOptions& options) {
+TextSortOptions text_options(const Caller& caller, const ParsedOptions& options) {
   TextSortOptions sort;
-  set_text_options(options, sort);
+  set_text_options(caller, options, sort);
   const auto keys = std::make_shared<Keys>();
   keys->order = order_option(options);
   sort.inputs = input_files(options);
@@ -99,7 +99,7 @@ TextSortOptions text_options(const ParsedOptions& options) {
 int sort_rows(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::rows);
   const Check check = check_option(options);
-  TextSortOptions sort = text_options(options);
+  TextSortOptions sort = text_options(caller, options);
   if (check != Check::none) {
     if (sort.fold) throw_usage(options.command(), "-c excludes --count and --sum");
     return run_text_check(caller, sort, check);

@@ -11,11 +11,11 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "devices.h"
 #include "io/codec.h"
 #include "machine.h"
-#include "quote.h"
 #include "time_line_file.h"
 
 namespace xxl::cli {
@@ -64,9 +64,6 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   const CommandSpec& command = options.command();
   for (const OptionSpec& option : command.options) {
     if (!options.has(option.key())) continue;
-    if (option.support == Support::not_built) {
-      throw_usage(command, switch_name(option) + " is not built yet");
-    }
     if (!is_for(option, scope)) {
       throw_usage(command, switch_name(option) + " is for " +
                                std::string(scope_text(option.scope)) +
@@ -123,7 +120,8 @@ std::vector<std::string> read_names0(const std::string& file) {
   std::istream& in = file == "-" ? std::cin : stream;
   std::vector<std::string> names;
   for (std::string name; std::getline(in, name, '\0');) names.push_back(name);
-  if (in.bad() || (file != "-" && names.empty() && access((file + "/.").c_str(), F_OK) == 0)) {
+  const bool failed = in.bad() || (file == "-" && std::ferror(stdin) != 0);
+  if (failed || (file != "-" && names.empty() && access((file + "/.").c_str(), F_OK) == 0)) {
     throw CommandLineError("cannot read file names from " + quote_name_always(file));
   }
   if (names.empty()) throw CommandLineError("no input from " + quote_name_always(file));
@@ -181,13 +179,16 @@ void set_temp_compression(const ParsedOptions& options, TextSortOptions& sort) {
 
 }  // namespace
 
-void set_text_options(const ParsedOptions& options, TextSortOptions& sort) {
+void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
   sort.scratch_dirs = scratch_option(options);
   sort.unique = options.has("unique") || options.has("count") || options.has("sum");
   sort.merge_only = options.has("merge");
   sort.syntax.header = options.has("header");
   sort.backend = backend_option(options);
   sort.compress_program = options.value("compress-program", "");
+  sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
+    std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
+  };
   if (options.has("limit")) {
     sort.limit = options.number("limit", 0, 0, ~std::uint64_t{0});
   }

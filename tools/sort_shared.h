@@ -22,7 +22,7 @@ enum class Check { none, diagnose, quiet };
 
 // -c, -C and --check. Throws Error{usage} if several exclude each other, or other options.
 Check check_option(const ParsedOptions& options);
-// Throws Error{usage} when an option was given that is not for records of `scope`, or not built.
+// Throws Error{usage} when an option was given that is not for records of `scope`.
 void refuse_options_of_others(const ParsedOptions& options, Scope scope);
 
 io::Backend backend_option(const ParsedOptions& options);
@@ -35,7 +35,7 @@ std::vector<std::string> read_names0(const std::string& file);
 // `by_default` is what is done without --progress, if standard error is a terminal.
 bool progress_option(const ParsedOptions& options, bool by_default);
 // Fills in what lines and rows have in common beside what is above.
-void set_text_options(const ParsedOptions& options, TextSortOptions& sort);
+void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort);
 
 // Runs sort(options), shows progress and reports statistics.
 template <class Options>

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/queue_failure.h"
+#include "base/quote.h"
 
 namespace xxl {
 namespace {
@@ -33,7 +34,7 @@ std::string describe(int sys_errno) {
 std::string compose(std::string_view message, std::string_view path, std::uint64_t offset,
                     int sys_errno) {
   std::string text;
-  if (!path.empty()) text.append(path).append(": ");
+  if (!path.empty()) text.append(quote_controls(path)).append(": ");
   if (offset != Error::kNoOffset) text.append("byte ").append(std::to_string(offset)).append(": ");
   text.append(message);
   if (sys_errno != 0) text.append(": ").append(describe(sys_errno));

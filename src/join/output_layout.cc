@@ -15,7 +15,7 @@ namespace {
 }
 
 [[noreturn]] void throw_incompatible(const std::string& why) {
-  throw Error(ErrorCode::usage, "the keys of the two inputs do not fit together: " + why);
+  throw Error(ErrorCode::usage, "the keys of the two inputs cannot be compared: " + why);
 }
 
 // Which bytes of a record belong to no field of its key.

@@ -13,7 +13,7 @@ TextScratch& LazyScratch::get() {
   store_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry.slot_bytes, 1);
   BlockPacker packer;
   if (!options_.compress_program.empty()) {
-    packer = BlockPacker(options_.compress_program);
+    packer = BlockPacker(options_.compress_program, options_.on_no_compress_program);
   } else if (options_.temp_codec != Codec::none) {
     packer = BlockPacker(options_.temp_codec, options_.temp_level, geometry.packed_block_bytes);
   }

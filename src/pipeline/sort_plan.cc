@@ -133,7 +133,7 @@ PlannedSort make_sort_plan(const SortOptions& options, const KeyLayout& layout,
   std::string reason;
   if (always && options.merge_only) {
     if (options.merge_on_accelerator == AcceleratedMerge::never) {
-      throw Error(ErrorCode::usage, "an accelerator that may not merge is of no use to -m");
+      throw Error(ErrorCode::usage, "--gpu-merge=never excludes --device=gpu with -m");
     }
     if (options.accelerator->merge_rate(reason) == 0) throw Error(ErrorCode::device, reason);
     return plan_sort_on_cpu(options, layout, inputs, surroundings);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/progress.h"
 #include "base/time_line.h"
 #include "io/codec.h"
@@ -50,6 +51,9 @@ struct TextSortOptions {
   Codec temp_codec = Codec::none;      // of scratch blocks
   int temp_level = 0;                  // 0: the codec's own
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
+  // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that
+  // is an error.
+  std::function<void(const Error&)> on_no_compress_program;
   Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
   Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;

@@ -29,7 +29,14 @@ std::span<const std::byte> BlockPacker::pack(std::span<const std::byte> block,
                                              std::size_t slot_bytes) const {
   std::vector<std::byte>& packed = packed_of_thread();
   if (!program_.empty()) {
-    packed = run_compress_program(program_, false, block, 2 * block.size() + kMiB);
+    if (*no_program_) return {};
+    try {
+      packed = run_compress_program(program_, false, block, 2 * block.size() + kMiB);
+    } catch (const NoSuchProgram& error) {
+      if (!on_no_program_) throw;
+      if (!no_program_->exchange(true)) on_no_program_(error);
+      return {};
+    }
     return packed;
   }
   if (!takes(block.size())) return {};
@@ -43,7 +50,10 @@ bool BlockPacker::unpack(std::byte* buffer, std::size_t packed_bytes, std::size_
   if (!program_.empty()) {
     const std::vector<std::byte> block =
         run_compress_program(program_, true, {buffer, packed_bytes}, bytes);
-    if (block.size() != bytes) return false;
+    if (block.size() != bytes) {
+      throw Error(ErrorCode::corrupt,
+                  "'" + program_ + "' -d does not give back what '" + program_ + "' was given");
+    }
     std::memcpy(buffer, block.data(), bytes);
     return true;
   }

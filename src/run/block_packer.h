@@ -1,11 +1,15 @@
 // Makes scratch blocks smaller: by a codec, or by a program that the user names.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "io/codec.h"
 
 namespace xxl {
@@ -17,8 +21,12 @@ class BlockPacker {
   // Blocks of more than `most_bytes` stay as they are: what they take is bounded.
   BlockPacker(Codec codec, int level, std::size_t most_bytes)
       : codec_(codec), level_(level), most_bytes_(most_bytes) {}
-  // All blocks go through it: perhaps it is there to encrypt them.
-  explicit BlockPacker(std::string program) : program_(std::move(program)) {}
+  // Called if a program cannot be run, once, by any thread.
+  using OnNoProgram = std::function<void(const Error&)>;
+  // All blocks go through it: perhaps it is there to encrypt them. If it cannot be run, they stay
+  // as they are; without `on_no_program`, that is an error.
+  explicit BlockPacker(std::string program, OnNoProgram on_no_program = {})
+      : program_(std::move(program)), on_no_program_(std::move(on_no_program)) {}
 
   bool packs() const { return codec_ != Codec::none || !program_.empty(); }
   // True if blocks of `bytes` are packed, or at least tried.
@@ -40,6 +48,8 @@ class BlockPacker {
   int level_ = 0;
   std::size_t most_bytes_ = 0;
   std::string program_;
+  OnNoProgram on_no_program_;
+  std::shared_ptr<std::atomic<bool>> no_program_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace xxl

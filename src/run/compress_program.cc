@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -121,7 +122,8 @@ class Process {
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
       pid_ = -1;
-      throw_io_error(error, "couldn't execute compress program " + quoted(program), {});
+      throw NoSuchProgram(ErrorCode::io, "could not run compress program " + quoted(program), {},
+                          Error::kNoOffset, error);
     }
   }
   Process(const Process&) = delete;
@@ -129,19 +131,26 @@ class Process {
   ~Process() {
     if (pid_ < 0) return;
     kill(pid_, SIGTERM);
-    wait();
+    end();
   }
 
-  // Returns the status as waitpid has it.
+  // Returns the status as waitpid has it. Throws Error if there is none.
   int wait() {
-    int status = -1;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
+    const std::optional<int> status = end();
+    if (!status) throw_io_error(errno, "cannot wait for the compress program", {});
+    return *status;
   }
 
  private:
+  std::optional<int> end() {
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(pid_, &status, 0)) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return ended < 0 ? std::nullopt : std::optional(status);
+  }
+
   pid_t pid_ = -1;
 };
 

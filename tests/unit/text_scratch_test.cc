@@ -183,7 +183,7 @@ TEST(CompressProgram, FailuresAreErrors) {
     }
   };
   EXPECT_EQ(message("/nonexistent", false, kMiB),
-            "couldn't execute compress program '/nonexistent': No such file or directory");
+            "could not run compress program '/nonexistent': No such file or directory");
   EXPECT_EQ(message("false", false, kMiB), "'false' [-d] terminated abnormally");
   EXPECT_EQ(message("true", false, kMiB), "'true' ended before it had read all of its input");
   EXPECT_EQ(message("gzip", true, kMiB), "'gzip' [-d] terminated abnormally");

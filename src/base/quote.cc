@@ -1,9 +1,10 @@
-#include "quote.h"
+#include "base/quote.h"
 
+#include <algorithm>
 #include <cwchar>
 #include <cwctype>
 
-namespace xxl::cli {
+namespace xxl {
 namespace {
 
 // Bytes of the printable character that `text` starts with, in the encoding of the locale; 0 if it
@@ -79,4 +80,11 @@ std::string quote_name_always(std::string_view name) {
   return quote_for_shell(name, true);
 }
 
-}  // namespace xxl::cli
+std::string quote_controls(std::string_view name) {
+  const bool controls = std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  return controls ? quote_for_shell(name, true) : std::string(name);
+}
+
+}  // namespace xxl
