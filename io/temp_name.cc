@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,11 +11,11 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <mutex>
 #include <random>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/fatal_signals.h"
 
 namespace xxl::io {
 namespace {
@@ -35,28 +34,6 @@ struct NameSlot {
 };
 std::array<NameSlot, 8> name_slots;
 static_assert(std::atomic<int>::is_always_lock_free);
-
-void handle_fatal_signal(int signal_number) {
-  remove_temp_names();
-  // The handler was installed with SA_RESETHAND: this time the signal ends the process.
-  raise(signal_number);
-}
-
-// Leaves signals alone that are ignored (nohup) or that the program handles.
-void install_signal_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction current {};
-      if (sigaction(number, nullptr, &current) != 0) continue;
-      if ((current.sa_flags & SA_SIGINFO) != 0 || current.sa_handler != SIG_DFL) continue;
-      struct sigaction ours {};
-      ours.sa_handler = handle_fatal_signal;
-      ours.sa_flags = static_cast<int>(SA_RESETHAND);
-      sigaction(number, &ours, nullptr);
-    }
-  });
-}
 
 int take_slot(int directory, const std::string& name) {
   for (std::size_t i = 0; i < name_slots.size(); ++i) {
@@ -121,7 +98,7 @@ bool lock_temp_file(int fd) {
 
 TempName::TempName(int directory) : directory_(directory), text_(random_name()) {
   remove_left_over(directory);
-  install_signal_handlers();
+  on_fatal_signal(remove_temp_names);
   slot_ = take_slot(directory, text_);  // before the file exists: no signal finds it unknown
 }
 

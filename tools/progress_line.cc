@@ -1,10 +1,14 @@
 #include "progress_line.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
+#include "base/fatal_signals.h"
 #include "base/units.h"
 #include "report_text.h"
 
@@ -17,6 +21,12 @@ constexpr std::chrono::milliseconds kInterval{250};
 constexpr std::chrono::milliseconds kShortestForRate{500};
 constexpr const char* kEraseLine = "\r\x1b[K";
 
+// A signal is not to leave the shell's prompt behind the line.
+std::atomic<bool> line_is_open;
+void end_line() {
+  if (line_is_open) (void)!write(STDERR_FILENO, "\n", 1);
+}
+
 std::string phase_name(const Progress& progress) {
   switch (progress.phase.load()) {
     case Phase::starting:
@@ -24,6 +34,7 @@ std::string phase_name(const Progress& progress) {
     case Phase::forming_runs:
       return "forming runs";
     case Phase::merging:
+      if (progress.passes == 0) return "merging";
       return "merging, pass " + std::to_string(progress.pass.load()) + " of " +
              std::to_string(progress.passes.load());
     case Phase::joining:
@@ -110,14 +121,13 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::run() {
   PhaseStart start(progress_);
-  bool shown = false;
   std::unique_lock lock(mutex_);
   while (!stop_changed_.wait_for(lock, kInterval, [this] { return stop_; })) {
     if (!start.is_of(progress_)) start = PhaseStart(progress_);
     std::fprintf(stderr, "%s%s", kEraseLine, describe(progress_, start).c_str());
-    shown = true;
+    if (!line_is_open.exchange(true)) on_fatal_signal(end_line);
   }
-  if (shown) std::fputs(kEraseLine, stderr);
+  if (line_is_open.exchange(false)) std::fputs(kEraseLine, stderr);
 }
 
 }  // namespace xxl::cli
