@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,6 +31,7 @@ struct ChunkOrder {
   std::string_view first_record;
   std::string_view last_record;
   std::optional<std::string_view> disorder;  // the first record out of order
+  std::exception_ptr failure;           // of what comes behind these records
 };
 
 class TextOrderChecking {
@@ -145,7 +147,11 @@ class TextOrderChecking {
     running_.push_back(std::move(chunk));
     workers_.run(
         [this, task = running_.back().get(), token = in_flight_.begin()](unsigned) mutable {
-          monitor_.guard([&] { check_chunk(*task); });
+          try {
+            check_chunk(*task);
+          } catch (...) {
+            task->order.failure = std::current_exception();
+          }
           {
             auto lock = monitor_.lock();
             task->order.done = true;
@@ -211,6 +217,7 @@ class TextOrderChecking {
       }
       records_ += order.records;
     }
+    if (order.failure) std::rethrow_exception(order.failure);
     if (order.disorder) {
       result_ = {false, records_, std::string(*order.disorder)};
       return false;

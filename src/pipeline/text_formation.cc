@@ -161,7 +161,7 @@ std::uint64_t TextFormation::new_identity() {
 void TextFormation::make_offload() {
   const TextInputs& inputs = context_.inputs;
   OffloadContext offload{context_.options, *context_.accelerator,
-                         inputs.size_known ? inputs.bytes : 0, records_, context_.monitor,
+                         inputs.size_known ? inputs.bytes : 0, records_, faults_, context_.monitor,
                          context_.workers, context_.memory, context_.scratch, context_.keys,
                          // Where regions go from there:
                          [this](TextRegion* region) {
@@ -268,6 +268,7 @@ void TextFormation::submit(TextRegion* region) {
   }
   if (region->segments.empty()) return give_back(region);
   const std::uint64_t number = chunks_++;
+  faults_.announce(number);
   if (offload_ != nullptr) {
     {
       auto lock = context_.monitor.lock();
@@ -292,7 +293,10 @@ void TextFormation::submit(TextRegion* region) {
 // On a worker; the chunk is counted as running.
 void TextFormation::run_sort(const Chunk& chunk) {
   context_.workers.run([this, chunk, token = in_flight_.begin()](unsigned thread) mutable {
-    context_.monitor.guard([&] { sort_chunk(chunk, thread); });
+    context_.monitor.guard([&] {
+      faults_.watch(chunk.order.region, [&] { sort_chunk(chunk, thread); });
+      faults_.pass(chunk.order.region);
+    });
     {
       auto lock = context_.monitor.lock();
       --running_;

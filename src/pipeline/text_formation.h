@@ -20,6 +20,7 @@
 #include "base/workers.h"
 #include "io/io_queue.h"
 #include "merge/text_merger.h"
+#include "pipeline/first_fault.h"
 #include "pipeline/lazy_scratch.h"
 #include "pipeline/region_records.h"
 #include "pipeline/text_memory.h"
@@ -113,6 +114,7 @@ class TextFormation {
 
   FormationContext context_;
   RegionRecords records_;
+  FirstFault faults_{context_.monitor};
   TextReader reader_;
   bool at_limit_ = false;  // no larger regions are to be had
   bool fits_in_memory_ = false;

@@ -189,8 +189,10 @@ void TextOffload::start_packing() {
     if (pack == nullptr) return;
     job.packing = true;
     const auto packed = std::make_shared<Packed>();
-    run_task([this, &job, pack, packed] { *packed = this->pack(job, *pack); },
-             [this, &job, pack, packed] { pack_filled(job, pack, *packed); });
+    const auto fill = [this, &job, pack, packed] {
+      context_.faults.watch(job.number, [&] { *packed = this->pack(job, *pack); });
+    };
+    run_task(fill, [this, &job, pack, packed] { pack_filled(job, pack, *packed); });
   }
 }
 
@@ -243,7 +245,10 @@ void TextOffload::pack_filled(Job& job, TextSorter::Pack* pack, const Packed& pa
   }
   job.too_long = packed.too_long;
   job.packed = job.too_long || job.place.segment == job.region->segments.size();
-  if (job.packed && !job.too_long) context_.give_back(std::exchange(job.region, nullptr));
+  if (job.packed && !job.too_long) {
+    context_.faults.pass(job.number);
+    context_.give_back(std::exchange(job.region, nullptr));
+  }
 }
 
 // Packs leave in the order of the input.

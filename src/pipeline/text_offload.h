@@ -26,6 +26,7 @@
 #include "base/monitor.h"
 #include "base/workers.h"
 #include "merge/record_emitter.h"
+#include "pipeline/first_fault.h"
 #include "pipeline/lazy_scratch.h"
 #include "pipeline/region_records.h"
 #include "pipeline/text_emission.h"
@@ -54,6 +55,7 @@ struct OffloadContext {
   Accelerator& accelerator;
   std::uint64_t input_bytes = 0;  // 0: not known
   RegionRecords& records;
+  FirstFault& faults;
   Monitor& monitor;
   Workers& workers;
   TextMemory& memory;

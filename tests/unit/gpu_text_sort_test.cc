@@ -18,6 +18,7 @@
 #include "gpu/gpu_accelerator.h"
 #include "gpu/simulated_device.h"
 #include "io_test_support.h"
+#include "late_fault.h"
 #include "line_order_test_support.h"
 #include "pipeline/text_sort.h"
 #include "record/csv_keys.h"
@@ -300,6 +301,16 @@ TEST_F(GpuTextSort, of_rows_with_their_headers) {
   options_.syntax.skip_malformed = false;
   const Error error = error_of_sort(output_, [&] { sort_on({}); });
   EXPECT_EQ(error.code(), ErrorCode::bad_input);
+}
+
+TEST_F(GpuTextSort, of_malformed_rows_the_first_of_the_input_is_told) {
+  test::LateFault fault;
+  set_input(test::LateFault::text(2 * kMiB, 200 * kKiB));
+  options_.syntax.quoted = true;
+  options_.malformed = [&](std::string_view row) { return fault.check(row); };
+  const Error error = error_of_sort(output_, [&] { sort_on({}); });
+  const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
+  EXPECT_NE(std::string(error.what()).find(line), std::string::npos) << error.what();
 }
 
 TEST_F(GpuTextSort, of_what_comes_out_of_a_pipe) {

@@ -363,6 +363,35 @@ TEST_F(TextSortTest, malformed_rows_are_left_out_or_are_an_error) {
   EXPECT_TRUE(file_text(output_) == expected_of(options_, good));
 }
 
+TEST_F(TextSortTest, of_malformed_rows_the_first_of_the_input_is_told) {
+  test::LateFault fault;
+  options_.inputs = {directory_ / "in"};
+  write_file(options_.inputs[0], test::LateFault::text(2 * kMiB, 200 * kKiB));
+  options_.memory_bytes = 2 * kMiB;
+  options_.parallel = 2;
+  options_.syntax.quoted = true;
+  options_.malformed = [&](std::string_view row) { return fault.check(row); };
+  const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
+  EXPECT_NE(std::string(error_of(options_).what()).find(line), std::string::npos);
+}
+
+TEST_F(TextSortTest, a_check_tells_the_first_malformed_row) {
+  test::LateFault fault;
+  options_.inputs = {directory_ / "in"};
+  write_file(options_.inputs[0], test::LateFault::text(10 * kMiB, 5 * kMiB));
+  options_.memory_bytes = 32 * kMiB;  // two threads
+  options_.parallel = 2;
+  options_.syntax.quoted = true;
+  options_.malformed = [&](std::string_view row) { return fault.check(row); };
+  try {
+    check_text_order(options_);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
+    EXPECT_NE(std::string(error.what()).find(line), std::string::npos) << error.what();
+  }
+}
+
 // ---- faults ----
 
 using test::Fault;
