@@ -105,6 +105,23 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
                                   double item_bytes, std::uint64_t memory_bytes,
                                   std::uint64_t most_bytes, std::size_t slice_bytes,
                                   unsigned chunks) {
+  const auto planned = [&](std::uint64_t memory) {
+    return try_plan(device, devices, format, item_bytes, memory, most_bytes, slice_bytes, chunks);
+  };
+  if (const auto geometry = planned(memory_bytes)) return *geometry;
+  std::uint64_t enough = round_up<std::uint64_t>(memory_bytes + 1, kMiB);
+  while (!planned(enough)) enough = round_up<std::uint64_t>(enough + enough / 8 + 1, kMiB);
+  throw Error(ErrorCode::no_space,
+              "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
+                  " are free, or allowed by --gpu-memory, and at least " +
+                  std::to_string(enough / kMiB) + "M are needed");
+}
+
+std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t devices,
+                                                     const ChunkFormat& format, double item_bytes,
+                                                     std::uint64_t memory_bytes,
+                                                     std::uint64_t most_bytes,
+                                                     std::size_t slice_bytes, unsigned chunks) {
   ChunkGeometry geometry;
   geometry.chunks = chunks;
   const double record = std::max(item_bytes, 1.0);
@@ -138,9 +155,7 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
         arena, aligned(static_cast<std::size_t>(need)) + 3 * aligned(piece));
     return geometry;
   }
-  throw Error(ErrorCode::no_space,
-              "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
-                  " are free, or allowed by --gpu-memory: give more");
+  return std::nullopt;
 }
 
 }  // namespace xxl::gpu

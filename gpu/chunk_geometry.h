@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/units.h"
 #include "gpu/device.h"
@@ -44,11 +45,16 @@ struct ChunkGeometry {
   std::uint64_t arena_bytes = 0;           // of a chunk on one device: records and sorted items
 
   // Divides `memory_bytes` of each of `devices` devices for chunks of up to `most_bytes` (all
-  // devices together). `item_bytes`: bytes of a record, on average. Throws Error{no_space} if that
-  // is not enough.
+  // devices together). `item_bytes`: bytes of a record, on average. Throws Error{no_space} that
+  // says how much is needed if that is not enough.
   static ChunkGeometry plan(Device& device, std::size_t devices, const ChunkFormat& format,
                             double item_bytes, std::uint64_t memory_bytes, std::uint64_t most_bytes,
                             std::size_t slice_bytes, unsigned chunks);
+  // The same, or nothing.
+  static std::optional<ChunkGeometry> try_plan(Device& device, std::size_t devices,
+                                               const ChunkFormat& format, double item_bytes,
+                                               std::uint64_t memory_bytes, std::uint64_t most_bytes,
+                                               std::size_t slice_bytes, unsigned chunks);
   // Of a device, in all.
   std::uint64_t memory_bytes(Device& device, const ChunkFormat& format) const;
   // Records of `item_bytes` that a chunk can surely hold on one device, in bytes.

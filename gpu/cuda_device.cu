@@ -371,4 +371,10 @@ std::vector<std::unique_ptr<Device>> cuda_devices(std::string& reason) {
   return devices;
 }
 
+std::string cuda_driver_version() {
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) return {};
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 }  // namespace xxl::gpu

@@ -14,4 +14,8 @@ namespace xxl::gpu {
 // so. A GPU takes some hundred milliseconds to start, which is done when it is first used.
 std::vector<std::unique_ptr<Device>> cuda_devices(std::string& reason);
 
+// The version of CUDA that the driver is for, "13.0"; empty without a driver, or built without
+// CUDA.
+std::string cuda_driver_version();
+
 }  // namespace xxl::gpu

@@ -74,7 +74,7 @@ struct GpuProbeResult {
 
 // The visible GPUs, in the order of the driver, and their links, as the driver and Linux describe
 // them; nothing is measured, and memory of GPUs is not used. Throws Error{device} if there is no
-// GPU ("no GPU: ...") or one cannot be asked.
+// GPU ("no GPU: ...") or one cannot be asked, or the program was built without CUDA.
 GpuLinks find_gpu_links();
 
 // Measures all visible GPUs; takes some ten seconds for 8. Leaves access of peers to each other

@@ -10,12 +10,10 @@
 #include "base/units.h"
 #include "gpu/cuda_device.h"
 #include "gpu/gpu_accelerator.h"
+#include "gpu/probe.h"
 #include "gpu/simulated_device.h"
 #include "gpu/topology.h"
 #include "machine.h"
-#if XXL_HAS_CUDA
-#include "gpu/probe.h"
-#endif
 
 namespace xxl::cli {
 namespace {
@@ -62,7 +60,6 @@ AcceleratedMerge merge_option(const ParsedOptions& options) {
   return word == "never" ? AcceleratedMerge::never : AcceleratedMerge::automatic;
 }
 
-#if XXL_HAS_CUDA
 // Of the links of `gpus` to the host together; GPUs behind one link share it.
 double host_rate_of(const gpu::GpuLinks& links, const std::vector<std::size_t>& gpus) {
   double rate = 0;
@@ -74,7 +71,6 @@ double host_rate_of(const gpu::GpuLinks& links, const std::vector<std::size_t>& 
   }
   return rate;
 }
-#endif
 
 // The GPUs of `list`; or of all, the best ones, as many as can hold `bytes`.
 GpuOptions::Found find_gpus(const std::vector<std::size_t>& list, bool all, std::uint64_t bytes) {
@@ -83,7 +79,6 @@ GpuOptions::Found find_gpus(const std::vector<std::size_t>& list, bool all, std:
   if (devices.empty()) throw Error(ErrorCode::device, "no GPU: " + reason);
   GpuOptions::Found found;
   std::vector<std::size_t> chosen = list;
-#if XXL_HAS_CUDA
   const gpu::GpuLinks links = gpu::find_gpu_links();
   if (chosen.empty()) {
     chosen = gpu::order_gpus(links);
@@ -100,7 +95,6 @@ GpuOptions::Found find_gpus(const std::vector<std::size_t>& list, bool all, std:
   }
   found.strategy = gpu::choose_strategy(links, chosen);
   found.host_rate = host_rate_of(links, chosen);
-#endif
   for (const std::size_t index : chosen) found.devices.push_back(std::move(devices[index]));
   return found;
 }
@@ -109,7 +103,8 @@ GpuOptions::Found simulate(std::size_t count, std::uint64_t memory_bytes) {
   GpuOptions::Found found;
   for (std::size_t i = 0; i < count; ++i) {
     gpu::SimulatedOptions options;
-    if (memory_bytes != 0) options.memory_bytes = memory_bytes;
+    // Some of it stays free, as on others.
+    if (memory_bytes != 0) options.memory_bytes = memory_bytes + memory_bytes / 8;
     found.devices.push_back(
         std::make_unique<gpu::SimulatedDevice>(static_cast<int>(i), std::move(options)));
   }
@@ -128,8 +123,14 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
   gpus.strategy = strategy_option(options);
   gpus.time_line = time_line;
   if (options.has("gpu-memory")) {
-    gpus.memory_bytes = parse_size(options.value("gpu-memory", ""), "--gpu-memory", 0);
-    if (gpus.memory_bytes == 0) throw_usage(command, "--gpu-memory=0 leaves the GPUs no memory");
+    const std::string size = options.value("gpu-memory", "");
+    if (size.ends_with('%')) {
+      throw_usage(command, "--gpu-memory=" + size + ": give a number with b, K, M, G, T or P");
+    }
+    gpus.memory_bytes = parse_size(size, "--gpu-memory", 0);
+    if (gpus.memory_bytes == 0) {
+      throw_usage(command, "--gpu-memory=" + size + " leaves the GPUs no memory");
+    }
   }
   DeviceChoice choice;
   choice.merge = merge_option(options);

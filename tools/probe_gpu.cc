@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/units.h"
 #include "command.h"
 #include "gpu/probe.h"
@@ -13,8 +12,6 @@
 
 namespace xxl::cli {
 namespace {
-
-#if XXL_HAS_CUDA
 
 using gpu::GpuChoice;
 using gpu::GpuLinks;
@@ -258,14 +255,6 @@ int measure_and_print(const ParsedOptions& options) {
   }
   return kExitSuccess;
 }
-
-#else
-
-[[noreturn]] int measure_and_print(const ParsedOptions&) {
-  throw Error(ErrorCode::device, "this program was built without CUDA");
-}
-
-#endif
 
 }  // namespace
 
