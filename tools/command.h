@@ -9,7 +9,8 @@ namespace xxl::cli {
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitDisorder = 1;  // sort -c, validate: something is out of order
 inline constexpr int kExitError = 2;
-inline constexpr int kExitJoinError = 1;  // of the stand-in for join(1)
+inline constexpr int kExitJoinError = 1;     // of the stand-in for join(1)
+inline constexpr int kExitValsortError = 1;  // of the stand-in for valsort
 
 // Looks at its arguments itself: what they mean depends on the records.
 int run_sort(const CommandSpec& command, const Caller& caller,
@@ -19,6 +20,7 @@ int run_join(const CommandSpec& command, const Caller& caller,
 int run_stand_in_join(const Caller& caller, std::span<const std::string> arguments);
 int run_gen(const ParsedOptions& options);
 int run_validate(const ParsedOptions& options);
+int run_stand_in_valsort(std::span<const std::string> arguments);
 int run_probe(const ParsedOptions& options);
 int run_info(const ParsedOptions& options);
 int run_help(const ParsedOptions& options);

@@ -33,6 +33,24 @@ std::uint64_t parse_count(const CommandSpec& command, std::string_view text) {
   return value * factor;
 }
 
+// The number of the first record, of up to 128 bits.
+RecordNumber start_option(const ParsedOptions& options) {
+  const std::string text = options.value("start", "0");
+  constexpr RecordNumber kMost = ~RecordNumber{0};
+  RecordNumber value = 0;
+  for (const char c : text) {
+    const auto digit = static_cast<unsigned>(c - '0');
+    if (digit > 9 || value > (kMost - digit) / 10) value = kMost;
+    if (value == kMost) break;
+    value = value * 10 + digit;
+  }
+  if (value == kMost || text.empty()) {
+    throw_usage(options.command(),
+                "invalid --start argument '" + text + "': give a number up to 2^128 - 2");
+  }
+  return value;
+}
+
 // Options that would do nothing for these records are refused.
 void refuse_foreign_options(const ParsedOptions& options, const RecordFormat& format) {
   const std::vector<const char*> foreign = format.name == "gensort"
@@ -56,7 +74,7 @@ int run_gen(const ParsedOptions& options) {
                                        : "extra operand '" + options.operands()[1] + "'");
   }
   gen.records = parse_count(options.command(), options.operands().front());
-  gen.first_record = options.number("start", 0, 0, kMaxNumber);
+  gen.first_record = start_option(options);
   if (options.has("total")) {
     gen.total_records = parse_count(options.command(), options.value("total", ""));
   }

@@ -86,15 +86,20 @@ int run_command(const Caller& caller, const std::string& name,
   check_failed("every command of the table has an entry", __FILE__, __LINE__);
 }
 
-// How the program was called: through a link that stands in for sort(1) or join(1), or as xxl with
-// a command.
+// How the program was called: through a link that stands in for sort(1), join(1) or valsort, or as
+// xxl with a command.
 Caller make_caller(const std::string& program, std::span<const std::string> arguments) {
-  const bool is_join = stands_in_for(program, "join");
-  if (is_join || stands_in_for(program, "sort")) {
+  struct StandIn {
+    std::string_view name;
+    int error_status;
+  };
+  for (const StandIn& stand_in : {StandIn{"sort", kExitError}, StandIn{"join", kExitJoinError},
+                                  StandIn{"valsort", kExitValsortError}}) {
+    if (!stands_in_for(program, stand_in.name)) continue;
     return {.command = program,
             .prefix = program + ": ",
             .stands_in = true,
-            .error_status = is_join ? kExitJoinError : kExitError};
+            .error_status = stand_in.error_status};
   }
   if (!arguments.empty() && find_command(arguments.front()) != nullptr) {
     return {.command = "xxl " + arguments.front(), .prefix = "xxl: " + arguments.front() + ": "};
@@ -104,6 +109,7 @@ Caller make_caller(const std::string& program, std::span<const std::string> argu
 
 int dispatch(const Caller& caller, std::span<const std::string> arguments) {
   if (stands_in_for(caller.command, "sort")) return run_command(caller, "sort", arguments);
+  if (stands_in_for(caller.command, "valsort")) return run_stand_in_valsort(arguments);
   if (caller.stands_in) return run_stand_in_join(caller, arguments);
   if (arguments.empty()) throw_usage("no command given");
   const std::string& first = arguments.front();

@@ -177,7 +177,11 @@ const auto& all_commands() {
           .description =
               "Prints what valsort of the sort benchmark prints: the number of records, the sum of "
               "their CRC-32, how many records have the same key as the one before, and whether all "
-              "are in order. Without FILE, or when FILE is -, standard input is read.\n",
+              "are in order. Without FILE, or when FILE is -, standard input is read.\n"
+              "\n"
+              "Called through a link named valsort, the program is valsort of gensort 1.5: valsort "
+              "[-q] [-tN] FILE. It reports on standard error, in the same lines, and its exit "
+              "status is 1 when records are not in order, and on errors. Without -o, -s and -i.\n",
           .options = kValidateOptions,
           .sections = kValidateSections},
       CommandSpec{

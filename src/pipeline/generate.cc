@@ -46,17 +46,22 @@ bool is_gensort(const RecordFormat& format) {
 GenerateOptions resolve(GenerateOptions options) {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
   constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
-  if (options.first_record > kMost - options.records) {
-    throw Error(ErrorCode::usage, "record numbers go up to 2^64 - 2");
+  const bool has_long_numbers = is_gensort(options.format) && !options.skewed;
+  const RecordNumber most = has_long_numbers ? ~RecordNumber{0} : kMost;
+  if (options.first_record > most - options.records) {
+    throw Error(ErrorCode::usage,
+                std::string("numbers of ") +
+                    (options.skewed ? "skewed records" : options.format.name + " records") +
+                    " go up to " + (has_long_numbers ? "2^128 - 2" : "2^64 - 2"));
   }
   if (options.records > (kMostBytes - kSectorBytes) / options.format.record_bytes) {
     throw Error(ErrorCode::usage, std::to_string(options.records) + " records of " +
                                       std::to_string(options.format.record_bytes) +
                                       " bytes are more than a file can hold");
   }
-  const std::uint64_t end = options.first_record + options.records;
+  const auto end = static_cast<std::uint64_t>(options.first_record) + options.records;
   if (options.total_records == 0) options.total_records = end;
-  if (options.total_records < end) {
+  if (options.total_records < end && !is_gensort(options.format)) {
     throw Error(ErrorCode::usage, "records up to number " + std::to_string(end - 1) +
                                       " are not part of " + std::to_string(options.total_records) +
                                       " records in all");
@@ -71,18 +76,19 @@ GenerateOptions resolve(GenerateOptions options) {
 }
 
 // Makes records first .. first + count - 1 at `out`.
-using MakeRecords = std::function<void(std::uint64_t first, std::size_t count, std::byte* out)>;
+using MakeRecords = std::function<void(RecordNumber first, std::size_t count, std::byte* out)>;
 
 MakeRecords record_maker(const GenerateOptions& options) {
   if (is_gensort(options.format)) {
     const GensortKind kind{options.ascii, options.skewed};
-    return [kind](std::uint64_t first, std::size_t count, std::byte* out) {
+    return [kind](RecordNumber first, std::size_t count, std::byte* out) {
       make_gensort_records(kind, first, count, out);
     };
   }
-  return
-      [records = DistributedRecords(options)](std::uint64_t first, std::size_t count,
-                                              std::byte* out) { records.fill(first, count, out); };
+  return [records = DistributedRecords(options)](RecordNumber first, std::size_t count,
+                                                 std::byte* out) {
+    records.fill(static_cast<std::uint64_t>(first), count, out);
+  };
 }
 
 // Makes the chunks of the file.
@@ -126,7 +132,7 @@ class ChunkMaker {
 
  private:
   MakeRecords make_;
-  std::uint64_t first_record_;
+  RecordNumber first_record_;
   bool checksum_;
   std::size_t record_bytes_;
   std::uint64_t file_bytes_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "pipeline/gensort.h"
 #include "record/record_format.h"
 
 namespace xxl {
@@ -23,7 +24,7 @@ enum class Distribution {
 struct GenerateOptions {
   RecordFormat format;
   std::uint64_t records = 0;
-  std::uint64_t first_record = 0;  // number of the first record written
+  RecordNumber first_record = 0;  // number of the first record written; gensort: of 128 bits
   // Records of the whole data set that these are a part of; 0: first_record + records. The keys of
   // zipf, sorted, reverse and nearly-sorted depend on it.
   std::uint64_t total_records = 0;

@@ -20,7 +20,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-__extension__ using U128 = unsigned __int128;
+using U128 = RecordNumber;
 
 constexpr U128 u128(std::uint64_t high, std::uint64_t low) {
   return (static_cast<U128>(high) << 64) | low;
@@ -42,7 +42,7 @@ U128 next(U128 x) {
 }
 
 // X(n): the generator applied n times to 0.
-U128 jump(std::uint64_t n) {
+U128 jump(RecordNumber n) {
   U128 x = 0;
   U128 a = kMultiplier, c = kIncrement;  // x -> a x + c is 2^i steps
   for (; n != 0; n >>= 1) {
@@ -170,7 +170,7 @@ std::uint64_t skew_binary_key(std::uint64_t key, U128 random, std::uint64_t reco
   return (key & ~replaced) | ((skew_prefix(record).binary << (64 - kSkewBits)) & replaced);
 }
 
-void make_binary_records(bool skewed, std::uint64_t first, std::size_t count, std::byte* out) {
+void make_binary_records(bool skewed, RecordNumber first, std::size_t count, std::byte* out) {
   U128 x = jump(first + 1);
   for (std::size_t i = 0; i < count + kPieces - 1; ++i, x = next(x)) {
     const Piece top{high_half(x), static_cast<std::uint16_t>(low_half(x) >> 48)};
@@ -184,7 +184,7 @@ void make_binary_records(bool skewed, std::uint64_t first, std::size_t count, st
     }
     if (skewed && i < count) {
       store_piece(out + i * kGensortRecordBytes,
-                  {skew_binary_key(top.first_8, x, first + i), top.last_2});
+                  {skew_binary_key(top.first_8, x, low_half(first + i)), top.last_2});
     }
   }
 }
@@ -205,21 +205,18 @@ char* put_spaces(char* out) {
   return out;
 }
 
-void make_ascii_record(bool skewed, std::uint64_t record, U128 random, char* out) {
+void make_ascii_record(bool skewed, RecordNumber record, U128 random, char* out) {
   const std::uint64_t low = low_half(random);
   char* place = put_base_95(out, high_half(random), 8);
   place = put_base_95(place, low, 2);
   if (const unsigned bytes = static_cast<unsigned>(low >> 32) & 7; skewed && bytes <= kSkewBytes) {
-    const std::uint64_t prefix = skew_prefix(record).ascii;
+    const std::uint64_t prefix = skew_prefix(low_half(record)).ascii;
     for (unsigned i = 0; i < bytes; ++i) {
       out[i] = static_cast<char>(prefix >> (8 * (kSkewBytes - 1 - i)));
     }
   }
   place = put_spaces(place);
-  constexpr int kNumberDigits = 32;  // of which the upper half is 0: numbers have 64 bits here
-  std::memset(place, '0', kNumberDigits / 2);
-  place += kNumberDigits / 2;
-  for (int shift = 60; shift >= 0; shift -= 4) *place++ = hex_digit(record >> shift);
+  for (int shift = 124; shift >= 0; shift -= 4) *place++ = hex_digit(low_half(record >> shift));
   place = put_spaces(place);
   for (int shift = 48; shift >= 0; shift -= 4) {
     std::memset(place, hex_digit(low >> shift), 4);
@@ -229,7 +226,7 @@ void make_ascii_record(bool skewed, std::uint64_t record, U128 random, char* out
   *place++ = '\n';
 }
 
-void make_ascii_records(bool skewed, std::uint64_t first, std::size_t count, std::byte* out) {
+void make_ascii_records(bool skewed, RecordNumber first, std::size_t count, std::byte* out) {
   U128 x = jump(first + 1);
   for (std::size_t i = 0; i < count; ++i, x = next(x)) {
     make_ascii_record(skewed, first + i, x, reinterpret_cast<char*>(out + i * kGensortRecordBytes));
@@ -238,8 +235,7 @@ void make_ascii_records(bool skewed, std::uint64_t first, std::size_t count, std
 
 }  // namespace
 
-void make_gensort_records(GensortKind kind, std::uint64_t first, std::size_t count,
-                          std::byte* out) {
+void make_gensort_records(GensortKind kind, RecordNumber first, std::size_t count, std::byte* out) {
   if (kind.ascii) {
     make_ascii_records(kind.skewed, first, count, out);
   } else {

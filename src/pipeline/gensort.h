@@ -8,6 +8,9 @@ namespace xxl {
 
 inline constexpr std::size_t kGensortRecordBytes = 100;
 
+// gensort counts records with 128 bits.
+__extension__ using RecordNumber = unsigned __int128;
+
 struct GensortKind {
   bool ascii = false;   // printable records that end in CR LF, instead of binary ones
   bool skewed = false;  // three quarters of the keys begin with 1 or more bits (binary) or bytes
@@ -15,7 +18,7 @@ struct GensortKind {
 };
 
 // Writes records first .. first + count - 1 to `out` (count * kGensortRecordBytes bytes). A record
-// depends on its number alone. The numbers must not pass 2^64.
-void make_gensort_records(GensortKind kind, std::uint64_t first, std::size_t count, std::byte* out);
+// depends on its number alone. The numbers must not pass 2^128, of skewed records 2^64.
+void make_gensort_records(GensortKind kind, RecordNumber first, std::size_t count, std::byte* out);
 
 }  // namespace xxl

@@ -53,7 +53,8 @@ GenerateOptions options_for(const std::string& format, std::uint64_t records,
 
 Bytes distributed(const GenerateOptions& options) {
   Bytes data(options.records * options.format.record_bytes);
-  DistributedRecords(options).fill(options.first_record, options.records, data.data());
+  DistributedRecords(options).fill(static_cast<std::uint64_t>(options.first_record),
+                                   options.records, data.data());
   return data;
 }
 
