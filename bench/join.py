@@ -236,9 +236,11 @@ class Bench:
 
     @staticmethod
     def summarize(rows):
+        wrong = {row["program"] for row in rows if not row["ok"]}  # these have no time
+        right = [row for row in rows if row["program"] not in wrong]
         median = {
-            program: statistics.median(float(r["seconds"]) for r in rows if r["program"] == program)
-            for program in dict.fromkeys(r["program"] for r in rows)
+            program: statistics.median(float(r["seconds"]) for r in right if r["program"] == program)
+            for program in dict.fromkeys(r["program"] for r in right)
         }
         for method in ("sort-merge", "hash"):
             ours = median.get(f"xxl-{method}")

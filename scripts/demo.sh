@@ -14,7 +14,7 @@ memory=${2:-256M}
 directory=${3:-build-release/demo}
 xxl=build-release/bin/xxl
 
-scripts/build.sh
+scripts/build.sh xxl_program
 mkdir -p "$directory"
 trap 'rm -rf "$directory/input" "$directory/sorted"' EXIT
 
