@@ -54,9 +54,9 @@ std::vector<std::string> describe_links(const GpuLinks& links) {
   std::string sharing;
   for (std::size_t a = 0; a < links.size(); ++a) {
     for (std::size_t b = a + 1; b < links.size(); ++b) {
-      const std::string pair = " " + std::to_string(a) + "-" + std::to_string(b);
-      pairs[way_between(links, a, b)] += pair;
-      if (share_host_link(links, a, b)) sharing += pair;
+      const std::string pair = std::to_string(a) + "-" + std::to_string(b);
+      pairs[way_between(links, a, b)].append(" ").append(pair);
+      if (share_host_link(links, a, b)) sharing.append(" ").append(pair);
     }
   }
   std::vector<std::string> lines;
