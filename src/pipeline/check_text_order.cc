@@ -31,7 +31,7 @@ struct ChunkOrder {
   std::string_view first_record;
   std::string_view last_record;
   std::optional<std::string_view> disorder;  // the first record out of order
-  std::exception_ptr failure;           // of what comes behind these records
+  std::exception_ptr failure;                // of what comes behind these records
 };
 
 class TextOrderChecking {
