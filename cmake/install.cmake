@@ -28,5 +28,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # For the library, which is in the same package.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-  "liburing-dev, libxxhash-dev, zlib1g-dev, libzstd-dev, liblz4-dev, pkg-config")
+  "libtbb-dev, liburing-dev, libxxhash-dev, zlib1g-dev, libzstd-dev, liblz4-dev, pkg-config")
 include(CPack)

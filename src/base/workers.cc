@@ -1,7 +1,10 @@
 #include "base/workers.h"
 
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,6 +22,40 @@ class Workers::OwnChores final : public Chores {
   Workers& workers_;
 };
 
+// Thread n of `width` serves in arena n mod nodes. All slots are kept for threads of ours, so oneTBB
+// makes none: it would when tasks come, also on threads of its own, and where the system refuses one
+// there, the process ends.
+class Workers::Arenas {
+ public:
+  explicit Arenas(unsigned width) {
+    const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
+    const std::size_t count = std::min<std::size_t>(nodes.size(), width);
+    for (std::size_t node = 0; node < count; ++node) {
+      const auto slots = static_cast<unsigned>((width - node + count - 1) / count);
+      arenas_
+          .emplace_back(tbb::task_arena::constraints(nodes[node], static_cast<int>(slots)), slots)
+          .initialize();
+    }
+  }
+
+  // Calls `serve` in the arena of `thread`, or outside, if it cannot be entered.
+  template <class Serve>
+  void enter(unsigned thread, Serve serve) {
+    bool entered = false;
+    try {
+      arenas_[thread % arenas_.size()].execute([&] {
+        entered = true;
+        serve();
+      });
+    } catch (...) {  // no memory for what oneTBB keeps of a thread
+    }
+    if (!entered) serve();
+  }
+
+ private:
+  std::deque<tbb::task_arena> arenas_;  // which cannot be moved
+};
+
 namespace {
 
 // True if the calling thread may have as much stack as threads of our own (ulimit -s).
@@ -30,15 +67,27 @@ bool has_ample_stack() {
 }  // namespace
 
 Workers::Workers(unsigned width, Threads threads) : width_(width) {
-  threads_.reserve(width);
-  const bool wanted = threads == Threads::wanted || !has_ample_stack();
-  while (wanted && threads_.size() < width) {
+  if (threads == Threads::wanted || !has_ample_stack()) start_threads();
+  if (threads_.empty()) chores_ = std::make_unique<OwnChores>(*this);
+}
+
+void Workers::start_threads() {
+  if (width_ > 1) {
+    try {
+      arenas_ = std::make_unique<Arenas>(width_);
+    } catch (...) {  // no memory: threads serve without
+    }
+  }
+  threads_.reserve(width_);
+  while (threads_.size() < width_) {
     const auto number = static_cast<unsigned>(threads_.size());
-    Thread thread = Thread::try_start([this, number] { serve(number); });
+    Thread thread = Thread::try_start([this, number] {
+      if (arenas_ == nullptr) return serve(number);
+      arenas_->enter(number, [&] { serve(number); });
+    });
     if (!thread) break;
     threads_.push_back(std::move(thread));
   }
-  if (threads_.empty()) chores_ = std::make_unique<OwnChores>(*this);
 }
 
 Workers::~Workers() {

@@ -22,6 +22,9 @@ namespace xxl {
 // All threads are made at the start. Where the system refuses some, the others do the work; where
 // it gives none, or none is wanted, the thread that made the workers does it while it waits
 // (base/chores.h), and must be the one that destroys them.
+//
+// Several threads serve in arenas of oneTBB, one a NUMA node, which keep them on its processors: so
+// memory that a thread is the first to touch stays near.
 class Workers {
  public:
   using Task = std::function<void(unsigned thread)>;
@@ -38,7 +41,9 @@ class Workers {
 
  private:
   class OwnChores;
+  class Arenas;
 
+  void start_threads();
   void serve(unsigned thread);
   bool do_one();
   void run_first(std::unique_lock<std::mutex>& lock, unsigned thread);
@@ -51,6 +56,7 @@ class Workers {
   bool stopping_ = false;
   std::atomic<std::uint64_t> busy_ns_{0};
   std::unique_ptr<OwnChores> chores_;  // without threads
+  std::unique_ptr<Arenas> arenas_;     // of several threads
   std::vector<Thread> threads_;        // last: they use the rest
 };
 
