@@ -1,5 +1,6 @@
 #include "base/memory_region.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -43,6 +44,10 @@ MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
 
 MemoryRegion::~MemoryRegion() {
   if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
+}
+
+void give_back_free_memory() {
+  malloc_trim(0);
 }
 
 std::span<std::byte> Carver::take(std::size_t bytes, std::size_t alignment) {

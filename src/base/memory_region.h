@@ -28,6 +28,10 @@ class MemoryRegion {
   std::size_t mapping_bytes_ = 0;
 };
 
+// Gives what malloc keeps of freed memory back to the system; between phases, as many threads have
+// freed small pieces then.
+void give_back_free_memory();
+
 // Hands out consecutive pieces of a span, each aligned; for dividing the budget at start.
 class Carver {
  public:

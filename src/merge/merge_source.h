@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "run/run_tables.h"
 #include "run/text_run.h"
 #include "sort/string_sort.h"
 
@@ -32,5 +33,27 @@ struct MergeSource {
   ResidentRun resident;
   std::size_t side = 0;  // of a join: 0 is R, 1 is S
 };
+
+// What the runs' tables take in memory.
+inline std::size_t table_bytes(std::span<const MergeSource> sources) {
+  std::size_t bytes = 0;
+  for (const MergeSource& source : sources) {
+    bytes += source.run == nullptr ? kRunBytes : table_bytes(*source.run);
+  }
+  return bytes;
+}
+
+// Whether `sources` can be merged by `cells`: all triggers are in memory, and what the merge
+// remembers has room beside them in `most_bytes`.
+inline bool merges_by_cells(std::span<const MergeSource> sources, std::uint64_t cells,
+                            std::size_t most_bytes) {
+  std::uint64_t blocks = 0;
+  for (const MergeSource& source : sources) {
+    if (source.run == nullptr) continue;
+    if (source.run->parts != nullptr) return false;
+    blocks += source.run->blocks.size();
+  }
+  return blocks == 0 || table_bytes(sources) + merge_table_bytes(blocks, cells) <= most_bytes;
+}
 
 }  // namespace xxl

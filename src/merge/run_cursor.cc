@@ -58,9 +58,34 @@ std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   return {loan, buffer};
 }
 
+// A merge that wants no more records leaves blocks that nobody has read. (Those in parts that were
+// not even looked at stay until the end.)
+RunCursor::~RunCursor() {
+  if (!reading_.releases) return;
+  for (; next_ < end_block_; ++next_) scratch_.release(*table_, next_);
+}
+
+std::size_t RunCursor::memory_bytes(const TextRun& run) {
+  const std::size_t largest = TextScratch::buffer_bytes(run.largest_block);
+  const std::size_t blocks = largest + std::min(largest, kMostAheadBytes);
+  return run.parts == nullptr ? blocks
+                              : blocks + 2 * TextScratch::buffer_bytes(run.parts->largest_block);
+}
+
+bool RunCursor::next_part() {
+  if (run_.parts == nullptr || parts_ == run_.parts->blocks.size()) return false;
+  part_ = scratch_.read_part(run_, parts_);
+  if (reading_.releases) scratch_.release(*run_.parts, parts_);
+  ++parts_;
+  table_ = &part_;
+  next_ = 0;
+  end_block_ = part_.blocks.size();
+  return true;
+}
+
 bool RunCursor::advance() {
   while (at_ == end_) {
-    if (next_ == end_block_) return false;
+    if (next_ == end_block_ && !next_part()) return false;
     open(next_++);
   }
   record_ = coded_record(at_);
@@ -70,9 +95,9 @@ bool RunCursor::advance() {
 
 std::shared_ptr<RunCursor::Read> RunCursor::start(std::size_t index, bool must) {
   auto read = std::make_shared<Read>();
-  read->buffer = memory_.borrow(TextScratch::buffer_bytes(run_.blocks[index]), must);
+  read->buffer = memory_.borrow(TextScratch::buffer_bytes(table_->blocks[index]), must);
   if (read->buffer == nullptr) return nullptr;
-  scratch_.read(run_, index, read->buffer.get(), [read, &monitor = memory_.monitor()] {
+  scratch_.read(*table_, index, read->buffer.get(), [read, &monitor = memory_.monitor()] {
     {
       auto lock = monitor.lock();
       read->done = true;
@@ -91,15 +116,30 @@ void RunCursor::open(std::size_t index) {
     memory_.monitor().wait(lock, [&] { return read->done; });
   }
   current_ = read->buffer;
-  if (reads_ahead_ && index + 1 < end_block_ &&
-      TextScratch::buffer_bytes(run_.blocks[index + 1]) <= kMostAheadBytes) {
+  if (reading_.ahead && index + 1 < end_block_ &&
+      TextScratch::buffer_bytes(table_->blocks[index + 1]) <= kMostAheadBytes) {
     ahead_ = start(index + 1, false);
   }
-  scratch_.open(run_, index, current_.get());
-  std::size_t begin = 0, end = run_.blocks[index].bytes;
+  scratch_.open(*table_, index, current_.get());
+  if (reading_.releases) scratch_.release(*table_, index);
+  std::size_t begin = 0, end = table_->blocks[index].bytes;
   trim(index, current_.get(), begin, end);
   at_ = reinterpret_cast<const char*>(current_.get()) + begin;
   end_ = reinterpret_cast<const char*>(current_.get()) + end;
+}
+
+std::vector<std::unique_ptr<RecordCursor>> cursors_of(std::span<const MergeSource> sources,
+                                                      TextScratch* scratch, BlockMemory& memory,
+                                                      RunReading reading) {
+  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  for (const MergeSource& source : sources) {
+    if (source.run == nullptr) {
+      cursors.push_back(std::make_unique<ResidentCursor>(source.resident));
+    } else {
+      cursors.push_back(std::make_unique<RunCursor>(*source.run, *scratch, memory, reading));
+    }
+  }
+  return cursors;
 }
 
 }  // namespace xxl

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/extents.h"
 #include "base/in_flight.h"
@@ -34,18 +36,29 @@ class BlockMemory {
   InFlight in_flight_;
 };
 
-// Reads the blocks of a run, one ahead where there is memory, unless it is long.
+// How the blocks of a run are read.
+struct RunReading {
+  bool ahead = true;      // one, where there is memory, unless it is long; false: one at a time
+  bool releases = false;  // the place of each is given back, as nobody will read it again
+};
+
+// Reads the blocks of a run, and its table if that is in scratch.
 class RunCursor : public RecordCursor {
  public:
   static constexpr std::size_t kMostAheadBytes = std::size_t{1} << 20;
 
-  // The references must outlive the cursor. Without `reads_ahead` one block is in memory at a time.
-  RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory, bool reads_ahead = true)
+  // The references must outlive the cursor.
+  RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory, RunReading reading = {})
       : run_(run),
         scratch_(scratch),
         memory_(memory),
-        reads_ahead_(reads_ahead),
+        reading_(reading),
+        table_(&run),
         end_block_(run.blocks.size()) {}
+  ~RunCursor() override;
+
+  // Memory for a merge that has a cursor for `run`, in bytes.
+  static std::size_t memory_bytes(const TextRun& run);
 
   bool advance() override;
   std::string_view record() const override { return record_; }
@@ -64,13 +77,17 @@ class RunCursor : public RecordCursor {
     std::shared_ptr<std::byte> buffer;
     bool done = false;
   };
+  bool next_part();
   std::shared_ptr<Read> start(std::size_t index, bool must);
   void open(std::size_t index);
 
   const TextRun& run_;
   TextScratch& scratch_;
   BlockMemory& memory_;
-  const bool reads_ahead_;
+  const RunReading reading_;
+  TextRun part_;           // of a table in scratch, what is being read
+  std::size_t parts_ = 0;  // read so far
+  const TextRun* table_;   // the run, or the part of it
   std::size_t next_ = 0;
   std::size_t end_block_;
   std::shared_ptr<std::byte> current_;
@@ -97,5 +114,10 @@ class ResidentCursor final : public RecordCursor {
   std::size_t next_ = 0;
   std::string_view record_;
 };
+
+// One for each of `sources`. `scratch`: where those in scratch are.
+std::vector<std::unique_ptr<RecordCursor>> cursors_of(std::span<const MergeSource> sources,
+                                                      TextScratch* scratch, BlockMemory& memory,
+                                                      RunReading reading = {});
 
 }  // namespace xxl

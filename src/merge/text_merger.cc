@@ -19,6 +19,14 @@ bool is_below(std::string_view record, std::string_view boundary, const KeyExtra
   return key_of(keys, record, boundary.size() + 1, made) < boundary;
 }
 
+std::size_t blocks_in_scratch(const std::vector<MergeSource>& sources) {
+  std::size_t blocks = 0;
+  for (const MergeSource& source : sources) {
+    if (source.run != nullptr) blocks += source.run->blocks.size();
+  }
+  return blocks;
+}
+
 }  // namespace
 
 // The records of a slice.
@@ -56,6 +64,7 @@ class TextMerger::SliceCursor final : public RecordCursor {
 TextCells TextMerger::plan_cells(const std::vector<MergeSource>& sources,
                                  const std::vector<MergeSide>& sides, std::uint64_t cell_bytes) {
   std::vector<CellSample> samples;
+  samples.reserve(blocks_in_scratch(sources));
   std::deque<std::string> made;  // keys of resident runs
   for (const MergeSource& source : sources) {
     if (source.run != nullptr) {
@@ -110,11 +119,13 @@ TextMerger::TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> 
   // A join: sources are in the order of their sides.
   std::stable_sort(sources_.begin(), sources_.end(),
                    [](const MergeSource& a, const MergeSource& b) { return a.side < b.side; });
-  plan_blocks();
+  list_blocks();
+  plan_fetches();
 }
 
-// Finds out which blocks lie in which cells, which cells can be held, and in which order to fetch.
-void TextMerger::plan_blocks() {
+// Finds out which blocks lie in which cells, and which cells can be held.
+void TextMerger::list_blocks() {
+  blocks_.reserve(blocks_in_scratch(sources_));
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     first_block_.push_back(blocks_.size());
     if (sources_[source].run == nullptr) continue;
@@ -143,22 +154,34 @@ void TextMerger::plan_blocks() {
     cell_[cell].kind = CellKind::streamed;
     streamed_.push_back(cell);
   }
-  // Cells that are streamed read their blocks themselves.
-  std::vector<std::pair<std::uint32_t, std::size_t>> order;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    Block& block = blocks_[i];
-    std::uint32_t first = ~std::uint32_t{0};
+}
+
+// In the order of the first cell that needs them. Cells that are streamed read their blocks
+// themselves.
+void TextMerger::plan_fetches() {
+  const auto is_streamed = [&](std::size_t cell) { return cell_[cell].kind == CellKind::streamed; };
+  for (Block& block : blocks_) {
     for (std::uint32_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
-      if (cell_[cell].kind == CellKind::streamed) continue;
-      first = std::min(first, cell);
+      if (is_streamed(cell)) continue;
       ++block.users;
       ++cell_[cell].missing;
     }
-    if (block.users > 0) order.push_back({first, i});
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [cell, block] : order) fetch_order_.push_back(block);
+  const auto users = [](const Block& block) { return block.users > 0; };
+  fetch_order_.reserve(
+      static_cast<std::size_t>(std::count_if(blocks_.begin(), blocks_.end(), users)));
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (users(blocks_[i])) fetch_order_.push_back(static_cast<std::uint32_t>(i));
+  }
+  const auto first_cell = [&](std::uint32_t block) {
+    std::uint32_t cell = blocks_[block].cells.first;
+    while (is_streamed(cell)) ++cell;
+    return cell;
+  };
+  std::sort(fetch_order_.begin(), fetch_order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t x = first_cell(a), y = first_cell(b);
+    return x != y ? x < y : a < b;
+  });
 }
 
 void TextMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
@@ -188,7 +211,7 @@ void TextMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
 
 // Starts whatever can be started: fetches while there is memory, cells that are complete.
 void TextMerger::advance() {
-  std::vector<std::size_t> fetches;
+  std::vector<std::uint32_t> fetches;
   {
     auto lock = monitor_.lock();
     if (has_enough_) return;
@@ -212,12 +235,12 @@ void TextMerger::advance() {
       });
     }
   }
-  for (const std::size_t block : fetches) fetch(block);
+  for (const std::uint32_t block : fetches) fetch(block);
 }
 
 // With the lock held: blocks to be fetched now; they have buffers.
-std::vector<std::size_t> TextMerger::take_fetches() {
-  std::vector<std::size_t> fetches;
+std::vector<std::uint32_t> TextMerger::take_fetches() {
+  std::vector<std::uint32_t> fetches;
   // Nothing of what lies behind a streamed cell is fetched before that is done.
   const std::size_t barrier =
       streamed_done_ < streamed_.size() ? streamed_[streamed_done_] : cell_.size();
@@ -226,16 +249,20 @@ std::vector<std::size_t> TextMerger::take_fetches() {
     if (block.cells.first >= barrier) break;
     const TextBlock& stored = sources_[block.source].run->blocks[block.index];
     const std::size_t bytes = TextScratch::buffer_bytes(stored);
-    block.buffer = memory_.extents().take(bytes);
-    if (block.buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_) {
+    std::byte* buffer = memory_.extents().take(bytes);
+    const bool own =
+        buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_;
+    if (own) {
       // The free memory is in pieces that are too small, and nothing will become free: rare, as it
       // takes blocks of different sizes, and so rather a little more memory than to give up.
       memory_.extents().drop_pages();
-      block.buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
-      if (block.buffer == nullptr) throw Error(ErrorCode::no_space, "out of memory for a block");
-      block.own_memory.reset(block.buffer);
+      buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
+      if (buffer == nullptr) throw Error(ErrorCode::no_space, "out of memory for a block");
     }
-    if (block.buffer == nullptr) break;
+    if (buffer == nullptr) break;
+    block.loaded = std::make_unique<Loaded>();
+    block.loaded->buffer = buffer;
+    if (own) block.loaded->own_memory.reset(buffer);
     fetches.push_back(fetch_order_[next_fetch_++]);
   }
   return fetches;
@@ -244,20 +271,17 @@ std::vector<std::size_t> TextMerger::take_fetches() {
 // With the lock held.
 void TextMerger::give_back(Block& block) {
   const TextBlock& stored = sources_[block.source].run->blocks[block.index];
-  if (block.own_memory != nullptr) {
-    block.own_memory.reset();
-  } else {
-    memory_.extents().give_back(block.buffer, TextScratch::buffer_bytes(stored));
+  if (block.loaded->own_memory == nullptr) {
+    memory_.extents().give_back(block.loaded->buffer, TextScratch::buffer_bytes(stored));
   }
-  block.buffer = nullptr;
-  block.cuts = {};
+  block.loaded.reset();
   bytes_done_ += stored.bytes;
 }
 
 void TextMerger::fetch(std::size_t index) {
   const Block& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
-  side_of(source).scratch->read(*source.run, block.index, block.buffer,
+  side_of(source).scratch->read(*source.run, block.index, block.loaded->buffer,
                                 [this, index, token = in_flight_.begin()] {
                                   workers_.run([this, index, token](unsigned) mutable {
                                     monitor_.guard([&] { arrived(index); });
@@ -292,14 +316,14 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
 void TextMerger::arrived(std::size_t index) {
   Block& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
-  side_of(source).scratch->open(*source.run, block.index, block.buffer);
+  side_of(source).scratch->open(*source.run, block.index, block.loaded->buffer);
   if (block.cells.first < block.cells.last) {
     thread_local std::vector<std::uint32_t> starts;
     starts.clear();
     std::size_t at = 0;
     for (std::size_t cell = block.cells.first + 1; cell <= block.cells.last; ++cell) {
-      at = cut(source, block, block.buffer, cells_.lower(cell), at, starts);
-      block.cuts.push_back(static_cast<std::uint32_t>(at));
+      at = cut(source, block, block.loaded->buffer, cells_.lower(cell), at, starts);
+      block.loaded->cuts.push_back(static_cast<std::uint32_t>(at));
     }
   }
   {
@@ -342,10 +366,12 @@ std::vector<TextMerger::Slice> TextMerger::slices_of(std::size_t cell) {
     const auto first = std::partition_point(
         blocks.begin(), blocks.end(), [&](const Block& block) { return block.cells.last < cell; });
     for (auto it = first; it != blocks.end() && it->cells.first <= cell; ++it) {
-      const char* const data = reinterpret_cast<const char*>(it->buffer);
+      const char* const data = reinterpret_cast<const char*>(it->loaded->buffer);
       const std::size_t bytes = sources_[source].run->blocks[it->index].bytes;
-      slice.begin = data + (cell == it->cells.first ? 0 : it->cuts[cell - it->cells.first - 1]);
-      slice.end = data + (cell == it->cells.last ? bytes : it->cuts[cell - it->cells.first]);
+      slice.begin =
+          data + (cell == it->cells.first ? 0 : it->loaded->cuts[cell - it->cells.first - 1]);
+      slice.end =
+          data + (cell == it->cells.last ? bytes : it->loaded->cuts[cell - it->cells.first]);
       if (slice.begin < slice.end) slices.push_back(slice);
     }
   }

@@ -61,16 +61,20 @@ class TextMerger {
 
  private:
   enum class CellKind : std::uint8_t { sorted, streamed };
+  // Of a block that is in memory, or on its way there.
+  struct Loaded {
+    std::byte* buffer = nullptr;
+    std::unique_ptr<std::byte, decltype(&std::free)> own_memory{
+        nullptr, &std::free};         // if it is not of the memory for blocks
+    std::vector<std::uint32_t> cuts;  // where its cells after the first begin
+  };
+  // One for every block of the merge: run_tables.h counts what this takes.
   struct Block {
     std::uint32_t source;
     std::uint32_t index;
     CellRange cells;
     std::uint32_t users = 0;  // cells that have still to read it
-    std::byte* buffer = nullptr;
-    std::unique_ptr<std::byte, decltype(&std::free)> own_memory{
-        nullptr, &std::free};         // if it is
-                                      // not of the memory for blocks
-    std::vector<std::uint32_t> cuts;  // where its cells after the first begin
+    std::unique_ptr<Loaded> loaded;
   };
   struct Cell {
     CellKind kind = CellKind::sorted;
@@ -89,13 +93,14 @@ class TextMerger {
 
   static TextCells plan_cells(const std::vector<MergeSource>& sources,
                               const std::vector<MergeSide>& sides, std::uint64_t cell_bytes);
-  void plan_blocks();
+  void list_blocks();
+  void plan_fetches();
   std::span<Block> blocks_of(std::size_t source) {
     return std::span(blocks_).subspan(first_block_[source],
                                       first_block_[source + 1] - first_block_[source]);
   }
   void advance();
-  std::vector<std::size_t> take_fetches();
+  std::vector<std::uint32_t> take_fetches();
   void fetch(std::size_t block);
   void arrived(std::size_t block);
   void cell_done(std::size_t cell);
@@ -132,7 +137,7 @@ class TextMerger {
   std::vector<Cell> cell_;
   std::vector<Block> blocks_;             // in the order of sources, then of their runs
   std::vector<std::size_t> first_block_;  // of each source
-  std::vector<std::size_t> fetch_order_;
+  std::vector<std::uint32_t> fetch_order_;
   std::vector<std::size_t> streamed_;  // cells
 
   // With the monitor's lock:

@@ -77,21 +77,12 @@ void JoinTextSide::form_runs() {
 }
 
 void JoinTextSide::reduce(BlockMemory& blocks, std::size_t most_bytes) {
-  reducer_ =
-      std::make_unique<RunReducer>(options_, *keys_, *memory_, *scratch_, *workers_, *monitor_);
-  sources_ = reducer_->reduce(std::move(sources_), blocks, most_bytes);
+  sources_ = formation_->reducer().reduce(std::move(sources_), blocks, most_bytes);
 }
 
 std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
-  std::vector<std::unique_ptr<RecordCursor>> cursors;
-  for (const MergeSource& source : sources_) {
-    if (source.run == nullptr) {
-      cursors.push_back(std::make_unique<ResidentCursor>(source.resident));
-    } else {
-      cursors.push_back(std::make_unique<RunCursor>(*source.run, scratch_->get(), blocks));
-    }
-  }
-  return std::make_unique<MergedRecords>(RecordMerge(std::move(cursors), *keys_, false));
+  return std::make_unique<MergedRecords>(
+      RecordMerge(cursors_of(sources_, scratch_->opened(), blocks), *keys_, false));
 }
 
 FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {

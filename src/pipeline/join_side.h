@@ -69,7 +69,7 @@ class JoinTextSide {
   std::uint64_t skipped() const { return formation_ ? formation_->skipped() : skipped_; }
   std::uint64_t record_bytes() const { return formation_->record_bytes(); }
   std::uint64_t runs() const { return formed_runs_; }
-  unsigned passes() const { return reducer_ ? reducer_->passes() : 0; }
+  unsigned passes() const { return formation_ ? formation_->reducer().passes() : 0; }
   LazyScratch& scratch() { return *scratch_; }
 
  private:
@@ -90,7 +90,6 @@ class JoinTextSide {
   std::unique_ptr<TextFormation> formation_;
   std::vector<std::unique_ptr<TextRun>> runs_;
   std::vector<MergeSource> sources_;
-  std::unique_ptr<RunReducer> reducer_;
   std::uint64_t formed_runs_ = 0;
   MultisetHash hash_;
   std::uint64_t skipped_ = 0;

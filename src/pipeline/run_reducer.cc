@@ -8,6 +8,7 @@
 #include "merge/record_emitter.h"
 #include "pipeline/emit_rules.h"
 #include "pipeline/plan.h"
+#include "run/run_tables.h"
 #include "run/text_scratch.h"
 
 namespace xxl {
@@ -18,9 +19,12 @@ constexpr std::uint64_t kFirstIdentity = std::uint64_t{1} << 32;
 
 // Memory for blocks that a merge needs for a source: long ones are not read ahead.
 std::size_t cost(const MergeSource& source) {
-  if (source.run == nullptr) return 0;
-  const std::size_t largest = TextScratch::buffer_bytes(source.run->largest_block);
-  return largest + std::min(largest, RunCursor::kMostAheadBytes);
+  return source.run == nullptr ? 0 : RunCursor::memory_bytes(*source.run);
+}
+
+std::size_t runs_in_scratch(const std::vector<MergeSource>& sources) {
+  return static_cast<std::size_t>(std::count_if(
+      sources.begin(), sources.end(), [](const MergeSource& s) { return s.run != nullptr; }));
 }
 
 }  // namespace
@@ -37,8 +41,7 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
   for (;;) {
     if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
     const std::size_t needed = bytes_for_runs(sources);
-    std::size_t in_scratch = 0;
-    for (const MergeSource& source : sources) in_scratch += source.run != nullptr ? 1 : 0;
+    const std::size_t in_scratch = runs_in_scratch(sources);
     const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : in_scratch;
     if (in_scratch <= 1 || (needed <= most_bytes && in_scratch <= batch)) return sources;
     // As many groups at a time as there are workers; each as large as its share of the memory.
@@ -50,13 +53,20 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
                   "the memory of -S is too small to merge records this long: give more");
     }
     ++passes_;
-    merge_groups(groups, most, blocks);
-    sources.clear();
-    for (const Group& group : groups) {
-      MergeSource& source = sources.emplace_back(group.sources.front());
-      if (group.merged != nullptr) source.run = group.merged;
-    }
+    // There are the old tables, the new ones, and these once more while they grow.
+    const bool fits = 3 * table_bytes(sources) <= memory_.geometry().table_bytes;
+    sources = merge_groups(groups, most, blocks, fits ? Table::in_memory : Table::in_scratch);
   }
+}
+
+std::vector<MergeSource> RunReducer::fold(const std::vector<MergeSource>& sources,
+                                          BlockMemory& blocks) {
+  if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
+  const std::size_t most = most_for_runs(blocks);
+  const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : sources.size();
+  std::vector<Group> groups = groups_of(sources, batch, most / workers_.width());
+  passes_ = std::max(passes_, 1U);  // each record goes through one
+  return merge_groups(groups, most, blocks, Table::in_scratch);
 }
 
 // Groups of at most `degree` runs that need no more than `most_bytes`, but of two in any case. A
@@ -76,8 +86,9 @@ std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSour
   return groups;
 }
 
-void RunReducer::merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
-                              BlockMemory& blocks) {
+std::vector<MergeSource> RunReducer::merge_groups(std::vector<Group>& groups,
+                                                  std::size_t most_bytes, BlockMemory& blocks,
+                                                  Table table) {
   std::size_t running = 0, taken = 0;  // groups, and the memory that they may need
   for (Group& group : groups) {
     if (group.sources.size() < 2) continue;
@@ -89,7 +100,7 @@ void RunReducer::merge_groups(std::vector<Group>& groups, std::size_t most_bytes
       taken += group.bytes;
     }
     workers_.run([&, &group = group](unsigned) {
-      monitor_.guard([&] { merge_group(group, group.bytes <= most_bytes, blocks); });
+      monitor_.guard([&] { merge_group(group, group.bytes <= most_bytes, blocks, table); });
       auto lock = monitor_.lock();
       --running;
       taken -= group.bytes;
@@ -102,28 +113,29 @@ void RunReducer::merge_groups(std::vector<Group>& groups, std::size_t most_bytes
     while (running > 0) monitor_.wait_whatever(lock);
   }
   monitor_.check();
+  std::vector<MergeSource> merged;
+  for (const Group& group : groups) {
+    MergeSource& source = merged.emplace_back(group.sources.front());
+    if (group.merged != nullptr) source.run = group.merged;
+  }
+  return merged;
 }
 
-void RunReducer::merge_group(Group& group, bool reads_ahead, BlockMemory& blocks) {
-  TextScratch& scratch = scratch_.get();
-  std::vector<std::unique_ptr<RecordCursor>> cursors;
-  for (const MergeSource& source : group.sources) {
-    cursors.push_back(std::make_unique<RunCursor>(*source.run, scratch, blocks, reads_ahead));
-  }
-  group.merged = &merge_to_run(std::move(cursors));
-  for (const MergeSource& source : group.sources) {
-    for (std::size_t i = 0; i < source.run->blocks.size(); ++i) scratch.release(*source.run, i);
-    *source.run = {};
-  }
+void RunReducer::merge_group(Group& group, bool reads_ahead, BlockMemory& blocks, Table table) {
+  group.merged = &merge_to_run(
+      cursors_of(group.sources, &scratch_.get(), blocks, {.ahead = reads_ahead, .releases = true}),
+      table);
+  for (const MergeSource& source : group.sources) *source.run = {};
 }
 
-TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors) {
+TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table) {
   TextRun* run;
   {
     auto lock = monitor_.lock();
     run = &runs_.emplace_back();
     run->identity = 0x9e3779b97f4a7c15u * (kFirstIdentity + runs_.size());
   }
+  if (table == Table::in_scratch) TextScratch::begin_parts(*run);
   const EmitRules rules = emit_rules_of_run(options_);
   RecordMerge merge(std::move(cursors), keys_, rules.unique);
   TextRunWriter writer(*run, keys_, scratch_.get(), memory_.write_buffers(),

@@ -36,12 +36,16 @@ class RunReducer {
   // `blocks` has room for two blocks of each run, and there are no more runs than options allow at
   // once. Runs in memory stay as they are; runs that are merged are emptied. Throws
   // Error{no_space} if two blocks of two runs are too much. `most_bytes`: of the memory for blocks,
-  // as much as may be taken for runs in the end, if not most of it.
+  // as much as may be taken for runs in the end, if not most of it. Tables that are too large to
+  // be in memory twice go to scratch.
   std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks,
                                   std::size_t most_bytes);
   std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks) {
     return reduce(std::move(sources), blocks, most_for_runs(blocks));
   }
+
+  // The same in one pass, to as few runs as that gives, whose tables are in scratch.
+  std::vector<MergeSource> fold(const std::vector<MergeSource>& sources, BlockMemory& blocks);
 
   // What runs may take of the memory for blocks, two blocks each.
   static std::size_t most_for_runs(BlockMemory& blocks) {
@@ -52,9 +56,10 @@ class RunReducer {
 
   // Writes the records of `cursors` as a run in scratch, which lasts as long as the reducer. From
   // any thread.
-  TextRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors);
+  enum class Table : std::uint8_t { in_memory, in_scratch };
+  TextRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table);
 
-  // Passes that reduce() took.
+  // Passes over the data.
   unsigned passes() const { return passes_; }
   // Records left out by --unique.
   const MultisetHash& removed() const { return removed_; }
@@ -68,8 +73,9 @@ class RunReducer {
 
   static std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
                                       std::size_t most_bytes);
-  void merge_groups(std::vector<Group>& groups, std::size_t most_bytes, BlockMemory& blocks);
-  void merge_group(Group& group, bool reads_ahead, BlockMemory& blocks);
+  std::vector<MergeSource> merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
+                                        BlockMemory& blocks, Table table);
+  void merge_group(Group& group, bool reads_ahead, BlockMemory& blocks, Table table);
 
   const TextSortOptions& options_;
   const KeyExtractor& keys_;

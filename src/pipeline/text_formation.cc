@@ -108,15 +108,15 @@ void TextFormation::wait_for_workers() {
   context_.monitor.wait(lock, [&] { return running_ == 0; });
 }
 
-// Writes the oldest resident runs to scratch, one for each worker.
-void TextFormation::spill_oldest() {
+// Starts to write the oldest resident runs to scratch, one for each worker. False if there is none.
+bool TextFormation::spill_oldest() {
   TextScratch* scratch = nullptr;
   for (unsigned i = 0; i < context_.workers.width(); ++i) {
     {
       auto lock = context_.monitor.lock();
       const bool any = std::any_of(formed_.begin(), formed_.end(),
                                    [](const Formed& formed) { return formed.region != nullptr; });
-      if (!any) return;
+      if (!any) return i > 0;
     }
     if (scratch == nullptr) scratch = &context_.scratch.get();
     Formed formed;
@@ -128,7 +128,7 @@ void TextFormation::spill_oldest() {
           oldest = it;
         }
       }
-      if (oldest == formed_.end()) return;
+      if (oldest == formed_.end()) return i > 0;
       formed = std::move(*oldest);
       formed_.erase(oldest);
       ++running_;
@@ -151,6 +151,59 @@ void TextFormation::spill_oldest() {
       token.reset();
     });
   }
+  return true;
+}
+
+// No region is in use then, except by the reader.
+void TextFormation::wait_until_all_is_written() {
+  do {
+    wait_for_workers();
+  } while (spill_oldest());
+  if (offload_ != nullptr) offload_->settle();
+  if (TextScratch* const scratch = context_.scratch.opened()) scratch->wait_for_writes();
+}
+
+// True if the runs should be folded. Those of an accelerator are so long that they need not be.
+bool TextFormation::tables_are_full() {
+  if (offload_ != nullptr) return false;
+  auto lock = context_.monitor.lock();
+  return table_bytes_ > geometry().table_bytes && formed_.size() > 1;
+}
+
+RunReducer& TextFormation::reducer() {
+  if (!reducer_) {
+    reducer_.emplace(context_.options, context_.keys(), context_.memory, context_.scratch,
+                     context_.workers, context_.monitor);
+  }
+  return *reducer_;
+}
+
+// Merges the runs that were formed to longer ones, whose tables are in scratch, in the memory of
+// the regions.
+void TextFormation::fold() {
+  wait_until_all_is_written();
+  std::sort(formed_.begin(), formed_.end(),
+            [](const Formed& a, const Formed& b) { return a.order < b.order; });
+  std::vector<MergeSource> sources;
+  for (const Formed& formed : formed_) sources.emplace_back().run = formed.run.get();
+  {
+    BlockMemory blocks(context_.monitor);
+    blocks.extents().add(context_.memory.regions());
+    for (const MergeSource& source : reducer().fold(sources, blocks)) {
+      if (source.run->parts != nullptr) folded_.push_back(source);
+    }
+    // Even of those there may be many.
+    if (2 * table_bytes(folded_) > geometry().table_bytes) {
+      folded_ = reducer().fold(folded_, blocks);
+    }
+  }
+  // Of an odd number, one run may be as it was.
+  std::erase_if(formed_, [](const Formed& formed) { return formed.run->blocks.empty(); });
+  formed_.shrink_to_fit();
+  give_back_free_memory();
+  auto lock = context_.monitor.lock();
+  table_bytes_ = table_bytes(folded_);
+  for (const Formed& formed : formed_) table_bytes_ += table_bytes(*formed.run);
 }
 
 std::uint64_t TextFormation::new_identity() {
@@ -198,7 +251,16 @@ void TextFormation::run() {
   fits_in_memory_ = !inputs.size_known || context_.memory.holds_input();
   if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
   TextRegion* ahead = nullptr;
+  const auto cancel_ahead = [&] {
+    if (ahead == nullptr) return;
+    reader_.cancel(*ahead);
+    give_back(std::exchange(ahead, nullptr));
+  };
   while (ahead != nullptr || !reader_.finished()) {
+    if (tables_are_full()) {
+      cancel_ahead();
+      fold();
+    }
     TextRegion* region = std::exchange(ahead, nullptr);
     if (region != nullptr && !reader_.has_room_for_carry(*region)) {
       reader_.cancel(*region);
@@ -219,23 +281,12 @@ void TextFormation::run() {
       continue;
     }
     // No whole record.
-    if (ahead != nullptr) {
-      reader_.cancel(*ahead);
-      give_back(std::exchange(ahead, nullptr));
-    }
+    cancel_ahead();
     if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry().region_bytes) {
       give_back(region);  // there is room for more of it
       continue;
     }
-    wait_for_workers();
-    for (;;) {
-      spill_oldest();
-      auto lock = context_.monitor.lock();
-      if (running_ == 0) break;
-      context_.monitor.wait(lock, [&] { return running_ == 0; });
-    }
-    if (offload_ != nullptr) offload_->settle();
-    if (TextScratch* const scratch = context_.scratch.opened()) scratch->wait_for_writes();
+    wait_until_all_is_written();
     if (make_larger_regions()) continue;
     if (context_.options.syntax.skip_malformed && !at_limit_) {
       at_limit_ = true;
@@ -423,6 +474,8 @@ void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
   writer.finish();
   formed.run = std::move(run);
   formed.items = {};
+  auto lock = context_.monitor.lock();
+  table_bytes_ += table_bytes(*formed.run);
 }
 
 // With --limit: leaves out records that cannot be among those wanted any more.
@@ -463,7 +516,7 @@ void TextFormation::learn_threshold(std::span<const StringItem> items, const cha
 }
 
 std::vector<MergeSource> TextFormation::sources() {
-  std::vector<MergeSource> sources;
+  std::vector<MergeSource> sources = folded_;
   for (Formed& formed : formed_) {
     MergeSource source;
     if (formed.run != nullptr) {

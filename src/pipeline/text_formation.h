@@ -23,6 +23,7 @@
 #include "pipeline/first_fault.h"
 #include "pipeline/lazy_scratch.h"
 #include "pipeline/region_records.h"
+#include "pipeline/run_reducer.h"
 #include "pipeline/text_memory.h"
 #include "pipeline/text_offload.h"
 #include "pipeline/text_reader.h"
@@ -50,11 +51,14 @@ class TextFormation {
   explicit TextFormation(FormationContext context);
 
   // Reads and sorts all of the input. Throws Error. Afterwards at most a third of the regions is
-  // still held by resident runs, if there are runs in scratch as well.
+  // still held by resident runs, if there are runs in scratch as well. When the tables of the runs
+  // take all the memory that they may, these are folded to longer ones whose tables are in scratch.
   void run();
 
-  // In the order of the input.
+  // In the order of the input. Those that were folded last as long as this.
   std::vector<MergeSource> sources();
+  // What folded runs, if any were; for merging the rest.
+  RunReducer& reducer();
   // Parts of the memory for regions that are not held by resident runs.
   std::vector<std::span<std::byte>> free_memory() const;
   // Lets go of runs: they belong to the caller.
@@ -98,8 +102,11 @@ class TextFormation {
   TextRegion* try_take_region();
   TextRegion* take_region();
   void give_back(TextRegion* region);
-  void spill_oldest();
+  bool spill_oldest();
   void wait_for_workers();
+  void wait_until_all_is_written();
+  bool tables_are_full();
+  void fold();
   void make_offload();
   void finish_offload();
   std::uint64_t new_identity();
@@ -120,6 +127,8 @@ class TextFormation {
   bool fits_in_memory_ = false;
   std::deque<TextRegion> regions_;
   std::uint64_t chunks_ = 0;
+  std::optional<RunReducer> reducer_;  // once it is needed
+  std::vector<MergeSource> folded_;    // they come before all that is formed
   std::atomic<std::uint64_t> seen_records_{0};
   std::atomic<std::uint64_t> seen_bytes_{0};
 
@@ -127,6 +136,7 @@ class TextFormation {
   std::vector<TextRegion*> free_;
   std::size_t running_ = 0;  // tasks
   std::vector<Formed> formed_;
+  std::size_t table_bytes_ = 0;  // of runs
   MultisetHash input_hash_;
   MultisetHash removed_hash_;
   std::uint64_t record_bytes_ = 0;

@@ -108,13 +108,15 @@ class TextJoining {
   std::unique_ptr<io::IoService> make_io() const;
   void plan_memory();
   TextMemory& memory() const;
+  std::size_t table_bytes() const;
   void form_runs();
   void reduce_runs(BlockMemory& blocks);
   void set_rules();
   void open_sink();
   void write_header();
-  void join_cells();
-  void join_streams();
+  void join();
+  void join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
+  void join_streams(BlockMemory& blocks);
   void finish();
 
   const TextJoinOptions& options_;
@@ -172,6 +174,7 @@ void TextJoining::plan_memory() {
   common.memory_bytes = budget_.rest;
   common.threads = budget_.threads;
   common.keys_are_records = false;
+  if (options_.spare_table_bytes) common.spare_table_bytes = *options_.spare_table_bytes;
   common.output_codec = options_.compressed_by_suffix && !options_.count_only
                             ? io::codec_of(options_.output)
                             : Codec::none;
@@ -194,6 +197,7 @@ void TextJoining::plan_memory() {
     }
     inputs[0].memory_bytes = part;
     inputs[1].memory_bytes = budget_.rest - part;
+    for (TextPlanInput& input : inputs) input.spare_table_bytes /= kJoinSides;
   }
   unsigned threads = budget_.threads;
   bool any = false;
@@ -225,6 +229,15 @@ TextMemory& TextJoining::memory() const {
     }
   }
   return *best;
+}
+
+// What the tables of both may take.
+std::size_t TextJoining::table_bytes() const {
+  std::size_t bytes = 0;
+  for (const JoinTextSide& each : sides_) {
+    if (!each.is_presorted()) bytes += each.memory().geometry().table_bytes;
+  }
+  return bytes;
 }
 
 JoinPlan TextJoining::plan() const {
@@ -282,7 +295,7 @@ JoinReport TextJoining::run() {
   group_.emplace(group_memory_.span(), options_.scratch_dirs.front());
   try {
     form_runs();
-    sorts_both() ? join_cells() : join_streams();
+    join();
   } catch (const Monitor::Abandoned&) {
     monitor_.check();
     throw;
@@ -366,34 +379,9 @@ void TextJoining::write_header() {
   piece.finish();
 }
 
-// Both have been sorted: cells of the runs of both are joined by all workers.
-void TextJoining::join_cells() {
-  const std::uint64_t bytes = sides_[0].record_bytes() + sides_[1].record_bytes();
-  meter_.begin(Phase::joining, bytes);
-  BlockMemory blocks(monitor_);
-  reduce_runs(blocks);
-  set_rules();
-  open_sink();
-  std::vector<MergeSource> sources = sides_[0].sources();
-  sources.insert(sources.end(), sides_[1].sources().begin(), sides_[1].sources().end());
-  CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
-  TextMerger merger(
-      std::move(sources),
-      {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
-       MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
-      cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory()),
-      memory().workspaces(), blocks, joiner, *workers_, monitor_);
-  merger.run([this](std::uint64_t done) { meter_.advance(done); });
-  totals_ += joiner.totals();
-  if (text_output_ != nullptr) text_output_->finish();
-  meter_.end("join");
-}
-
-// At least one comes sorted: it is read as it is joined.
-void TextJoining::join_streams() {
+// What was sorted is merged: both inputs by cells, if there is room for that.
+void TextJoining::join() {
   if (output_memory_ != nullptr) output_memory_->divide(0);
-  file_memory_ = MemoryRegion(kJoinSides * budget_.file_bytes);
-  auto joined_bytes = static_cast<std::size_t>(budget_.record_bytes);
   std::uint64_t bytes = 0;
   for (const JoinTextSide& each : sides_) {
     bytes += each.is_presorted() ? each.inputs().bytes : each.record_bytes();
@@ -401,6 +389,38 @@ void TextJoining::join_streams() {
   meter_.begin(Phase::joining, bytes);
   BlockMemory blocks(monitor_);
   reduce_runs(blocks);
+  give_back_free_memory();
+  std::vector<MergeSource> sources = sides_[0].sources();
+  sources.insert(sources.end(), sides_[1].sources().begin(), sides_[1].sources().end());
+  const std::uint64_t of_cell =
+      cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory());
+  if (sorts_both() && merges_by_cells(sources, bytes / of_cell, table_bytes())) {
+    join_cells(std::move(sources), of_cell, blocks);
+  } else {
+    join_streams(blocks);
+  }
+  if (text_output_ != nullptr) text_output_->finish();
+  meter_.end("join");
+}
+
+// All workers join cells of the runs of both.
+void TextJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
+                             BlockMemory& blocks) {
+  set_rules();
+  open_sink();
+  CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
+  TextMerger merger(std::move(sources),
+                    {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
+                     MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
+                    cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_);
+  merger.run([this](std::uint64_t done) { meter_.advance(done); });
+  totals_ += joiner.totals();
+}
+
+// Both are read from beginning to end: an input that comes sorted, or the merge of one's runs.
+void TextJoining::join_streams(BlockMemory& blocks) {
+  file_memory_ = MemoryRegion(kJoinSides * budget_.file_bytes);
+  auto joined_bytes = static_cast<std::size_t>(budget_.record_bytes);
   std::array<std::unique_ptr<RecordCursor>, kJoinSides> merges;
   std::array<RecordCursor*, kJoinSides> cursors{};
   std::array<std::function<void()>, kJoinSides> on_disorder;
@@ -437,8 +457,6 @@ void TextJoining::join_streams() {
   });
   output.finish();
   totals_ += emitter.totals();
-  if (text_output_ != nullptr) text_output_->finish();
-  meter_.end("join");
 }
 
 void TextJoining::finish() {

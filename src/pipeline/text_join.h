@@ -40,8 +40,9 @@ struct TextJoinOptions : JoinOptions {
   // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
   // Called from many threads, once the first records are known.
   std::function<bool(std::string_view r)> matches_nothing;
-  TextSyntax syntax;                 // of both
-  bool compressed_by_suffix = true;  // as TextSortOptions
+  TextSyntax syntax;                             // of both
+  bool compressed_by_suffix = true;              // as TextSortOptions
+  std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
 };
 
 // Joins. When it returns, the output is complete and checked; when it throws Error, the output does

@@ -10,6 +10,7 @@
 #include "pipeline/text_reader.h"
 #include "run/block_packer.h"
 #include "run/compressed_bytes.h"
+#include "run/run_tables.h"
 #include "sort/string_sort.h"
 
 namespace xxl {
@@ -17,7 +18,14 @@ namespace {
 
 constexpr std::size_t kMinBlockBytes = 16 * kKiB;
 constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
-constexpr std::size_t kTableBytesPerBlock = 128;  // trigger, place, cells
+// Tables of runs get as much of the memory as they will need, at most this part of it. If nobody
+// knows how much that will be, they get a small part.
+constexpr std::uint64_t kTablePart = 4;
+constexpr std::uint64_t kTablePartOfUnknown = 32;
+constexpr std::size_t kBytesOfCellPerItem = 16;  // half of the items are used, records are short
+// Blocks are smaller where nobody knows how many runs there will be.
+constexpr std::uint64_t kBlockPart = 256;
+constexpr std::uint64_t kBlockPartOfUnknown = 1024;
 
 constexpr std::size_t kMaxOutputBlockBytes = kMiB;
 constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
@@ -121,44 +129,105 @@ TextGeometry divide_or_refuse(const TextPlanInput& input, std::uint64_t memory,
           ": give more");
 }
 
+// How runs are formed and merged.
+struct RunsPlan {
+  std::size_t block_bytes = 0;
+  std::uint64_t memory = 0;      // what is divided: without tables
+  std::size_t region_bytes = 0;  // 0: the usual ones
+  std::size_t table_bytes = 0;
+};
+
+// Tables of `wanted` bytes, of which `input.spare_table_bytes` are not of the memory.
+void set_tables_aside(const TextPlanInput& input, std::uint64_t wanted, RunsPlan& plan) {
+  plan.memory -= wanted;
+  plan.table_bytes = static_cast<std::size_t>(wanted) + input.spare_table_bytes;
+}
+
+// Runs that can be merged at once; cells need room for blocks, too.
+std::uint64_t merge_degree(const TextGeometry& geometry, std::size_t block_bytes) {
+  return std::max<std::uint64_t>(geometry.memory_bytes / 2 / (2 * block_bytes), 2);
+}
+
+// Passes over the data that `runs` take, in half passes: merging by cells keeps all workers busy,
+// but needs all tables in memory.
+unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, const RunsPlan& plan,
+                    std::uint64_t runs) {
+  const std::uint64_t degree = merge_degree(geometry, plan.block_bytes);
+  const std::uint64_t of_worker = std::max<std::uint64_t>(degree / input.threads, 2);
+  const std::uint64_t tables = expected_table_bytes(input.input_bytes, runs, plan.block_bytes);
+  const std::uint64_t blocks = input.input_bytes / plan.block_bytes + runs;
+  const std::uint64_t cells = input.input_bytes / (geometry.item_capacity * kBytesOfCellPerItem);
+  unsigned passes = 1;
+  for (; runs > degree; runs = ceil_div(runs, of_worker)) ++passes;
+  // Runs are folded before there are so many.
+  if (tables > plan.table_bytes) passes = std::max(passes, 2U);
+  const bool by_cells = passes == 1 ? tables + merge_table_bytes(blocks, cells) <= plan.table_bytes
+                                    : 3 * tables <= plan.table_bytes;
+  return 2 * passes + (by_cells ? 0 : 1);
+}
+
+// The largest blocks with which merging takes as little as it can. Regions that are larger than
+// usual, as far as each thread still has one, if one pass is enough then.
+RunsPlan plan_runs(const TextPlanInput& input, std::size_t first_block_bytes,
+                   std::uint64_t memory) {
+  RunsPlan best{first_block_bytes, memory, 0, 0};
+  set_tables_aside(input, input.memory_bytes / kTablePart, best);
+  unsigned best_cost = ~0U;
+  const auto consider = [&](std::size_t block_bytes, bool larger_regions) {
+    RunsPlan plan{block_bytes, memory, 0, 0};
+    const std::uint64_t wanted = expected_table_bytes(input.input_bytes, 0, block_bytes);
+    set_tables_aside(input, std::min(wanted, input.memory_bytes / kTablePart), plan);
+    const auto geometry = divide(input, plan.memory, 0);
+    if (!geometry) return;
+    std::uint64_t region = geometry->region_bytes;
+    if (larger_regions) {
+      region = input.input_bytes / merge_degree(*geometry, block_bytes) * 5 / 4 + 1;
+      const std::uint64_t largest =
+          (geometry->memory_bytes - geometry->write_bytes) / (2 * input.threads + 3);
+      if (region <= geometry->region_bytes || region > largest) return;
+      plan.region_bytes = static_cast<std::size_t>(region);
+    }
+    const std::uint64_t runs = input.input_bytes / (region / 5 * 4) + 1;
+    const unsigned cost = merge_cost(input, *geometry, plan, runs);
+    if (cost >= best_cost) return;
+    best = plan;
+    best_cost = cost;
+  };
+  for (std::size_t bytes = first_block_bytes;; bytes /= 2) {
+    consider(bytes, false);
+    if (bytes > kMinBlockBytes && input.block_bytes == 0) continue;
+    consider(bytes, true);
+    break;
+  }
+  return best;
+}
+
 }  // namespace
 
 TextGeometry plan_text(const TextPlanInput& input) {
-  std::size_t block_bytes = input.block_bytes;
-  if (block_bytes == 0) {
-    block_bytes = power_of_two(static_cast<std::size_t>(input.memory_bytes / 256), kMinBlockBytes,
-                               kMaxBlockBytes);
-  }
-  const std::size_t packed_block_bytes = 2 * block_bytes;
+  const std::uint64_t block_part = input.size_known ? kBlockPart : kBlockPartOfUnknown;
+  const std::size_t first_block_bytes =
+      input.block_bytes != 0
+          ? input.block_bytes
+          : power_of_two(static_cast<std::size_t>(input.memory_bytes / block_part), kMinBlockBytes,
+                         kMaxBlockBytes);
   const std::uint64_t most_memory =
-      input.memory_bytes - input.staging_bytes - packing_bytes(input, packed_block_bytes);
-  std::uint64_t memory = most_memory;
-  std::size_t region_bytes = 0;
-  if (input.size_known && input.input_bytes > input.memory_bytes) {
-    // Runs must be so few that a merge can hold two blocks of each.
-    for (;; block_bytes /= 2) {
-      const std::uint64_t tables = input.input_bytes / block_bytes * kTableBytesPerBlock;
-      memory = most_memory - std::min(tables, input.memory_bytes / 4);
-      const TextGeometry plan = divide_or_refuse(input, memory, 0);
-      const std::uint64_t runs = input.input_bytes / (plan.region_bytes / 5 * 4) + 1;
-      const std::uint64_t most = plan.memory_bytes / 2 / (2 * block_bytes);
-      if (runs <= most) break;
-      if (block_bytes > kMinBlockBytes && input.block_bytes == 0) continue;
-      // Larger regions, as far as each thread still has one.
-      const std::uint64_t largest =
-          (plan.memory_bytes - plan.write_bytes) / (2 * input.threads + 3);
-      region_bytes = static_cast<std::size_t>(std::max<std::uint64_t>(
-          plan.region_bytes, std::min(largest, input.input_bytes / most * 5 / 4 + 1)));
-      break;
-    }
+      input.memory_bytes - input.staging_bytes - packing_bytes(input, 2 * first_block_bytes);
+  RunsPlan runs{first_block_bytes, most_memory, 0, input.spare_table_bytes};
+  if (!input.size_known) {
+    set_tables_aside(input, input.memory_bytes / kTablePartOfUnknown, runs);
+  } else if (input.input_bytes > input.memory_bytes) {
+    runs = plan_runs(input, first_block_bytes, most_memory);
   }
+  std::size_t region_bytes = runs.region_bytes;
   if (input.longest_record > 0) {
     region_bytes =
         std::max(region_bytes, sectors(input.longest_record + 2 * TextReader::kHeadroom));
   }
-  TextGeometry plan = divide_or_refuse(input, memory, region_bytes);
-  plan.block_bytes = block_bytes;
-  plan.packed_block_bytes = packed_block_bytes;
+  TextGeometry plan = divide_or_refuse(input, runs.memory, region_bytes);
+  plan.table_bytes = runs.table_bytes;
+  plan.block_bytes = runs.block_bytes;
+  plan.packed_block_bytes = 2 * runs.block_bytes;
   plan.kept_frame_bytes = 2 * input.threads * plan.output_block_bytes;
   const bool packs = input.temp_codec != Codec::none || input.temp_program;
   plan.slot_bytes =

@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/units.h"
 #include "io/codec.h"
 
 namespace xxl {
+
+// Of what a process takes beside -S, tables of runs may take as much.
+inline constexpr std::size_t kSpareTableBytes = 12 * kMiB;
 
 struct TextPlanInput {
   std::uint64_t memory_bytes = 0;
@@ -22,6 +26,7 @@ struct TextPlanInput {
   Codec output_codec = Codec::none;
   std::size_t staging_bytes = 0;        // for transfers to and from an accelerator, if there is one
   std::uint64_t accelerator_bytes = 0;  // of input that surely finds room in its memory
+  std::size_t spare_table_bytes = kSpareTableBytes;  // of tables, beside `memory_bytes`
 };
 
 struct TextGeometry {
@@ -37,6 +42,7 @@ struct TextGeometry {
   std::size_t output_block_bytes = 0;  // of the output
   std::size_t kept_frame_bytes = 0;    // of compressed output
   std::size_t chunk_bytes = 0;         // to be read into a region at most
+  std::size_t table_bytes = 0;         // that tables of runs may take (run/run_tables.h)
 };
 
 // Throws Error{no_space} when the memory is too small.

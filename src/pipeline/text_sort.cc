@@ -72,6 +72,7 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const TextInputs& inp
   input.temp_level = options.temp_level;
   input.temp_program = !options.compress_program.empty();
   input.output_codec = output_codec(options);
+  if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
   // With little memory, fewer threads get more of it each.
   input.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
@@ -332,14 +333,21 @@ void TextSorting::sort() {
   meter_.begin(Phase::merging, formation.record_bytes());
   BlockMemory blocks(monitor_);
   for (const auto span : formation.free_memory()) blocks.extents().add(span);
-  RunReducer reducer(options_, *keys_, memory_, *scratch_, *workers_, monitor_);
+  RunReducer& reducer = formation.reducer();
   sources = reducer.reduce(std::move(sources), blocks);
   totals_.removed += reducer.removed();
-  report_.passes = reducer.passes() + (runs_.empty() ? 0 : 1);
+  const bool any = std::any_of(sources.begin(), sources.end(),
+                               [](const MergeSource& source) { return source.run != nullptr; });
+  report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources.size();
+  give_back_free_memory();
   open_sink();
-  merge_cells(std::move(sources),
-              cell_bytes(input_hash_.records, formation.record_bytes(), memory_), blocks);
+  const std::uint64_t bytes = cell_bytes(input_hash_.records, formation.record_bytes(), memory_);
+  if (merges_by_cells(sources, formation.record_bytes() / bytes, memory_.geometry().table_bytes)) {
+    merge_cells(std::move(sources), bytes, blocks);
+  } else {
+    write_merge(cursors_of(sources, scratch_->opened(), blocks));
+  }
   text_output_->finish();
   meter_.end("merge");
 }
@@ -388,7 +396,8 @@ void TextSorting::merge_files() {
     std::vector<MergeSource> sources;
     for (std::size_t first = 0; first < inputs_.size(); first += degree) {
       if (first > 0) cursors = open_files(first, std::min(degree, inputs_.size() - first));
-      sources.emplace_back().run = &reducer.merge_to_run(std::move(cursors));
+      sources.emplace_back().run =
+          &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch);
     }
     BlockMemory blocks(monitor_);
     blocks.extents().add(all);
@@ -396,12 +405,8 @@ void TextSorting::merge_files() {
     totals_.removed += reducer.removed();
     report_.passes += reducer.passes() + 1;
     report_.merge_degree = sources.size();
-    cursors.clear();
-    for (const MergeSource& source : sources) {
-      cursors.push_back(std::make_unique<RunCursor>(*source.run, scratch_->get(), blocks));
-    }
     open_sink();
-    write_merge(std::move(cursors));
+    write_merge(cursors_of(sources, scratch_->opened(), blocks));
   }
   text_output_->finish();
   meter_.end("merge");

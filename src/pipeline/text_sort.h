@@ -57,9 +57,10 @@ struct TextSortOptions {
   Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
   Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;
-  io::IoService::Factory queue_factory;  // for tests
-  Progress* progress = nullptr;          // may be null
-  TimeLine* time_line = nullptr;         // what was done when; may be null
+  io::IoService::Factory queue_factory;          // for tests
+  std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
+  Progress* progress = nullptr;                  // may be null
+  TimeLine* time_line = nullptr;                 // what was done when; may be null
 };
 
 // Sorts (or, with merge_only, merges). When it returns, the output is complete and checked; when it

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,12 +85,21 @@ struct TextBlock {
 };
 
 // A sorted run in the scratch store.
+//
+// The table of its blocks is in memory, or also in scratch, in parts of some hundred blocks. Such a
+// run can be read from its beginning to its end, but takes next to no memory however long it is:
+//
+//     parts.blocks    [ table of blocks 0..203 ][ table of blocks 204..407 ]     in scratch
+//     blocks                                                 [ 408 ][ 409 ]     of the last part
+//                                                                               while it is written
 struct TextRun {
   std::uint64_t identity = 0;  // seed of the blocks' checksums, different for every run
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  std::size_t largest_block = 0;  // bytes of a buffer
-  std::vector<TextBlock> blocks;
+  std::size_t largest_block = 0;         // bytes of a buffer
+  std::unique_ptr<TextRun> parts;        // null if the table is in memory
+  std::uint64_t first_block = 0;         // number of blocks[0] in the run
+  std::vector<TextBlock> blocks;         // of a table in parts without triggers
   std::vector<io::ScratchPlace> places;  // of blocks of several slots
   std::string triggers;
   std::string last_key;                     // at most kMaxTriggerBytes of it

@@ -15,6 +15,20 @@
 namespace xxl {
 namespace {
 
+// Of a table in parts, a part has about as many bytes.
+constexpr std::size_t kPartBytes = 8 * kKiB;
+
+// A part is this, its blocks, and their places.
+struct PartHeader {
+  std::uint64_t first_block = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t places = 0;
+};
+
+std::size_t part_bytes(std::size_t blocks, std::size_t places) {
+  return sizeof(PartHeader) + blocks * sizeof(TextBlock) + places * sizeof(io::ScratchPlace);
+}
+
 std::shared_ptr<std::byte> allocate_buffer(std::size_t bytes) {
   void* const buffer = std::aligned_alloc(kSectorBytes, bytes);
   if (buffer == nullptr) throw std::bad_alloc();
@@ -38,6 +52,9 @@ io::ScratchPlace TextScratch::place(const TextRun& run, const TextBlock& block,
 
 // Adds a block, of which the sizes are known, to `run`, with places for its slots.
 void TextScratch::append_block(TextRun& run, TextBlock& block, std::uint64_t checksum) {
+  if (run.parts != nullptr && part_bytes(run.blocks.size() + 1, run.places.size()) > kPartBytes) {
+    write_part(run);
+  }
   block.slots = static_cast<std::uint32_t>(
       std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
   block.checksum = checksum;
@@ -97,12 +114,72 @@ void TextScratch::store(TextRun& run, TextBlock block, std::byte* buffer,
                         std::function<void()> written) {
   append_block(run, block,
                block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
-                              block_identity(run.identity, run.blocks.size())));
+                              block_identity(run.identity, run.first_block + run.blocks.size())));
   begin_write();
   transfer(io::Op::write, run, block, buffer, [this, written = std::move(written)] {
     written();
     end_write();
   });
+}
+
+void TextScratch::begin_parts(TextRun& run) {
+  run.parts = std::make_unique<TextRun>();
+  run.parts->identity = ~run.identity;
+}
+
+// Brings the table of the blocks since the last part to scratch.
+void TextScratch::write_part(TextRun& run) {
+  if (run.blocks.empty()) return;
+  const PartHeader header{run.first_block, static_cast<std::uint32_t>(run.blocks.size()),
+                          static_cast<std::uint32_t>(run.places.size())};
+  TextBlock block;
+  block.bytes = block.stored_bytes =
+      static_cast<std::uint32_t>(part_bytes(header.blocks, header.places));
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(block));
+  std::memset(buffer.get(), 0, buffer_bytes(block));
+  std::byte* to = buffer.get();
+  const auto put = [&](const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    to += bytes;
+  };
+  put(&header, sizeof(header));
+  put(run.blocks.data(), header.blocks * sizeof(TextBlock));
+  put(run.places.data(), header.places * sizeof(io::ScratchPlace));
+  store(*run.parts, block, buffer.get(), [buffer] {});
+  run.first_block += header.blocks;
+  run.blocks.clear();
+  run.places.clear();
+}
+
+TextRun TextScratch::read_part(const TextRun& run, std::size_t index) {
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(run.parts->blocks[index]));
+  const auto arrived = std::make_shared<bool>(false);
+  read(*run.parts, index, buffer.get(), [&monitor = monitor_, buffer, arrived] {
+    {
+      auto lock = monitor.lock();
+      *arrived = true;
+    }
+    monitor.notify();
+  });
+  {
+    auto lock = monitor_.lock();
+    monitor_.wait(lock, [&] { return *arrived; });
+  }
+  open(*run.parts, index, buffer.get());
+  PartHeader header;
+  std::memcpy(&header, buffer.get(), sizeof(header));
+  TextRun part;
+  part.identity = run.identity;
+  part.first_block = header.first_block;
+  part.blocks.resize(header.blocks);
+  part.places.resize(header.places);
+  const std::byte* const blocks = buffer.get() + sizeof(header);
+  std::memcpy(part.blocks.data(), blocks, header.blocks * sizeof(TextBlock));
+  const std::byte* const places = blocks + header.blocks * sizeof(TextBlock);
+  if (header.places > 0) {
+    std::memcpy(part.places.data(), places, header.places * sizeof(io::ScratchPlace));
+  }
+  return part;
 }
 
 // The whole block is made in memory of its own: no more than one for each thread.
@@ -130,7 +207,8 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
   const auto body = std::as_bytes(std::span(record));
   block.bytes = block.stored_bytes = static_cast<std::uint32_t>(head.size() + body.size());
   append_block(run, block,
-               block_checksum({head, body}, block_identity(run.identity, run.blocks.size())));
+               block_checksum({head, body},
+                              block_identity(run.identity, run.first_block + run.blocks.size())));
   auto rest = body;
   for (std::size_t slot = 0; slot < block.slots; ++slot) {
     std::byte* const buffer = buffers.take(slot_bytes());
@@ -233,7 +311,7 @@ void TextScratch::transfer_slots(io::Op op, io::ScratchPlace where, std::span<st
 void TextScratch::open(const TextRun& run, std::size_t index, std::byte* buffer) const {
   const TextBlock& block = run.blocks[index];
   if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
-                     block_identity(run.identity, index)) == block.checksum &&
+                     block_identity(run.identity, run.first_block + index)) == block.checksum &&
       (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
     return;
   }
@@ -256,6 +334,7 @@ TextRunWriter::~TextRunWriter() {
 
 // What describes a block that starts with `first`.
 TextBlock TextRunWriter::begin_block(std::string_view first) {
+  if (run_.parts != nullptr) return {};  // what is read from beginning to end has no triggers
   key_.clear();
   keys_.append_key(first, kMaxTriggerBytes + 1, key_);
   TextBlock block;
@@ -270,6 +349,7 @@ TextBlock TextRunWriter::begin_block(std::string_view first) {
 
 // `record` is the last one of a block.
 void TextRunWriter::set_last_key(std::string_view record) {
+  if (run_.parts != nullptr) return;
   last_key_.clear();
   keys_.append_key(record, kMaxTriggerBytes + 1, last_key_);
   // A key that is cut may not look equal to a shorter one.
@@ -307,7 +387,11 @@ void TextRunWriter::add_long(std::string_view record) {
 
 void TextRunWriter::finish() {
   close_block();
+  if (run_.parts != nullptr) return scratch_.end_parts(run_);
   run_.last_key = last_key_.substr(0, kMaxTriggerBytes);
+  run_.blocks.shrink_to_fit();
+  run_.places.shrink_to_fit();
+  run_.triggers.shrink_to_fit();
 }
 
 }  // namespace xxl

@@ -59,6 +59,13 @@ class TextScratch {
   // is what was written.
   void open(const TextRun& run, std::size_t index, std::byte* buffer) const;
 
+  // For runs whose table is in scratch; begin_parts() before the first block, end_parts() after the
+  // last.
+  static void begin_parts(TextRun& run);
+  void end_parts(TextRun& run) { write_part(run); }
+  // Part `index` of such a run, as a run with its table in memory. Waits for it. Throws Error.
+  TextRun read_part(const TextRun& run, std::size_t index);
+
   // Gives the place of a block back, to be written again.
   void release(const TextRun& run, std::size_t index);
 
@@ -66,6 +73,7 @@ class TextScratch {
   io::ScratchPlace place(const TextRun& run, const TextBlock& block, std::size_t slot) const;
   void append_block(TextRun& run, TextBlock& block, std::uint64_t checksum);
   void store(TextRun& run, TextBlock block, std::byte* buffer, std::function<void()> written);
+  void write_part(TextRun& run);
   void write_long_packed(TextRun& run, TextBlock block, std::string_view record);
   void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
                 std::function<void()> done);
@@ -111,7 +119,8 @@ class WriteBuffers {
 // Writes one run, record by record. One thread.
 class TextRunWriter {
  public:
-  // `run.identity` must be set. `block_bytes`: of a block, unless a single record is larger.
+  // `run.identity` must be set, and begin_parts() called if its table is to be in scratch.
+  // `block_bytes`: of a block, unless a single record is larger.
   TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch, WriteBuffers& buffers,
                 std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}

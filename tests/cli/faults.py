@@ -428,6 +428,24 @@ class Memory(FaultTest):
         self.assert_bounded(source, f"fixed:{size}", 600 * MIB, "--key=0:bytes10")
         self.assert_bounded(source, f"fixed:{size}", 600 * MIB)  # the key is the whole record
 
+    def test_of_lines_with_long_triggers_from_a_file_and_a_pipe(self):
+        source = self.root / "in"
+        line = b"p" * 300 + b"%010d\n"
+        with open(source, "wb") as file:
+            for i in range(400_000):
+                file.write(line % (i * 7_654_321 % 10_000_000_019))
+        pipe = self.root / "pipe"
+        os.mkfifo(pipe)
+        for path in (source, pipe):
+            with self.subTest(source=path.name), \
+                    subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', source, pipe]
+                                     if path == pipe else ["true"]):
+                peak = self.peak_bytes_of([XXL, "sort", "-T", self.scratch, "-S", "4M", path,
+                                           "-o", self.out / "file"])
+                self.assertLessEqual(peak, 4 * MIB + MEMORY_CONSTANT, f"{peak / MIB:.1f} MiB")
+                subprocess.run([XXL, "sort", "-c", self.out / "file"], check=True)
+                self.assertEqual((self.out / "file").stat().st_size, source.stat().st_size)
+
     def test_of_joins_of_text(self):
         inputs = self.root / "r", self.root / "s"
         for number, path in enumerate(inputs):

@@ -143,6 +143,8 @@ TEST_F(TextJoinTest, any_inputs_by_any_options_in_any_order_of_completion) {
     options_.parallel = 1 + static_cast<unsigned>(random.below(3));
     options_.batch_size = random.below(2) == 0 ? 0 : 2;
     options_.queue_factory = test::simulated_queues(round);
+    options_.spare_table_bytes.reset();
+    if (round % 2 == 1) options_.spare_table_bytes = 0;
     const std::uint64_t keys = 1 + random.below(random.below(2) == 0 ? 300'000 : 30'000);
     const std::size_t sizes[] = {0, 100, 300'000, 6 * kMiB};
     set_inputs(random_lines(random, sizes[random.below(4)], keys, 3, 20'000),
@@ -161,6 +163,17 @@ TEST_F(TextJoinTest, large_inputs_go_through_scratch_and_groups_that_do_not_fit_
   EXPECT_GT(report.sides[0].runs, 2u);
   EXPECT_GT(report.scratch_bytes, 8 * kMiB);
   EXPECT_GT(report.spilled_bytes, 0u);
+}
+
+TEST_F(TextJoinTest, what_has_no_room_for_its_tables_is_folded_and_joined_as_it_is_merged) {
+  Random random(12);
+  set_inputs(random_lines(random, 9 * kMiB, 200'000, 4, 10),
+             random_lines(random, 8 * kMiB, 200'000, 1000, 10));
+  expect_joined();
+  options_.spare_table_bytes = 0;
+  const JoinReport report = expect_joined();
+  EXPECT_GT(report.sides[0].passes, 0u);
+  EXPECT_GT(report.sides[1].passes, 0u);
 }
 
 TEST_F(TextJoinTest, rows_that_are_counted_are_not_written) {

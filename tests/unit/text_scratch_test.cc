@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "io_test_support.h"
 #include "run/compress_program.h"
+#include "run/run_tables.h"
 #include "simulated_queue.h"
 #include "watchdog.h"
 
@@ -43,11 +44,12 @@ class TextScratchTest : public testing::Test {
   }
 
   // What block `index` is read back as.
-  std::string read(std::size_t index) {
-    const TextBlock& block = run_.blocks[index];
+  std::string read(std::size_t index) { return read(run_, index); }
+  std::string read(const TextRun& run, std::size_t index) {
+    const TextBlock& block = run.blocks[index];
     MemoryRegion buffer(TextScratch::buffer_bytes(block));
     bool arrived = false;
-    scratch_->read(run_, index, buffer.data(), [&] {
+    scratch_->read(run, index, buffer.data(), [&] {
       auto lock = monitor_.lock();
       arrived = true;
       monitor_.notify();
@@ -56,7 +58,7 @@ class TextScratchTest : public testing::Test {
       auto lock = monitor_.lock();
       monitor_.wait(lock, [&] { return arrived; });
     }
-    scratch_->open(run_, index, buffer.data());
+    scratch_->open(run, index, buffer.data());
     return {reinterpret_cast<const char*>(buffer.data()), block.bytes};
   }
 
@@ -141,6 +143,55 @@ TEST_F(TextScratchTest, LongRecordsArePackedUpToALimit) {
     }
     release_all();
   }
+}
+
+TEST_F(TextScratchTest, TheTableOfALongRunIsInScratch) {
+  constexpr std::size_t kBlocks = 1000;
+  for (const Codec codec : {Codec::none, Codec::zstd}) {
+    run_ = {};
+    run_.identity = 77;
+    make(codec == Codec::none ? BlockPacker() : BlockPacker(codec, 0, 2 * kBlock));
+    TextScratch::begin_parts(run_);
+    std::vector<std::string> contents;
+    MemoryRegion buffer(8 * kSlot);
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      // Some have many slots.
+      contents.emplace_back(i % 100 == 0 ? 5 * kSlot : 100, static_cast<char>('a' + i % 7));
+      std::memcpy(buffer.data(), contents.back().data(), contents.back().size());
+      bool written = false;
+      scratch_->write(run_, {}, buffer.data(), contents.back().size(), [&] {
+        auto lock = monitor_.lock();
+        written = true;
+        monitor_.notify();
+      });
+      auto lock = monitor_.lock();
+      monitor_.wait(lock, [&] { return written; });
+    }
+    scratch_->end_parts(run_);
+    scratch_->wait_for_writes();
+    EXPECT_LT(table_bytes(run_), 16 * kKiB);
+    std::size_t number = 0;
+    for (std::size_t part = 0; part < run_.parts->blocks.size(); ++part) {
+      const TextRun table = scratch_->read_part(run_, part);
+      for (std::size_t i = 0; i < table.blocks.size(); ++i) {
+        EXPECT_EQ(read(table, i), contents[number++]);
+        scratch_->release(table, i);
+      }
+      scratch_->release(*run_.parts, part);
+    }
+    EXPECT_EQ(number, kBlocks);
+    EXPECT_EQ(store_->bytes_in_use(), 0u);
+  }
+}
+
+TEST(RunTables, WhatIsCountedIsWhatTheVectorsHold) {
+  TextRun run;
+  EXPECT_EQ(table_bytes(run), kRunBytes + run.triggers.capacity());
+  run.blocks.reserve(100);
+  run.places.reserve(10);
+  run.triggers.reserve(5000);
+  EXPECT_EQ(table_bytes(run), kRunBytes + 100 * sizeof(TextBlock) + 10 * sizeof(io::ScratchPlace) +
+                                  run.triggers.capacity());
 }
 
 TEST_F(TextScratchTest, TheChecksumIsOfWhatIsStored) {

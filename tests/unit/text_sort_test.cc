@@ -224,6 +224,8 @@ TEST_F(TextSortTest, any_records_by_any_options_in_any_order_of_completion) {
     if (random.below(3) == 0) options.scratch_dirs.push_back(scratch_ + "2");
     options.queue_factory = nullptr;
     if (random.below(3) != 0) options.queue_factory = test::simulated_queues(round);
+    options.spare_table_bytes.reset();
+    if (random.below(3) == 0) options.spare_table_bytes = random.below(5000);
     SCOPED_TRACE("round " + std::to_string(round));
     expect_sorted(options);
     if (HasFailure()) return;
@@ -311,6 +313,34 @@ TEST_F(TextSortTest, what_comes_out_of_a_pipe_is_sorted_like_a_file) {
   options_.inputs = {pipe};
   expect_sorted(options_);
   writer.join();
+}
+
+TEST_F(TextSortTest, runs_are_folded_when_their_tables_take_what_they_may) {
+  Random random(31);
+  options_.memory_bytes = 2 * kMiB;
+  for (const unsigned kind : {3U, 5U}) {
+    forget_inputs();
+    const std::string file = add_input(random_records(kind, 10 * kMiB, random));
+    const std::string pipe = directory_ / "pipe";
+    for (const bool is_pipe : {false, true}) {
+      SCOPED_TRACE("kind " + std::to_string(kind) + (is_pipe ? " pipe" : " file"));
+      options_.spare_table_bytes.reset();
+      const unsigned usual = expect_sorted(options_).passes;
+      options_.spare_table_bytes = 0;
+      std::thread writer;
+      if (is_pipe) {
+        std::filesystem::remove(pipe);
+        ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+        writer = std::thread([&] { write_file(pipe, file_text(file)); });
+        options_.inputs = {pipe};
+      }
+      const SortReport report = expect_sorted(options_);
+      if (is_pipe) writer.join();
+      options_.inputs = {file};
+      EXPECT_GE(report.passes, 2U);
+      EXPECT_GE(report.passes, usual);
+    }
+  }
 }
 
 TEST_F(TextSortTest, of_every_input_the_header_is_left_out_and_the_first_is_kept) {
