@@ -8,9 +8,8 @@
 
 namespace xxl::io {
 
-AheadReader::AheadReader(const File& file, std::span<std::byte> memory, IoService& io,
-                         Monitor& monitor)
-    : file_(file), io_(io), monitor_(monitor), at_end_(file.seekable() && file.size() == 0) {
+AheadReader::AheadReader(File& file, std::span<std::byte> memory, IoService& io, Monitor& monitor)
+    : opened_(file), file_(file), io_(io), monitor_(monitor) {
   const std::size_t half = round_down(memory.size() / 2, kSectorBytes);
   halves_[0] = memory.first(half);
   halves_[1] = memory.subspan(half, half);
@@ -31,8 +30,9 @@ void AheadReader::start_read() {
   request.offset = Request::kStream;
   if (file_.seekable()) {
     request.offset = position_;
-    request.data = request.data.first(std::min<std::uint64_t>(
-        request.data.size(), round_up<std::uint64_t>(file_.size() - position_, kSectorBytes)));
+    wanted_ = std::min<std::uint64_t>(request.data.size(), file_.size() - position_);
+    request.data = request.data.first(round_up(wanted_, kSectorBytes));
+    at_end_ = position_ + wanted_ == file_.size() && !file_.has_grown();
   }
   done_ = false;
   under_way_ = true;
@@ -56,18 +56,10 @@ std::span<const std::byte> AheadReader::next() {
   }
   under_way_ = false;
   const std::span<std::byte> half = halves_[reading_];
-  std::size_t wanted = 0;
-  if (file_.seekable()) {
-    wanted =
-        static_cast<std::size_t>(std::min<std::uint64_t>(half.size(), file_.size() - position_));
-  }
-  check_read(file_, position_, wanted, completion_);
-  std::size_t bytes = completion_.bytes;
-  if (file_.seekable()) {
-    bytes = wanted;
-    at_end_ = position_ + bytes == file_.size();
-    if (at_end_) check_not_grown(file_);
-  } else {
+  check_read(file_, position_, wanted_, completion_);
+  std::size_t bytes = wanted_;
+  if (!file_.seekable()) {
+    bytes = completion_.bytes;
     at_end_ = bytes < half.size();
   }
   position_ += bytes;

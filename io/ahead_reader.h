@@ -1,4 +1,5 @@
-// Reads a file from its beginning to its end, one buffer ahead, for a thread that waits.
+// Reads a file from its beginning to its end, one buffer ahead, for a thread that waits. The end is
+// what the file has when its last bytes are asked for: it may have grown.
 //
 //     memory   [ half: being used | half: being read into ]      and the other way round
 #pragma once
@@ -17,27 +18,38 @@ namespace xxl::io {
 
 class AheadReader {
  public:
-  // Begins to read. `memory`, aligned to sectors and two of them at least, is the caller's. It and
-  // `file` must outlive the reader; the others must, unless `io` ends before `monitor` and both
-  // before it: then nothing is under way any more.
-  AheadReader(const File& file, std::span<std::byte> memory, IoService& io, Monitor& monitor);
-  // Waits for a read under way; gives up that of a pipe.
+  // Opens the file and begins to read. `memory`, aligned to sectors and two of them at least, is
+  // the caller's. It and `file` must outlive the reader; the others must, unless `io` ends before
+  // `monitor` and both before it: then nothing is under way any more.
+  AheadReader(File& file, std::span<std::byte> memory, IoService& io, Monitor& monitor);
+  // Waits for a read under way (gives up that of a pipe), and closes the file.
   ~AheadReader();
 
   // What comes next, until the next call; nothing at the end. Throws Error, also if the file has
-  // become shorter or longer since it was opened.
+  // become shorter since it was measured.
   std::span<const std::byte> next();
 
  private:
   void start_read();
 
-  const File& file_;
+  // Closes the file after all reads have ended.
+  struct Opened {
+    explicit Opened(File& input) : file(input) { file.open(); }
+    ~Opened() { file.close(); }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    File& file;
+  };
+
+  Opened opened_;
+  File& file_;
   std::span<std::byte> halves_[2];
   IoService& io_;
   Monitor& monitor_;
   unsigned reading_ = 0;        // the half that is read into
   std::uint64_t position_ = 0;  // of the next read
-  bool at_end_;                 // nothing is left to be read
+  std::size_t wanted_ = 0;      // bytes that the read under way must bring
+  bool at_end_ = false;         // nothing is left to be read
   bool under_way_ = false;
   std::atomic<bool> done_ = false;
   Completion completion_;  // with the monitor's lock

@@ -23,6 +23,8 @@ namespace {
 constexpr int kGzipWindow = 15;
 constexpr int kGzipFormat = 16;  // added to the window: gzip, not zlib
 constexpr int kGzipMemory = 8;
+constexpr std::size_t kUsualZstdWindow = 8 * kMiB;  // the largest of levels up to 19
+constexpr std::size_t kLargestLz4Block = 4 * kMiB;
 constexpr int kFirstHighLevelOfLz4 = 3;  // as the library's frames have it
 
 int own_level(Codec codec) {
@@ -189,6 +191,24 @@ Decompressor::~Decompressor() = default;
 Decompressor::Decompressor(Decompressor&&) noexcept = default;
 Decompressor& Decompressor::operator=(Decompressor&&) noexcept = default;
 
+std::size_t Decompressor::window_bytes(Codec codec, std::span<const std::byte> head) {
+  if (codec == Codec::zstd) {
+    ZSTD_frameHeader header;
+    if (ZSTD_getFrameHeader(&header, head.data(), head.size()) == 0 &&
+        header.frameType == ZSTD_frame) {
+      return std::bit_ceil(std::max<std::size_t>(header.windowSize, kKiB));
+    }
+    return kUsualZstdWindow;
+  }
+  if (codec != Codec::lz4) return kKiB;
+  // Magic number, flags, and a byte whose bits 4 to 6 say how large blocks are.
+  constexpr std::size_t kSizeByte = 5;
+  constexpr unsigned kSmallest = 4;  // 64 KiB; each further one is four times as large
+  if (head.size() <= kSizeByte) return kLargestLz4Block;
+  const unsigned size = (std::to_integer<unsigned>(head[kSizeByte]) >> 4) & 7;
+  return size < kSmallest ? kLargestLz4Block : (64 * kKiB) << (2 * (size - kSmallest));
+}
+
 std::size_t Decompressor::memory_bytes(Codec codec, std::size_t max_window_bytes) {
   switch (codec) {
     case Codec::none:
@@ -198,7 +218,7 @@ std::size_t Decompressor::memory_bytes(Codec codec, std::size_t max_window_bytes
     case Codec::zstd:
       return max_window_bytes + kMiB;
     case Codec::lz4:
-      return 9 * kMiB;  // two blocks of at most 4 MiB, and what they refer back to
+      return 2 * std::min(max_window_bytes, kLargestLz4Block) + kMiB;
   }
   return 0;
 }
@@ -270,10 +290,10 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
                                 name + " frame",
              frame_start_);
       case State::window_too_large:
-        throw Error(
-            ErrorCode::no_space,
-            "decompressing it takes a window of more than " + format_bytes(max_window_bytes_),
-            path_, frame_start_);
+        throw Error(ErrorCode::no_space,
+                    "this frame takes a window of more than " + format_bytes(max_window_bytes_) +
+                        " to decompress: have zstd -dc do it",
+                    path_, frame_start_);
       case State::corrupt:
         fail("the " + name + " file is corrupt: " + step.why, used_);
     }

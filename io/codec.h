@@ -42,6 +42,12 @@ class Decompressor {
  public:
   // What zstd itself takes without being told otherwise.
   static constexpr std::size_t kMaxWindowBytes = 128 * kMiB;
+  // Of what begins a file, as much as tells its window.
+  static constexpr std::size_t kHeadBytes = 32;
+
+  // How far the first frame of a file refers back that begins with `head`: a power of two for zstd,
+  // the size of a block for lz4. What is usual if that says nothing.
+  static std::size_t window_bytes(Codec codec, std::span<const std::byte> head);
 
   // `path` is for messages. Frames of zstd that refer back by more than `max_window_bytes` (a power
   // of two, at least 1 KiB) are refused. REQUIRES: codec is not none. Throws bad_alloc.
@@ -50,9 +56,9 @@ class Decompressor {
   Decompressor(Decompressor&&) noexcept;
   Decompressor& operator=(Decompressor&&) noexcept;
 
-  // Most bytes that a decompressor allocates: 64 KiB (gzip), 9 MiB (lz4), the window and 1 MiB
-  // (zstd; a frame tells its window: 2 MiB for zstd -3, 8 MiB for -19). It allocates what it needs,
-  // and from the heap.
+  // Most bytes that a decompressor allocates: 64 KiB (gzip), two blocks and 1 MiB (lz4: 9 MiB at
+  // most), the window and 1 MiB (zstd; a frame tells its window: 2 MiB for zstd -3, 8 MiB for -19).
+  // It allocates what it needs, and from the heap.
   static std::size_t memory_bytes(Codec codec, std::size_t max_window_bytes = kMaxWindowBytes);
 
   // True if all bytes given have been used, and more are needed.

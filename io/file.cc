@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <limits>
@@ -56,8 +57,17 @@ bool is_directory(int fd) {
   return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+// Files of /proc claim to be empty, those of /sys to be a page or so, and take no space. Only
+// reading them tells how long they are.
+bool size_is_known(int fd, std::uint64_t size) {
+  constexpr std::uint64_t kLargestPage = 64 * kKiB;
+  struct stat status;
+  return size > kLargestPage ||
+         (size > 0 && fstat(fd, &status) == 0 && (S_ISBLK(status.st_mode) || status.st_blocks > 0));
+}
+
 int open_unnamed(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
   std::string name = directory + "/.xxl-XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC);  // 0600
@@ -103,13 +113,14 @@ File::File(int fd, std::string path, bool direct)
   struct stat status;
   if (fstat(fd_, &status) != 0) {
     const int error = errno;
-    if (fd_ >= 0) close(fd_);
+    if (fd_ >= 0) ::close(fd_);
     throw_io_error(error, "cannot examine", path_);
   }
   is_stored_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   seekable_ = is_stored_;
   size_ = measure(fd_, status);
   device_ = status.st_dev;
+  inode_ = status.st_ino;
 }
 
 File::File(File&& other) noexcept {
@@ -118,43 +129,107 @@ File::File(File&& other) noexcept {
 
 File& File::operator=(File&& other) noexcept {
   if (this == &other) return *this;
-  if (fd_ >= 0) close(fd_);
+  if (fd_ >= 0) ::close(fd_);
   fd_ = std::exchange(other.fd_, -1);
   path_ = std::move(other.path_);
-  direct_ = other.direct_;
+  direct_ = other.direct_.load();
   seekable_ = other.seekable_;
   is_stored_ = other.is_stored_;
-  size_ = other.size_;
+  size_ = other.size_.load();
   device_ = other.device_;
+  inode_ = other.inode_;
+  has_name_ = other.has_name_;
   return *this;
 }
 
 File::~File() {
-  if (fd_ >= 0) close(fd_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
-File File::open_input(const std::string& path) {
-  if (path == "-") return open_standard_input();
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+File File::open_path(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) throw_io_error(errno, "cannot open for reading", path);
   File file(fd, path, false);
   if (is_directory(fd)) throw_io_error(EISDIR, "cannot read", path);
-  // Files of /proc claim to be empty: they can only be read on until they end.
-  if (file.size_ == 0) file.seekable_ = false;
+  if (!size_is_known(fd, file.size_)) file.seekable_ = false;
   if (file.seekable_) file.direct_ = enable_direct(fd);
+  file.has_name_ = true;
   return file;
 }
 
+File File::open_input(const std::string& path) {
+  return path == "-" ? open_standard_input() : open_path(path);
+}
+
+File File::examine_input(const std::string& path) {
+  struct stat status;
+  const bool exists = path != "-" && stat(path.c_str(), &status) == 0;
+  if (!exists || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode)) {
+    return open_input(path);
+  }
+  if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
+    throw_io_error(errno, "cannot open for reading", path);
+  }
+  File file;
+  file.path_ = path;
+  file.device_ = status.st_dev;
+  file.inode_ = status.st_ino;
+  return file;
+}
+
+void File::open() {
+  if (is_open()) return;
+  File now = open_path(path_);
+  if (now.device_ != device_ || now.inode_ != inode_) {
+    throw Error(ErrorCode::bad_input,
+                "the file was replaced by another one before it was read: start again", path_);
+  }
+  const std::uint64_t size = size_;
+  const bool seekable = seekable_;
+  *this = std::move(now);
+  if (seekable) {  // it is read as was planned, whatever it has become
+    seekable_ = true;
+    size_ = size;
+  }
+}
+
+void File::close() {
+  if (!is_open() || !has_name_) return;
+  ::close(fd_);
+  fd_ = -1;
+}
+
+bool File::has_grown(std::size_t record_bytes) {
+  struct stat status;
+  if (fstat(fd_, &status) != 0) throw_io_error(errno, "cannot examine", path_);
+  const auto now = S_ISREG(status.st_mode) ? round_down<std::uint64_t>(status.st_size, record_bytes)
+                                           : std::uint64_t{0};
+  const bool grown = now > size_;
+  if (grown) {
+    // What was added starts anywhere in a sector.
+    if (direct_) fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) & ~O_DIRECT);
+    direct_ = false;
+    size_ = now;
+  }
+  if (is_standard_input()) lseek(STDIN_FILENO, static_cast<off_t>(size_.load()), SEEK_SET);
+  return grown;
+}
+
 File File::open_standard_input() {
+  const int flags = fcntl(STDIN_FILENO, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) throw_io_error(EBADF, "cannot read", "-");
   // Standard input that is a file, at its start, is opened anew to be read directly.
   struct stat status;
   if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
       lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
-    const int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+    const int fd = ::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-      File file(fd, "-", enable_direct(fd));
-      file.seekable_ = file.size_ > 0;
-      return file;
+      File file(fd, "-", false);
+      file.seekable_ = size_is_known(fd, file.size_);
+      if (file.seekable_) {
+        file.direct_ = enable_direct(fd);
+        return file;
+      }
     }
   }
   File file(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "-", false);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,6 +27,22 @@ class File {
   // Throws Error{io} with the path when it cannot be opened or is a directory.
   static File open_input(const std::string& path);
 
+  // Looks at an input that will be read later. A file with a size has been opened, as open_input()
+  // does; a pipe or device has not, since somebody waits at its other end. Throws as open_input().
+  static File examine_input(const std::string& path);
+
+  // Opens an input that is not open. Throws Error{bad_input} if there is another file of its name
+  // now, Error{io} if there is none.
+  void open();
+  // Until open(). Files that are no inputs stay open, as does standard input: they have no name to
+  // be found by.
+  void close();
+
+  // To be asked when all of a seekable input up to size() has been read or is being read. True if
+  // more lies behind: the file grew, and size() is what it has now, in whole records of
+  // `record_bytes`. Standard input is left at its end, for who reads it next.
+  bool has_grown(std::size_t record_bytes = 1);
+
   // Takes ownership of `fd`, to be read or written where its own position stands
   // (Request::kStream), also when it is a regular file.
   static File stream(int fd, std::string path);
@@ -39,12 +56,12 @@ class File {
   bool direct() const { return direct_; }
   bool is_open() const { return fd_ >= 0; }
   // True for a regular file or block device, which can be read at any place; false for a pipe, and
-  // for inputs whose size is unknown (files of /proc) or that are to be read from their middle
-  // (standard input after somebody read its start).
+  // for inputs whose size is unknown (files of /proc and /sys) or that are to be read from their
+  // middle (standard input after somebody read its start).
   bool seekable() const { return seekable_; }
   // True for a regular file or block device, also one that is used as a stream.
   bool is_stored() const { return is_stored_; }
-  // Size in bytes when it was opened (0 for pipes).
+  // Size in bytes when it was opened first, or has_grown() (0 for pipes).
   std::uint64_t size() const { return size_; }
   // The device the file lives on: files of one device share a queue.
   dev_t device() const { return device_; }
@@ -61,14 +78,18 @@ class File {
 
  private:
   static File open_standard_input();
+  static File open_path(const std::string& path);
+  bool is_standard_input() const { return path_ == "-"; }
 
   int fd_ = -1;
   std::string path_;
-  bool direct_ = false;
+  std::atomic<bool> direct_ = false;  // atomic: a file may grow while queues read
   bool seekable_ = false;
   bool is_stored_ = false;
-  std::uint64_t size_ = 0;
+  std::atomic<std::uint64_t> size_ = 0;
   dev_t device_ = 0;
+  ino_t inode_ = 0;
+  bool has_name_ = false;  // path_ opens it again
 };
 
 // Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants

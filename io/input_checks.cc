@@ -1,8 +1,5 @@
 #include "io/input_checks.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <string>
 
 #include "base/error.h"
@@ -24,21 +21,14 @@ void check_read(const File& file, std::uint64_t offset, std::size_t wanted,
     throw_io_error(completion.error, "cannot read", file.path(), offset);
   }
   if (completion.bytes >= wanted) return;
-  throw Error(ErrorCode::bad_input,
-              "the file became shorter while it was being read: expected " +
-                  std::to_string(file.size()) + " bytes",
-              file.path(), offset + completion.bytes);
+  throw_shorter(file, offset + completion.bytes);
 }
 
-void check_not_grown(const File& file) {
-  struct stat status;
-  if (fstat(file.fd(), &status) != 0) throw_io_error(errno, "cannot examine", file.path());
-  if (!file.seekable() || !S_ISREG(status.st_mode)) return;
-  const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes <= file.size()) return;
+void throw_shorter(const File& file, std::uint64_t offset) {
   throw Error(ErrorCode::bad_input,
-              "the file grew while it was being read, to " + std::to_string(bytes) + " bytes",
-              file.path(), file.size());
+              "the file ends here, and had " + std::to_string(file.size()) +
+                  " bytes before: it became shorter while it was being read",
+              file.path(), offset);
 }
 
 }  // namespace xxl::io

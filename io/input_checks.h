@@ -17,8 +17,7 @@ void check_whole_records(const File& file, std::uint64_t bytes, std::size_t reco
 void check_read(const File& file, std::uint64_t offset, std::size_t wanted,
                 const Completion& completion);
 
-// To be called when the end of `file` was read. Throws Error{bad_input} if it is a regular file
-// that is larger now than when it was opened: what came behind has not been read.
-void check_not_grown(const File& file);
+// Throws Error{bad_input}: `file` ends at `offset`, before its size.
+[[noreturn]] void throw_shorter(const File& file, std::uint64_t offset);
 
 }  // namespace xxl::io

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/input_checks.h"
+#include "io/open_files.h"
 
 namespace xxl::io {
 
@@ -18,9 +19,11 @@ SequentialReader::SequentialReader(std::vector<File>& files, std::size_t record_
       headroom_(round_up(record_bytes, kSectorBytes)),
       pool_(memory, buffer_bytes(block_bytes, record_bytes)),
       io_(io),
-      mailbox_(mailbox) {
+      mailbox_(mailbox),
+      most_open_(files_to_read_ahead(files.size())) {
   carry_.reserve(record_bytes);
-  advance_file();
+  open_ = static_cast<std::size_t>(
+      std::count_if(files.begin(), files.end(), [](const File& file) { return file.is_open(); }));
 }
 
 SequentialReader::~SequentialReader() {
@@ -33,25 +36,22 @@ std::size_t SequentialReader::buffer_bytes(std::size_t block_bytes, std::size_t 
   return round_up(record_bytes, kSectorBytes) + block_bytes;
 }
 
-// Skips files in which nothing is left to read.
-void SequentialReader::advance_file() {
-  while (to_read_ < files_.size() && files_[to_read_].seekable() &&
-         position_ >= files_[to_read_].size()) {
-    ++to_read_;
-    position_ = 0;
-  }
-}
-
 void SequentialReader::pump() {
   while (to_read_ < files_.size() && pool_.available() > 0) {
+    File& file = files_[to_read_];
     // A stream is read one block at a time: only its own reads know where it is.
-    if (!files_[to_read_].seekable() && !window_.empty() && !window_.back().done) return;
+    if (!file.seekable() && !window_.empty() && !window_.back().done) return;
+    if (!file.is_open()) {
+      if (open_ >= most_open_ && !window_.empty()) return;
+      file.open();
+      ++open_;
+    }
     start_read();
   }
 }
 
 void SequentialReader::start_read() {
-  const File& file = files_[to_read_];
+  File& file = files_[to_read_];
   window_.push_back({.buffer = pool_.take(),
                      .file = to_read_,
                      .offset = position_,
@@ -67,31 +67,33 @@ void SequentialReader::start_read() {
     read.wanted = std::min<std::uint64_t>(block_bytes_, file.size() - position_);
     request.data = request.data.first(round_up(read.wanted, kSectorBytes));
     position_ += read.wanted;
-    advance_file();
+    if (position_ == file.size() && !file.has_grown(record_bytes_)) ends(read);
   }
   request.done = [this, &read, token = in_flight_.begin()](const Completion& completion) mutable {
     mailbox_.post([this, &read, completion] {
       read.completion = completion;
       read.done = true;
-      const File& source = files_[read.file];
-      if (source.seekable()) return;
+      if (files_[read.file].seekable()) return;
       position_ += completion.bytes;
-      if (completion.error != 0 || completion.bytes < block_bytes_) {  // the end of the stream
-        ++to_read_;
-        position_ = 0;
-        advance_file();
-      }
+      if (completion.error != 0 || completion.bytes < block_bytes_) ends(read);
     });
     token.reset();
   };
   io_.queue_for(file).submit(std::move(request));
 }
 
+// The next read is of the next file.
+void SequentialReader::ends(Read& read) {
+  read.ends = true;
+  ++to_read_;
+  position_ = 0;
+}
+
 std::optional<RecordBlock> SequentialReader::next() {
   if (!ready()) return std::nullopt;
   const Read read = window_.front();
   window_.pop_front();
-  const File& file = files_[read.file];
+  File& file = files_[read.file];
   check_read(file, read.offset, read.wanted, read.completion);
   const std::size_t arrived = file.seekable() ? read.wanted : read.completion.bytes;
   std::byte* first = read.buffer + headroom_ - carry_.size();
@@ -99,10 +101,10 @@ std::optional<RecordBlock> SequentialReader::next() {
   const std::size_t bytes = carry_.size() + arrived;
   const std::size_t cut = bytes % record_bytes_;
   carry_.assign(first + bytes - cut, first + bytes);
-  const bool file_ends = window_.empty() ? to_read_ > read.file : window_.front().file > read.file;
-  if (file_ends) {
+  if (read.ends) {
     check_whole_records(file, read.offset + arrived, record_bytes_);
-    check_not_grown(file);
+    file.close();
+    --open_;
   }
   return RecordBlock{read.buffer, {first, bytes - cut}};
 }

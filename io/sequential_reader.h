@@ -30,6 +30,9 @@ struct RecordBlock {
 //     buffer:  [ headroom | block ]        block i ends  ...rrrRR
 //                     RRRR|Rrrrrr...       block i+1: the first part is copied before it
 //
+// A file that is not open is opened when it is its turn, and closed when all of it has been handed
+// out. A file that grew is read to the end that it has when its last block is asked for.
+//
 // Coordinator thread only; completions arrive through the mailbox.
 class SequentialReader {
  public:
@@ -47,7 +50,7 @@ class SequentialReader {
   // Starts reads into free buffers.
   void pump();
   // The next block in order if it has arrived. Throws Error for a failed read, a file that became
-  // shorter or grew, or a stream that ends inside a record.
+  // shorter, or a stream that ends inside a record.
   std::optional<RecordBlock> next();
   void release(const RecordBlock& block);
 
@@ -63,12 +66,13 @@ class SequentialReader {
     std::size_t file;
     std::uint64_t offset;
     std::size_t wanted;  // bytes the file should still have here; 0: unknown (a stream)
+    bool ends = false;   // nothing of the file comes behind
     bool done = false;
     Completion completion;
   };
 
-  void advance_file();
   void start_read();
+  void ends(Read& read);
 
   std::vector<File>& files_;
   std::size_t record_bytes_;
@@ -77,9 +81,11 @@ class SequentialReader {
   BufferPool pool_;
   IoService& io_;
   Mailbox& mailbox_;
-  std::deque<Read> window_;       // in input order; references stay valid while pushed and popped
-  std::size_t to_read_ = 0;       // file of the next read
-  std::uint64_t position_ = 0;    // in it
+  std::deque<Read> window_;     // in input order; references stay valid while pushed and popped
+  std::size_t to_read_ = 0;     // file of the next read
+  std::uint64_t position_ = 0;  // in it
+  std::size_t most_open_;
+  std::size_t open_;              // files that are open
   std::vector<std::byte> carry_;  // first part of a record that the last block cut in two
   InFlight in_flight_;
 };

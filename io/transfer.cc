@@ -16,11 +16,12 @@ namespace {
 // Linux moves at most 2 GiB less a page in one call; stay below it and aligned.
 constexpr std::size_t kMaxCallBytes = kGiB;
 
-// The file's size now; it may have grown since it was opened.
+// The file's size as far as it is wanted: what was added since it was measured is not.
 std::uint64_t current_size(const File& file) {
   struct stat status;
   if (fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) return file.size();
-  return static_cast<std::uint64_t>(status.st_size);
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  return file.size() > 0 ? std::min(bytes, file.size()) : bytes;
 }
 
 }  // namespace
@@ -46,7 +47,8 @@ bool Transfer::advance(std::int64_t result) {
   // A direct read cannot go on from an unaligned place. It gets there at the end of the file, or
   // when a device fails in the middle of a block.
   if (!request_.file->direct() || completion_.bytes % kSectorBytes == 0) return false;
-  return is_end_of_file() ? true : fail(EIO);
+  if (is_end_of_file()) return true;
+  return request_.file->direct() ? fail(EIO) : false;  // has_grown() may have ended direct reads
 }
 
 Completion Transfer::carry_out(int cancel_fd) {

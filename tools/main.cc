@@ -143,12 +143,12 @@ bool make_signals_errors() {
   return std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
 }
 
-// All inputs are open at once, and there may be more of them than the usual soft limit.
+// The more files may be open, the more can be merged at once.
 void raise_limit_of_open_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, opening the file too many will say so
+  setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, fewer are merged at once
 }
 
 constexpr const char* kOutOfMemory =

@@ -21,6 +21,7 @@
 #include "line_debug.h"
 #include "machine.h"
 #include "manual.h"
+#include "pipeline/inputs.h"
 #include "record/line_keys.h"
 #include "sort_errors.h"
 #include "sort_shared.h"
@@ -76,12 +77,18 @@ void check_inputs(const std::vector<std::string>& files, const char* operation) 
   }
 }
 
-void refuse_directories(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
+// Likewise of what can be opened but not read.
+void refuse_unreadable(const std::vector<std::string>& files) {
+  for (const std::string& file : input_paths(files)) {
     struct stat status {};
-    if (file != "-" && stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-      throw_file_error("read failed", file, EISDIR);
+    if (file != "-") {
+      if (stat(file.c_str(), &status) != 0) continue;
+    } else if (fstat(STDIN_FILENO, &status) != 0) {
+      throw_file_error("stat failed", file, errno);
+    } else if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+      throw_file_error("read failed", file, EBADF);
     }
+    if (S_ISDIR(status.st_mode)) throw_file_error("read failed", file, EISDIR);
   }
 }
 
@@ -98,13 +105,6 @@ void check_output(const std::string& file) {
     throw_file_error("open failed", file, errno);
 }
 
-// Standard input that was read once is empty.
-std::vector<std::string> without_second_stdin(std::vector<std::string> files) {
-  const auto first = std::find(files.begin(), files.end(), "-");
-  if (first != files.end()) files.erase(std::remove(first + 1, files.end(), "-"), files.end());
-  return files;
-}
-
 TextSortOptions text_options(const Caller& caller, const LineArguments& arguments) {
   TextSortOptions sort;
   sort.compressed_by_suffix = !caller.stands_in;  // sort(1) takes all files as they lie
@@ -115,7 +115,8 @@ TextSortOptions text_options(const Caller& caller, const LineArguments& argument
   if (needs_random(order)) fill_salt(arguments.random_source, order);
   sort.keys = make_line_keys(order);
   sort.syntax.terminator = arguments.terminator;
-  sort.inputs = without_second_stdin(arguments.files);
+  sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
+  sort.inputs = arguments.files;
   sort.output = arguments.output.value_or("-");
   if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
   sort.memory_bytes =
@@ -194,7 +195,7 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
   }
   const TextSortOptions sort = text_options(caller, arguments);
   check_inputs(arguments.files, "open failed");
-  refuse_directories(arguments.files);
+  refuse_unreadable(arguments.files);
   try {
     return run_text_check(caller, sort, arguments.check == 'c' ? Check::diagnose : Check::quiet);
   } catch (const Error& error) {
@@ -218,7 +219,7 @@ int sort_lines(const CommandSpec& command, const Caller& caller,
   TextSortOptions sort = text_options(caller, parsed);
   check_inputs(parsed.files, "cannot read");
   if (parsed.output) check_output(*parsed.output);
-  refuse_directories(parsed.files);
+  refuse_unreadable(parsed.files);
   try {
     if (parsed.debug) return run_debug(parsed, sort);
     return run_text_sort(caller, parsed.options, sort,

@@ -7,8 +7,11 @@
 namespace xxl {
 
 RecordMerge::RecordMerge(std::vector<std::unique_ptr<RecordCursor>> cursors,
-                         const KeyExtractor& keys, bool marks_same)
-    : keys_(keys), marks_same_(marks_same), losers_(cursors.size()) {
+                         const KeyExtractor& keys, bool marks_same, OnDisorder on_disorder)
+    : keys_(keys),
+      marks_same_(marks_same),
+      on_disorder_(std::move(on_disorder)),
+      losers_(cursors.size()) {
   for (auto& cursor : cursors) {
     Source& source = sources_.emplace_back();
     source.cursor = std::move(cursor);
@@ -49,8 +52,12 @@ bool RecordMerge::next() {
     for (Source& source : sources_) load(source);
     winner_ = play(1);
   } else {
-    if (marks_same_) before_.take(sources_[winner_].key, *sources_[winner_].cursor);
-    load(sources_[winner_]);
+    Source& source = sources_[winner_];
+    if (marks_same_ || on_disorder_) before_.take(source.key, *source.cursor);
+    load(source);
+    if (on_disorder_ && !source.ended && before_.key().compare(source.key) > 0) {
+      on_disorder_(*source.cursor);
+    }
     for (std::size_t node = (winner_ + sources_.size()) / 2; node >= 1; node /= 2) {
       if (before(losers_[node], winner_)) std::swap(winner_, losers_[node]);
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -46,10 +47,13 @@ class KeyBefore {
 
 class RecordMerge {
  public:
+  // Called with the cursor whose record is to come before the one that it had before; throws.
+  using OnDisorder = std::function<void(const RecordCursor& cursor)>;
+
   // Of equal keys, the records of the cursor with the lower number come first. `marks_same`:
-  // same_key() is wanted.
+  // same_key() is wanted. Without `on_disorder`, cursors are taken to be in order.
   RecordMerge(std::vector<std::unique_ptr<RecordCursor>> cursors, const KeyExtractor& keys,
-              bool marks_same);
+              bool marks_same, OnDisorder on_disorder = {});
 
   // Goes to the next record, the first one at first; false at the end.
   bool next();
@@ -72,12 +76,13 @@ class RecordMerge {
 
   const KeyExtractor& keys_;
   const bool marks_same_;
+  OnDisorder on_disorder_;
   std::vector<Source> sources_;
   std::vector<std::size_t> losers_;  // of the matches; node i plays those of 2i and 2i + 1
   std::size_t winner_ = 0;
   bool started_ = false;
   bool same_ = false;
-  KeyBefore before_;  // with marks_same
+  KeyBefore before_;  // with marks_same or on_disorder
 };
 
 }  // namespace xxl

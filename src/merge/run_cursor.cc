@@ -1,5 +1,6 @@
 #include "merge/run_cursor.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 

@@ -220,6 +220,11 @@ std::string RunMerger::fault_in(BlockRef ref, const std::byte* records) const {
            ": a scratch block was not read back as it was written: check this disk";
   }
   const std::uint64_t first = std::uint64_t{ref.block} * run.records_per_block;
+  // The merge has relied on the key that was read before.
+  if (trigger_of(context_.layout, records) != run.blocks[ref.block].trigger) {
+    return run.file->path() + ": byte " + std::to_string(run.file_offset + first * record_bytes) +
+           ": the file was changed while it was being read: start again";
+  }
   for (std::size_t i = 1; i < count; ++i) {
     const std::byte* record = records + i * record_bytes;
     if (context_.layout.compare(record - record_bytes, record) > 0) return disorder(run, first + i);

@@ -42,8 +42,9 @@ class TextOrderChecking {
         inputs_(open_text_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
                                  options.compressed_by_suffix)),
         io_(options.backend, {}),
+        memory_bytes_(memory_beside_decoder()),
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
-            options.memory_bytes / kMinThreadBytes, 1,
+            memory_bytes_ / kMinThreadBytes, 1,
             options.parallel != 0 ? options.parallel : available_processors()))),
         workers_(threads_) {
     inputs_.make_decoders(io_, monitor_);
@@ -63,6 +64,15 @@ class TextOrderChecking {
     TextRegion region;
     ChunkOrder order;
   };
+
+  std::uint64_t memory_beside_decoder() const {
+    const std::uint64_t given = options_.memory_bytes;
+    const std::uint64_t decoder = inputs_.set_aside_for_decoders(given, false);
+    if (decoder > 0 && decoder + kRegionBytes > given) {
+      inputs_.refuse_decoders(given, decoder + kRegionBytes);
+    }
+    return given - decoder;
+  }
 
   TextOrderCheck check() {
     TextReader reader(inputs_, options_.syntax, io_, monitor_,
@@ -101,9 +111,9 @@ class TextOrderChecking {
   }
 
   void make_regions() {
-    memory_ = MemoryRegion(round_down(
-        static_cast<std::size_t>(std::max<std::uint64_t>(options_.memory_bytes, kRegionBytes)),
-        kSectorBytes));
+    memory_ = MemoryRegion(
+        round_down(static_cast<std::size_t>(std::max<std::uint64_t>(memory_bytes_, kRegionBytes)),
+                   kSectorBytes));
     const std::size_t regions =
         std::clamp<std::size_t>(memory_.size() / kRegionBytes, 1, 2 * threads_ + 1);
     for (std::size_t i = 0; i < regions; ++i) {
@@ -238,6 +248,7 @@ class TextOrderChecking {
   TextOrderCheck result_;
   Monitor monitor_;
   io::IoService io_;
+  std::uint64_t memory_bytes_;  // of -S, beside a decoder
   unsigned threads_;
   Workers workers_;
   InFlight in_flight_;

@@ -2,11 +2,12 @@
 
 namespace xxl {
 
-DecodedFile::DecodedFile(const io::File& file, Codec codec, io::IoService& io, Monitor& monitor)
-    : file_(file), codec_(codec), io_(io), monitor_(monitor) {}
+DecodedFile::DecodedFile(io::File& file, Codec codec, std::size_t max_window_bytes,
+                         io::IoService& io, Monitor& monitor)
+    : file_(file), codec_(codec), max_window_bytes_(max_window_bytes), io_(io), monitor_(monitor) {}
 
 void DecodedFile::start() {
-  decompressor_.emplace(codec_, file_.path());
+  decompressor_.emplace(codec_, file_.path(), max_window_bytes_);
   memory_ = MemoryRegion(2 * kPieceBytes);
   reader_.emplace(file_, memory_.span(), io_, monitor_);
 }

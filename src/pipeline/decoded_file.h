@@ -21,11 +21,13 @@ namespace xxl {
 
 class DecodedFile final : public ByteSource {
  public:
-  static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;  // two of them
+  static constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // two of them
 
   // `file` must outlive it; the others must, unless `io` ends before `monitor` and both before it:
   // then nothing is under way any more.
-  DecodedFile(const io::File& file, Codec codec, io::IoService& io, Monitor& monitor);
+  // `max_window_bytes` as Decompressor.
+  DecodedFile(io::File& file, Codec codec, std::size_t max_window_bytes, io::IoService& io,
+              Monitor& monitor);
   // Throws Error with the file and the byte of it where it is corrupt or cannot be read.
   std::size_t read(std::span<std::byte> to) override;
 
@@ -33,8 +35,9 @@ class DecodedFile final : public ByteSource {
   void start();
   void give_piece();
 
-  const io::File& file_;
+  io::File& file_;
   Codec codec_;
+  std::size_t max_window_bytes_;
   io::IoService& io_;
   Monitor& monitor_;
   std::optional<io::Decompressor> decompressor_;  // from the first read() to the end

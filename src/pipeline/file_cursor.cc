@@ -135,14 +135,16 @@ bool FileCursor::advance() {
     if (std::exchange(is_first_, false) && options_.first_record) options_.first_record(record_);
     const auto fault = options_.malformed ? options_.malformed(record_) : std::nullopt;
     if (!fault) break;
-    if (!syntax_.skip_malformed) {
-      throw Error(ErrorCode::bad_input, "line " + std::to_string(line_) + ": " + *fault,
-                  input_.file.path(), offset_);
-    }
+    if (!syntax_.skip_malformed) fail(*fault);
     ++skipped_;
   }
   add_record(hash_, record_);
   return true;
+}
+
+void FileCursor::fail(const std::string& fault) const {
+  throw Error(ErrorCode::bad_input, "line " + std::to_string(line_) + ": " + fault,
+              input_.file.path(), offset_);
 }
 
 }  // namespace xxl

@@ -254,16 +254,14 @@ WaitTimes HashJoining::read_build_side() {
   for (;;) {
     reader.pump();
     while (const auto block = reader.next()) {
-      const std::size_t count = block->records.size() / record_bytes;
-      if (count > build_records_ - read) {
-        throw Error(ErrorCode::bad_input, "the file is larger than it said: copy it first",
-                    input(build_).files.front().path(), build_records_ * record_bytes);
-      }
+      // The table is made for the records that were there: what the file has grown by is not read.
+      const std::size_t count =
+          std::min(block->records.size() / record_bytes, build_records_ - read);
       ++under_way;
       workers_->run([this, &reader, &under_way, block = *block, first = read, count, record_bytes,
                      token = in_flight_.begin()](unsigned) mutable {
-        std::copy(block.records.begin(), block.records.end(),
-                  record_memory_.data() + first * record_bytes);
+        std::copy_n(block.records.begin(), count * record_bytes,
+                    record_memory_.data() + first * record_bytes);
         table_->count(first, count);
         mailbox_.post([this, &reader, &under_way, block] {
           --under_way;

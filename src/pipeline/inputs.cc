@@ -1,5 +1,6 @@
 #include "pipeline/inputs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
@@ -8,33 +9,41 @@
 
 namespace xxl {
 
+std::vector<std::string> input_paths(std::vector<std::string> paths) {
+  if (paths.empty()) return {"-"};
+  const auto first = std::find(paths.begin(), paths.end(), "-");
+  if (first != paths.end()) paths.erase(std::remove(first + 1, paths.end(), "-"), paths.end());
+  return paths;
+}
+
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes) {
   Inputs inputs;
-  if (paths.empty()) paths = {"-"};
-  for (const std::string& path : paths) {
-    io::File file = io::File::open_input(path);
+  for (const std::string& path : input_paths(std::move(paths))) {
+    io::File file = io::File::examine_input(path);
     if (file.seekable()) {
       io::check_whole_records(file, file.size(), record_bytes);
     } else {
       inputs.size_known = false;
     }
     inputs.bytes += file.size();
+    inputs.files.empty() ? file.open() : file.close();
     inputs.files.push_back(std::move(file));
   }
   return inputs;
 }
 
-io::File spool(const io::File& stream, const std::string& directory, std::size_t record_bytes,
-               std::span<std::byte> buffer, std::uint64_t& bytes) {
-  io::File file = io::File::create_unnamed(directory);
-  bytes = 0;
+std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
+                    std::size_t record_bytes, std::span<std::byte> buffer) {
+  stream.open();
+  std::uint64_t bytes = 0;
   for (std::size_t filled = buffer.size(); filled == buffer.size();) {
     filled = stream.read_at(io::Request::kStream, buffer);
-    file.write_at(bytes, buffer.first(round_up(filled, kSectorBytes)));
+    file.write_at(offset + bytes, buffer.first(round_up(filled, kSectorBytes)));
     bytes += filled;
   }
   io::check_whole_records(stream, bytes, record_bytes);
-  return file;
+  stream.close();
+  return bytes;
 }
 
 }  // namespace xxl

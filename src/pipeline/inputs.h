@@ -1,4 +1,5 @@
-// The input files of a sort, opened and measured.
+// The input files of a sort, measured. Only the first is open: there may be more than a process may
+// open.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,18 @@ struct Inputs {
   bool size_known = true;   // false if one is a pipe
 };
 
-// Opens `paths` ("-": standard input; none: likewise). Throws Error when one cannot be opened or is
-// not a whole number of records of `record_bytes`.
+// `paths`, or standard input ("-") if there are none. Where it is named again nothing is left of
+// it.
+std::vector<std::string> input_paths(std::vector<std::string> paths);
+
+// Examines `paths` as input_paths() has them, and opens the first. Throws Error when one
+// cannot be read or is not a whole number of records of `record_bytes`.
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes);
 
-// Reads `stream` to its end into an unnamed file in `directory`, by way of `buffer` (aligned to and
-// a multiple of kSectorBytes): a pipe cannot be read at the places where a merge needs it. `bytes`
-// becomes its size. Throws Error as open_inputs.
-io::File spool(const io::File& stream, const std::string& directory, std::size_t record_bytes,
-               std::span<std::byte> buffer, std::uint64_t& bytes);
+// Reads `stream` to its end into `file` (io::File::create_unnamed()) at `offset`, by way of
+// `buffer` (aligned to and a multiple of kSectorBytes, as is the offset): a pipe cannot be read at
+// the places where a merge needs it. Returns its size. Throws Error as open_inputs.
+std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
+                    std::size_t record_bytes, std::span<std::byte> buffer);
 
 }  // namespace xxl

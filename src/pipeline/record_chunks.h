@@ -115,8 +115,7 @@ class SeekableSource {
     const std::size_t bytes_read =
         file_.read_at(offset, buffer.first(round_up<std::uint64_t>(bytes, kSectorBytes)));
     if (bytes_read < bytes) {
-      throw Error(ErrorCode::io, "the file became shorter while it was read", file_.path(),
-                  offset + bytes_read);
+      io::throw_shorter(file_, offset + bytes_read);
     }
     chunk = {first, static_cast<std::size_t>(end - first),
              buffer.data() + (first * record_bytes_ - offset)};

@@ -128,7 +128,8 @@ void RunReducer::merge_group(Group& group, bool reads_ahead, BlockMemory& blocks
   for (const MergeSource& source : group.sources) *source.run = {};
 }
 
-TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table) {
+TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table,
+                                  RecordMerge::OnDisorder on_disorder) {
   TextRun* run;
   {
     auto lock = monitor_.lock();
@@ -137,7 +138,7 @@ TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cur
   }
   if (table == Table::in_scratch) TextScratch::begin_parts(*run);
   const EmitRules rules = emit_rules_of_run(options_);
-  RecordMerge merge(std::move(cursors), keys_, rules.unique);
+  RecordMerge merge(std::move(cursors), keys_, rules.unique, std::move(on_disorder));
   TextRunWriter writer(*run, keys_, scratch_.get(), memory_.write_buffers(),
                        memory_.geometry().block_bytes);
   RecordEmitter emitter(writer, rules);

@@ -54,10 +54,11 @@ class RunReducer {
   // Two blocks of each run in scratch.
   static std::size_t bytes_for_runs(const std::vector<MergeSource>& sources);
 
-  // Writes the records of `cursors` as a run in scratch, which lasts as long as the reducer. From
-  // any thread.
+  // Writes the records of `cursors` as a run in scratch, which lasts as long as the reducer.
+  // `on_disorder` as RecordMerge. From any thread.
   enum class Table : std::uint8_t { in_memory, in_scratch };
-  TextRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table);
+  TextRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table,
+                        RecordMerge::OnDisorder on_disorder = {});
 
   // Passes over the data.
   unsigned passes() const { return passes_; }

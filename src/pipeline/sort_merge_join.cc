@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io/open_files.h"
 #include "io/output_file.h"
 #include "join/output_layout.h"
 #include "join/stream_joiner.h"
@@ -440,6 +441,7 @@ void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
 JoinReport sort_merge_join(const RecordJoinOptions& options) {
   RecordJoinOptions now = options;
   SortMergeJoin::Attempt attempt;
+  const io::StandardInputPlace input;
   std::string failure;
   for (;;) {
     SortMergeJoin join(now, attempt);
@@ -458,6 +460,7 @@ JoinReport sort_merge_join(const RecordJoinOptions& options) {
       now.acceleration = Acceleration::never;
     }
     // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+    input.restore();
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "io/open_files.h"
 
 namespace xxl {
 namespace {
@@ -34,6 +35,13 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   input.threads = options.parallel != 0 ? options.parallel : available_processors();
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
+  if (options.merge_only) {
+    const std::size_t others = io::kQueueDescriptors + 2 * options.scratch_dirs.size();
+    const std::size_t most = io::files_to_merge(inputs.files.size(), others);
+    if (most < inputs.files.size() && (input.batch_size == 0 || most < input.batch_size)) {
+      input.batch_size = static_cast<unsigned>(most);
+    }
+  }
   input.merge_only = options.merge_only;
   input.unique = options.unique;
   input.merge_inputs = inputs.files.size();

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "io/input_checks.h"
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
@@ -64,9 +63,6 @@ SortReport Sorting::run() {
     form_runs();
   }
   if (!sorted_into_output_) merge_runs(true);
-  if (options_.merge_only) {
-    for (const io::File& input : inputs_.files) io::check_not_grown(input);
-  }
   finish();
   return std::move(report_);
 }
@@ -255,21 +251,34 @@ void Sorting::drain(const BlockSink& sink, WaitTimes& waits) {
   waits.write_seconds += seconds_since(start);
 }
 
+// Each input is open while its triggers are read, which says how long it is, and again while it is
+// merged.
 void Sorting::open_merge_inputs() {
   meter_.begin(Phase::starting, 0);
+  std::shared_ptr<io::File> spooled;  // of all inputs that are streams
+  std::uint64_t spooled_bytes = 0;
   for (io::File& input : inputs_.files) {
-    std::uint64_t bytes = input.size();
-    std::shared_ptr<io::File> file;
-    if (input.seekable()) {
-      file = {std::shared_ptr<void>(), &input};  // inputs_ owns it
-    } else {
+    std::shared_ptr<io::File> file{std::shared_ptr<void>(), &input};  // inputs_ owns it
+    std::uint64_t bytes = input.size(), offset = 0;
+    input.open();
+    if (!input.seekable()) {
       const auto buffer = region_.first(std::min(geometry_.block_bytes, kMiB));
-      file = std::make_shared<io::File>(
-          spool(input, options_.scratch_dirs.front(), layout_.record_bytes(), buffer, bytes));
+      if (spooled == nullptr) {
+        spooled =
+            std::make_shared<io::File>(io::File::create_unnamed(options_.scratch_dirs.front()));
+      }
+      file = spooled;
+      offset = spooled_bytes;
+      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer);
+      spooled_bytes += round_up<std::uint64_t>(bytes, kSectorBytes);
+    } else if (input.has_grown(layout_.record_bytes())) {
+      bytes = input.size();
     }
-    if (bytes == 0) continue;
-    runs_.push_back(open_file_run(std::move(file), 0, bytes / layout_.record_bytes(), layout_,
-                                  geometry_.block_bytes));
+    if (bytes > 0) {
+      runs_.push_back(open_file_run(std::move(file), offset, bytes / layout_.record_bytes(),
+                                    layout_, geometry_.block_bytes));
+    }
+    if (inputs_.files.size() > geometry_.merge_degree) input.close();
   }
   report_.runs = runs_.size();
   meter_.end("read triggers");
@@ -318,6 +327,9 @@ void Sorting::merge_runs(bool into_output) {
 void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits) {
   const std::size_t block_bytes =
       target != nullptr ? geometry_.block_bytes : geometry_.final_block_bytes;
+  for (const Run& run : runs) {
+    if (run.file != nullptr) run.file->open();
+  }
   RunMerge merge(
       {layout_, geometry_, options_.unique, *io_, *workers_, mailbox_, scratch_.get()}, region_,
       runs, block_bytes,
@@ -373,6 +385,9 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     output_hash_ = stage.hash();
   }
   if (options_.merge_only) input_hash_ += merger.files_hash();
+  for (const Run& run : runs) {
+    if (run.file != nullptr) run.file->close();
+  }
 }
 
 MergeStretches::State Sorting::merge_state(const WaitTimes& waits) const {

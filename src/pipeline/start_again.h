@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "io/open_files.h"
 #include "pipeline/external_sort.h"
 
 namespace xxl {
@@ -12,6 +13,7 @@ namespace xxl {
 // failure whether nothing has been given away. Throws what that throws.
 template <class Sort, class Options>
 SortReport run_or_start_again(const Options& options) {
+  const io::StandardInputPlace input;
   std::string failure;
   {
     Sort sort(options);
@@ -23,6 +25,7 @@ SortReport run_or_start_again(const Options& options) {
     }
   }
   // Nothing has been lost: the input is as it was, and nothing has appeared.
+  input.restore();
   Options on_cpu = options;
   on_cpu.acceleration = Acceleration::never;
   SortReport report = Sort(on_cpu).run();

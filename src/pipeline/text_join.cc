@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "io/codec.h"
 #include "io/inline_queue.h"
+#include "io/open_files.h"
 #include "io/output_file.h"
 #include "join/cell_joiner.h"
 #include "join/group_store.h"
@@ -55,8 +56,22 @@ struct Budget {
   std::uint64_t rest = 0;          // for sorting and merging
 };
 
-Budget make_budget(const TextJoinOptions& options, bool is_little) {
-  const std::uint64_t memory = options.memory_bytes;
+// What is left of -S beside the decoders of both inputs: half of it at least.
+std::uint64_t memory_beside_decoders(const TextJoinOptions& options,
+                                     const std::array<JoinTextSide, kJoinSides>& sides) {
+  std::uint64_t decoders = 0;
+  for (const JoinTextSide& side : sides) {
+    decoders += side.inputs().set_aside_for_decoders(options.memory_bytes, false);
+  }
+  for (const JoinTextSide& side : sides) {
+    if (decoders > options.memory_bytes / 2 && side.inputs().compressed > 0) {
+      side.inputs().refuse_decoders(options.memory_bytes, 2 * decoders);
+    }
+  }
+  return options.memory_bytes - decoders;
+}
+
+Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is_little) {
   Budget budget;
   budget.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
@@ -80,8 +95,8 @@ Budget make_budget(const TextJoinOptions& options, bool is_little) {
     if (sorts) taken += 2 * budget.record_bytes;
   }
   if (taken >= memory) {
-    throw Error(ErrorCode::no_space,
-                "the memory of -S (" + format_bytes(memory) + ") is too small to join: give more");
+    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+                                         ") is too small to join: give more");
   }
   budget.rest = memory - taken;
   return budget;
@@ -157,7 +172,7 @@ TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinS
       guessed_(guessed),
       sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
       is_little_(are_little(options, sides_)),
-      budget_(make_budget(options, is_little_)) {
+      budget_(make_budget(options, memory_beside_decoders(options, sides_), is_little_)) {
   try {
     plan_memory();
   } catch (const Error& error) {
@@ -546,10 +561,12 @@ JoinReport text_join(const TextJoinOptions& options) {
   check_method(options);
   const std::array<bool, kJoinSides> guessed = guess_sorted(options);
   if (guessed[0] || guessed[1]) {
+    const io::StandardInputPlace input;
     const TextJoinOptions join = with_guess(options, guessed);
     try {
       return TextJoining(join, guessed).run();
     } catch (const WrongGuess&) {
+      input.restore();
     }
   }
   // Nothing has been lost: the inputs are as they were, and nothing has appeared.

@@ -211,8 +211,9 @@ TextGeometry plan_text(const TextPlanInput& input) {
           ? input.block_bytes
           : power_of_two(static_cast<std::size_t>(input.memory_bytes / block_part), kMinBlockBytes,
                          kMaxBlockBytes);
-  const std::uint64_t most_memory =
+  const std::uint64_t undecoded =
       input.memory_bytes - input.staging_bytes - packing_bytes(input, 2 * first_block_bytes);
+  const std::uint64_t most_memory = undecoded - std::min(undecoded, input.decoder_bytes);
   RunsPlan runs{first_block_bytes, most_memory, 0, input.spare_table_bytes};
   if (!input.size_known) {
     set_tables_aside(input, input.memory_bytes / kTablePartOfUnknown, runs);

@@ -24,6 +24,7 @@ struct TextPlanInput {
   int temp_level = 0;
   bool temp_program = false;  // scratch blocks go through a program
   Codec output_codec = Codec::none;
+  std::uint64_t decoder_bytes = 0;      // set aside for decompressing inputs
   std::size_t staging_bytes = 0;        // for transfers to and from an accelerator, if there is one
   std::uint64_t accelerator_bytes = 0;  // of input that surely finds room in its memory
   std::size_t spare_table_bytes = kSpareTableBytes;  // of tables, beside `memory_bytes`

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/input_checks.h"
+#include "io/open_files.h"
 
 namespace xxl {
 
@@ -42,25 +43,23 @@ TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoServi
       monitor_(monitor),
       on_header_(std::move(on_header)),
       on_first_(std::move(on_first)),
-      header_pending_(syntax.header) {
-  advance_input();
-}
+      header_pending_(syntax.header),
+      most_open_(io::files_to_read_ahead(inputs.size())),
+      open_(static_cast<std::size_t>(std::count_if(
+          inputs.begin(), inputs.end(),
+          [](const TextInput& input) { return input.stored() && input.file.is_open(); }))) {}
 
 TextReader::~TextReader() {
   if (input_ < inputs_.size() && !inputs_[input_].stored()) io_.cancel_streams();
 }
 
-// Skips files in which nothing is left to read.
-void TextReader::advance_input() {
-  while (input_ < inputs_.size() && inputs_[input_].stored() &&
-         position_ >= inputs_[input_].file.size()) {
-    ++input_;
-    position_ = 0;
-  }
+bool TextReader::can_read_ahead() const {
+  return !exhausted() && inputs_[input_].stored() && may_open();
 }
 
-bool TextReader::can_read_ahead() const {
-  return !exhausted() && inputs_[input_].stored();
+// True if what is read next can be opened beside the files that are open.
+bool TextReader::may_open() const {
+  return inputs_[input_].file.is_open() || open_ < most_open_;
 }
 
 std::size_t TextReader::headroom(std::size_t region_bytes) const {
@@ -77,13 +76,21 @@ void TextReader::start(TextRegion& region, std::size_t bytes) {
   region.segments.clear();
   region.first_input = input_;
   region.first_offset = position_;
-  while (!exhausted() && inputs_[input_].stored() && region.room() > 0) {
+  start_reads(region);
+}
+
+void TextReader::start_reads(TextRegion& region) {
+  while (!exhausted() && inputs_[input_].stored() && region.room() > 0 && may_open()) {
     start_read(region, region.room());
   }
 }
 
 void TextReader::start_read(TextRegion& region, std::size_t most) {
-  const io::File& file = inputs_[input_].file;
+  io::File& file = inputs_[input_].file;
+  if (!file.is_open()) {
+    file.open();
+    ++open_;
+  }
   const auto shared = region.reads.emplace_back(std::make_shared<TextRegion::Read>());
   TextRegion::Read& read = *shared;
   read.input = input_;
@@ -93,15 +100,18 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
       std::min<std::uint64_t>({kReadBytes, most, file.size() - position_}));
   position_ += read.wanted;
   region.read_end += read.wanted;
-  if (position_ == file.size()) {
+  if (position_ == file.size() && !file.has_grown()) {
+    read.ends = true;
     region.read_end = read.to + round_up(read.wanted, kSectorBytes);
-    advance_input();
+    ++input_;
+    position_ = 0;
   }
   io::Request request;
   request.op = io::Op::read;
   request.file = &file;
   request.offset = read.offset;
-  request.data = {read.to, round_up(read.wanted, kSectorBytes)};
+  // What a file has grown by starts anywhere in a sector, and is not read directly.
+  request.data = {read.to, file.direct() ? round_up(read.wanted, kSectorBytes) : read.wanted};
   request.done = [this, shared,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     {
@@ -147,6 +157,7 @@ void TextReader::cancel(TextRegion& region) {
 std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   TextInput& input = inputs_[input_];
   if (input.decoder != nullptr) return input.decoder->read({to, most});
+  input.file.open();
   struct State {
     bool done = false;
     io::Completion completion;
@@ -202,17 +213,21 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     if (begin == end) begin = end = read.to;
     wait(read);
     check(read);
-    const io::File& file = inputs_[read.input].file;
-    const bool ends = read.offset + read.wanted == file.size();
-    if (ends) io::check_not_grown(file);
-    arrived(read.wanted, ends);
+    if (read.ends) {
+      inputs_[read.input].file.close();
+      --open_;
+    }
+    arrived(read.wanted, read.ends);
   };
-  std::size_t known = region.reads.size();
-  for (std::size_t i = 0; i < known; ++i) await(*region.reads[i]);
-  while (!exhausted() && region.room() > 0) {
+  for (std::size_t next = 0;;) {
+    if (next < region.reads.size()) {
+      await(*region.reads[next++]);
+      start_reads(region);
+      continue;
+    }
+    if (exhausted() || region.room() == 0) break;
     if (inputs_[input_].stored()) {
       start_read(region, region.room());
-      await(*region.reads.back());
       continue;
     }
     if (input != input_) {
@@ -228,9 +243,9 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     if (ends) {
       region.read_end =
           region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
+      inputs_[input_].file.close();
       ++input_;
       position_ = 0;
-      advance_input();
     }
     arrived(bytes, ends);
   }

@@ -4,7 +4,8 @@
 //                  tail of the record that the chunk before had cut
 //
 // Files that can be read at any place are read asynchronously, straight to where they are sorted;
-// pipes and compressed files as they come. One thread.
+// pipes and compressed files as they come. Each is opened when it is its turn, closed when it has
+// been read to its end, which is where it ends then: it may have grown. One thread.
 #pragma once
 
 #include <cstddef>
@@ -58,6 +59,7 @@ struct TextRegion {
     std::uint64_t offset;
     std::byte* to;
     std::size_t wanted;
+    bool ends = false;  // nothing of the input comes behind
     bool done = false;
     io::Completion completion;
   };
@@ -132,7 +134,8 @@ class TextReader {
   static constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
  private:
-  void advance_input();
+  bool may_open() const;
+  void start_reads(TextRegion& region);
   void start_read(TextRegion& region, std::size_t most);
   void wait(TextRegion::Read& read);
   void check(const TextRegion::Read& read) const;
@@ -159,6 +162,8 @@ class TextReader {
   bool first_pending_ = true;   // likewise its first record
   std::uint64_t lines_ = 0;     // in the current input before the next segment
   std::uint64_t bytes_read_ = 0;
+  std::size_t most_open_;  // files that can be read at any place
+  std::size_t open_;
   InFlight in_flight_;
 };
 

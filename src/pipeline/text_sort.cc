@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "io/inline_queue.h"
+#include "io/open_files.h"
 #include "merge/cell_emitter.h"
 #include "merge/record_emitter.h"
 #include "merge/run_cursor.h"
@@ -45,14 +46,6 @@ constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
 // Before any has been seen. Of longer ones an accelerator's memory holds more.
 constexpr double kAssumedRecordBytes = 16;
 
-// Compressed files that are merged at a time. They take memory of their own, mostly what the codec
-// refers back to: no more than a quarter of -S, unless that is very little.
-std::size_t most_decoders(std::uint64_t memory_bytes) {
-  constexpr std::uint64_t kUsualDecoderBytes = 8 * kMiB;
-  constexpr std::uint64_t kLeastDecoders = 8;
-  return static_cast<std::size_t>(std::max(memory_bytes / 4 / kUsualDecoderBytes, kLeastDecoders));
-}
-
 Codec output_codec(const TextSortOptions& options) {
   return options.compressed_by_suffix ? io::codec_of(options.output) : Codec::none;
 }
@@ -77,6 +70,7 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const TextInputs& inp
   input.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
                                 options.parallel != 0 ? options.parallel : available_processors()));
+  input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
   const auto keys = sorting_keys(options.keys);
   input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_whole_record();
   return input;
@@ -114,8 +108,24 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
   return planned;
 }
 
+// Throws Error{no_space} if nothing is left to sort with beside the largest decoder.
+void check_decoders_fit(TextPlanInput input, const TextInputs& inputs) {
+  if (input.decoder_bytes == 0) return;
+  const std::uint64_t given = input.memory_bytes;
+  input.threads = 1;
+  for (;; input.memory_bytes += kMiB) {
+    try {
+      plan_text(input);
+      break;
+    } catch (const Error&) {
+    }
+  }
+  if (input.memory_bytes != given) inputs.refuse_decoders(given, input.memory_bytes);
+}
+
 Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
   TextPlanInput input = plan_for_cpu(options, inputs);
+  check_decoders_fit(input, inputs);
   Planned planned;
   if (options.acceleration == Acceleration::always) {
     if (options.merge_only) {
@@ -168,8 +178,11 @@ class TextSorting {
   void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
   void merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
   void merge_files();
+  std::size_t group_from(std::size_t first, std::size_t degree) const;
   std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
-  void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors);
+  RecordMerge::OnDisorder on_disorder() const;
+  void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                   RecordMerge::OnDisorder on_disorder = {});
   void finish();
 
   const TextSortOptions& options_;
@@ -382,22 +395,30 @@ void TextSorting::merge_files() {
   std::size_t degree = std::max<std::size_t>(
       2, std::min<std::size_t>(options_.batch_size != 0 ? options_.batch_size : ~0u,
                                all.size() / 2 / kMinFileBufferBytes));
-  if (inputs_.compressed > 0) degree = std::min(degree, most_decoders(options_.memory_bytes));
+  const std::size_t others =
+      options_.scratch_dirs.size() +
+      (is_little_ ? 0 : io::kQueueDescriptors + options_.scratch_dirs.size()) +
+      (options_.compress_program.empty() ? 0 : 8 * memory_.threads());
+  degree = std::min(degree, io::files_to_merge(inputs_.size(), others));
   report_.runs = inputs_.size();
   report_.passes = 1;
-  auto cursors = open_files(0, std::min(degree, inputs_.size()));
-  if (inputs_.size() <= degree) {
+  std::size_t count = group_from(0, degree);
+  auto cursors = open_files(0, count);
+  if (count == inputs_.size()) {
     report_.merge_degree = inputs_.size();
     open_sink();
-    write_merge(std::move(cursors));
+    write_merge(std::move(cursors), on_disorder());
   } else {
     // More files than can be merged at once: groups of them become runs.
     RunReducer reducer(options_, *keys_, memory_, *scratch_, *workers_, monitor_);
     std::vector<MergeSource> sources;
-    for (std::size_t first = 0; first < inputs_.size(); first += degree) {
-      if (first > 0) cursors = open_files(first, std::min(degree, inputs_.size() - first));
-      sources.emplace_back().run =
-          &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch);
+    for (std::size_t first = 0;;) {
+      sources.emplace_back().run = &reducer.merge_to_run(
+          std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
+      first += count;
+      if (first == inputs_.size()) break;
+      count = group_from(first, degree);
+      cursors = open_files(first, count);
     }
     BlockMemory blocks(monitor_);
     blocks.extents().add(all);
@@ -410,6 +431,28 @@ void TextSorting::merge_files() {
   }
   text_output_->finish();
   meter_.end("merge");
+}
+
+// How many inputs from `first` on may be merged at once: no more than `degree`, and as many as
+// there is memory for decoders.
+std::size_t TextSorting::group_from(std::size_t first, std::size_t degree) const {
+  const std::uint64_t most = inputs_.most_for_decoders(options_.memory_bytes);
+  std::uint64_t taken = 0;
+  std::size_t count = 0;
+  while (count < degree && first + count < inputs_.size()) {
+    taken += inputs_[first + count].decoder_bytes();
+    if (count > 0 && taken > most) break;
+    ++count;
+  }
+  return count;
+}
+
+RecordMerge::OnDisorder TextSorting::on_disorder() const {
+  if (!options_.check_merged) return {};
+  return [](const RecordCursor& cursor) {
+    static_cast<const FileCursor&>(cursor).fail(
+        "not in order: merging needs sorted inputs, sort this one without -m");
+  };
 }
 
 // Cursors over inputs `first` to `first` + `count`, which share the memory.
@@ -434,8 +477,9 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 }
 
 // Brings all records of `cursors` to the output.
-void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors) {
-  RecordMerge merge(std::move(cursors), *keys_, options_.unique);
+void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                              RecordMerge::OnDisorder on_disorder) {
+  RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
   PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax.terminator);
   RecordEmitter emitter(writer, emit_rules(options_));
   while (merge.next() && emitter.add(merge.record(), merge.same_key())) {

@@ -48,6 +48,7 @@ struct TextSortOptions {
   std::function<std::unique_ptr<GroupFold>()> fold;
   std::optional<std::uint64_t> limit;  // only the first so many records of the output
   bool merge_only = false;             // -m
+  bool check_merged = true;            // -m of an input that is not in order is an error
   Codec temp_codec = Codec::none;      // of scratch blocks
   int temp_level = 0;                  // 0: the codec's own
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none

@@ -8,6 +8,7 @@
 #include "base/memory_region.h"
 #include "base/thread.h"
 #include "base/units.h"
+#include "io/input_checks.h"
 
 namespace xxl {
 
@@ -35,8 +36,7 @@ Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uin
       const std::uint64_t aligned = round_down<std::uint64_t>(start, kSectorBytes);
       const std::size_t wanted = start - aligned + record_bytes;
       if (run.file->read_at(aligned, {buffer, round_up(wanted, kSectorBytes)}) < wanted) {
-        throw Error(ErrorCode::bad_input, "the file became shorter while it was being read",
-                    run.file->path(), start);
+        io::throw_shorter(*run.file, start);
       }
       run.blocks[i].trigger = trigger_of(layout, buffer + (start - aligned));
     }

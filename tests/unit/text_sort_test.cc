@@ -517,24 +517,22 @@ TEST_F(TextSortFaults, a_write_that_is_lost_is_noticed) {
       ErrorCode::corrupt);
 }
 
-TEST_F(TextSortFaults, an_input_that_becomes_shorter_or_longer_ends_the_sort) {
+TEST_F(TextSortFaults, an_input_that_becomes_shorter_ends_the_sort) {
   const std::string path = options_.inputs.front();
   const std::string content = file_text(path);
-  for (const off_t size : {off_t{200000}, static_cast<off_t>(content.size() + 70000)}) {
-    for (const std::uint64_t number : {1u, 2u}) {
-      write_file(path, content);
-      const auto fault = std::make_shared<Fault>(
-          [&](const io::Request& r) { return r.file->path() == path; }, number,
-          [&](const io::Request& request) {
-            EXPECT_EQ(truncate(path.c_str(), size), 0);
-            return test::honest_transfer(request);
-          });
-      options_.queue_factory =
-          test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
-      const Error error = error_of(options_);
-      EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
-      EXPECT_EQ(error.path(), path);
-    }
+  for (const std::uint64_t number : {1u, 2u}) {
+    write_file(path, content);
+    const auto fault = std::make_shared<Fault>(
+        [&](const io::Request& r) { return r.file->path() == path; }, number,
+        [&](const io::Request& request) {
+          EXPECT_EQ(truncate(path.c_str(), 200000), 0);
+          return test::honest_transfer(request);
+        });
+    options_.queue_factory =
+        test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
+    const Error error = error_of(options_);
+    EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
+    EXPECT_EQ(error.path(), path);
   }
 }
 
