@@ -85,7 +85,8 @@ void refuse_unreadable(const std::vector<std::string>& files) {
       if (stat(file.c_str(), &status) != 0) continue;
     } else if (fstat(STDIN_FILENO, &status) != 0) {
       throw_file_error("stat failed", file, errno);
-    } else if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+    } else if (!S_ISCHR(status.st_mode) && (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+      // (One that was closed is a device, and found to be so when it is read.)
       throw_file_error("read failed", file, EBADF);
     }
     if (S_ISDIR(status.st_mode)) throw_file_error("read failed", file, EISDIR);

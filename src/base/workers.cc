@@ -22,9 +22,9 @@ class Workers::OwnChores final : public Chores {
   Workers& workers_;
 };
 
-// Thread n of `width` serves in arena n mod nodes. All slots are kept for threads of ours, so oneTBB
-// makes none: it would when tasks come, also on threads of its own, and where the system refuses one
-// there, the process ends.
+// Thread n of `width` serves in arena n mod nodes. All slots are kept for threads of ours, so
+// oneTBB makes none: it would when tasks come, also on threads of its own, and where the system
+// refuses one there, the process ends.
 class Workers::Arenas {
  public:
   explicit Arenas(unsigned width) {

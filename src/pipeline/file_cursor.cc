@@ -1,6 +1,7 @@
 #include "pipeline/file_cursor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -12,10 +13,12 @@
 namespace xxl {
 
 bool JoinedRecord::append(std::string_view bytes) {
-  constexpr std::size_t kFewBytes = 16 * kKiB;
+  constexpr std::size_t kFirstBytes = 16 * kKiB;
+  constexpr std::size_t kFewBytes = kMiB;       // of a string, which doubles as it grows
   constexpr std::size_t kPageBytes = 2 * kMiB;  // as the region may have them
   const std::size_t wanted = size_ + bytes.size();
-  const std::size_t needed = wanted <= kFewBytes ? 2 * kFewBytes : round_up(wanted, kPageBytes);
+  const std::size_t needed = wanted <= kFewBytes ? 2 * std::bit_ceil(std::max(wanted, kFirstBytes))
+                                                 : round_up(wanted, kPageBytes);
   if (needed > taken_) {
     if (needed - taken_ > budget_) return false;
     budget_ -= needed - taken_;

@@ -351,8 +351,7 @@ std::uint64_t HashJoining::rows_of_build_side() const {
 
 void HashJoining::finish() {
   const std::uint64_t probed = report_of(probe_).records;
-  const std::uint64_t expected =
-      input(probe_).size_known ? input(probe_).bytes / record_bytes(probe_) : probed;
+  const std::uint64_t expected = input(probe_).records(record_bytes(probe_)).value_or(probed);
   const bool all_written = output_ == nullptr || output_hash_.records == report_.rows;
   if (probed != expected || !all_written) {
     throw Error(ErrorCode::corrupt,

@@ -16,6 +16,13 @@ std::vector<std::string> input_paths(std::vector<std::string> paths) {
   return paths;
 }
 
+std::optional<std::uint64_t> Inputs::records(std::size_t record_bytes) const {
+  if (!size_known) return std::nullopt;
+  std::uint64_t records = 0;
+  for (const io::File& file : files) records += file.size() / record_bytes;
+  return records;
+}
+
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes) {
   Inputs inputs;
   for (const std::string& path : input_paths(std::move(paths))) {

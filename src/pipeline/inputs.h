@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ struct Inputs {
   std::vector<io::File> files;
   std::uint64_t bytes = 0;  // of the files whose size is known
   bool size_known = true;   // false if one is a pipe
+
+  // Records of `record_bytes` that all of them have now, after what grew was read to its end; none
+  // if one is a pipe.
+  std::optional<std::uint64_t> records(std::size_t record_bytes) const;
 };
 
 // `paths`, or standard input ("-") if there are none. Where it is named again nothing is left of

@@ -22,6 +22,15 @@ std::size_t cost(const MergeSource& source) {
   return source.run == nullptr ? 0 : RunCursor::memory_bytes(*source.run);
 }
 
+// Likewise for the record before, which is held with --unique and may be a block by itself.
+std::size_t held_bytes(const std::vector<MergeSource>& sources, bool unique) {
+  std::size_t largest = 0;
+  for (const MergeSource& source : sources) {
+    if (unique && source.run != nullptr) largest = std::max(largest, source.run->largest_block);
+  }
+  return TextScratch::buffer_bytes(largest);
+}
+
 std::size_t runs_in_scratch(const std::vector<MergeSource>& sources) {
   return static_cast<std::size_t>(std::count_if(
       sources.begin(), sources.end(), [](const MergeSource& s) { return s.run != nullptr; }));
@@ -40,7 +49,7 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
   const std::size_t most = most_for_runs(blocks);  // while runs are merged
   for (;;) {
     if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
-    const std::size_t needed = bytes_for_runs(sources);
+    const std::size_t needed = bytes_for_runs(sources) + held_bytes(sources, options_.unique);
     const std::size_t in_scratch = runs_in_scratch(sources);
     const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : in_scratch;
     if (in_scratch <= 1 || (needed <= most_bytes && in_scratch <= batch)) return sources;
@@ -72,7 +81,8 @@ std::vector<MergeSource> RunReducer::fold(const std::vector<MergeSource>& source
 // Groups of at most `degree` runs that need no more than `most_bytes`, but of two in any case. A
 // run in memory is alone in its group.
 std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSource>& sources,
-                                                     std::size_t degree, std::size_t most_bytes) {
+                                                     std::size_t degree,
+                                                     std::size_t most_bytes) const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < sources.size();) {
     Group& group = groups.emplace_back();
@@ -82,6 +92,7 @@ std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSour
       group.sources.push_back(sources[i++]);
     }
     if (group.sources.empty()) group.sources.push_back(sources[i++]);
+    group.bytes += held_bytes(group.sources, options_.unique);
   }
   return groups;
 }

@@ -72,8 +72,8 @@ class RunReducer {
     TextRun* merged = nullptr;  // what became of it; null if it is one source only
   };
 
-  static std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
-                                      std::size_t most_bytes);
+  std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
+                               std::size_t most_bytes) const;
   std::vector<MergeSource> merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
                                         BlockMemory& blocks, Table table);
   void merge_group(Group& group, bool reads_ahead, BlockMemory& blocks, Table table);

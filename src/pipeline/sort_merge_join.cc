@@ -412,9 +412,8 @@ void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     const Side& side = sides_[i];
     const auto which = static_cast<JoinSide>(i);
-    const std::optional<std::uint64_t> expected =
-        side.size_known ? std::optional(side.bytes / options_.formats[i].record_bytes)
-                        : std::nullopt;
+    const Inputs& inputs = side.sorting ? side.sorting->inputs() : side.inputs;
+    const std::optional<std::uint64_t> expected = inputs.records(options_.formats[i].record_bytes);
     check_joined(kSideNames[i], sources[i]->input_hash().value_or(joiner.hash(which)),
                  joiner.hash(which), expected);
     report_.sides[i].records = joiner.hash(which).records;

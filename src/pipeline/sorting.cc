@@ -424,9 +424,7 @@ void Sorting::finish() {
   meter_.begin(Phase::finishing, 0);
   MultisetHash accounted = output_hash_;
   accounted += removed_hash_;
-  check_permutation(
-      input_hash_, accounted,
-      inputs_.size_known ? std::optional(inputs_.bytes / layout_.record_bytes()) : std::nullopt);
+  check_permutation(input_hash_, accounted, inputs_.records(layout_.record_bytes()));
   output_->publish(output_records_ * layout_.record_bytes());
   report_.output_in_place = output_->in_place();
   meter_.end("finish");

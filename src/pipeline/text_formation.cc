@@ -188,7 +188,10 @@ void TextFormation::fold() {
   for (const Formed& formed : formed_) sources.emplace_back().run = formed.run.get();
   {
     BlockMemory blocks(context_.monitor);
-    blocks.extents().add(context_.memory.regions());
+    // The beginning of a record that was cut stays, in front.
+    const std::span<std::byte> memory = context_.memory.regions();
+    reader_.move_carry(memory.data());
+    blocks.extents().add(memory.subspan(round_up(reader_.carried_bytes(), kSectorBytes)));
     for (const MergeSource& source : reducer().fold(sources, blocks)) {
       if (source.run->parts != nullptr) folded_.push_back(source);
     }

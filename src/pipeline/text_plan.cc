@@ -139,7 +139,7 @@ struct RunsPlan {
 
 // Tables of `wanted` bytes, of which `input.spare_table_bytes` are not of the memory.
 void set_tables_aside(const TextPlanInput& input, std::uint64_t wanted, RunsPlan& plan) {
-  plan.memory -= wanted;
+  plan.memory -= std::min(plan.memory, wanted);
   plan.table_bytes = static_cast<std::size_t>(wanted) + input.spare_table_bytes;
 }
 

@@ -413,8 +413,8 @@ void TextSorting::merge_files() {
     RunReducer reducer(options_, *keys_, memory_, *scratch_, *workers_, monitor_);
     std::vector<MergeSource> sources;
     for (std::size_t first = 0;;) {
-      sources.emplace_back().run = &reducer.merge_to_run(
-          std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
+      sources.emplace_back().run =
+          &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
       first += count;
       if (first == inputs_.size()) break;
       count = group_from(first, degree);

@@ -257,14 +257,12 @@ TEST_F(HashJoinTest, inputs_may_be_empty) {
   }
 }
 
-TEST_F(HashJoinTest, a_file_that_is_larger_than_it_says_is_read_past_the_table_only) {
+TEST_F(HashJoinTest, a_file_that_is_larger_than_it_says_is_read_to_its_end) {
   const Formats formats{format_of("fixed:1"), format_of("fixed:1")};
   records_[0] = Bytes(1, std::byte{'\n'});
   RecordJoinOptions options = this->options(formats, JoinKind::semi);
   options.inputs[1] = "/proc/self/status";
   EXPECT_EQ(hash_join(options).rows, 1u);
-  options.inputs[0] = options.inputs[1];
-  EXPECT_EQ(error_of_sort(output_, [&] { hash_join(options); }).code(), ErrorCode::bad_input);
 }
 
 TEST_F(HashJoinTest, keys_that_do_not_fit_together_are_told) {
@@ -438,7 +436,7 @@ TEST_F(HashJoinFaults, a_disk_that_fills_up_ends_the_join) {
   expect_errors(io::Op::write, ENOSPC, ErrorCode::no_space);
 }
 
-TEST_F(HashJoinFaults, an_input_that_changes_its_size_ends_the_join) {
+TEST_F(HashJoinFaults, an_input_that_becomes_shorter_ends_the_join_one_that_grows_does_not) {
   for (const std::size_t side : {0u, 1u}) {
     for (const off_t size : {off_t{160}, off_t{8 << 20}}) {
       RecordJoinOptions options = this->options(formats_, JoinKind::inner, 2 * kMiB);
@@ -450,6 +448,10 @@ TEST_F(HashJoinFaults, an_input_that_changes_its_size_ends_the_join) {
         }
         return test::honest_transfer(request);
       });
+      if (size > 160) {
+        EXPECT_NO_THROW(hash_join(options));
+        continue;
+      }
       const Error error = error_of_sort(options.output, [&] { hash_join(options); });
       EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
       EXPECT_EQ(error.path(), path);

@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "io_test_support.h"
+#include "late_fault.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
 
