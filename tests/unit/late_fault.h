@@ -1,6 +1,7 @@
 // Input in which a fault is met late that comes first.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -44,7 +45,8 @@ class LateFault {
       met_later_ = true;
       changed_.notify_all();
     } else {
-      changed_.wait(lock, [this] { return met_later_; });
+      // Where one thread does all, the later ones are not met before.
+      changed_.wait_for(lock, std::chrono::seconds(1), [this] { return met_later_; });
     }
     return "it says so";
   }
