@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "base/chores.h"
@@ -64,6 +66,14 @@ bool has_ample_stack() {
   return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= Thread::kStackBytes;
 }
 
+// Asked of the kernel, not of oneTBB, which loads hwloc to tell: slow, and AddressSanitizer does
+// not allow the way in which it does so.
+bool has_several_nodes() {
+  std::string nodes;  // with processors: "0", "0-1", "0,8"
+  std::getline(std::ifstream("/sys/devices/system/node/has_cpu"), nodes);
+  return nodes.find_first_of(",-") != std::string::npos;
+}
+
 }  // namespace
 
 Workers::Workers(unsigned width, Threads threads) : width_(width) {
@@ -72,7 +82,7 @@ Workers::Workers(unsigned width, Threads threads) : width_(width) {
 }
 
 void Workers::start_threads() {
-  if (width_ > 1) {
+  if (width_ > 1 && has_several_nodes()) {
     try {
       arenas_ = std::make_unique<Arenas>(width_);
     } catch (...) {  // no memory: threads serve without

@@ -23,8 +23,8 @@ namespace xxl {
 // it gives none, or none is wanted, the thread that made the workers does it while it waits
 // (base/chores.h), and must be the one that destroys them.
 //
-// Several threads serve in arenas of oneTBB, one a NUMA node, which keep them on its processors: so
-// memory that a thread is the first to touch stays near.
+// On a machine of several NUMA nodes threads serve in arenas of oneTBB, one a node, which keep them
+// on its processors: so memory that a thread is the first to touch stays near.
 class Workers {
  public:
   using Task = std::function<void(unsigned thread)>;
@@ -56,7 +56,7 @@ class Workers {
   bool stopping_ = false;
   std::atomic<std::uint64_t> busy_ns_{0};
   std::unique_ptr<OwnChores> chores_;  // without threads
-  std::unique_ptr<Arenas> arenas_;     // of several threads
+  std::unique_ptr<Arenas> arenas_;     // on several NUMA nodes
   std::vector<Thread> threads_;        // last: they use the rest
 };
 
