@@ -62,10 +62,19 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
                   "the memory of -S is too small to merge records this long: give more");
     }
     ++passes_;
-    // There are the old tables, the new ones, and these once more while they grow.
-    const bool fits = 3 * table_bytes(sources) <= memory_.geometry().table_bytes;
-    sources = merge_groups(groups, most, blocks, fits ? Table::in_memory : Table::in_scratch);
+    sources = merge_groups(groups, most, blocks,
+                           tables_fit(sources) ? Table::in_memory : Table::in_scratch);
   }
+}
+
+// True if there is room for the tables of runs that `sources` are merged to: there are the old
+// tables, the new ones, and these once more while they grow. A table that is in scratch is there
+// because it found no room.
+bool RunReducer::tables_fit(const std::vector<MergeSource>& sources) const {
+  const bool in_memory = std::none_of(sources.begin(), sources.end(), [](const MergeSource& s) {
+    return s.run != nullptr && s.run->parts != nullptr;
+  });
+  return in_memory && 3 * table_bytes(sources) <= memory_.geometry().table_bytes;
 }
 
 std::vector<MergeSource> RunReducer::fold(const std::vector<MergeSource>& sources,
