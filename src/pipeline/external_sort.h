@@ -23,6 +23,8 @@ enum class Acceleration {
 
 // Less input is sorted on the CPU in the time that an accelerator takes to start.
 inline constexpr std::uint64_t kWorthAccelerating = std::uint64_t{1} << 30;
+// Why else it may be left alone.
+inline constexpr const char* kDriverTakesTooMuch = "its driver would take over half of -S";
 
 // Whether the accelerator that forms runs, or that `Acceleration::always` asks for, merges too.
 enum class AcceleratedMerge {

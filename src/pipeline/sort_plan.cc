@@ -115,6 +115,11 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   const std::size_t slice_bytes = plan_geometry(input, layout).slice_bytes;
   auto accelerator_plan = options.accelerator->plan(layout, bytes, slice_bytes, reason);
   if (!accelerator_plan) return std::nullopt;
+  if (options.acceleration == Acceleration::if_it_pays &&
+      !accelerator_plan->leaves_most_of(options.memory_bytes)) {
+    reason = kDriverTakesTooMuch;
+    return std::nullopt;
+  }
   PlannedSort planned;
   input.chunk_bytes = accelerator_plan->chunk_bytes;
   // What its driver takes counts, unless that leaves next to nothing.

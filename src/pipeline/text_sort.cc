@@ -101,6 +101,12 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
   planned.accelerator =
       options.accelerator->plan_text(spec, input.staging_bytes, planned.no_accelerator);
   if (!planned.accelerator) return planned;
+  if (options.acceleration == Acceleration::if_it_pays &&
+      !planned.accelerator->leaves_most_of(options.memory_bytes)) {
+    planned.accelerator.reset();
+    planned.no_accelerator = kDriverTakesTooMuch;
+    return planned;
+  }
   input.accelerator_bytes = planned.accelerator->chunk_bytes;
   // What its driver takes counts, unless that leaves next to nothing.
   input.memory_bytes -= std::min(planned.accelerator->host_bytes, input.memory_bytes / 2);

@@ -30,6 +30,9 @@ struct AcceleratorPlan {
   std::uint64_t host_bytes = 0;   // of the host's memory that its driver takes
   std::uint64_t input_bytes = 0;  // that it was made for; 0: not known
   std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
+
+  // True if most of `memory_bytes` is left beside the driver.
+  bool leaves_most_of(std::uint64_t memory_bytes) const { return host_bytes <= memory_bytes / 2; }
 };
 
 // What its devices did.

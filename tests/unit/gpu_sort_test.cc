@@ -1,5 +1,6 @@
 // Whole sorts of binary records on simulated devices, over real files.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -248,6 +249,20 @@ TEST_F(GpuSortTest, equal_keys_are_kept_in_order_or_left_out) {
 TEST_F(GpuSortTest, nothing_is_sorted_too) {
   auto gpus = accelerator(1, {.memory_bytes = 64 * kMiB});
   expect_sorted(options(format_of("u64"), {}, *gpus));
+}
+
+TEST_F(GpuSortTest, a_driver_that_takes_most_of_the_memory_is_not_started_by_itself) {
+  const RecordFormat format = format_of("u64");
+  for (const std::size_t memory : {100 * kMiB, 1000 * kMiB}) {
+    auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB, .host_bytes = 128 * kMiB});
+    SortOptions sort = options(format, {}, *gpus);
+    sort.memory_bytes = memory;
+    EXPECT_EQ(truncate(sort.inputs.front().c_str(), 4000 * kMiB), 0);
+    EXPECT_EQ(plan_sort(sort).device, "2 x simulated");  // as it was told to
+    sort.acceleration = Acceleration::if_it_pays;
+    EXPECT_EQ(plan_sort(sort).device, memory < 512 * kMiB ? "cpu" : "2 x simulated");
+    EXPECT_EQ(plan_sort(sort).no_accelerator.empty(), memory >= 512 * kMiB);
+  }
 }
 
 TEST_F(GpuSortTest, memory_that_is_gone_is_done_without) {

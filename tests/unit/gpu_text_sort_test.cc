@@ -49,6 +49,7 @@ class Counter final : public GroupFold {
 struct Gpus {
   std::size_t count = 1;
   std::uint64_t memory_bytes = 4 * kMiB;  // of each
+  std::uint64_t host_bytes = 0;           // of the driver, for each
   gpu::MultiGpu strategy = gpu::MultiGpu::automatic;
   std::function<void(const char*)> before = nullptr;  // SimulatedOptions::before
 };
@@ -61,6 +62,7 @@ std::unique_ptr<Accelerator> make_accelerator(const Gpus& gpus) {
     for (std::size_t i = 0; i < gpus.count; ++i) {
       gpu::SimulatedOptions simulated;
       simulated.memory_bytes = gpus.memory_bytes;
+      simulated.host_bytes = gpus.host_bytes;
       simulated.before = gpus.before;
       found.devices.push_back(
           std::make_unique<gpu::SimulatedDevice>(static_cast<int>(i), simulated));
@@ -183,7 +185,7 @@ class GpuTextSort : public test::WholeSortTest {
           if (count == 1 && strategy != gpu::MultiGpu::partition) continue;
           SCOPED_TRACE(std::to_string(count) + " devices of " + format_bytes(memory) +
                        ", strategy " + std::to_string(static_cast<int>(strategy)));
-          expect_as_on_cpu({count, memory, strategy});
+          expect_as_on_cpu({.count = count, .memory_bytes = memory, .strategy = strategy});
           if (HasFailure()) return;
         }
       }
@@ -206,6 +208,21 @@ TEST_F(GpuTextSort, any_lines_in_any_order) {
       expect_as_on_cpu({1 + static_cast<std::size_t>(kind) % 3, 4 * kMiB});
       if (HasFailure()) return;
     }
+  }
+}
+
+TEST_F(GpuTextSort, a_driver_that_takes_most_of_the_memory_is_not_started_by_itself) {
+  set_input("a\n");
+  EXPECT_EQ(truncate(options_.inputs.front().c_str(), 4000 * kMiB), 0);
+  const auto accelerator = make_accelerator(
+      {.count = 2, .memory_bytes = 64 * kMiB, .host_bytes = 128 * kMiB});
+  options_.accelerator = accelerator.get();
+  for (const std::size_t memory : {100 * kMiB, 1000 * kMiB}) {
+    options_.memory_bytes = memory;
+    options_.acceleration = Acceleration::always;
+    EXPECT_EQ(plan_text_sort(options_).device, "2 x simulated");
+    options_.acceleration = Acceleration::if_it_pays;
+    EXPECT_EQ(plan_text_sort(options_).device, memory < 512 * kMiB ? "cpu" : "2 x simulated");
   }
 }
 
@@ -357,7 +374,10 @@ TEST_F(GpuTextSort, tells_of_any_operation_that_fails_and_leaves_nothing) {
         write_file(output_, "what was here before");
         bool failed = false;
         try {
-          sort_on({2, memory, gpu::MultiGpu::partition, before});
+          sort_on({.count = 2,
+                   .memory_bytes = memory,
+                   .strategy = gpu::MultiGpu::partition,
+                   .before = before});
         } catch (const Error& error) {
           failed = true;
           EXPECT_EQ(error.code(), ErrorCode::device);
