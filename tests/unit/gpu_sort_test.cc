@@ -258,9 +258,9 @@ TEST_F(GpuSortTest, a_driver_that_takes_most_of_the_memory_is_not_started_by_its
     SortOptions sort = options(format, {}, *gpus);
     sort.memory_bytes = memory;
     EXPECT_EQ(truncate(sort.inputs.front().c_str(), 4000 * kMiB), 0);
-    EXPECT_EQ(plan_sort(sort).device, "2 x simulated");  // as it was told to
+    EXPECT_EQ(plan_sort(sort).device, "2 x simulated, partition");  // as it was told to
     sort.acceleration = Acceleration::if_it_pays;
-    EXPECT_EQ(plan_sort(sort).device, memory < 512 * kMiB ? "cpu" : "2 x simulated");
+    EXPECT_EQ(plan_sort(sort).device, memory < 512 * kMiB ? "cpu" : "2 x simulated, partition");
     EXPECT_EQ(plan_sort(sort).no_accelerator.empty(), memory >= 512 * kMiB);
   }
 }
