@@ -50,9 +50,7 @@ std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   if (buffer == nullptr) {
     if (!must) return nullptr;
     throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records of " +
-                                         format_bytes(bytes) + ": give at least -S " +
-                                         std::to_string(ceil_div<std::size_t>(8 * bytes, kMiB)) +
-                                         "M");
+                                         format_bytes(bytes) + ": give more");
   }
   const std::shared_ptr<Loan> loan(
       new Loan{monitor_, extents_, buffer, bytes, own_memory, in_flight_.begin()});

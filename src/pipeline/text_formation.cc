@@ -154,7 +154,7 @@ bool TextFormation::spill_oldest() {
   return true;
 }
 
-// No region is in use then, except by the reader.
+// No region is in use then, if nothing is being read ahead.
 void TextFormation::wait_until_all_is_written() {
   do {
     wait_for_workers();
@@ -303,7 +303,7 @@ void TextFormation::run() {
   if (offload_ != nullptr) finish_offload();
   // With runs in scratch, the merge needs room.
   for (;;) {
-    std::size_t resident = 0, in_scratch = 0;
+    std::size_t resident = 0, in_scratch = folded_.size();
     {
       auto lock = context_.monitor.lock();
       for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);

@@ -222,10 +222,12 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
   for (std::size_t next = 0;;) {
     if (next < region.reads.size()) {
       await(*region.reads[next++]);
-      start_reads(region);
+      if (started_ == 0) start_reads(region);
       continue;
     }
-    if (exhausted() || region.room() == 0) break;
+    // Where a chunk has been started behind this one, it has what comes next: this one ended before
+    // its region did, as no more files could be opened then.
+    if (started_ > 0 || exhausted() || region.room() == 0) break;
     if (inputs_[input_].stored()) {
       start_read(region, region.room());
       continue;

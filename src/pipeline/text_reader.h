@@ -121,8 +121,8 @@ class TextReader {
   // What start() leaves in front of the data: as much as the chunk before has left, or while that
   // is not known, as much as any has left so far, up to a quarter of the region.
   std::size_t headroom(std::size_t region_bytes) const;
-  // Of the record that the last chunk ended within. It stays in that chunk's region until the next
-  // one is started: nothing is to write there.
+  // Of the record that the last chunk ended within. It stays where it is until the next one is
+  // started, or it is moved: nothing is to write there.
   std::size_t carried_bytes() const { return carry_.size(); }
   // Where that record starts.
   std::uint64_t carried_offset() const { return carry_offset_; }

@@ -23,6 +23,8 @@
 #include "base/units.h"
 #include "io_test_support.h"
 #include "late_fault.h"
+#include "record/line_keys.h"
+#include "record/line_order.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
 
@@ -234,6 +236,29 @@ TEST_F(TextSortTest, any_records_by_any_options_in_any_order_of_completion) {
   }
 }
 
+TEST_F(TextSortTest, files_of_which_not_all_may_be_open_are_read_in_their_order) {
+  // The key is one letter: what is equal stays in the order of the inputs.
+  LineOrder order;
+  order.fields = {parse_line_key("1,1")};
+  order.stable = true;
+  options_.keys = make_line_keys(order);
+  for (const unsigned large : {150000U, 200000U, 250000U}) {  // records of one file
+    forget_inputs();
+    unsigned number = 1000000;
+    for (unsigned i = 0; i < 261; ++i) {
+      Records records(i == 60 ? large : 10);
+      for (std::string& record : records) record = "k 00" + std::to_string(number++);
+      add_input(records, i % 2 == 0);
+    }
+    for (const unsigned memory : {4U, 16U, 32U}) {
+      SCOPED_TRACE(std::to_string(large) + " records in " + std::to_string(memory) + " MiB");
+      options_.memory_bytes = memory * kMiB;
+      expect_sorted(options_);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_F(TextSortTest, no_input_is_sorted_to_no_output) {
   add_input({});
   EXPECT_EQ(expect_sorted(options_).records_out, 0u);
@@ -303,6 +328,26 @@ TEST_F(TextSortTest, a_record_that_is_too_long_is_an_error_that_names_its_place)
   EXPECT_EQ(error.code(), ErrorCode::no_space);
   EXPECT_EQ(error.path(), path);
   EXPECT_EQ(error.offset(), 6000u);
+}
+
+TEST_F(TextSortTest, an_input_may_end_at_any_time_after_runs_were_folded) {
+  options_.spare_table_bytes = 0;
+  options_.parallel = 1;
+  const std::string pipe = directory_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  options_.keys = std::make_shared<BackwardsKey>();
+  options_.memory_bytes = 2 * kMiB;
+  for (std::size_t bytes = kMiB; bytes < 6 * kMiB; bytes += 64 * kKiB) {
+    SCOPED_TRACE(std::to_string(bytes) + " bytes");
+    Random random(bytes);
+    forget_inputs();
+    const std::string file = add_input(random_records(3, bytes, random));
+    std::thread writer([&] { write_file(pipe, file_text(file)); });
+    options_.inputs = {pipe};
+    expect_sorted(options_);
+    writer.join();
+    if (HasFailure()) return;
+  }
 }
 
 TEST_F(TextSortTest, what_comes_out_of_a_pipe_is_sorted_like_a_file) {
