@@ -75,7 +75,6 @@ struct DeviceInfo {
   int numa_node = -1;
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;  // now; other processes use the rest
-  std::uint64_t host_bytes = 0;  // of the host's memory that its driver takes
 };
 
 // A failure is thrown as Error{device}, or as Error{no_space} if memory of the device is short; by

@@ -146,7 +146,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
     plan.chunks = division.geometry.chunks;
     plan.slice_bytes = slice_bytes;
     plan.input_bytes = input_bytes;
-    for (const Device* device : all_) plan.host_bytes += device->info().host_bytes;
+    plan.host_bytes = all_.size() * options_.driver_bytes;
     plan.description = describe();
     return plan;
   } catch (const Error& error) {
@@ -217,7 +217,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& s
     plan.chunks = division.geometry.chunks;
     plan.slice_bytes = staging.slice_bytes;
     plan.input_bytes = spec.input_bytes;
-    for (const Device* device : all_) plan.host_bytes += device->info().host_bytes;
+    plan.host_bytes = all_.size() * options_.driver_bytes;
     plan.description = describe();
     return plan;
   } catch (const Error& error) {

@@ -27,6 +27,7 @@ struct GpuOptions {
   std::function<Found(std::uint64_t bytes)> find;
   MultiGpu strategy = MultiGpu::automatic;
   std::uint64_t memory_bytes = 0;  // most to use of each GPU; 0: what is free
+  std::uint64_t driver_bytes = 0;  // of the host's memory that the driver takes for each GPU
   TimeLine* time_line = nullptr;   // may be null
 };
 
@@ -35,6 +36,7 @@ class GpuAccelerator final : public Accelerator {
   explicit GpuAccelerator(GpuOptions options);
   ~GpuAccelerator() override;
 
+  std::uint64_t least_host_bytes() const override { return options_.driver_bytes; }
   std::optional<AcceleratorPlan> plan(const KeyLayout& layout, std::uint64_t input_bytes,
                                       std::size_t slice_bytes, std::string& reason) override;
   std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout, const AcceleratorPlan& plan,

@@ -326,7 +326,6 @@ DeviceInfo SimulatedDevice::info() const {
   info.name = "simulated";
   info.total_bytes = options_.memory_bytes;
   info.free_bytes = options_.memory_bytes - allocated_;
-  info.host_bytes = options_.host_bytes;
   return info;
 }
 

@@ -15,7 +15,6 @@ namespace xxl::gpu {
 struct SimulatedOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;  // of each
   bool peers = true;                                    // they can read each other's memory
-  std::uint64_t host_bytes = 0;                         // of their driver, each
   // Called before each operation with its name; may throw what the device is to fail with.
   std::function<void(const char* operation)> before = nullptr;
 };

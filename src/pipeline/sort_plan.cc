@@ -116,7 +116,7 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   auto accelerator_plan = options.accelerator->plan(layout, bytes, slice_bytes, reason);
   if (!accelerator_plan) return std::nullopt;
   if (options.acceleration == Acceleration::if_it_pays &&
-      !accelerator_plan->leaves_most_of(options.memory_bytes)) {
+      accelerator_plan->host_bytes > options.memory_bytes / 2) {
     reason = kDriverTakesTooMuch;
     return std::nullopt;
   }
@@ -161,8 +161,11 @@ PlannedSort make_sort_plan(const SortOptions& options, const KeyLayout& layout,
   // is sorted there as fast as disks deliver it.
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
       inputs.size_known && inputs.bytes >= kWorthAccelerating && planned.plan.expected_runs > 1) {
-    if (auto accelerated = plan_for_accelerator(options, layout, inputs, surroundings, reason)) {
-      return *accelerated;
+    reason = kDriverTakesTooMuch;
+    if (options.accelerator->least_host_bytes() <= options.memory_bytes / 2) {
+      if (auto accelerated = plan_for_accelerator(options, layout, inputs, surroundings, reason)) {
+        return *accelerated;
+      }
     }
     planned.plan.no_accelerator = reason;
   }

@@ -102,7 +102,7 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
       options.accelerator->plan_text(spec, input.staging_bytes, planned.no_accelerator);
   if (!planned.accelerator) return planned;
   if (options.acceleration == Acceleration::if_it_pays &&
-      !planned.accelerator->leaves_most_of(options.memory_bytes)) {
+      planned.accelerator->host_bytes > options.memory_bytes / 2) {
     planned.accelerator.reset();
     planned.no_accelerator = kDriverTakesTooMuch;
     return planned;
@@ -144,11 +144,13 @@ Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
   // What fits in memory is sorted there as fast as disks deliver it.
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
       inputs.size_known && inputs.bytes >= std::max(kWorthAccelerating, options.memory_bytes)) {
-    // An accelerator wants whole keys.
-    if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
+    if (options.accelerator->least_host_bytes() > options.memory_bytes / 2) {
+      planned.no_accelerator = kDriverTakesTooMuch;
+    } else if (options.keys != nullptr && options.keys->is_costly_in_full()) {
+      planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
+    } else {
       return plan_for_accelerator(options, input);
     }
-    planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
   }
   planned.input = input;
   if (is_little(options, inputs)) planned.input.threads = 1;

@@ -30,9 +30,6 @@ struct AcceleratorPlan {
   std::uint64_t host_bytes = 0;   // of the host's memory that its driver takes
   std::uint64_t input_bytes = 0;  // that it was made for; 0: not known
   std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
-
-  // True if most of `memory_bytes` is left beside the driver.
-  bool leaves_most_of(std::uint64_t memory_bytes) const { return host_bytes <= memory_bytes / 2; }
 };
 
 // What its devices did.
@@ -49,6 +46,9 @@ struct AcceleratorReport {
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
+
+  // Of the host's memory what its driver takes as soon as anything below is asked for, or more.
+  virtual std::uint64_t least_host_bytes() const = 0;
 
   // How it would sort `input_bytes` (0: not known) of records of `layout` that come back in slices
   // of at most `slice_bytes`. Nothing if it cannot, or if it would not pay: then `reason` says why.

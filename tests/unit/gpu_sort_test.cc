@@ -34,11 +34,14 @@ class GpuSortTest : public test::WholeSortTest {
   // `devices` of `memory` bytes each.
   std::unique_ptr<GpuAccelerator> accelerator(std::size_t devices, SimulatedOptions simulated,
                                               MultiGpu strategy = MultiGpu::automatic,
-                                              std::uint64_t limit = 0) {
+                                              std::uint64_t limit = 0,
+                                              std::uint64_t driver_bytes = 0) {
     GpuOptions options;
+    options.driver_bytes = driver_bytes;
     options.strategy = strategy;
     options.memory_bytes = limit;
-    options.find = [devices, simulated](std::uint64_t) {
+    options.find = [this, devices, simulated](std::uint64_t) {
+      ++searches_;
       GpuOptions::Found found;
       for (std::size_t i = 0; i < devices; ++i) {
         found.devices.push_back(std::make_unique<SimulatedDevice>(static_cast<int>(i), simulated));
@@ -75,6 +78,7 @@ class GpuSortTest : public test::WholeSortTest {
   }
 
   Bytes records_;
+  unsigned searches_ = 0;  // for devices, which starts their driver
   Random random_{1};
 };
 
@@ -253,15 +257,22 @@ TEST_F(GpuSortTest, nothing_is_sorted_too) {
 
 TEST_F(GpuSortTest, a_driver_that_takes_most_of_the_memory_is_not_started_by_itself) {
   const RecordFormat format = format_of("u64");
-  for (const std::size_t memory : {100 * kMiB, 1000 * kMiB}) {
-    auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB, .host_bytes = 128 * kMiB});
+  for (const std::size_t memory : {100 * kMiB, 400 * kMiB, 1000 * kMiB}) {
+    const auto new_gpus = [&] {
+      return accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::automatic, 0, 128 * kMiB);
+    };
+    auto gpus = new_gpus();
     SortOptions sort = options(format, {}, *gpus);
     sort.memory_bytes = memory;
     EXPECT_EQ(truncate(sort.inputs.front().c_str(), 4000 * kMiB), 0);
     EXPECT_EQ(plan_sort(sort).device, "2 x simulated, partition");  // as it was told to
+    gpus = new_gpus();
+    sort.accelerator = gpus.get();
     sort.acceleration = Acceleration::if_it_pays;
+    searches_ = 0;
     EXPECT_EQ(plan_sort(sort).device, memory < 512 * kMiB ? "cpu" : "2 x simulated, partition");
     EXPECT_EQ(plan_sort(sort).no_accelerator.empty(), memory >= 512 * kMiB);
+    EXPECT_EQ(searches_ == 0, memory < 256 * kMiB);
   }
 }
 

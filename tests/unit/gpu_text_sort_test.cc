@@ -49,7 +49,7 @@ class Counter final : public GroupFold {
 struct Gpus {
   std::size_t count = 1;
   std::uint64_t memory_bytes = 4 * kMiB;  // of each
-  std::uint64_t host_bytes = 0;           // of the driver, for each
+  std::uint64_t driver_bytes = 0;         // GpuOptions::driver_bytes
   gpu::MultiGpu strategy = gpu::MultiGpu::automatic;
   std::function<void(const char*)> before = nullptr;  // SimulatedOptions::before
 };
@@ -57,12 +57,12 @@ struct Gpus {
 std::unique_ptr<Accelerator> make_accelerator(const Gpus& gpus) {
   gpu::GpuOptions options;
   options.strategy = gpus.strategy;
+  options.driver_bytes = gpus.driver_bytes;
   options.find = [gpus](std::uint64_t) {
     gpu::GpuOptions::Found found;
     for (std::size_t i = 0; i < gpus.count; ++i) {
       gpu::SimulatedOptions simulated;
       simulated.memory_bytes = gpus.memory_bytes;
-      simulated.host_bytes = gpus.host_bytes;
       simulated.before = gpus.before;
       found.devices.push_back(
           std::make_unique<gpu::SimulatedDevice>(static_cast<int>(i), simulated));
@@ -215,9 +215,9 @@ TEST_F(GpuTextSort, a_driver_that_takes_most_of_the_memory_is_not_started_by_its
   set_input("a\n");
   EXPECT_EQ(truncate(options_.inputs.front().c_str(), 4000 * kMiB), 0);
   const auto accelerator =
-      make_accelerator({.count = 2, .memory_bytes = 640 * kMiB, .host_bytes = 128 * kMiB});
+      make_accelerator({.count = 2, .memory_bytes = 640 * kMiB, .driver_bytes = 128 * kMiB});
   options_.accelerator = accelerator.get();
-  for (const std::size_t memory : {100 * kMiB, 1000 * kMiB}) {
+  for (const std::size_t memory : {100 * kMiB, 400 * kMiB, 1000 * kMiB}) {
     options_.memory_bytes = memory;
     options_.acceleration = Acceleration::always;
     EXPECT_EQ(plan_text_sort(options_).device, "2 x simulated, partition");
