@@ -72,6 +72,7 @@ class RunReducer {
     TextRun* merged = nullptr;  // what became of it; null if it is one source only
   };
 
+  bool tables_fit(const std::vector<MergeSource>& sources) const;
   std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
                                std::size_t most_bytes) const;
   std::vector<MergeSource> merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
