@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -102,7 +103,8 @@ int run(const std::vector<std::string>& words) {
   const double sort_seconds = seconds_since(start);
 
   start = Clock::now();
-  xxl::io::OutputFile target(rest[1]);
+  xxl::io::OutputFile target(
+      rest[1], true, {scratch.empty() ? std::filesystem::temp_directory_path().string() : scratch});
   std::exception_ptr failure;
   std::thread writer([&] {
     try {

@@ -12,6 +12,7 @@ constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxPieceItems = std::size_t{64} << 20;
 constexpr std::size_t kMaxAddressItems = std::size_t{8} << 20;  // of a piece, refined with scratch
 constexpr std::size_t kPiecesOfChunk = 24;
+constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 44;  // more than any GPU has
 
 // What a record takes in an arena.
 double arena_bytes_of(const ChunkFormat& format, double item_bytes) {
@@ -110,11 +111,17 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
   };
   if (const auto geometry = planned(memory_bytes)) return *geometry;
   std::uint64_t enough = round_up<std::uint64_t>(memory_bytes + 1, kMiB);
-  while (!planned(enough)) enough = round_up<std::uint64_t>(enough + enough / 8 + 1, kMiB);
-  throw Error(ErrorCode::no_space,
-              "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
-                  " are free, or allowed by --gpu-memory, and at least " +
-                  std::to_string(enough / kMiB) + "M are needed");
+  while (enough < kMostMemoryBytes && !planned(enough)) {
+    enough = round_up<std::uint64_t>(enough + enough / 8 + 1, kMiB);
+  }
+  std::string message = "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
+                        " are free, or allowed by --gpu-memory, and ";
+  if (enough < kMostMemoryBytes) {
+    message += "at least " + std::to_string(enough / kMiB) + "M are needed";
+  } else {
+    message += "no GPU has enough for such records";
+  }
+  throw Error(ErrorCode::no_space, message);
 }
 
 std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t devices,

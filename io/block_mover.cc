@@ -24,7 +24,7 @@ std::uint64_t BlockMover::move(const Job& job) {
   std::unique_lock lock(mutex_);
   all_retired_.wait(lock, [this] { return buffers_at_work_ == 0; });
   if (failure_.error != 0) {
-    throw_io_error(failure_.error, failure_.op == Op::read ? "cannot read" : "cannot write",
+    throw_io_error(failure_.error, failure_.op == Op::read ? Operation::read : Operation::write,
                    failure_.file->path(), failure_.offset);
   }
   return std::min(next_place_, job_.bytes);

@@ -83,7 +83,7 @@ int open_unnamed(const std::string& directory) {
   }
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   throw Error(full ? ErrorCode::no_space : ErrorCode::io, message, file.path(), Error::kNoOffset,
-              error);
+              error, Operation::reserve);
 }
 
 // For file systems that cannot reserve: looks whether there is room now, and extends the file.
@@ -148,9 +148,9 @@ File::~File() {
 
 File File::open_path(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) throw_io_error(errno, "cannot open for reading", path);
+  if (fd < 0) throw_io_error(errno, Operation::open_input, path);
   File file(fd, path, false);
-  if (is_directory(fd)) throw_io_error(EISDIR, "cannot read", path);
+  if (is_directory(fd)) throw_io_error(EISDIR, Operation::read, path);
   if (!size_is_known(fd, file.size_)) file.seekable_ = false;
   if (file.seekable_) file.direct_ = enable_direct(fd);
   file.has_name_ = true;
@@ -168,7 +168,7 @@ File File::examine_input(const std::string& path) {
     return open_input(path);
   }
   if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
-    throw_io_error(errno, "cannot open for reading", path);
+    throw_io_error(errno, Operation::open_input, path);
   }
   File file;
   file.path_ = path;
@@ -217,7 +217,7 @@ bool File::has_grown(std::size_t record_bytes) {
 
 File File::open_standard_input() {
   const int flags = fcntl(STDIN_FILENO, F_GETFL);
-  if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) throw_io_error(EBADF, "cannot read", "-");
+  if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) throw_io_error(EBADF, Operation::read, "-");
   // Standard input that is a file, at its start, is opened anew to be read directly.
   struct stat status;
   if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -233,7 +233,7 @@ File File::open_standard_input() {
     }
   }
   File file(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "-", false);
-  if (is_directory(file.fd_)) throw_io_error(EISDIR, "cannot read", "-");
+  if (is_directory(file.fd_)) throw_io_error(EISDIR, Operation::read, "-");
   file.seekable_ = false;
   return file;
 }
@@ -246,7 +246,7 @@ File File::stream(int fd, std::string path) {
 
 File File::create_unnamed(const std::string& directory) {
   const int fd = open_unnamed(directory);
-  if (fd < 0) throw_io_error(errno, "cannot create a temporary file", directory);
+  if (fd < 0) throw_io_error(errno, Operation::create_temporary, directory);
   return File(fd, directory, enable_direct(fd));
 }
 
@@ -259,7 +259,7 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
 std::size_t File::read_at(std::uint64_t offset, std::span<std::byte> data) const {
   Transfer transfer({Op::read, this, offset, data, {}});
   const Completion completion = transfer.carry_out();
-  if (completion.error != 0) throw_io_error(completion.error, "cannot read", path_, offset);
+  if (completion.error != 0) throw_io_error(completion.error, Operation::read, path_, offset);
   return completion.bytes;
 }
 
@@ -267,7 +267,7 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> data) const
   const std::span writable(const_cast<std::byte*>(data.data()), data.size());  // only read from
   Transfer transfer({Op::write, this, offset, writable, {}});
   const Completion completion = transfer.carry_out();
-  if (completion.error != 0) throw_io_error(completion.error, "cannot write", path_, offset);
+  if (completion.error != 0) throw_io_error(completion.error, Operation::write, path_, offset);
 }
 
 bool enable_direct(int fd) {

@@ -1,5 +1,7 @@
 #include "io/file_attributes.h"
 
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -69,6 +71,18 @@ bool copy_extended(int from, int to) {
   return true;
 }
 
+// Append only, synced, project and the like.
+bool copy_flags(int from, int to) {
+  fsxattr wanted{}, present{};
+  // File systems that have none say so in various ways.
+  if (ioctl(from, FS_IOC_FSGETXATTR, &wanted) != 0) return true;
+  if (ioctl(to, FS_IOC_FSGETXATTR, &present) != 0) return false;
+  const bool same =
+      wanted.fsx_xflags == present.fsx_xflags && wanted.fsx_projid == present.fsx_projid &&
+      wanted.fsx_extsize == present.fsx_extsize && wanted.fsx_cowextsize == present.fsx_cowextsize;
+  return same || ioctl(to, FS_IOC_FSSETXATTR, &wanted) == 0;
+}
+
 }  // namespace
 
 bool copy_attributes(int from, int to) {
@@ -82,7 +96,8 @@ bool copy_attributes(int from, int to) {
   // rights of the group.
   if (!copy_extended(from, to) || fstat(to, &status) != 0) return false;
   const mode_t mode = wanted.st_mode & 07777;
-  return mode == (status.st_mode & 07777) || fchmod(to, mode) == 0;
+  if (mode != (status.st_mode & 07777) && fchmod(to, mode) != 0) return false;
+  return copy_flags(from, to);
 }
 
 }  // namespace xxl::io

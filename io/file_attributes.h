@@ -1,5 +1,5 @@
 // What a file has besides its content: owner, group, mode, access control list, extended
-// attributes.
+// attributes, and what chattr(1) sets.
 #pragma once
 
 namespace xxl::io {

@@ -18,7 +18,7 @@ void check_whole_records(const File& file, std::uint64_t bytes, std::size_t reco
 void check_read(const File& file, std::uint64_t offset, std::size_t wanted,
                 const Completion& completion) {
   if (completion.error != 0) {
-    throw_io_error(completion.error, "cannot read", file.path(), offset);
+    throw_io_error(completion.error, Operation::read, file.path(), offset);
   }
   if (completion.bytes >= wanted) return;
   throw_shorter(file, offset + completion.bytes);

@@ -32,15 +32,6 @@ IoService::Factory uring_factory(std::span<std::byte> memory, unsigned depth) {
   };
 }
 
-// With the threads that the system gives; without any if it gives none.
-IoService::Factory thread_factory(unsigned depth) {
-  return [depth]() -> std::unique_ptr<IoQueue> {
-    auto queue = std::make_unique<ThreadQueue>(depth);
-    if (queue->width() > 0) return queue;
-    return std::make_unique<InlineQueue>();
-  };
-}
-
 // A ring may be refused although another was had before: for want of its thread, or of memory.
 IoService::Factory with_fall_back(IoService::Factory first, IoService::Factory second) {
   return [first = std::move(first), second = std::move(second)] {
@@ -50,6 +41,17 @@ IoService::Factory with_fall_back(IoService::Factory first, IoService::Factory s
       return second();
     }
   };
+}
+
+// With the threads that the system gives; without any if it gives none, or no descriptor to wake
+// them by.
+IoService::Factory thread_factory(unsigned depth) {
+  const auto threads = [depth]() -> std::unique_ptr<IoQueue> {
+    auto queue = std::make_unique<ThreadQueue>(depth);
+    if (queue->width() > 0) return queue;
+    return std::make_unique<InlineQueue>();
+  };
+  return with_fall_back(threads, [] { return std::make_unique<InlineQueue>(); });
 }
 
 // Transfers in memory are copies, which should run in parallel. With file systems in user space

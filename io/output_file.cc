@@ -80,17 +80,20 @@ std::string follow_links(std::string path) {
   return path;
 }
 
-// Opens what `path` names for being overwritten. Not open if there is nothing.
-File open_existing(const std::string& path) {
-  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-  int fd = open(path.c_str(), kFlags);
+constexpr int kOverwrite = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+// Only if a file may be created does the kernel look whose it is that is there.
+constexpr int kOverwriteProtected = kOverwrite | O_CREAT;
+
+// Opens what `name` is in `directory`, or anywhere with AT_FDCWD, for being overwritten. Not open
+// if there is nothing. `path` is for messages.
+File open_existing(int directory, const std::string& name, const std::string& path) {
+  int fd = openat(directory, name.c_str(), kOverwrite);
   if (fd < 0 && errno == ENOENT) return {};
   if (fd >= 0) {
-    close(fd);
-    // The kernel looks whose file it is only if it may be created, and nothing is to appear yet.
-    fd = open(path.c_str(), kFlags | O_CREAT, 0600);
+    close(fd);  // there is something: nothing will be created
+    fd = openat(directory, name.c_str(), kOverwriteProtected, 0600);
   }
-  if (fd < 0) throw_io_error(errno, "cannot write", path);
+  if (fd < 0) throw_io_error(errno, Operation::open_output, path);
   return {fd, path, false};
 }
 
@@ -99,8 +102,16 @@ File open_directory(const std::string& directory, bool& can_sync) {
   int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   can_sync = fd >= 0;
   if (fd < 0 && errno == EACCES) fd = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw_io_error(errno, "cannot open this directory", directory);
+  if (fd < 0) {
+    throw Error(ErrorCode::io, "cannot open this directory", directory, Error::kNoOffset, errno,
+                Operation::open_output);
+  }
   return {fd, directory, false};
+}
+
+bool is_same_file(const struct stat& status, const struct statx& named) {
+  return status.st_ino == named.stx_ino &&
+         status.st_dev == makedev(named.stx_dev_major, named.stx_dev_minor);
 }
 
 std::string descriptor_path(int fd) {
@@ -147,7 +158,7 @@ OutputFile::OutputFile(const std::string& path, bool direct,
                        const std::vector<std::string>& scratch_directories)
     : path_(follow_links(path)), name_(path_.substr(path_.rfind('/') + 1)) {
   if (!is_replaceable(path)) throw Error(ErrorCode::io, "is not a regular file", path);
-  existing_ = open_existing(path);
+  existing_ = open_existing(AT_FDCWD, path, path);
   directory_ = open_directory(directory_of(path_), can_sync_directory_);
   const int fd = open_beside(!existing_.is_open());
   const int error = errno;
@@ -156,16 +167,14 @@ OutputFile::OutputFile(const std::string& path, bool direct,
     file_ = File(fd, path_, direct && enable_direct(fd));
   }
   if (!existing_.is_open()) {
-    if (fd < 0) throw_io_error(error, "cannot create a file in this directory", directory_.path());
-    return;
+    if (fd >= 0) return;
+    throw Error(ErrorCode::io, "cannot create a file in this directory", directory_.path(),
+                Error::kNoOffset, error, Operation::open_output);
   }
   in_place_ = fd < 0 || !can_be_replaced_by(fd);
   if (!in_place_) return;
   temp_name_.reset();
-  file_ = File::create_unnamed(
-      scratch_directories.empty()
-          ? std::filesystem::temp_directory_path().string()
-          : *std::ranges::max_element(scratch_directories, {}, io::free_bytes));
+  file_ = File::create_unnamed(*std::ranges::max_element(scratch_directories, {}, io::free_bytes));
 }
 
 // A descriptor in the directory of the output, or -1 and errno. A new file has the attributes that
@@ -196,19 +205,23 @@ int OutputFile::open_named(mode_t mode) {
   }
 }
 
-// True if the name is all that leads to the existing file, and `fd` got all its attributes.
+// True if the name is all that leads to the existing file and may be taken from it, and `fd` got
+// all its attributes.
 bool OutputFile::can_be_replaced_by(int fd) const {
   struct stat existing;
-  struct statx named {};
+  struct statx named {
+  }, directory{};
   if (fstat(existing_.fd(), &existing) != 0 ||
-      statx(directory_.fd(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &named) != 0) {
+      statx(directory_.fd(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &named) != 0 ||
+      statx(directory_.fd(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &directory) != 0) {
     return false;
   }
 #ifdef STATX_ATTR_MOUNT_ROOT
   if ((named.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) return false;
 #endif
-  return existing.st_nlink == 1 && existing.st_ino == named.stx_ino &&
-         existing.st_dev == makedev(named.stx_dev_major, named.stx_dev_minor) &&
+  // Where names can only be added, a temporary one could not be removed either.
+  if ((directory.stx_attributes & STATX_ATTR_APPEND) != 0) return false;
+  return existing.st_nlink == 1 && is_same_file(existing, named) &&
          copy_attributes(existing_.fd(), fd);
 }
 
@@ -236,21 +249,50 @@ void OutputFile::publish(std::uint64_t bytes) {
   }
 }
 
-// False if the directory does not let the existing file be replaced.
-bool OutputFile::give_name() {
-  if (!temp_name_) {
-    int error = link_unnamed(file_.fd(), directory_, name_.c_str());
-    if (error == 0) return true;
-    for (int attempt = 0; error == EEXIST && attempt < kMaxNameAttempts; ++attempt) {
-      if (temp_name_) temp_name_->let_go();
-      temp_name_.emplace(directory_.fd());
-      error = link_unnamed(file_.fd(), directory_, temp_name_->text());
-    }
-    if (error != 0) {
-      if (temp_name_) temp_name_->let_go();
+// Makes `existing_` what has the name now: somebody may have made, replaced or removed it since it
+// was opened.
+void OutputFile::find_existing() {
+  struct statx named {};
+  if (statx(directory_.fd(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &named) != 0) {
+    if (errno != ENOENT) throw_io_error(errno, "cannot examine", path_);
+    existing_ = {};
+    return;
+  }
+  struct stat existing;
+  if (existing_.is_open() && fstat(existing_.fd(), &existing) == 0 &&
+      is_same_file(existing, named)) {
+    return;
+  }
+  if (!S_ISREG(named.stx_mode)) throw_io_error(EEXIST, "cannot replace", path_);
+  existing_ = open_existing(directory_.fd(), name_, path_);
+}
+
+// Gives the file a name beside its own.
+void OutputFile::give_temp_name() {
+  for (int attempt = 1;; ++attempt) {
+    temp_name_.emplace(directory_.fd());
+    const int error = link_unnamed(file_.fd(), directory_, temp_name_->text());
+    if (error == 0) return;
+    temp_name_->let_go();
+    if (error != EEXIST || attempt == kMaxNameAttempts) {
       throw_io_error(error, "cannot name the output", path_);
     }
   }
+}
+
+// False if the existing file cannot be replaced.
+bool OutputFile::give_name() {
+  if (!temp_name_ && !existing_.is_open()) {
+    const int error = link_unnamed(file_.fd(), directory_, name_.c_str());
+    if (error == 0) return true;
+    if (error != EEXIST) throw_io_error(error, "cannot name the output", path_);
+  }
+  find_existing();
+  if (existing_.is_open() && !can_be_replaced_by(file_.fd())) {
+    temp_name_.reset();
+    return false;
+  }
+  if (!temp_name_) give_temp_name();
   if (renameat(directory_.fd(), temp_name_->text(), directory_.fd(), name_.c_str()) == 0) {
     temp_name_->let_go();
     return true;
@@ -301,23 +343,43 @@ void OutputFile::write_in_place(std::uint64_t bytes) {
     const int error = errno;
     [[maybe_unused]] const int ignored = ftruncate(fd, status.st_size);  // frees what it got
     throw Error(ErrorCode::no_space, "cannot reserve " + format_bytes(bytes), path_,
-                Error::kNoOffset, error);
+                Error::kNoOffset, error, Operation::reserve);
   }
+  const MemoryRegion buffer(kCopyBytes);
+  bool touched = false;
   try {
-    MemoryRegion buffer(kCopyBytes);
     for (std::uint64_t offset = 0; offset < bytes;) {
       const std::size_t read = file_.read_at(offset, buffer.span());
       if (read == 0) throw_io_error(EIO, "ends too early", file_.path(), offset);
+      touched = true;
       existing_.write_at(offset, buffer.span().first(read));
       offset += read;
     }
     if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);
     if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
   } catch (const Error& error) {
+    if (!touched) throw;
     throw Error(error.code(),
                 "was overwritten in place, and only a part of it: it is neither the "
                 "old file nor the output",
                 path_, error.offset(), error.sys_errno());
+  }
+}
+
+File open_output_stream(const std::string& path) {
+  if (path == "-") {
+    return File::stream(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "standard output");
+  }
+  const int fd = open(path.c_str(), kOverwriteProtected, 0600);
+  if (fd < 0) throw_io_error(errno, Operation::open_output, path);
+  return File::stream(fd, path);
+}
+
+void end_output_stream(const std::string& path, const File& stream) {
+  struct stat status;
+  if (path == "-" || fstat(stream.fd(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (ftruncate(stream.fd(), lseek(stream.fd(), 0, SEEK_CUR)) != 0) {
+    throw_io_error(errno, "cannot cut", path);
   }
 }
 

@@ -24,10 +24,10 @@ namespace xxl::io {
 class OutputFile {
  public:
   // Throws Error{io} when `path` cannot be written, or is a directory or not replaceable. `direct`
-  // asks for O_DIRECT where there is. `scratch_directories`: the roomiest is used if the file is
-  // written in place; empty: that of the system.
-  explicit OutputFile(const std::string& path, bool direct = true,
-                      const std::vector<std::string>& scratch_directories = {});
+  // asks for O_DIRECT where there is. `scratch_directories`: one or more; the roomiest is used if
+  // the file is written in place.
+  OutputFile(const std::string& path, bool direct,
+             const std::vector<std::string>& scratch_directories);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -48,15 +48,19 @@ class OutputFile {
 
   // Cuts the file to `bytes`, syncs it, and makes it appear as `path`. It has the owner, mode,
   // access control list and further attributes of the file that it replaces; a new one has what the
-  // umask or the directory gives it. Throws Error{io}; then nothing appeared, unless the message
+  // umask or the directory gives it. What others did to that file meanwhile counts: its attributes
+  // are those of now, and one that got a further name, or took the name, is treated as if it had
+  // been so from the start. Throws Error{io}; then nothing appeared, unless the message
   // says so: a file that was being written in place, or the sync of the directory at the very end.
   void publish(std::uint64_t bytes);
 
  private:
   int open_beside(bool is_new);
   int open_named(mode_t mode);
+  void find_existing();
   bool can_be_replaced_by(int fd) const;
   bool give_name();
+  void give_temp_name();
   void sync_directory() const;
   void check_room_in_place(std::uint64_t bytes) const;
   void write_in_place(std::uint64_t bytes);
@@ -70,5 +74,13 @@ class OutputFile {
   std::optional<TempName> temp_name_;  // of file_, as long as it has one
   File file_;
 };
+
+// Opens what OutputFile::is_replaceable() is not true of, to be written in order; "-" is standard
+// output. Throws Error{io}.
+File open_output_stream(const std::string& path);
+// To be called after the last write. An open file that was reached by its name (/dev/stdout,
+// /dev/fd/3) was written from its start on, and keeps nothing behind that; standard output belongs
+// to others, too. Throws Error{io}.
+void end_output_stream(const std::string& path, const File& stream);
 
 }  // namespace xxl::io

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/memory_region.h"
@@ -174,7 +175,7 @@ double measure_copy(const std::string& input, const std::string& output,
   const File source = open_whole_file(input);
   Copier copier(options);
   const auto start = Clock::now();
-  OutputFile target(output);
+  OutputFile target(output, true, {std::filesystem::temp_directory_path().string()});
   copier.copy(source, target.file(), source.size());
   target.publish(source.size());
   return seconds_since(start);
@@ -191,7 +192,7 @@ SortBound measure_sort_bound(const std::string& input, const std::string& scratc
   bound.form_seconds = seconds_since(start);
 
   start = Clock::now();
-  OutputFile target(output);
+  OutputFile target(output, true, {scratch_directory});
   copier.copy(scratch, target.file(), source.size());
   target.publish(source.size());
   bound.merge_seconds = seconds_since(start);

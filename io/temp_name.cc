@@ -20,8 +20,8 @@
 namespace xxl::io {
 namespace {
 
-constexpr const char* kPrefix = ".xxl-";
-constexpr const char* kSuffix = ".tmp";
+constexpr std::string_view kPrefix = ".xxl-";
+constexpr std::string_view kSuffix = ".tmp";
 constexpr time_t kLeftOverSeconds = 24 * 60 * 60;
 
 // Names that signal handlers remove: slots of fixed size, since a handler may not allocate. A slot
@@ -53,13 +53,26 @@ void free_slot(int slot) {
   if (slot >= 0) name_slots[static_cast<std::size_t>(slot)].state = NameSlot::free;
 }
 
-// True if `fd` is a file of this user that nobody has written to for a day, and whose lock is free:
-// that of a file in use is held. The number of the process in the name says nothing, since it may
-// be one of another machine or container.
+// True for what random_name() makes, and no other name that begins and ends so.
+bool is_temp_name(std::string_view name) {
+  constexpr std::size_t kRandomDigits = 16;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(kSuffix.size());
+  const std::size_t process = name.find_first_not_of("0123456789");
+  return process != 0 && process != name.npos && name[process] == '-' &&
+         name.size() == process + 1 + kRandomDigits &&
+         name.find_first_not_of("0123456789abcdef", process + 1) == name.npos;
+}
+
+// True if `fd` is a file of this user that nobody has written to for a day, that has no other name,
+// and whose lock is free: that of a file in use is held. The number of the process in the name says
+// nothing, since it may be one of another machine or container.
 bool is_left_over(int fd) {
   struct stat status;
-  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-         time(nullptr) - status.st_mtime > kLeftOverSeconds && lock_temp_file(fd);
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+         status.st_uid == geteuid() && time(nullptr) - status.st_mtime > kLeftOverSeconds &&
+         lock_temp_file(fd);
 }
 
 // Removes what processes left that had no time to.
@@ -72,8 +85,7 @@ void remove_left_over(int directory) {
     return;
   }
   while (const dirent* entry = readdir(names)) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    if (!is_temp_name(entry->d_name)) continue;
     const int file = openat(directory, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
     if (is_left_over(file)) unlinkat(directory, entry->d_name, 0);
@@ -85,8 +97,8 @@ void remove_left_over(int directory) {
 std::string random_name() {
   std::random_device random;
   std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "%s%d-%08x%08x%s", kPrefix, static_cast<int>(getpid()),
-                random(), random(), kSuffix);
+  std::snprintf(name.data(), name.size(), "%s%d-%08x%08x%s", kPrefix.data(),
+                static_cast<int>(getpid()), random(), random(), kSuffix.data());
   return name.data();
 }
 

@@ -6,7 +6,7 @@
 namespace xxl::io {
 
 // Made up, in an open directory, and free in all likelihood; what has it is removed with the
-// object, and by SIGINT, SIGTERM and SIGHUP. Making one also removes what this user's processes
+// object, and by signals that end the program. Making one also removes what this user's processes
 // left in the directory when they were killed, if it is a day old and not locked.
 class TempName {
  public:
@@ -31,7 +31,7 @@ class TempName {
 bool lock_temp_file(int fd);
 
 // Removes all files that have a TempName at this moment. Async-signal-safe: a program with handlers
-// of its own for SIGINT, SIGTERM or SIGHUP calls it there. Where it has none when such a name is
+// of its own for such signals calls it there. Where it has none when such a name is
 // made, a handler that calls it and dies of the signal is installed.
 void remove_temp_names();
 

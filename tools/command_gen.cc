@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "command.h"
+#include "machine.h"
 #include "pipeline/generate.h"
 
 namespace xxl::cli {
@@ -79,6 +80,7 @@ int run_gen(const ParsedOptions& options) {
     gen.total_records = parse_count(options.command(), options.value("total", ""));
   }
   gen.output = output_option(options);
+  gen.scratch_dir = default_scratch_dir();
   gen.parallel = parallel_option(options);
   gen.ascii = options.has("ascii");
   gen.skewed = options.has("skewed");

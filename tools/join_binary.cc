@@ -37,7 +37,7 @@ int join_binary(const Caller& caller, const JoinArguments& arguments) {
   if (options.has("layout") && join.layout.empty()) {
     throw_usage(options.command(), "--layout= leaves nothing of a row");
   }
-  TimeLineFile time_line_file(options.value("time-line", ""));
+  TimeLineFile time_line_file(options.value("time-line", ""), join.output);
   join.time_line = time_line_file.time_line();
   const DeviceChoice device = device_option(options, join.time_line);
   join.accelerator = device.accelerator.get();

@@ -1,5 +1,6 @@
 #include "join_report.h"
 
+#include "base/quote.h"
 #include "base/units.h"
 #include "json.h"
 #include "report_text.h"
@@ -43,6 +44,15 @@ std::uint64_t records_of_both(const JoinReport& report) {
   return report.sides[0].records + report.sides[1].records;
 }
 
+// What plan and report say alike.
+void append_means(Json& json, const JoinPlan& plan) {
+  json.member("memory_bytes", plan.memory_bytes)
+      .member("table_bytes", plan.table_bytes)
+      .member("threads", plan.threads)
+      .member("backend", plan.backend)
+      .member("no_accelerator", plan.no_accelerator);
+}
+
 }  // namespace
 
 std::string explain(const JoinSubject& subject, const JoinPlan& plan) {
@@ -53,14 +63,15 @@ std::string explain(const JoinSubject& subject, const JoinPlan& plan) {
     const JoinPlan::Side& of = plan.sides[side];
     const std::string name = std::string(kSideNames[side]) + ":";
     append_fact(out, name.c_str(),
-                subject.inputs[side] + ": " +
+                quote_controls(subject.inputs[side]) + ": " +
                     (of.size_known ? format_exact(of.input_bytes) : "of unknown size") + ", " +
                     subject.records[side]);
     append_fact(out, "", how_sorted(plan, side));
     scratch_bytes += of.scratch_bytes;
     sizes_known &= of.size_known || of.presorted;
   }
-  append_fact(out, "output:", subject.output.empty() ? "none, rows are counted" : subject.output);
+  append_fact(out, "output:",
+              subject.output.empty() ? "none, rows are counted" : quote_controls(subject.output));
   append_fact(out, "join:", subject.kind);
   append_fact(out, "method:", method_with_reason(plan));
   append_fact(
@@ -99,12 +110,8 @@ std::string explain_json(const JoinSubject& subject, const JoinPlan& plan) {
       .member("output", subject.output)
       .member("kind", subject.kind)
       .member("method", method_text(plan))
-      .member("because", plan.because)
-      .member("memory_bytes", plan.memory_bytes)
-      .member("table_bytes", plan.table_bytes)
-      .member("threads", plan.threads)
-      .member("backend", plan.backend)
-      .member("no_accelerator", plan.no_accelerator);
+      .member("because", plan.because);
+  append_means(json, plan);
   append_list(json, "scratch_directories", subject.scratch_dirs);
   return json.end_object().text() + "\n";
 }
@@ -175,13 +182,9 @@ std::string stats_json(const JoinSubject& subject, const JoinReport& report) {
   json.end_array()
       .member("rows", report.rows)
       .member("bytes_written", report.bytes_written)
-      .member("checksum", hash_text(report.checksum))
-      .member("memory_bytes", plan.memory_bytes)
-      .member("table_bytes", plan.table_bytes)
-      .member("threads", plan.threads)
-      .member("backend", plan.backend)
-      .member("no_accelerator", plan.no_accelerator)
-      .member("spilled_bytes", report.spilled_bytes)
+      .member("checksum", hash_text(report.checksum));
+  append_means(json, plan);
+  json.member("spilled_bytes", report.spilled_bytes)
       .member("scratch_bytes", report.scratch_bytes)
       .member("output_in_place", report.output_in_place)
       .member("seconds", report.seconds)

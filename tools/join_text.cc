@@ -320,7 +320,7 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
   join.syntax.header = options.has("header");
   const std::string record = options.value("record", "lines");
   record == "lines" ? set_lines(arguments, join) : set_rows(arguments, join);
-  TimeLineFile time_line_file(options.value("time-line", ""));
+  TimeLineFile time_line_file(options.value("time-line", ""), join.output);
   join.time_line = time_line_file.time_line();
   refuse_gpu_options(options);
   refuse_gpus(options, device_option(options, join.time_line));

@@ -121,7 +121,7 @@ int dispatch(const Caller& caller, std::span<const std::string> arguments) {
 // What was printed has arrived, or it is an error.
 void flush_stdout(const Caller& caller) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  if (!caller.stands_in) throw_io_error(errno, "cannot write", "standard output");
+  if (!caller.stands_in) throw_io_error(errno, Operation::write, "standard output");
   throw_io_error(errno, "write error", {});
 }
 
@@ -130,7 +130,10 @@ void flush_stdout(const Caller& caller) {
 void fill_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
-    (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest one free
+    // Both get the lowest descriptor that is free.
+    if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0 && open("/", O_PATH) < 0) {
+      _exit(kExitError);
+    }
   }
 }
 

@@ -365,7 +365,7 @@ constexpr std::array kSortSections{
         "--stats=json prints one object on standard error:\n"
         "\n"
         "  record, record_kind     the record as given; how its keys are sorted\n"
-        "  records_in, records_out\n"
+        "  records_in, records_out, skipped (malformed rows left out)\n"
         "  checksum                multiset hash of the output, as hexadecimal text\n"
         "  input_bytes             0 when it could not be known beforehand\n"
         "  runs, merge_degree, passes    of merging: runs formed, most merged at once,\n"
@@ -403,7 +403,9 @@ constexpr std::array kSortSections{
         "  0    the output is complete: an ordered permutation of the input\n"
         "  1    -c or -C found a record that is out of order (as in sort(1), also: the word of\n"
         "       --sort or --check is none of those there are)\n"
-        "  2    an error; no output file was written\n"},
+        "  2    an error; no output file was written, unless the message says that it was, or "
+        "could not\n"
+        "       be written itself\n"},
     Section{"EXAMPLES",
             "  xxl sort -t: -k3,3n /etc/passwd\n"
             "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/quote.h"
 #include "base/units.h"
 
 namespace xxl::cli {
@@ -42,7 +43,9 @@ double gb_per_second(std::uint64_t bytes, double seconds) {
 
 std::string list_text(const std::vector<std::string>& names) {
   std::string out;
-  for (const std::string& name : names) out.append(out.empty() ? "" : ", ").append(name);
+  for (const std::string& name : names) {
+    out.append(out.empty() ? "" : ", ").append(quote_controls(name));
+  }
   return out;
 }
 

@@ -59,7 +59,7 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
   SortOptions sort = sort_options(options);
-  TimeLineFile time_line_file(options.value("time-line", ""));
+  TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
   sort.time_line = time_line_file.time_line();
   const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();

@@ -1,5 +1,6 @@
 #include "sort_report.h"
 
+#include "base/quote.h"
 #include "base/units.h"
 #include "json.h"
 #include "report_text.h"
@@ -9,7 +10,8 @@ namespace {
 
 std::uint64_t input_bytes(const ReportSubject& subject, const SortReport& report) {
   if (subject.record_bytes != 0) return report.records_in * subject.record_bytes;
-  return report.plan.input_bytes;
+  if (report.plan.input_size_known || report.phases.empty()) return report.plan.input_bytes;
+  return report.phases.front().bytes_read;  // which reads all input
 }
 
 std::string merging_text(unsigned passes, std::uint64_t degree) {
@@ -33,6 +35,17 @@ std::string merged_on_text(const SortReport& report) {
   return "GPU, after " + format_bytes(report.merged_bytes - accelerated) + " on the CPU";
 }
 
+// What plan and report say alike.
+void append_means(Json& json, const SortPlan& plan) {
+  json.member("memory_bytes", plan.memory_bytes)
+      .member("sort_memory_bytes", plan.sort_memory_bytes)
+      .member("block_bytes", plan.block_bytes)
+      .member("threads", plan.threads)
+      .member("backend", plan.backend)
+      .member("device", plan.device)
+      .member("no_accelerator", plan.no_accelerator);
+}
+
 }  // namespace
 
 std::string explain(const ReportSubject& subject, const SortPlan& plan) {
@@ -40,7 +53,7 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
   append_fact(out, "input:", list_text(subject.inputs) + ": " + size);
   append_fact(out, "output:",
-              subject.output +
+              quote_controls(subject.output) +
                   (plan.limit ? ", the first " + std::to_string(*plan.limit) + " records" : ""));
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
@@ -81,15 +94,9 @@ std::string explain_json(const ReportSubject& subject, const SortPlan& plan) {
       .member("limit", plan.limit)
       .member("record", subject.record)
       .member("record_kind", plan.record_kind)
-      .member("input_bytes", if_known(plan.input_bytes))
-      .member("memory_bytes", plan.memory_bytes)
-      .member("sort_memory_bytes", plan.sort_memory_bytes)
-      .member("block_bytes", plan.block_bytes)
-      .member("threads", plan.threads)
-      .member("backend", plan.backend)
-      .member("device", plan.device)
-      .member("no_accelerator", plan.no_accelerator)
-      .member("expected_runs", if_known(plan.expected_runs))
+      .member("input_bytes", if_known(plan.input_bytes));
+  append_means(json, plan);
+  json.member("expected_runs", if_known(plan.expected_runs))
       .member("merge_degree", plan.merge_degree)
       .member("passes", if_known(plan.passes))
       .member("scratch_bytes", if_known(plan.scratch_bytes));
@@ -119,7 +126,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
   for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
     append_fact(out, "",
                 format_bytes(report.scratch_bytes_written_per_dir[i]) + " written in " +
-                    subject.scratch_dirs.at(i));
+                    quote_controls(subject.scratch_dirs.at(i)));
   }
   if (report.output_in_place) append_fact(out, "output:", kWrittenInPlace);
   append_phases(out, report.phases);
@@ -137,19 +144,14 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("record_kind", plan.record_kind)
       .member("records_in", report.records_in)
       .member("records_out", report.records_out)
+      .member("skipped", report.skipped)
       .member("checksum", hash_text(report.checksum))
-      .member("input_bytes", plan.input_bytes)
+      .member("input_bytes", input_bytes(subject, report))
       .member("runs", report.runs)
       .member("merge_degree", report.merge_degree)
-      .member("passes", report.passes)
-      .member("memory_bytes", plan.memory_bytes)
-      .member("sort_memory_bytes", plan.sort_memory_bytes)
-      .member("block_bytes", plan.block_bytes)
-      .member("threads", plan.threads)
-      .member("backend", plan.backend)
-      .member("device", plan.device)
-      .member("no_accelerator", plan.no_accelerator)
-      .member("merged_bytes", report.merged_bytes)
+      .member("passes", report.passes);
+  append_means(json, plan);
+  json.member("merged_bytes", report.merged_bytes)
       .member("merged_on_gpu_bytes", report.merged_on_accelerator_bytes)
       .member("scratch_bytes", report.scratch_bytes)
       .member("output_in_place", report.output_in_place);

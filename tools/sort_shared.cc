@@ -200,7 +200,7 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
 
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject) {
-  TimeLineFile time_line_file(options.value("time-line", ""));
+  TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
   sort.time_line = time_line_file.time_line();
   const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();

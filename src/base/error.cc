@@ -20,15 +20,28 @@ std::string limit_hint(int resource, const char* unit, const char* option) {
   return " (limit " + std::to_string(limit.rlim_cur) + unit + "): raise it with ulimit " + option;
 }
 
-// What the system calls the error, and for limits of the process how to raise them.
-std::string describe(int sys_errno) {
-  if (sys_errno > kRingFailed) {
-    return "io_uring has failed (" + describe(sys_errno - kRingFailed) + "): try --io=threads";
+std::string_view words_for(Operation operation) {
+  switch (operation) {
+    case Operation::open_input:
+      return "cannot open for reading";
+    case Operation::open_output:
+      return "cannot open for writing";
+    case Operation::create_temporary:
+      return "cannot create a temporary file";
+    case Operation::reserve:
+      return "cannot reserve space";
+    case Operation::read:
+      return "cannot read";
+    case Operation::write:
+      return "cannot write";
+    case Operation::other:
+      break;
   }
-  std::string text = std::generic_category().message(sys_errno);
-  if (sys_errno == EMFILE) text += limit_hint(RLIMIT_NOFILE, "", "-n");
-  if (sys_errno == EFBIG) text += limit_hint(RLIMIT_FSIZE, " bytes", "-f");
-  return text;
+  return "cannot go on";
+}
+
+ErrorCode code_for(int sys_errno) {
+  return sys_errno == ENOSPC || sys_errno == EDQUOT ? ErrorCode::no_space : ErrorCode::io;
 }
 
 std::string compose(std::string_view message, std::string_view path, std::uint64_t offset,
@@ -37,24 +50,36 @@ std::string compose(std::string_view message, std::string_view path, std::uint64
   if (!path.empty()) text.append(quote_controls(path)).append(": ");
   if (offset != Error::kNoOffset) text.append("byte ").append(std::to_string(offset)).append(": ");
   text.append(message);
-  if (sys_errno != 0) text.append(": ").append(describe(sys_errno));
+  if (sys_errno != 0) text.append(": ").append(describe_errno(sys_errno));
+  if (sys_errno == EMFILE) text += limit_hint(RLIMIT_NOFILE, "", "-n");
+  if (sys_errno == EFBIG) text += limit_hint(RLIMIT_FSIZE, " bytes", "-f");
   return text;
 }
 
 }  // namespace
 
 Error::Error(ErrorCode code, std::string_view message, std::string_view path, std::uint64_t offset,
-             int sys_errno)
+             int sys_errno, Operation operation)
     : std::runtime_error(compose(message, path, offset, sys_errno)),
       code_(code),
       sys_errno_(sys_errno),
+      operation_(operation),
       path_(path),
       offset_(offset) {}
 
-void throw_io_error(int sys_errno, std::string_view operation, std::string_view path,
+void throw_io_error(int sys_errno, std::string_view message, std::string_view path,
                     std::uint64_t offset) {
-  const bool full = sys_errno == ENOSPC || sys_errno == EDQUOT;
-  throw Error(full ? ErrorCode::no_space : ErrorCode::io, operation, path, offset, sys_errno);
+  throw Error(code_for(sys_errno), message, path, offset, sys_errno);
+}
+
+void throw_io_error(int sys_errno, Operation operation, std::string_view path,
+                    std::uint64_t offset) {
+  throw Error(code_for(sys_errno), words_for(operation), path, offset, sys_errno, operation);
+}
+
+std::string describe_errno(int sys_errno) {
+  if (sys_errno <= kRingFailed) return std::generic_category().message(sys_errno);
+  return "io_uring has failed (" + describe_errno(sys_errno - kRingFailed) + "): try --io=threads";
 }
 
 void check_failed(const char* condition, const char* file, int line) {

@@ -22,6 +22,17 @@ enum class ErrorCode {
   device,     // a GPU failed
 };
 
+// What was being done when the operating system reported an error, where somebody asks for it.
+enum class Operation {
+  other,
+  open_input,
+  open_output,
+  create_temporary,
+  reserve,
+  read,
+  write,
+};
+
 // The one exception type of the library.
 class Error : public std::runtime_error {
  public:
@@ -32,23 +43,32 @@ class Error : public std::runtime_error {
   // value behind it, or 0. what() is "path: byte offset: message: strerror",
   // with the limit behind it if `sys_errno` says that one of the process was reached.
   Error(ErrorCode code, std::string_view message, std::string_view path = {},
-        std::uint64_t offset = kNoOffset, int sys_errno = 0);
+        std::uint64_t offset = kNoOffset, int sys_errno = 0,
+        Operation operation = Operation::other);
 
   ErrorCode code() const { return code_; }
   int sys_errno() const { return sys_errno_; }
+  Operation operation() const { return operation_; }
   const std::string& path() const { return path_; }
   std::uint64_t offset() const { return offset_; }
 
  private:
   ErrorCode code_;
   int sys_errno_;
+  Operation operation_;
   std::string path_;
   std::uint64_t offset_;
 };
 
 // Throws Error{io, message, path, offset, sys_errno}; ENOSPC and EDQUOT become no_space.
-[[noreturn]] void throw_io_error(int sys_errno, std::string_view operation, std::string_view path,
+[[noreturn]] void throw_io_error(int sys_errno, std::string_view message, std::string_view path,
                                  std::uint64_t offset = Error::kNoOffset);
+// The same with the words that all use for that operation.
+[[noreturn]] void throw_io_error(int sys_errno, Operation operation, std::string_view path,
+                                 std::uint64_t offset = Error::kNoOffset);
+
+// What the system calls the error, or what is said of a queue that failed (queue_failure.h).
+std::string describe_errno(int sys_errno);
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 

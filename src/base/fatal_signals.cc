@@ -22,8 +22,12 @@ void handle(int signal_number) {
   std::raise(signal_number);
 }
 
+// Those that end a process from outside, or for what it took; sort(1) handles the same.
+constexpr int kFatalSignals[] = {SIGALRM, SIGHUP,  SIGINT,    SIGPIPE, SIGQUIT, SIGTERM,
+                                 SIGPOLL, SIGPROF, SIGVTALRM, SIGXCPU, SIGXFSZ};
+
 void install_handlers() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : kFatalSignals) {
     struct sigaction current {};
     if (sigaction(number, nullptr, &current) != 0) continue;
     if ((current.sa_flags & SA_SIGINFO) != 0 || current.sa_handler != SIG_DFL) continue;

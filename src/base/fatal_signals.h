@@ -1,4 +1,4 @@
-// What has to be done when a signal ends the program: SIGINT, SIGTERM, SIGHUP.
+// What has to be done when a signal ends the program: SIGINT, SIGTERM, SIGXCPU and the like.
 #pragma once
 
 namespace xxl {

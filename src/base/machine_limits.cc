@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <sstream>
@@ -64,6 +66,21 @@ struct GroupLine {
   std::string_view group;
 };
 
+// Names in mountinfo have "\040" for a blank, and the like.
+std::string unescaped(std::string_view text) {
+  constexpr std::size_t kDigits = 3;
+  std::string name;
+  while (!text.empty()) {
+    unsigned code = 0;
+    const bool escaped =
+        text.front() == '\\' && text.size() > kDigits &&
+        std::from_chars(&text[1], &text[1] + kDigits, code, 8).ptr == &text[1] + kDigits;
+    name += escaped ? static_cast<char>(code) : text.front();
+    text.remove_prefix(escaped ? 1 + kDigits : 1);
+  }
+  return name;
+}
+
 std::uint64_t left(std::uint64_t limit, std::uint64_t used) {
   return limit == kNoLimit ? kNoLimit : limit - std::min(limit, used);
 }
@@ -82,6 +99,8 @@ ControlGroups::ControlGroups(std::string root) : root_(std::move(root)) {
   for (const std::string& line : lines_of(root_ + "/proc/self/mountinfo")) {
     if (line.find(" - cgroup") != std::string::npos) add_mount(line, groups);
   }
+  drop_others(memory_);
+  drop_others(cpu_);
 }
 
 // A line of mountinfo: "36 35 0:30 ROOT MOUNT-POINT OPTIONS ... - TYPE SOURCE OPTIONS".
@@ -89,6 +108,8 @@ void ControlGroups::add_mount(const std::string& line, const std::vector<std::st
   std::istringstream words(line);
   std::string word, mount_root, mount_point, type, options;
   words >> word >> word >> word >> mount_root >> mount_point;
+  mount_root = unescaped(mount_root);
+  mount_point = unescaped(mount_point);
   while (words >> word && word != "-") {
   }
   words >> type >> word >> options;
@@ -100,7 +121,8 @@ void ControlGroups::add_mount(const std::string& line, const std::vector<std::st
       const bool is_there =
           unified || (has_word(group.controllers, controller) && has_word(options, controller));
       if (is_there) {
-        hierarchies.push_back({unified, folders_of(mount_point, mount_root, group.group)});
+        hierarchies.push_back(hierarchy_of(mount_point, mount_root, group.group));
+        hierarchies.back().unified = unified;
       }
     };
     add("memory", memory_);
@@ -108,19 +130,36 @@ void ControlGroups::add_mount(const std::string& line, const std::vector<std::st
   }
 }
 
-// In a container the mount may show only a part of the hierarchy, from `mount_root` on, and the
-// group's name may be that outside; what cannot be found is looked for at the top.
-std::vector<std::string> ControlGroups::folders_of(std::string_view mount_point,
-                                                   std::string_view mount_root,
-                                                   std::string_view group) const {
-  std::string path(group);
-  if (mount_root != "/") path = group.starts_with(mount_root) ? path.substr(mount_root.size()) : "";
-  if (path.find("/..") != std::string::npos) path.clear();
+// The mount shows the hierarchy from `mount_root` on. "/a/b" is "b" from "/a" on, and "../ab" is no
+// part of it.
+ControlGroups::Hierarchy ControlGroups::hierarchy_of(std::string_view mount_point,
+                                                     std::string_view mount_root,
+                                                     std::string_view group) const {
+  namespace fs = std::filesystem;
+  fs::path part = fs::path(group).lexically_relative(mount_root);
+  Hierarchy hierarchy;
+  hierarchy.shows_group = !part.empty() && *part.begin() != "..";
   const std::string top = root_ + std::string(mount_point);
-  std::vector<std::string> folders;
-  for (; !path.empty() && path != "/"; path.resize(path.rfind('/'))) folders.push_back(top + path);
-  folders.push_back(top);
-  return folders;
+  if (hierarchy.shows_group && part != ".") {
+    for (; !part.empty(); part = part.parent_path()) {
+      hierarchy.folders.push_back(top + "/" + part.string());
+    }
+  }
+  hierarchy.folders.push_back(top);
+  return hierarchy;
+}
+
+// Leaves the hierarchies that show the group of the process, of each version that has one.
+void ControlGroups::drop_others(std::vector<Hierarchy>& hierarchies) {
+  for (const bool unified : {false, true}) {
+    const auto shows_group = [&](const Hierarchy& hierarchy) {
+      return hierarchy.unified == unified && hierarchy.shows_group;
+    };
+    if (std::ranges::none_of(hierarchies, shows_group)) continue;
+    std::erase_if(hierarchies, [&](const Hierarchy& hierarchy) {
+      return hierarchy.unified == unified && !hierarchy.shows_group;
+    });
+  }
 }
 
 ControlGroups::Memory ControlGroups::memory() const {

@@ -15,6 +15,12 @@ namespace xxl {
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 // The control groups of this process, of version 1 and of version 2.
+//
+// A mount may show only a part of the hierarchy: that of a container, or any other that somebody
+// mounted elsewhere. Those count that show the group of this process. Where none does, the name of
+// the group is one outside the container, and the top of what is shown is taken for it. In a
+// control group namespace whose mounts are still those from outside, nothing tells where in them
+// the group is: limits below their top are not found.
 class ControlGroups {
  public:
   // The kernel's files are /proc/self/cgroup, /proc/self/mountinfo and what these name, all below
@@ -36,11 +42,13 @@ class ControlGroups {
   };
   struct Hierarchy {
     bool unified = false;              // version 2
+    bool shows_group = false;          // the process's group is in the mount
     std::vector<std::string> folders;  // of the process's group and those above it
   };
 
-  std::vector<std::string> folders_of(std::string_view mount_point, std::string_view mount_root,
-                                      std::string_view group) const;
+  Hierarchy hierarchy_of(std::string_view mount_point, std::string_view mount_root,
+                         std::string_view group) const;
+  static void drop_others(std::vector<Hierarchy>& hierarchies);
   void add_mount(const std::string& line, const std::vector<std::string>& groups);
   Memory memory() const;
 

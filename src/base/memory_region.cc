@@ -14,19 +14,24 @@ namespace xxl {
 
 MemoryRegion::MemoryRegion(std::size_t bytes) {
   constexpr std::size_t kHugePage = 2 * kMiB;
-  mapping_bytes_ = round_up(bytes, kHugePage) + kHugePage;
-  mapping_ = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping_ == MAP_FAILED) {
+  const auto map = [&](std::size_t mapping_bytes) {
+    mapping_bytes_ = mapping_bytes;
+    mapping_ = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapping_ != MAP_FAILED;
+  };
+  if (!map(round_up(bytes, kHugePage) + kHugePage) && !map(bytes)) {
     mapping_ = nullptr;
     throw Error(ErrorCode::no_space,
                 "cannot get " + format_bytes(bytes) +
                     " of memory: give a smaller -S, or allow more (ulimit -v, ulimit -d)",
                 {}, Error::kNoOffset, errno);
   }
+  bytes_ = bytes;
+  data_ = static_cast<std::byte*>(mapping_);
+  if (mapping_bytes_ == bytes) return;  // addresses are scarce (ulimit -v): no huge pages
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
   data_ = reinterpret_cast<std::byte*>(round_up<std::uintptr_t>(address, kHugePage));
-  bytes_ = bytes;
   madvise(data_, round_up(bytes, kHugePage), MADV_HUGEPAGE);
 }
 

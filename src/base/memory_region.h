@@ -6,8 +6,8 @@
 
 namespace xxl {
 
-// Owns `bytes` of anonymous memory, aligned to 2 MiB, with huge pages where the system gives them.
-// The memory is zero and is not touched: pages are taken as they are first used.
+// Owns `bytes` of anonymous memory, in huge pages where the system gives them, else in pages of any
+// place. The memory is zero and is not touched: pages are taken as they are first used.
 class MemoryRegion {
  public:
   MemoryRegion() = default;

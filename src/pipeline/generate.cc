@@ -9,11 +9,7 @@
 // Files get their chunks in any order; pipes and devices get them in order.
 #include "pipeline/generate.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
 #include <functional>
 #include <limits>
@@ -163,7 +159,7 @@ Sum128 make_all(const ChunkMaker& maker, unsigned parallel, const WriteChunk& wr
 }
 
 Sum128 write_file(const ChunkMaker& maker, const GenerateOptions& options) {
-  io::OutputFile output(options.output);
+  io::OutputFile output(options.output, true, {options.scratch_dir});
   output.reserve(0, round_up<std::uint64_t>(maker.file_bytes(), kSectorBytes));
   const Sum128 checksum =
       make_all(maker, options.parallel, [&](std::uint64_t chunk, std::span<const std::byte> data) {
@@ -171,14 +167,6 @@ Sum128 write_file(const ChunkMaker& maker, const GenerateOptions& options) {
       });
   output.publish(maker.file_bytes());
   return checksum;
-}
-
-io::File open_stream(const std::string& path) {
-  const bool standard_output = path == "-";
-  const int fd =
-      standard_output ? dup(STDOUT_FILENO) : open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) throw_io_error(errno, "cannot open for writing", path);
-  return io::File::stream(fd, standard_output ? "standard output" : path);
 }
 
 // Lets the chunks through to a stream in order.
@@ -211,13 +199,15 @@ class InOrder {
 };
 
 Sum128 write_stream(const ChunkMaker& maker, const GenerateOptions& options) {
-  const io::File file = open_stream(options.output);
+  const io::File file = io::open_output_stream(options.output);
   InOrder in_order(file);
-  return make_all(maker, options.parallel,
-                  [&](std::uint64_t chunk, std::span<const std::byte> data) {
-                    const std::uint64_t left = maker.file_bytes() - maker.offset(chunk);
-                    in_order.write(chunk, data.first(std::min<std::uint64_t>(data.size(), left)));
-                  });
+  const Sum128 checksum =
+      make_all(maker, options.parallel, [&](std::uint64_t chunk, std::span<const std::byte> data) {
+        const std::uint64_t left = maker.file_bytes() - maker.offset(chunk);
+        in_order.write(chunk, data.first(std::min<std::uint64_t>(data.size(), left)));
+      });
+  io::end_output_stream(options.output, file);
+  return checksum;
 }
 
 }  // namespace

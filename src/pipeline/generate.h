@@ -29,6 +29,7 @@ struct GenerateOptions {
   // zipf, sorted, reverse and nearly-sorted depend on it.
   std::uint64_t total_records = 0;
   std::string output = "-";  // "-" is standard output; a file appears atomically
+  std::string scratch_dir;   // is used if the file is written in place
   unsigned parallel = 0;     // threads; 0: as many as processors
   bool checksum = false;     // compute the report's checksum
   // gensort only:

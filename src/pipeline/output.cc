@@ -1,10 +1,6 @@
 #include "pipeline/output.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/error.h"
@@ -23,14 +19,10 @@ constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
 Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
                bool direct)
     : path_(std::move(path)), scratch_dirs_(std::move(scratch_dirs)), direct_(direct) {
-  if (path_ == "-") {
-    stream_ = io::File::stream(dup(STDOUT_FILENO), "standard output");
-  } else if (!io::OutputFile::is_replaceable(path_)) {
-    const int fd = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) throw_io_error(errno, "cannot open for writing", path_);
-    stream_ = io::File::stream(fd, path_);
-  } else {
+  if (path_ != "-" && io::OutputFile::is_replaceable(path_)) {
     open_file(bytes);
+  } else {
+    stream_ = io::open_output_stream(path_);
   }
 }
 
@@ -76,7 +68,11 @@ std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
 }
 
 void Output::publish(std::uint64_t bytes) {
-  if (is_file()) file_->publish(bytes);
+  if (is_file()) {
+    file_->publish(bytes);
+  } else {
+    io::end_output_stream(path_, stream_);
+  }
 }
 
 }  // namespace xxl

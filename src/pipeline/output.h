@@ -41,7 +41,7 @@ class Output {
   // it is closed. Only for files.
   std::shared_ptr<io::File> start_again(std::uint64_t bytes);
 
-  // Makes a file of `bytes` appear; nothing for a stream.
+  // Makes a file of `bytes` appear; ends a stream. All is written.
   void publish(std::uint64_t bytes);
   // True if an existing file was written in place. After publish().
   bool in_place() const { return is_file() && file_->in_place(); }

@@ -171,7 +171,7 @@ class StreamSource {
     io::Transfer transfer({io::Op::read, &file_, io::Request::kStream, data, {}});
     const io::Completion completion = transfer.carry_out(stopped_.fd());
     if (completion.error == ECANCELED) return 0;
-    if (completion.error != 0) throw_io_error(completion.error, "cannot read", file_.path());
+    if (completion.error != 0) throw_io_error(completion.error, Operation::read, file_.path());
     return completion.bytes;
   }
 

@@ -182,7 +182,7 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return state->done; });
   if (state->completion.error != 0) {
-    throw_io_error(state->completion.error, "cannot read", input.file.path(), position_);
+    throw_io_error(state->completion.error, Operation::read, input.file.path(), position_);
   }
   return state->completion.bytes;
 }

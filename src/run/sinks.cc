@@ -21,7 +21,7 @@ void WritingSink::write(const io::File& file, std::uint64_t offset, std::byte* b
       --pending_;
       buffers_.give_back(buffer);
       if (completion.error != 0) {
-        throw_io_error(completion.error, "cannot write", file.path(), offset);
+        throw_io_error(completion.error, Operation::write, file.path(), offset);
       }
       written();
     });

@@ -22,8 +22,8 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     if (completion.error != 0 || completion.bytes < padded) {
       monitor_.guard([&] {
-        throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write", file_.path(),
-                       offset);
+        throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write,
+                       file_.path(), offset);
       });
     }
     written();
@@ -59,7 +59,7 @@ void StreamBytes::submit(Block block) {
       // Nothing may follow what is missing.
       give_up();
       monitor_.guard([&] {
-        throw_io_error(completion.error != 0 ? completion.error : EIO, "cannot write",
+        throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write,
                        file_.path());
       });
     } else {

@@ -23,8 +23,8 @@ from faults import MIB, NOBODY, PATIENCE_SECONDS
 
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 
-# pthread_create() of which the calls from $FAIL_FROM to $FAIL_TO fail, and io_uring_enter() that
-# fails with $RING_ERROR after $RING_AFTER calls.
+# pthread_create() of which the calls from $FAIL_FROM to $FAIL_TO fail, inflateInit2() that does with
+# $FAIL_INFLATE, and io_uring_enter() that fails with $RING_ERROR after $RING_AFTER calls.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -45,6 +45,12 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
       dlsym(RTLD_NEXT, "pthread_create");
   return real(thread, attributes, run, argument);
+}
+
+int inflateInit2_(void *stream, int bits, const char *version, int size) {
+  if (number("FAIL_INFLATE")) return -4;  // no memory
+  int (*real)(void *, int, const char *, int) = dlsym(RTLD_NEXT, "inflateInit2_");
+  return real(stream, bits, version, size);
 }
 
 struct io_uring;
@@ -193,6 +199,14 @@ class LimitsTest(unittest.TestCase):
         self.assertRegex(done.stderr.decode(),
                          r"^xxl: sort: (cannot start a thread .*ulimit -u.*|io_uring refused.*)\n$")
 
+    def test_debug_ends_when_there_is_no_memory(self):
+        """What fails beside the sort's own errors, too, ends the thread that underlines."""
+        subprocess.run(["gzip", "-fk", "few"], cwd=self.directory, check=True)
+        done = self.run_xxl(["sort", "--debug", "few.gz"], lambda: None,
+                            {**self.shim(), "FAIL_INFLATE": "1"})
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr.decode(), "out of memory")
+
     def test_io_uring_that_refuses_from_the_start_is_gone_without(self):
         for error in (1, 12, 38):  # EPERM, ENOMEM, ENOSYS
             for job in ("lines in runs", "records in runs"):
@@ -214,6 +228,14 @@ class LimitsTest(unittest.TestCase):
                                  r"^xxl: sort: \S+: .*io_uring has failed \(.*\): "
                                  r"try --io=threads\n$")
                 self.assertFalse((self.directory / "never").exists())
+
+    def test_no_descriptor_for_the_threads_of_queues(self):
+        def with_few_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))
+        done = self.run_xxl(["sort", "lines", "-o", "sorted"], with_few_files)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual((self.directory / "sorted").read_bytes(),
+                         (self.directory / "sorted_lines").read_bytes())
 
     def test_little_stack(self):
         def with_little_stack():

@@ -153,6 +153,37 @@ class Directories(OutputTest):
         return mask
 
 
+    def test_the_target_of_a_link_may_be_made_where_the_link_may_not(self):
+        target = self.root / "elsewhere"
+        target.mkdir()
+        os.chown(target, NOBODY, NOBODY)
+        self.file.symlink_to(target / "file")
+        self.assert_written(self.sort(user=NOBODY), False, NOBODY)
+
+    def test_one_that_may_not_be_written_is_told(self):
+        self.assert_fails(self.sort(user=NOBODY), re.escape(str(self.out)), "Permission denied")
+        sort = self.root / "sort"  # which speaks as sort(1) does
+        sort.symlink_to(self.program)
+        self.program = sort
+        done = self.xxl(self.source, "-o", self.file, user=NOBODY)
+        self.assert_fails(done, f"sort: open failed: {re.escape(str(self.file))}: Permission denied")
+
+    def test_without_dev_null_closed_descriptors_are_not_taken_by_files(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            listing = self.root / "listing"
+            compress = self.root / "compress"
+            compress.write_text(f"#!/bin/sh\nls -l /proc/$PPID/fd > {listing}\ncat\n")
+            compress.chmod(0o755)
+            self.source.write_bytes(b"".join(b"%d\n" % i for i in range(500_000)))
+            subprocess.run(
+                ["unshare", "-m", "sh", "-c",
+                 f"mount -t tmpfs tmpfs /dev && exec {self.program} sort -S 4M -T {self.scratch} {self.source} "
+                 f"--compress-program={compress} -o {self.file} {closed}"],
+                capture_output=True, timeout=faults.PATIENCE_SECONDS, check=False)
+            for line in listing.read_text().splitlines():
+                self.assertNotRegex(line, rf" [012] -> .*{self.root.name}", closed)
+
+
 class LaidOut(OutputTest):
     """What others put into a directory like /tmp, where the kernel protects from it."""
 
@@ -196,6 +227,15 @@ class LaidOut(OutputTest):
             target.unlink()
             self.assert_all_refuse()
         self.assertFalse(target.exists())
+
+    def test_a_pipe_is_not_taken_for_the_output(self):
+        os.mkfifo(self.file)
+        os.chown(self.file, NOBODY, NOBODY)
+        self.file.chmod(0o666)
+        reader = os.open(self.file, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        with self.protection("protected_fifos"):
+            self.assert_all_refuse()
 
     def test_a_file_is_not_taken_over(self):
         self.existing(owner=NOBODY)

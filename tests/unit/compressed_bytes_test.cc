@@ -91,7 +91,7 @@ TEST_P(CompressedBytesTest, FramesAreInOrderWhateverOrderBlocksComeIn) {
     for (std::size_t i = 0; i + 4 <= order.size(); i += 4) {
       std::rotate(order.begin() + i, order.begin() + i + 1 + seed % 3, order.begin() + i + 4);
     }
-    io::OutputFile output(directory_ / "out", false);
+    io::OutputFile output(directory_ / "out", false, {directory_.path()});
     io::IoService io(test::simulated_queues(seed));
     {
       // Almost nothing may be kept.
@@ -107,7 +107,7 @@ TEST_P(CompressedBytesTest, FramesAreInOrderWhateverOrderBlocksComeIn) {
 }
 
 TEST_P(CompressedBytesTest, AFileWithoutBlocksIsAFrameWithoutContent) {
-  io::OutputFile output(directory_ / "out", false);
+  io::OutputFile output(directory_ / "out", false, {directory_.path()});
   io::IoService io(test::simulated_queues(1));
   CompressedBytes sink(output.file(), GetParam(), 0, 1000, io, monitor_);
   sink.finish();
@@ -120,7 +120,7 @@ TEST_P(CompressedBytesTest, AWriteThatFailsEndsEverybodysWaiting) {
   std::vector<std::string> blocks = make_blocks(50, 1);
   std::vector<std::size_t> order(blocks.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  io::OutputFile output(directory_ / "out", false);
+  io::OutputFile output(directory_ / "out", false, {directory_.path()});
   std::atomic<int> writes = 0;
   io::IoService io(test::simulated_queues(1, [&](const io::Request& request) {
     if (++writes == 10) return io::Completion{ENOSPC, 0};

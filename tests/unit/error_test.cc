@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "base/queue_failure.h"
+
 namespace xxl {
 namespace {
 
@@ -17,6 +19,20 @@ TEST(Error, OfTooManyOpenFilesNamesTheLimit) {
   const std::string text =
       Error(ErrorCode::io, "cannot open", "file", Error::kNoOffset, EMFILE).what();
   EXPECT_TRUE(text.starts_with("file: cannot open: Too many open files")) << text;
+}
+
+TEST(Error, SaysWhatWasDoneWhateverTheFileIsCalled) {
+  try {
+    throw_io_error(EIO, Operation::write, "cannot read");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.operation(), Operation::write);
+    EXPECT_STREQ(error.what(), "cannot read: cannot write: Input/output error");
+  }
+}
+
+TEST(Error, OfAFailedRingIsDescribedAsThat) {
+  EXPECT_EQ(describe_errno(kRingFailed + EIO),
+            "io_uring has failed (Input/output error): try --io=threads");
 }
 
 TEST(ErrorDeathTest, BrokenInvariantAborts) {

@@ -388,6 +388,18 @@ TEST(ChunkGeometry, holds_what_devices_have_however_small_records_are) {
   }
 }
 
+TEST(ChunkGeometry, says_so_where_no_memory_would_do) {
+  SimulatedDevice device(0, {});
+  const KeyLayout layout(make_format("u64"));
+  const ChunkFormat format = ChunkFormat::of(layout);
+  try {
+    ChunkGeometry::plan(device, 1, format, 8, kGiB, kGiB, std::size_t{1} << 50, 1);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("no GPU has enough"), std::string::npos);
+  }
+}
+
 // The first chunk's piece on the second device is held up until the second chunk, which is on the
 // first device alone, is sorted.
 TEST(ChunkEngine, keeps_chunks_in_order_when_a_later_one_is_sorted_first) {

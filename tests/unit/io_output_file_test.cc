@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -38,7 +40,7 @@ void write_output(OutputFile& output, const std::string& text) {
 }
 
 void publish(const std::string& path, const std::string& text) {
-  OutputFile output(path);
+  OutputFile output(path, true, {std::filesystem::temp_directory_path().string()});
   write_output(output, text);
   output.publish(text.size());
 }
@@ -51,7 +53,7 @@ mode_t mode_of(const std::string& path) {
 
 TEST(OutputFile, AppearsWhenPublished) {
   const TempDirectory directory;
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   EXPECT_TRUE(directory.names().empty());
   output.publish(6);
@@ -62,7 +64,7 @@ TEST(OutputFile, AppearsWhenPublished) {
 TEST(OutputFile, LeavesNothingWhenNotPublished) {
   const TempDirectory directory;
   {
-    OutputFile output(directory / "out");
+    OutputFile output(directory / "out", true, {directory.path()});
     write_output(output, "sorted");
   }
   EXPECT_TRUE(directory.names().empty());
@@ -72,7 +74,7 @@ TEST(OutputFile, KeepsTheExistingFileWhenNotPublished) {
   const TempDirectory directory;
   write_file(directory / "out", "old");
   {
-    OutputFile output(directory / "out");
+    OutputFile output(directory / "out", true, {directory.path()});
     write_output(output, "sorted");
   }
   EXPECT_EQ(file_text(directory / "out"), "old");
@@ -138,7 +140,7 @@ TEST(OutputFile, CreatesTheMissingTargetOfASymbolicLink) {
 
 TEST(OutputFile, ReplacesAFileThatAppearedMeanwhile) {
   const TempDirectory directory;
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   write_file(directory / "out", "somebody else's");
   output.publish(6);
@@ -146,10 +148,81 @@ TEST(OutputFile, ReplacesAFileThatAppearedMeanwhile) {
   EXPECT_EQ(directory.names(), Names{"out"});
 }
 
+// What happens to the existing file while the output is made.
+
+TEST(OutputFile, KeepsTheModeThatTheFileItReplacesGotMeanwhile) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  ASSERT_EQ(chmod((directory / "out").c_str(), 0600), 0);
+  output.publish(6);
+  EXPECT_FALSE(output.in_place());
+  EXPECT_EQ(mode_of(directory / "out"), 0600);
+}
+
+TEST(OutputFile, KeepsTheModeOfAFileThatAppearedMeanwhile) {
+  const TempDirectory directory;
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  write_file(directory / "out", "somebody else's");
+  ASSERT_EQ(chmod((directory / "out").c_str(), 0600), 0);
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(mode_of(directory / "out"), 0600);
+}
+
+TEST(OutputFile, FileThatTookThePlaceOfTheExistingOneIsReplaced) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  write_file(directory / "newer", "somebody else's");
+  ASSERT_EQ(chmod((directory / "newer").c_str(), 0600), 0);
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  std::filesystem::rename(directory / "newer", directory / "out");
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(mode_of(directory / "out"), 0600);
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
+TEST(OutputFile, AppearsWhereTheExistingFileWasRemovedMeanwhile) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  std::filesystem::remove(directory / "out");
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
+TEST(OutputFile, FileThatGotAnotherNameMeanwhileIsWrittenInPlace) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  output.publish(6);
+  EXPECT_TRUE(output.in_place());
+  EXPECT_EQ(file_text(directory / "other"), "sorted");
+  EXPECT_EQ(directory.names().size(), 2U);
+}
+
+TEST(OutputFile, LinkThatAppearedMeanwhileIsNotFollowed) {
+  const TempDirectory directory;
+  write_file(directory / "precious", "old");
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  std::filesystem::create_symlink("precious", directory / "out");
+  EXPECT_THROW(output.publish(6), Error);
+  EXPECT_EQ(file_text(directory / "precious"), "old");
+}
+
 TEST(OutputFile, LeavesNothingWhenItsPlaceWasTakenByADirectory) {
   const TempDirectory directory;
   {
-    OutputFile output(directory / "out");
+    OutputFile output(directory / "out", true, {directory.path()});
     write_output(output, "sorted");
     std::filesystem::create_directory(directory / "out");
     EXPECT_THROW(output.publish(6), Error);
@@ -159,7 +232,7 @@ TEST(OutputFile, LeavesNothingWhenItsPlaceWasTakenByADirectory) {
 
 TEST(OutputFile, EmptyOutputIsPublished) {
   const TempDirectory directory;
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   output.publish(0);
   EXPECT_EQ(directory.names(), Names{"out"});
   EXPECT_EQ(file_text(directory / "out"), "");
@@ -167,7 +240,7 @@ TEST(OutputFile, EmptyOutputIsPublished) {
 
 TEST(OutputFile, WorksBufferedToo) {
   const TempDirectory directory;
-  OutputFile output(directory / "out", false);
+  OutputFile output(directory / "out", false, {directory.path()});
   EXPECT_FALSE(output.file().direct());
   output.file().write_at(0, std::as_bytes(std::span("sorted", 6)));
   output.publish(6);
@@ -177,7 +250,7 @@ TEST(OutputFile, WorksBufferedToo) {
 TEST(OutputFile, RefusesADirectory) {
   const TempDirectory directory;
   try {
-    OutputFile output(directory.path());
+    OutputFile output(directory.path(), true, {directory.path()});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.sys_errno(), EISDIR);
@@ -186,7 +259,7 @@ TEST(OutputFile, RefusesADirectory) {
 
 TEST(OutputFile, RefusesAMissingDirectory) {
   const TempDirectory directory;
-  EXPECT_THROW(OutputFile(directory / "missing/out"), Error);
+  EXPECT_THROW(OutputFile(directory / "missing/out", true, {directory.path()}), Error);
 }
 
 TEST(OutputFile, RefusesWhatIsToBeWrittenToInstead) {
@@ -198,7 +271,7 @@ TEST(OutputFile, RefusesWhatIsToBeWrittenToInstead) {
   EXPECT_FALSE(OutputFile::is_replaceable("/dev/null"));
   EXPECT_FALSE(OutputFile::is_replaceable("/dev/stdout"));
   EXPECT_FALSE(OutputFile::is_replaceable(directory / "fifo"));
-  EXPECT_THROW(OutputFile("/dev/null"), Error);
+  EXPECT_THROW(OutputFile("/dev/null", true, {directory.path()}), Error);
 }
 
 // Written in place: files that cannot be replaced without loss.
@@ -222,7 +295,7 @@ TEST(OutputFile, FileWrittenInPlaceStaysWhenNotPublished) {
   write_file(directory / "out", "old");
   std::filesystem::create_hard_link(directory / "out", directory / "other");
   {
-    OutputFile output(directory / "out");
+    OutputFile output(directory / "out", true, {directory.path()});
     write_output(output, "sorted");
   }
   EXPECT_EQ(file_text(directory / "out"), "old");
@@ -242,7 +315,7 @@ TEST(OutputFile, FileThatIsRemovedIsNotWrittenInPlace) {
   const TempDirectory directory;
   write_file(directory / "out", "old");
   std::filesystem::create_hard_link(directory / "out", directory / "other");
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   std::filesystem::remove(directory / "out");
   std::filesystem::remove(directory / "other");
@@ -254,7 +327,7 @@ int publish_where_files_cannot_be_replaced() {
   const TempDirectory directory;
   write_file(directory / "out", "old");
   if (!test::make_system_call_fail(SYS_renameat, EBUSY)) return test::kCannotFilter;
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   output.publish(6);
   if (!output.in_place() || file_text(directory / "out") != "sorted") return 1;
@@ -342,6 +415,70 @@ TEST(OutputFile, KeepsExtendedAttributes) {
   EXPECT_EQ(attribute_of(directory / "out", "user.xxl.origin"), "a shop");
 }
 
+// False if the file system has no such flags.
+bool set_inode_flag(const std::string& path, unsigned flag, bool on) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fsxattr flags{};
+  bool done = ioctl(fd, FS_IOC_FSGETXATTR, &flags) == 0;
+  flags.fsx_xflags = on ? flags.fsx_xflags | flag : flags.fsx_xflags & ~flag;
+  done = done && ioctl(fd, FS_IOC_FSSETXATTR, &flags) == 0;
+  close(fd);
+  return done;
+}
+
+bool has_inode_flag(const std::string& path, unsigned flag) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fsxattr flags{};
+  const bool known = ioctl(fd, FS_IOC_FSGETXATTR, &flags) == 0;
+  close(fd);
+  return known && (flags.fsx_xflags & flag) != 0;
+}
+
+TEST(OutputFile, KeepsTheFlagsOfTheInode) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  if (!set_inode_flag(directory / "out", FS_XFLAG_NODUMP, true)) GTEST_SKIP() << "no flags";
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_TRUE(has_inode_flag(directory / "out", FS_XFLAG_NODUMP));
+}
+
+TEST(OutputFile, WritesInPlaceWhereNamesCanOnlyBeAdded) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  if (!set_inode_flag(directory.path(), FS_XFLAG_APPEND, true)) GTEST_SKIP() << "no flags";
+  OutputFile output(directory / "out", true, {std::filesystem::temp_directory_path().string()});
+  EXPECT_TRUE(output.in_place());
+  write_output(output, "sorted");
+  output.publish(6);
+  EXPECT_EQ(file_text(directory / "out"), "sorted");
+  EXPECT_EQ(directory.names(), Names{"out"});
+  publish(directory / "new", "sorted");
+  EXPECT_EQ(file_text(directory / "new"), "sorted");
+  EXPECT_EQ(directory.names().size(), 2U);
+  set_inode_flag(directory.path(), FS_XFLAG_APPEND, false);
+}
+
+int publish_where_nothing_can_be_read() {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  OutputFile output(directory / "out", true, {directory.path()});
+  write_output(output, "sorted");
+  if (!test::make_system_call_fail(SYS_pread64, EIO)) return test::kCannotFilter;
+  try {
+    output.publish(6);
+    return 1;
+  } catch (const Error& error) {
+    return std::string(error.what()).find("overwritten") == std::string::npos ? 0 : 2;
+  }
+}
+
+TEST(OutputFileDeathTest, DoesNotSayThatAFileWasOverwrittenWhichWasNot) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(publish_where_nothing_can_be_read()), test::ended_well, "");
+}
+
 int publish_without_asking_for_the_umask() {
   const TempDirectory directory;
   if (!test::make_system_call_fail(SYS_umask, EPERM)) return test::kCannotFilter;
@@ -362,8 +499,8 @@ TEST(OutputFile, DirectoryMayBeRenamedMeanwhile) {
   const TempDirectory directory;
   std::filesystem::create_directory(directory / "before");
   write_file(directory / "before/out", "old");
-  OutputFile replacing(directory / "before/out");
-  OutputFile making(directory / "before/new");
+  OutputFile replacing(directory / "before/out", true, {directory.path()});
+  OutputFile making(directory / "before/new", true, {directory.path()});
   write_output(replacing, "sorted");
   write_output(making, "too");
   std::filesystem::rename(directory / "before", directory / "after");
@@ -385,15 +522,27 @@ TEST(OutputFile, RemovesWhatKilledProcessesLeft) {
   leave(".xxl-1-0123456789abcdef.tmp", 2 * kDaySeconds);
   leave(".xxl-2-0123456789abcdef.tmp", kDaySeconds / 2);
   leave(".xxl-3-0123456789abcdef.tmp", 2 * kDaySeconds);
-  leave("xxl.tmp", 2 * kDaySeconds);
+  const Names others = {"xxl.tmp",
+                        ".xxl-notes.tmp",
+                        ".xxl-1-0123456789ABCDEF.tmp",
+                        ".xxl--0123456789abcdef.tmp",
+                        ".xxl-1-0123456789abcdef0.tmp",
+                        ".xxl-4-0123456789abcdef.tmp"};
+  for (const std::string& name : others) leave(name, 2 * kDaySeconds);
+  std::filesystem::create_hard_link(directory / others.back(), directory / "kept");
   const int in_use = open((directory / ".xxl-3-0123456789abcdef.tmp").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(in_use, LOCK_EX), 0);
   write_file(directory / "out", "old");
   publish(directory / "out", "sorted");
   Names names = directory.names();
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (Names{".xxl-2-0123456789abcdef.tmp", ".xxl-3-0123456789abcdef.tmp", "out",
-                          "xxl.tmp"}));
+  Names expected = others;
+  for (const char* name :
+       {".xxl-2-0123456789abcdef.tmp", ".xxl-3-0123456789abcdef.tmp", "kept", "out"}) {
+    expected.push_back(name);
+  }
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(names, expected);
   close(in_use);
 }
 
@@ -410,7 +559,7 @@ int descriptor_of(const std::string& path) {
 
 int publish_where_the_directory_cannot_be_synced() {
   const TempDirectory directory;
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   const int fd = descriptor_of(directory.path());
   if (!test::make_system_call_fail_for(SYS_fsync, EIO, fd)) return test::kCannotFilter;
@@ -432,7 +581,7 @@ TEST(OutputFileDeathTest, DirectoryThatCannotBeSyncedIsToldWithTheOutputInPlace)
 int publish_without_free_descriptors() {
   const TempDirectory directory;
   write_file(directory / "out", "old");
-  OutputFile output(directory / "out");
+  OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -459,7 +608,7 @@ int publish_without_unnamed_files() {
   const TempDirectory directory;
   if (!forbid_unnamed_files()) return test::kCannotFilter;
   {
-    OutputFile abandoned(directory / "out");
+    OutputFile abandoned(directory / "out", true, {directory.path()});
     if (directory.names().size() != 1) return 1;
   }
   if (!directory.names().empty()) return 2;
@@ -481,22 +630,25 @@ TEST(OutputFileDeathTest, SignalRemovesTheNamedFallBack) {
   std::optional<TempDirectory> own;
   if (of_parent == nullptr) setenv(kVariable, own.emplace().path().c_str(), 1);
   const std::filesystem::path directory = getenv(kVariable);
-  const auto die_with_a_named_file = [&] {
-    signal(SIGTERM, SIG_DFL);
+  const auto die_with_a_named_file = [&](int number) {
+    signal(number, SIG_DFL);
     if (!forbid_unnamed_files()) _exit(test::kCannotFilter);
-    OutputFile output((directory / "out").string());
+    OutputFile output((directory / "out").string(), true, {directory.string()});
     if (std::filesystem::is_empty(directory)) _exit(1);
-    raise(SIGTERM);
+    raise(number);
     _exit(2);
   };
-  EXPECT_EXIT(
-      die_with_a_named_file(),
-      [](int status) {
-        return (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) ||
-               (WIFEXITED(status) && WEXITSTATUS(status) == test::kCannotFilter);
-      },
-      "");
-  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  for (const int number : {SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGPOLL, SIGPROF,
+                           SIGVTALRM, SIGXCPU, SIGXFSZ}) {
+    EXPECT_EXIT(
+        die_with_a_named_file(number),
+        [number](int status) {
+          return (WIFSIGNALED(status) && WTERMSIG(status) == number) ||
+                 (WIFEXITED(status) && WEXITSTATUS(status) == test::kCannotFilter);
+        },
+        "");
+    EXPECT_TRUE(std::filesystem::is_empty(directory)) << strsignal(number);
+  }
   unsetenv(kVariable);
 }
 

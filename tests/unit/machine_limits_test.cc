@@ -30,6 +30,11 @@ class ControlGroupsTest : public testing::Test {
     put("proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n35 25 0:30 " + mount_root +
                                    " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup rw");
   }
+  // Another mount of version 2, which shows the group `mount_root` and those below it.
+  void mount_part(const std::string& mount_root, const std::string& mount_point) {
+    std::ofstream(root_ / "proc/self/mountinfo", std::ios::app)
+        << "77 25 0:30 " << mount_root << " " << mount_point << " rw - cgroup2 cgroup rw\n";
+  }
   void mount_v1(const std::string& group, const std::string& mount_root = "/") {
     put("proc/self/cgroup",
         "9:name=systemd:/\n4:memory:" + group + "\n2:cpu,cpuacct:" + group + "\n0::/");
@@ -108,6 +113,37 @@ TEST_F(ControlGroupsTest, AMountThatShowsOnlyTheContainer) {
     put("sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(30 * kMiB));
     EXPECT_EQ(groups().free_memory_bytes(), 70 * kMiB) << group;
   }
+}
+
+TEST_F(ControlGroupsTest, AMountThatDoesNotShowTheGroupIsNoLimit) {
+  for (const char* group : {"/", "/job", "/part_of", "/..part"}) {
+    mount_v2(group);
+    mount_part("/part", "/bind");
+    put("bind/memory.max", std::to_string(20 * kMiB));
+    put("bind/memory.current", "0");
+    EXPECT_EQ(groups().memory_bytes(), kNoLimit) << group;
+  }
+}
+
+TEST_F(ControlGroupsTest, AMountThatShowsTheGroupAndThoseAboveIt) {
+  mount_v2("/part/of/it", "/elsewhere");
+  mount_part("/part", "/bind");
+  put("bind/of/it/memory.max", std::to_string(20 * kMiB));
+  put("sys/fs/cgroup/memory.max", std::to_string(10 * kMiB));
+  EXPECT_EQ(groups().memory_bytes(), 20 * kMiB);
+}
+
+TEST_F(ControlGroupsTest, GroupWhoseNameBeginsWithTwoDots) {
+  mount_v2("/..job");
+  put("sys/fs/cgroup/..job/memory.max", std::to_string(20 * kMiB));
+  EXPECT_EQ(groups().memory_bytes(), 20 * kMiB);
+}
+
+TEST_F(ControlGroupsTest, MountPointWithBlanks) {
+  mount_v2("/part", "/elsewhere");
+  mount_part("/part", "/a\\040blank\\134");
+  put("a blank\\/memory.max", std::to_string(20 * kMiB));
+  EXPECT_EQ(groups().memory_bytes(), 20 * kMiB);
 }
 
 TEST_F(ControlGroupsTest, NothingIsFreeWhereMoreIsUsedThanAllowed) {
