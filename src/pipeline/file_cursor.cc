@@ -13,7 +13,7 @@
 namespace xxl {
 
 bool JoinedRecord::append(std::string_view bytes) {
-  constexpr std::size_t kFirstBytes = 16 * kKiB;
+  constexpr std::size_t kFirstBytes = 4 * kKiB;
   constexpr std::size_t kFewBytes = kMiB;       // of a string, which doubles as it grows
   constexpr std::size_t kPageBytes = 2 * kMiB;  // as the region may have them
   const std::size_t wanted = size_ + bytes.size();

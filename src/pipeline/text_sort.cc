@@ -37,6 +37,7 @@ namespace {
 
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
+constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
 constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 
@@ -402,7 +403,7 @@ void TextSorting::merge_files() {
   const std::span<std::byte> all = memory_.regions();
   std::size_t degree = std::max<std::size_t>(
       2, std::min<std::size_t>(options_.batch_size != 0 ? options_.batch_size : ~0u,
-                               all.size() / 2 / kMinFileBufferBytes));
+                               all.size() / (2 * kMinFileBufferBytes + kJoinedBytesPerFile)));
   const std::size_t others =
       options_.scratch_dirs.size() +
       (is_little_ ? 0 : io::kQueueDescriptors + options_.scratch_dirs.size()) +
