@@ -48,8 +48,7 @@ class FieldKeys final : public KeyExtractor {
   void append_part(std::string_view field, bool delimited, KeyStretch& stretch) const {
     std::string& key = stretch.key();
     if (!bytes_) {
-      collation_.append_key(field, delimited, stretch.left(), key);
-      stretch.take();
+      collation_.append_key(field, nullptr, delimited, stretch);
       return;
     }
     do {

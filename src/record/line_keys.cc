@@ -6,6 +6,7 @@
 #include <nettle/md5.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,15 @@ struct KeyPart {
   bool whole_line = false;
   bool delimited = false;  // its end is marked
   const ByteClasses::Set* dropped = nullptr;
+  ByteFilter filter{};  // the same, and what f folds, for collation
 };
+
+constexpr ByteClasses::Set kNothing{};
+constexpr std::array<unsigned char, 256> kSame = [] {
+  std::array<unsigned char, 256> same{};
+  for (std::size_t i = 0; i < same.size(); ++i) same[i] = static_cast<unsigned char>(i);
+  return same;
+}();
 
 bool selects_whole_line(const LineKeyField& field) {
   return field.start_field == 0 && field.start_char == 0 &&
@@ -104,6 +113,10 @@ class LineKeys final : public KeyExtractor {
   }
 
  private:
+  static const ByteFilter* filter_of(const KeyPart& part) {
+    return part.dropped || part.field.flags.fold ? &part.filter : nullptr;
+  }
+
   // True if lines with equal parts are the same bytes.
   static bool is_all_of_line(const KeyPart& part) {
     return part.whole_line && part.kind == KeyKind::bytes && !part.dropped &&
@@ -120,6 +133,8 @@ class LineKeys final : public KeyExtractor {
     } else if (field.flags.printing) {
       part.dropped = &classes_.not_printing;
     }
+    part.filter.dropped = part.dropped ? part.dropped->data() : kNothing.data();
+    part.filter.mapped = field.flags.fold ? classes_.upper.data() : kSame.data();
     parts_.push_back(part);
   }
 
@@ -129,6 +144,8 @@ class LineKeys final : public KeyExtractor {
     stretch.set_inverted(part.field.flags.reverse);
     if (part.kind == KeyKind::bytes) {
       append_bytes(part, span, stretch);
+    } else if (part.kind == KeyKind::collation) {
+      collation_.append_key(span, filter_of(part), part.delimited, stretch);
     } else if (part.dropped || part.field.flags.fold) {
       thread_local std::string filtered;
       filtered.clear();
@@ -186,9 +203,7 @@ class LineKeys final : public KeyExtractor {
     std::string& key = stretch.key();
     switch (part.kind) {
       case KeyKind::bytes:
-        break;
       case KeyKind::collation:
-        collation_.append_key(text, part.delimited, stretch.left(), key);
         break;
       case KeyKind::numeric:
         append_numeric_key(text, classes_, stretch);

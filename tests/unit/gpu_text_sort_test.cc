@@ -214,15 +214,16 @@ TEST_F(GpuTextSort, any_lines_in_any_order) {
 TEST_F(GpuTextSort, a_driver_that_takes_most_of_the_memory_is_not_started_by_itself) {
   set_input("a\n");
   EXPECT_EQ(truncate(options_.inputs.front().c_str(), 4000 * kMiB), 0);
-  const auto accelerator = make_accelerator(
-      {.count = 2, .memory_bytes = 640 * kMiB, .host_bytes = 128 * kMiB});
+  const auto accelerator =
+      make_accelerator({.count = 2, .memory_bytes = 640 * kMiB, .host_bytes = 128 * kMiB});
   options_.accelerator = accelerator.get();
   for (const std::size_t memory : {100 * kMiB, 1000 * kMiB}) {
     options_.memory_bytes = memory;
     options_.acceleration = Acceleration::always;
     EXPECT_EQ(plan_text_sort(options_).device, "2 x simulated, partition");
     options_.acceleration = Acceleration::if_it_pays;
-    EXPECT_EQ(plan_text_sort(options_).device, memory < 512 * kMiB ? "cpu" : "2 x simulated, partition");
+    EXPECT_EQ(plan_text_sort(options_).device,
+              memory < 512 * kMiB ? "cpu" : "2 x simulated, partition");
   }
 }
 
