@@ -13,6 +13,7 @@
 #include "record/byte_classes.h"
 #include "record/byte_string_key.h"
 #include "record/collation_key.h"
+#include "record/key_reader.h"
 #include "record/key_span.h"
 #include "record/key_stretch.h"
 #include "record/month_key.h"
@@ -112,7 +113,55 @@ class LineKeys final : public KeyExtractor {
     }
   }
 
+  std::unique_ptr<KeyReader> read_key(std::string_view record) const override {
+    if (!is_costly_in_full()) return KeyExtractor::read_key(record);
+    return std::make_unique<Reader>(*this, record);
+  }
+
  private:
+  // Only collation is read without windows: other kinds make windows fast.
+  class Reader final : public KeyReader {
+   public:
+    Reader(const LineKeys& keys, std::string_view line)
+        : keys_(keys), line_(line), part_(keys.parts_.begin()) {
+      start_part();
+    }
+
+    bool read(std::size_t wanted, std::string& key) override {
+      if (read_part(wanted, key)) return true;
+      if (++part_ == keys_.parts_.end()) return false;
+      start_part();
+      return true;
+    }
+
+   private:
+    bool is_collated() const { return part_->kind == KeyKind::collation; }
+    void start_part() {
+      windows_ = {};
+      if (!is_collated()) return;
+      collated_.start(keys_.collation_, keys_.span_of(*part_, line_), filter_of(*part_),
+                      part_->delimited);
+    }
+    bool read_part(std::size_t wanted, std::string& key) {
+      if (!is_collated()) {
+        return windows_.read(key, [&](std::size_t from, std::size_t limit, std::string& piece) {
+          KeyStretch stretch(piece, from, limit);
+          keys_.append_part(*part_, line_, stretch);
+        });
+      }
+      const std::size_t from = key.size();
+      const bool more = collated_.read(wanted, key);
+      if (part_->field.flags.reverse) invert_bits(key, from);
+      return more;
+    }
+
+    const LineKeys& keys_;
+    std::string_view line_;
+    std::vector<KeyPart>::const_iterator part_;
+    KeyWindows windows_;           // of this part
+    CollationKeyReader collated_;  // or, if it is collated, this
+  };
+
   static const ByteFilter* filter_of(const KeyPart& part) {
     return part.dropped || part.field.flags.fold ? &part.filter : nullptr;
   }
@@ -138,9 +187,12 @@ class LineKeys final : public KeyExtractor {
     parts_.push_back(part);
   }
 
+  std::string_view span_of(const KeyPart& part, std::string_view line) const {
+    return part.whole_line ? line : key_span(line, part.field, separator_, classes_);
+  }
+
   void append_part(const KeyPart& part, std::string_view line, KeyStretch& stretch) const {
-    const std::string_view span =
-        part.whole_line ? line : key_span(line, part.field, separator_, classes_);
+    const std::string_view span = span_of(part, line);
     stretch.set_inverted(part.field.flags.reverse);
     if (part.kind == KeyKind::bytes) {
       append_bytes(part, span, stretch);
