@@ -408,10 +408,24 @@ bool CollationTables::KeyReader::append_backward(const Level& level, std::string
     }
     const Element* const here = element(next_);
     if (here == nullptr) return false;
-    if (behind_row_ || !writer.is_backward(*here)) {
-      ++next_;
-      if (writer.put(*here) || behind_row_) searched_ = next_;
+    if (behind_row_) {
+      writer.put(*here);
+      searched_ = ++next_;
       behind_row_ = false;
+      continue;
+    }
+    if (!writer.is_backward(*here)) {
+      // Mostly nothing is compared backward: a loop for as many as there are.
+      const std::size_t known =
+          static_cast<std::size_t>(elements_.data() + elements_.size() - here);
+      const std::size_t most = std::min(count, known);
+      std::size_t done = 0, weighed = 0;  // the latter: up to the last that has a weight
+      while (done != most && !writer.is_backward(here[done])) {
+        if (writer.put(here[done++])) weighed = done;
+      }
+      if (weighed != 0) searched_ = next_ + weighed;
+      next_ += done;
+      count -= done - 1;
       continue;
     }
     std::size_t end = next_ + 1;

@@ -99,6 +99,7 @@ class CollationTables::KeyReader {
   // Element `i`, of those up to the first behind the last; that one is null.
   const Element* element(std::size_t i) {
     if (i - first_ >= elements_.size()) [[unlikely]] {
+      if (i - first_ == elements_.size() && behind_ == text_.size()) return nullptr;
       if (elements_from(i, most_).empty()) return nullptr;
     }
     return &elements_[i - first_];
