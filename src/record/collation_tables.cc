@@ -363,6 +363,10 @@ void CollationTables::KeyReader::start(const CollationTables& tables, std::strin
 
 std::span<const CollationTables::Element> CollationTables::KeyReader::elements_from(
     std::size_t i, std::size_t count) {
+  if (behind_ == text_.size() && i - first_ < elements_.size()) {  // mostly
+    return std::span<const Element>(elements_).subspan(
+        i - first_, std::min(count, elements_.size() - (i - first_)));
+  }
   if (i - first_ >= most_) {
     const std::size_t block = i / most_;
     first_ = block * most_;
@@ -442,6 +446,15 @@ bool CollationTables::KeyReader::append_backward(const Level& level, std::string
 }
 
 bool CollationTables::KeyReader::read(std::size_t wanted, std::string& key) {
+  // All levels of a short text at once.
+  const std::size_t end = key.size() + std::min(wanted, kBlockElements);
+  while (read_some(end - key.size(), key)) {
+    if (key.size() >= end) return true;
+  }
+  return false;
+}
+
+bool CollationTables::KeyReader::read_some(std::size_t wanted, std::string& key) {
   const std::vector<Level>& levels = tables_->levels_;
   const Level& level = levels[level_];
   bool more;

@@ -90,9 +90,9 @@ class CollationTables::KeyReader {
   // The key of `text`, filtered if `filter` is not null; it has no byte 0 then. All of these must
   // last until the key is read.
   void start(const CollationTables& tables, std::string_view text, const ByteFilter* filter);
-  // Appends a piece of the key, perhaps an empty one: of the first level about `wanted` bytes (as
-  // the first bytes of keys are what most need), later the weights of at most a block. False if
-  // that was the last.
+  // Appends a piece of the key: about `wanted` bytes of the first level (as the first bytes of keys
+  // are what most need), and of all levels less than comes of a block and kBlockElements bytes.
+  // False if that was the last.
   bool read(std::size_t wanted, std::string& key);
 
  private:
@@ -106,6 +106,8 @@ class CollationTables::KeyReader {
   }
   // Elements [i, i + count), less if their block or the text ends before.
   std::span<const Element> elements_from(std::size_t i, std::size_t count);
+  // Appends what comes of at most a block of elements on one level. False if that was the last.
+  bool read_some(std::size_t wanted, std::string& key);
   // False if that was the last of the level.
   template <bool kPositions>
   bool append_forward(const Level& level, std::size_t count, std::string& key);
