@@ -9,7 +9,8 @@ Each of --inputs inputs of random kinds and sizes (lines, rows of CSV, binary re
 be joined; a file or a pipe; up to 1.5 times the limit, or --most MB) is sorted under each limit
 (MiB) in three ways: in a memory cgroup (version 1 or 2, whichever this machine has; as root), under
 `ulimit -v`, and in both. Outputs are compared with those of sort(1) and join(1); those of binary
-records are checked by `xxl validate` and by the sum of their bytes. One row for each limit and way
+records are checked by `xxl validate` and by the sum of their bytes. DIR is on a disk: what lies in
+a tmpfs counts as memory of the group that wrote it. One row for each limit and way
 goes to FILE as CSV; the exit status is 1 if anything failed.
 """
 

@@ -45,20 +45,42 @@ Collation::~Collation() {
   freelocale(locale_);
 }
 
-void Collation::append_key(std::string_view text, bool delimited, std::size_t limit,
-                           std::string& key) const {
-  const std::size_t from = key.size();
-  while (true) {
-    const std::size_t done = key.size() - from;
-    const std::size_t end = std::min(text.find('\0'), text.size());
-    tables_->append(text.substr(0, end), limit - done, key);
-    if (key.size() - from >= limit) return;  // perhaps not all of it is there
-    if (end == text.size()) break;
-    key.push_back(0);
-    if (delimited) key.push_back(1);
-    text.remove_prefix(end + 1);
+void Collation::append_key(std::string_view text, const ByteFilter* filter, bool delimited,
+                           KeyStretch& stretch) const {
+  thread_local CollationKeyReader reader;  // keeps its scratch
+  reader.start(*this, text, filter, delimited);
+  bool more;
+  do {
+    more = reader.read(stretch.left(), stretch.key());
+  } while (stretch.take() && more);
+}
+
+void CollationKeyReader::start(const Collation& collation, std::string_view text,
+                               const ByteFilter* filter, bool delimited) {
+  tables_ = collation.tables_.get();
+  text_ = text;
+  filter_ = filter;
+  delimited_ = delimited;
+  start_stretch();
+}
+
+void CollationKeyReader::start_stretch() {
+  const bool drops_zeros = filter_ != nullptr && filter_->dropped[0];
+  end_ = drops_zeros ? text_.size() : std::min(text_.find('\0'), text_.size());
+  reader_.start(*tables_, text_.substr(0, end_), filter_);
+}
+
+bool CollationKeyReader::read(std::size_t wanted, std::string& key) {
+  if (reader_.read(wanted, key)) return true;
+  if (end_ == text_.size()) {
+    if (delimited_) key.append(2, '\0');
+    return false;
   }
-  if (delimited) key.append(2, '\0');
+  key.push_back(0);
+  if (delimited_) key.push_back(1);
+  text_.remove_prefix(end_ + 1);
+  start_stretch();
+  return true;
 }
 
 }  // namespace xxl

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "record/collation_tables.h"
+#include "record/key_stretch.h"
 
 namespace xxl {
 
@@ -32,15 +33,39 @@ class Collation {
   // True if text compares byte by byte: in C, POSIX, and C.UTF-8.
   bool compares_bytes() const { return tables_ == nullptr; }
 
-  // Appends the key of `text`, which may have bytes 0: that of each stretch between them, in order
-  // (not for locales that compare bytes); at least its first `limit` bytes. Between two stretches
-  // stands a byte 0; if `delimited`, that is followed by a byte 1, and the last by bytes 0 0.
-  void append_key(std::string_view text, bool delimited, std::size_t limit, std::string& key) const;
+  // Appends the key that a CollationKeyReader makes, as far as it is wanted.
+  void append_key(std::string_view text, const ByteFilter* filter, bool delimited,
+                  KeyStretch& stretch) const;
 
  private:
+  friend class CollationKeyReader;
+
   locale_t locale_;
   bool named_ = false;
   std::unique_ptr<const CollationTables> tables_;  // null: the locale compares bytes
+};
+
+// Makes a key piece by piece: of a long text no more is ever in memory.
+class CollationKeyReader {
+ public:
+  // The key of `text`, filtered if `filter` is not null. The text may have bytes 0: its key is that
+  // of each stretch between them, in order (not for locales that compare bytes). Between two
+  // stretches stands a byte 0; if `delimited`, that is followed by a byte 1, and the last by bytes
+  // 0 0. All but `delimited` must last until the key is read.
+  void start(const Collation& collation, std::string_view text, const ByteFilter* filter,
+             bool delimited);
+  // Appends a piece of the key, as CollationTables::KeyReader does. False if that was the last.
+  bool read(std::size_t wanted, std::string& key);
+
+ private:
+  void start_stretch();
+
+  const CollationTables* tables_ = nullptr;
+  std::string_view text_;  // from this stretch on
+  std::size_t end_ = 0;    // of the stretch
+  const ByteFilter* filter_ = nullptr;
+  bool delimited_ = false;
+  CollationTables::KeyReader reader_;  // of the stretch
 };
 
 }  // namespace xxl

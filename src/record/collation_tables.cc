@@ -33,9 +33,6 @@ constexpr char kContinued = '\xff';  // between the parts of a weight, so that i
 constexpr unsigned char kRuleBackward = 2;
 constexpr unsigned char kRulePosition = 4;
 
-// Scratch that a thread keeps; what a larger record needs is given back.
-constexpr std::size_t kMaxKeptElements = std::size_t{1} << 16;
-
 unsigned char byte_of(char c) {
   return static_cast<unsigned char>(c);
 }
@@ -223,7 +220,7 @@ void CollationTables::check_against_strcoll(locale_t locale,
       const std::string_view common = some[random() % some.size()];
       for (std::string& text : texts) text += random() % 3 ? common : some[random() % some.size()];
     }
-    for (std::size_t i = 0; i < 2; ++i) append(texts[i], ~std::size_t{0}, keys[i]);
+    for (std::size_t i = 0; i < 2; ++i) append(texts[i], keys[i]);
     const int expected = strcoll_l(texts[0].c_str(), texts[1].c_str(), locale);
     const int found = keys[0].compare(keys[1]);
     if ((expected < 0) != (found < 0) || (expected > 0) != (found > 0)) {
@@ -232,14 +229,21 @@ void CollationTables::check_against_strcoll(locale_t locale,
   }
 }
 
-void CollationTables::find_elements(std::string_view text, std::size_t& at, std::size_t count,
+template <bool kFiltered>
+void CollationTables::find_elements(std::string_view text, const ByteFilter* filter,
+                                    std::size_t& at, std::size_t count,
                                     std::vector<Element>& found) const {
   const std::size_t from = found.size();
   found.resize(from + std::min(count, text.size() - at));
   Element* out = found.data() + from;
   Element* const end = found.data() + found.size();
   while (out != end && at != text.size()) {
-    const Cell first = cells_[byte_of(text[at++])];
+    unsigned char byte = byte_of(text[at++]);
+    if constexpr (kFiltered) {
+      if (filter->dropped[byte]) continue;
+      byte = filter->mapped[byte];
+    }
+    const Cell first = cells_[byte];
     if ((first & kTable) == 0) {
       *out++ = first;
       continue;
@@ -248,7 +252,12 @@ void CollationTables::find_elements(std::string_view text, std::size_t& at, std:
     std::size_t table = first & ~kTable;
     Element element = table_elements_[table];
     for (std::size_t i = at; i != text.size();) {
-      const Cell cell = cells_[256 * table + byte_of(text[i++])];
+      byte = byte_of(text[i++]);
+      if constexpr (kFiltered) {
+        if (filter->dropped[byte]) continue;
+        byte = filter->mapped[byte];
+      }
+      const Cell cell = cells_[256 * table + byte];
       table = cell & ~kTable;
       const Element longer = cell & kTable ? table_elements_[table] : cell;
       if (longer != kNone) {
@@ -266,15 +275,22 @@ void CollationTables::find_elements(std::string_view text, std::size_t& at, std:
 template <bool kPositions>
 class CollationTables::LevelWriter {
  public:
-  // Of at most `elements`.
+  // Of at most `elements`; `gap` elements without weights precede them.
   LevelWriter(const CollationTables& tables, const Level& level, std::size_t elements,
-              std::string& key)
-      : weights_(level.weights.data()), long_weights_(tables.long_weights_), key_(key) {
+              std::size_t& gap, std::string& key)
+      : weights_(level.weights.data()),
+        long_weights_(tables.long_weights_),
+        key_(key),
+        kept_gap_(gap),
+        gap_(gap) {
     const std::size_t size = key.size();
-    key.resize(size + kMaxWeightBytes * elements + sizeof(Weight));
+    key.resize(size + kMaxWeightBytes * elements + gap_bytes(gap) + sizeof(Weight));
     out_ = key.data() + size;
   }
-  ~LevelWriter() { key_.resize(static_cast<std::size_t>(out_ - key_.data())); }
+  ~LevelWriter() {
+    key_.resize(static_cast<std::size_t>(out_ - key_.data()));
+    kept_gap_ = gap_;
+  }
   LevelWriter(const LevelWriter&) = delete;
   LevelWriter& operator=(const LevelWriter&) = delete;
 
@@ -302,10 +318,13 @@ class CollationTables::LevelWriter {
   }
 
  private:
+  static constexpr std::size_t kGapDigit = 250;
+
+  static std::size_t gap_bytes(std::size_t gap) { return gap == 0 ? 0 : 2 + gap / kGapDigit; }
   // The larger gap comes last. Not longer than the room that its elements left.
   static char* put_gap(char* out, std::size_t gap) {
     *out++ = kGap;
-    for (; gap > 250; gap -= 250) *out++ = '\xff';
+    for (; gap > kGapDigit; gap -= kGapDigit) *out++ = '\xff';
     *out++ = static_cast<char>(gap);
     return out;
   }
@@ -320,69 +339,143 @@ class CollationTables::LevelWriter {
   const std::vector<std::string>& long_weights_;
   std::string& key_;
   char* out_;
-  std::size_t gap_ = 0;  // elements without weights since the last with one
+  std::size_t& kept_gap_;
+  std::size_t gap_;  // elements without weights since the last with one
 };
 
-template <bool kPositions>
-void CollationTables::append_level(const Level& level, std::span<const Element> elements,
-                                   std::string& key) const {
-  LevelWriter<kPositions> writer(*this, level, elements.size(), key);
-  if (!level.any_backward) {
-    for (const Element element : elements) writer.put(element);
-    return;
-  }
-  // Elements in a row that are compared backward are taken from their end, as strcoll does: where
-  // an element of another kind follows, the last but one is passed over. And it counts the others
-  // from where it searched for this row, which is before the row if elements without weights
-  // precede it.
-  std::size_t searched = 0;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (!writer.is_backward(elements[i])) {
-      if (writer.put(elements[i])) searched = i + 1;
-      continue;
-    }
-    std::size_t count = 1;
-    while (i + count < elements.size() && writer.is_backward(elements[i + count])) ++count;
-    writer.put(elements[i + count - 1]);
-    const bool at_end = i + count == elements.size();
-    for (std::size_t left = count - (at_end ? 1 : std::min<std::size_t>(count, 2)); left != 0;) {
-      writer.put(elements[searched + --left]);
-    }
-    i += count;
-    searched = i + 1;
-    if (!at_end) writer.put(elements[i]);
-  }
+void CollationTables::append(std::string_view text, std::string& key) const {
+  KeyReader reader;
+  reader.start(*this, text, nullptr);
+  while (reader.read(~std::size_t{0}, key)) continue;
 }
 
-void CollationTables::append(std::string_view text, std::size_t limit, std::string& key) const {
-  if (text.empty()) return;
-  thread_local std::vector<Element> elements;
-  elements.clear();
-  const std::size_t from = key.size();
-  for (const Level& level : levels_) {
-    const std::size_t done = key.size() - from;
-    if (done >= limit) return;
-    const auto put = [&](std::span<const Element> some) {
-      level.positions ? append_level<true>(level, some, key)
-                      : append_level<false>(level, some, key);
-    };
-    if (&level != &levels_.front()) {
-      key.push_back(kLevelEnd);
-      put(elements);
-      continue;
-    }
-    // Of the first level no more than is asked for: the first bytes of keys are what most need.
-    const bool whole = level.any_backward || level.positions;
-    for (std::size_t at = 0; at != text.size();) {
-      const std::size_t missing = limit - (key.size() - from);
-      if (key.size() - from >= limit) return;
-      const std::size_t known = elements.size();
-      find_elements(text, at, whole ? text.size() : std::max<std::size_t>(missing, 8), elements);
-      put(std::span(elements).subspan(known));
+void CollationTables::KeyReader::start(const CollationTables& tables, std::string_view text,
+                                       const ByteFilter* filter) {
+  tables_ = &tables;
+  text_ = text;
+  filter_ = filter;
+  begins_.assign(1, 0);
+  elements_.clear();
+  first_ = behind_ = 0;
+  level_ = next_ = gap_ = searched_ = left_ = 0;
+  behind_row_ = false;
+}
+
+std::span<const CollationTables::Element> CollationTables::KeyReader::elements_from(
+    std::size_t i, std::size_t count) {
+  if (behind_ == text_.size() && i - first_ < elements_.size()) {  // mostly
+    return std::span<const Element>(elements_).subspan(
+        i - first_, std::min(count, elements_.size() - (i - first_)));
+  }
+  if (i - first_ >= most_) {
+    const std::size_t block = i / most_;
+    first_ = block * most_;
+    behind_ = begins_[block];
+    elements_.clear();
+  }
+  const std::size_t at = i - first_;
+  const std::size_t end = at + std::min(count, most_ - at);
+  if (elements_.size() < end && behind_ != text_.size()) {
+    const std::size_t missing = end - elements_.size();
+    filter_ ? tables_->find_elements<true>(text_, filter_, behind_, missing, elements_)
+            : tables_->find_elements<false>(text_, filter_, behind_, missing, elements_);
+    if (elements_.size() == most_ && begins_.size() * most_ == first_ + most_) {
+      begins_.push_back(behind_);
     }
   }
-  if (levels_.size() == 1) key.push_back(kLevelEnd);  // even if nothing in the text has a weight
-  if (elements.capacity() > kMaxKeptElements) elements = {};
+  if (at >= elements_.size()) return {};
+  return std::span<const Element>(elements_).subspan(at, std::min(end, elements_.size()) - at);
+}
+
+template <bool kPositions>
+bool CollationTables::KeyReader::append_forward(const Level& level, std::size_t count,
+                                                std::string& key) {
+  const std::span<const Element> some = elements_from(next_, count);
+  LevelWriter<kPositions> writer(*tables_, level, some.size(), gap_, key);
+  for (const Element element : some) writer.put(element);
+  next_ += some.size();
+  return behind_ != text_.size() || next_ - first_ < elements_.size();
+}
+
+// Elements in a row that are compared backward are taken from their end, as strcoll does: where
+// an element of another kind follows, the last but one is passed over. And it counts the others
+// from where it searched for this row, which is before the row if elements without weights precede
+// it.
+template <bool kPositions>
+bool CollationTables::KeyReader::append_backward(const Level& level, std::string& key) {
+  std::size_t count = left_ ? std::min(left_, most_) : elements_from(next_, most_).size();
+  LevelWriter<kPositions> writer(*tables_, level, count, gap_, key);
+  for (; count != 0; --count) {
+    if (left_ != 0) {
+      writer.put(*element(searched_ + --left_));
+      continue;
+    }
+    const Element* const here = element(next_);
+    if (here == nullptr) return false;
+    if (behind_row_) {
+      writer.put(*here);
+      searched_ = ++next_;
+      behind_row_ = false;
+      continue;
+    }
+    if (!writer.is_backward(*here)) {
+      // Mostly nothing is compared backward: a loop for as many as there are.
+      const std::size_t known =
+          static_cast<std::size_t>(elements_.data() + elements_.size() - here);
+      const std::size_t most = std::min(count, known);
+      std::size_t done = 0, weighed = 0;  // the latter: up to the last that has a weight
+      while (done != most && !writer.is_backward(here[done])) {
+        if (writer.put(here[done++])) weighed = done;
+      }
+      if (weighed != 0) searched_ = next_ + weighed;
+      next_ += done;
+      count -= done - 1;
+      continue;
+    }
+    std::size_t end = next_ + 1;
+    const Element* follows = element(end);
+    while (follows != nullptr && writer.is_backward(*follows)) follows = element(++end);
+    const bool at_end = follows == nullptr;
+    const std::size_t row = end - next_;
+    writer.put(*element(end - 1));
+    left_ = row - (at_end ? 1 : std::min<std::size_t>(row, 2));
+    next_ = end;
+    behind_row_ = true;
+  }
+  return left_ != 0 || element(next_) != nullptr;
+}
+
+bool CollationTables::KeyReader::read(std::size_t wanted, std::string& key) {
+  // All levels of a short text at once.
+  const std::size_t end = key.size() + std::min(wanted, kBlockElements);
+  while (read_some(end - key.size(), key)) {
+    if (key.size() >= end) return true;
+  }
+  return false;
+}
+
+bool CollationTables::KeyReader::read_some(std::size_t wanted, std::string& key) {
+  const std::vector<Level>& levels = tables_->levels_;
+  const Level& level = levels[level_];
+  bool more;
+  if (level.any_backward) {
+    more = level.positions ? append_backward<true>(level, key) : append_backward<false>(level, key);
+  } else {
+    const std::size_t count = level_ == 0 ? std::max<std::size_t>(wanted, 8) : most_;
+    more = level.positions ? append_forward<true>(level, count, key)
+                           : append_forward<false>(level, count, key);
+  }
+  if (more) return true;
+  if (next_ == 0) return false;  // an empty text
+  ++level_;
+  next_ = gap_ = searched_ = 0;
+  behind_row_ = false;
+  if (level_ < levels.size()) {
+    key.push_back(kLevelEnd);
+    return true;
+  }
+  if (levels.size() == 1) key.push_back(kLevelEnd);  // even if nothing in the text has a weight
+  return false;
 }
 
 }  // namespace xxl

@@ -24,9 +24,17 @@
 
 namespace xxl {
 
+// What becomes of the bytes of a text before it is collated; both tables have 256 entries.
+struct ByteFilter {
+  const bool* dropped;
+  const unsigned char* mapped;  // those that are not dropped
+};
+
 // Immutable.
 class CollationTables {
  public:
+  class KeyReader;
+
   // Whether `locale` has none: then strcoll compares bytes.
   static bool are_missing(locale_t locale);
 
@@ -34,9 +42,9 @@ class CollationTables {
   // keys are not in the order of strcoll, which is tried on some hundred strings.
   explicit CollationTables(locale_t locale);
 
-  // Appends the key of `text`, which has no byte 0, or at least its first `limit` bytes. Keys have
-  // no byte 0, and only the empty text has an empty one.
-  void append(std::string_view text, std::size_t limit, std::string& key) const;
+  // Appends the key of `text`, which has no byte 0. Keys have no byte 0, and only the empty text
+  // has an empty one.
+  void append(std::string_view text, std::string& key) const;
 
  private:
   using Element = std::uint32_t;  // index of its weights
@@ -56,15 +64,73 @@ class CollationTables {
 
   void check_against_strcoll(locale_t locale, const std::vector<std::string>& samples) const;
   // Appends to `found` the elements of `text` from `at` on, at most `count`. `at` is then behind.
-  void find_elements(std::string_view text, std::size_t& at, std::size_t count,
-                     std::vector<Element>& found) const;
-  template <bool kPositions>
-  void append_level(const Level& level, std::span<const Element> elements, std::string& key) const;
+  template <bool kFiltered>
+  void find_elements(std::string_view text, const ByteFilter* filter, std::size_t& at,
+                     std::size_t count, std::vector<Element>& found) const;
 
   std::vector<Level> levels_;
   std::vector<std::string> long_weights_;
   std::vector<Cell> cells_;              // tables of 256; the first: of first bytes
   std::vector<Element> table_elements_;  // by table: what the bytes that lead to it are themselves
+};
+
+// Makes the key of a text piece by piece. Each level needs the text from its beginning, and some
+// need it backward; but a text may be nearly as large as the memory, and its elements take four
+// times as much. So elements are known of one block of the text only, and where in the text each
+// block begins, also amid characters that count as one:
+//
+//   text      c h l e b a | c h r a n o l        blocks of 5 elements in cs_CZ: ch is one
+//   elements  0  1 2 3 4  | 5  6 7 8 9           begins_ = {0, 6}
+class CollationTables::KeyReader {
+ public:
+  static constexpr std::size_t kBlockElements = std::size_t{1} << 14;
+
+  explicit KeyReader(std::size_t block_elements = kBlockElements) : most_(block_elements) {}
+
+  // The key of `text`, filtered if `filter` is not null; it has no byte 0 then. All of these must
+  // last until the key is read.
+  void start(const CollationTables& tables, std::string_view text, const ByteFilter* filter);
+  // Appends a piece of the key: about `wanted` bytes of the first level (as the first bytes of keys
+  // are what most need), and of all levels less than comes of a block and kBlockElements bytes.
+  // False if that was the last.
+  bool read(std::size_t wanted, std::string& key);
+
+ private:
+  // Element `i`, of those up to the first behind the last; that one is null.
+  const Element* element(std::size_t i) {
+    if (i - first_ >= elements_.size()) [[unlikely]] {
+      if (i - first_ == elements_.size() && behind_ == text_.size()) return nullptr;
+      if (elements_from(i, most_).empty()) return nullptr;
+    }
+    return &elements_[i - first_];
+  }
+  // Elements [i, i + count), less if their block or the text ends before.
+  std::span<const Element> elements_from(std::size_t i, std::size_t count);
+  // Appends what comes of at most a block of elements on one level. False if that was the last.
+  bool read_some(std::size_t wanted, std::string& key);
+  // False if that was the last of the level.
+  template <bool kPositions>
+  bool append_forward(const Level& level, std::size_t count, std::string& key);
+  template <bool kPositions>
+  bool append_backward(const Level& level, std::string& key);
+
+  const CollationTables* tables_ = nullptr;
+  std::string_view text_;
+  const ByteFilter* filter_ = nullptr;
+
+  std::size_t most_;                 // elements of a block
+  std::vector<std::size_t> begins_;  // of blocks in the text, as far as they are known
+  std::vector<Element> elements_;    // of one block, as far as they are known
+  std::size_t first_ = 0;            // the number of the first of them
+  std::size_t behind_ = 0;           // where in the text they end
+
+  std::size_t level_ = 0;
+  std::size_t next_ = 0;  // element of this level
+  std::size_t gap_ = 0;   // elements without weights since the last with one
+  // Elements in a row that are compared backward (append_backward).
+  std::size_t searched_ = 0;
+  std::size_t left_ = 0;     // elements [searched_, searched_ + left_) are still to come
+  bool behind_row_ = false;  // next_ is the element behind a row
 };
 
 }  // namespace xxl

@@ -30,6 +30,45 @@ class FieldKeys final : public KeyExtractor {
   void append_key_part(std::string_view record, std::size_t from, std::size_t limit,
                        std::string& key) const override {
     thread_local std::vector<std::string_view> found;
+    find_fields(record, found);
+    KeyStretch stretch(key, from, limit);
+    for (std::size_t i = 0; i < found.size() && stretch.wants_more(); ++i) {
+      append_part(found[i], i + 1 < found.size(), stretch);
+    }
+  }
+
+  std::unique_ptr<KeyReader> read_key(std::string_view record) const override {
+    if (bytes_) return KeyExtractor::read_key(record);
+    return std::make_unique<CollatedReader>(*this, record);
+  }
+
+ private:
+  class CollatedReader final : public KeyReader {
+   public:
+    CollatedReader(const FieldKeys& keys, std::string_view record) : keys_(keys) {
+      keys.find_fields(record, fields_);
+      start_field();
+    }
+
+    bool read(std::size_t wanted, std::string& key) override {
+      if (reader_.read(wanted, key)) return true;
+      if (++field_ == fields_.size()) return false;
+      start_field();
+      return true;
+    }
+
+   private:
+    void start_field() {
+      reader_.start(keys_.collation_, fields_[field_], nullptr, field_ + 1 < fields_.size());
+    }
+
+    const FieldKeys& keys_;
+    std::vector<std::string_view> fields_;
+    std::size_t field_ = 0;
+    CollationKeyReader reader_;
+  };
+
+  void find_fields(std::string_view record, std::vector<std::string_view>& found) const {
     found.assign(spec_.fields.size(), {});
     visit_line_fields(record, spec_.syntax, classes_.blank,
                       [&](std::size_t number, std::string_view field) {
@@ -38,18 +77,12 @@ class FieldKeys final : public KeyExtractor {
                         }
                         return number < most_;
                       });
-    KeyStretch stretch(key, from, limit);
-    for (std::size_t i = 0; i < found.size() && stretch.wants_more(); ++i) {
-      append_part(found[i], i + 1 < found.size(), stretch);
-    }
   }
 
- private:
   void append_part(std::string_view field, bool delimited, KeyStretch& stretch) const {
     std::string& key = stretch.key();
     if (!bytes_) {
-      collation_.append_key(field, delimited, stretch.left(), key);
-      stretch.take();
+      collation_.append_key(field, nullptr, delimited, stretch);
       return;
     }
     do {

@@ -8,8 +8,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "record/key_reader.h"
 
 namespace xxl {
 
@@ -44,7 +47,15 @@ class KeyExtractor {
     key.erase(start, from);
     if (key.size() - start > limit) key.resize(start + limit);
   }
+
+  // A reader of the key of `record`, both of which must last longer. Unless a kind of keys has its
+  // own, it reads windows, in time that is quadratic in the length of keys beyond a MiB.
+  virtual std::unique_ptr<KeyReader> read_key(std::string_view record) const;
 };
+
+// The order of two keys, read piece by piece: below, above, or 0.
+int compare_keys(const KeyExtractor& keys_of_a, std::string_view a, const KeyExtractor& keys_of_b,
+                 std::string_view b);
 
 // The key of `record`, or at least its first `limit` bytes: the record itself if that is its key,
 // or else made in `made`, in place of what that held. Lasts as long as these two.

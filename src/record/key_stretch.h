@@ -7,6 +7,11 @@
 
 namespace xxl {
 
+// Of key[from, end).
+inline void invert_bits(std::string& key, std::size_t from) {
+  for (std::size_t i = from; i < key.size(); ++i) key[i] = static_cast<char>(~key[i]);
+}
+
 // Of all that is appended to `key` from now on, bytes [from, from + limit) are wanted.
 class KeyStretch {
  public:
@@ -19,9 +24,7 @@ class KeyStretch {
   // To be called when a piece has been appended: drops what lies before the stretch. False when
   // nothing more is wanted.
   bool take() {
-    if (inverted_) {
-      for (std::size_t i = taken_; i < key_.size(); ++i) key_[i] = static_cast<char>(~key_[i]);
-    }
+    if (inverted_) invert_bits(key_, taken_);
     if (skip_ > 0) {
       const std::size_t dropped = std::min(skip_, key_.size() - start_);
       key_.erase(start_, dropped);

@@ -6,12 +6,14 @@
 #include <nettle/md5.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "record/byte_classes.h"
 #include "record/byte_string_key.h"
 #include "record/collation_key.h"
+#include "record/key_reader.h"
 #include "record/key_span.h"
 #include "record/key_stretch.h"
 #include "record/month_key.h"
@@ -49,7 +51,15 @@ struct KeyPart {
   bool whole_line = false;
   bool delimited = false;  // its end is marked
   const ByteClasses::Set* dropped = nullptr;
+  ByteFilter filter{};  // the same, and what f folds, for collation
 };
+
+constexpr ByteClasses::Set kNothing{};
+constexpr std::array<unsigned char, 256> kSame = [] {
+  std::array<unsigned char, 256> same{};
+  for (std::size_t i = 0; i < same.size(); ++i) same[i] = static_cast<unsigned char>(i);
+  return same;
+}();
 
 bool selects_whole_line(const LineKeyField& field) {
   return field.start_field == 0 && field.start_char == 0 &&
@@ -103,7 +113,59 @@ class LineKeys final : public KeyExtractor {
     }
   }
 
+  std::unique_ptr<KeyReader> read_key(std::string_view record) const override {
+    if (!is_costly_in_full()) return KeyExtractor::read_key(record);
+    return std::make_unique<Reader>(*this, record);
+  }
+
  private:
+  // Only collation is read without windows: other kinds make windows fast.
+  class Reader final : public KeyReader {
+   public:
+    Reader(const LineKeys& keys, std::string_view line)
+        : keys_(keys), line_(line), part_(keys.parts_.begin()) {
+      start_part();
+    }
+
+    bool read(std::size_t wanted, std::string& key) override {
+      if (read_part(wanted, key)) return true;
+      if (++part_ == keys_.parts_.end()) return false;
+      start_part();
+      return true;
+    }
+
+   private:
+    bool is_collated() const { return part_->kind == KeyKind::collation; }
+    void start_part() {
+      windows_ = {};
+      if (!is_collated()) return;
+      collated_.start(keys_.collation_, keys_.span_of(*part_, line_), filter_of(*part_),
+                      part_->delimited);
+    }
+    bool read_part(std::size_t wanted, std::string& key) {
+      if (!is_collated()) {
+        return windows_.read(key, [&](std::size_t from, std::size_t limit, std::string& piece) {
+          KeyStretch stretch(piece, from, limit);
+          keys_.append_part(*part_, line_, stretch);
+        });
+      }
+      const std::size_t from = key.size();
+      const bool more = collated_.read(wanted, key);
+      if (part_->field.flags.reverse) invert_bits(key, from);
+      return more;
+    }
+
+    const LineKeys& keys_;
+    std::string_view line_;
+    std::vector<KeyPart>::const_iterator part_;
+    KeyWindows windows_;           // of this part
+    CollationKeyReader collated_;  // or, if it is collated, this
+  };
+
+  static const ByteFilter* filter_of(const KeyPart& part) {
+    return part.dropped || part.field.flags.fold ? &part.filter : nullptr;
+  }
+
   // True if lines with equal parts are the same bytes.
   static bool is_all_of_line(const KeyPart& part) {
     return part.whole_line && part.kind == KeyKind::bytes && !part.dropped &&
@@ -120,15 +182,22 @@ class LineKeys final : public KeyExtractor {
     } else if (field.flags.printing) {
       part.dropped = &classes_.not_printing;
     }
+    part.filter.dropped = part.dropped ? part.dropped->data() : kNothing.data();
+    part.filter.mapped = field.flags.fold ? classes_.upper.data() : kSame.data();
     parts_.push_back(part);
   }
 
+  std::string_view span_of(const KeyPart& part, std::string_view line) const {
+    return part.whole_line ? line : key_span(line, part.field, separator_, classes_);
+  }
+
   void append_part(const KeyPart& part, std::string_view line, KeyStretch& stretch) const {
-    const std::string_view span =
-        part.whole_line ? line : key_span(line, part.field, separator_, classes_);
+    const std::string_view span = span_of(part, line);
     stretch.set_inverted(part.field.flags.reverse);
     if (part.kind == KeyKind::bytes) {
       append_bytes(part, span, stretch);
+    } else if (part.kind == KeyKind::collation) {
+      collation_.append_key(span, filter_of(part), part.delimited, stretch);
     } else if (part.dropped || part.field.flags.fold) {
       thread_local std::string filtered;
       filtered.clear();
@@ -186,9 +255,7 @@ class LineKeys final : public KeyExtractor {
     std::string& key = stretch.key();
     switch (part.kind) {
       case KeyKind::bytes:
-        break;
       case KeyKind::collation:
-        collation_.append_key(text, part.delimited, stretch.left(), key);
         break;
       case KeyKind::numeric:
         append_numeric_key(text, classes_, stretch);

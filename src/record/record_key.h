@@ -1,5 +1,5 @@
 // The key of a record that is compared with others as it lies: of a long key only the beginning is
-// kept, the rest is made again, window by window, for the rare comparison that needs it.
+// kept, all is made again, piece by piece, for the rare comparison that needs the rest.
 #pragma once
 
 #include <cstddef>

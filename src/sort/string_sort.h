@@ -13,7 +13,9 @@
 //
 // Keys that are not the record itself are made once: their first word for every record, and more
 // only for groups of equal words, as much as the memory for keys allows (a *window* of each key),
-// kept until the group is sorted. Records of equal bytes have equal keys and need no more.
+// kept until the group is sorted. Records of equal bytes have equal keys and need no more. A window
+// is made from the key's beginning; where that is costly, the few records whose keys have very much
+// in common are merge sorted instead, by comparisons that read both keys once.
 //
 // Multikey quicksort (Bentley and Sedgewick 1997) with radix sort in place of partitioning, and the
 // caching of 8 characters of super-alphabets (Ng and Kakehi 2007).
@@ -239,6 +241,8 @@ class StringSorter {
   static constexpr std::size_t kFirstWindow = 32;
   static constexpr std::size_t kWindowGrowth = 8;
   static constexpr std::size_t kMaxWindow = std::size_t{1} << 20;
+  // Costly keys that agree in so many bytes are compared.
+  static constexpr std::size_t kComparedDepth = std::size_t{256} << 10;
 
   // Part of a key, kept in memory_.
   struct Window {
@@ -256,8 +260,23 @@ class StringSorter {
                   std::size_t window_bytes = kFirstWindow) {
     Unsorted unsorted{items, depth};
     while (!unsorted.items.empty()) {
+      if (unsorted.depth >= kComparedDepth && keys_.is_costly_in_full()) {
+        sort_by_comparisons(unsorted.items);
+        return;
+      }
       unsorted = sort_window(unsorted.items, unsorted.depth, window_bytes);
       window_bytes = wider(window_bytes);
+    }
+  }
+  void sort_by_comparisons(std::span<StringItem> items) {
+    const auto order = [&](const StringItem& a, const StringItem& b) {
+      return compare_keys(keys_, access_(a.ref), keys_, access_(b.ref));
+    };
+    std::stable_sort(items.begin(), items.end(),
+                     [&](const StringItem& a, const StringItem& b) { return order(a, b) < 0; });
+    // From the end on: a reference that is marked cannot be followed.
+    for (std::size_t i = items.size() - 1; i != 0; --i) {
+      if (order(items[i - 1], items[i]) == 0) items[i].ref |= StringItem::kSameKey;
     }
   }
   static std::size_t wider(std::size_t window_bytes) {

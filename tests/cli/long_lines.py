@@ -160,6 +160,26 @@ class LongLines(unittest.TestCase):
         self.expect("text.sorted", "join", "-T", ".", "--output=out", "--presorted", "text.sorted",
                     "text.sorted", memory=48)
 
+    def test_lines_that_a_locale_compares_to_their_end(self):
+        if not has_locale("en_US.UTF-8"):
+            self.skipTest("locale en_US.UTF-8 is not installed: scripts/install_locales.sh")
+        length = 10 * MIB
+        # The level that decides: letters, case, all else; the last is long rows compared backward.
+        for fill, ends in ((b"x", (b"a", b"b")), (b"xyz ", (b"a", b"A")), (b"x1-", (b"-a", b"a-"))):
+            with open(self.root / "two.sorted", "wb") as file:
+                for end in ends:
+                    write_line(file, b"", fill, length, end)
+            with open(self.root / "two", "wb") as file:
+                for end in reversed(ends):
+                    write_line(file, b"", fill, length, end)
+            self.hashes["two.sorted"] = content_hash(self.root / "two.sorted")
+            for options in ([], ["-k1"], ["-d"]):
+                with self.subTest(fill=fill, options=options):
+                    locale = {"locale": "en_US.UTF-8", "memory": 88}
+                    self.sort("two.sorted", *options, "two", **locale)
+                    self.expect(None, "sort", "-c", *options, "two.sorted", **locale)
+                    self.assertEqual(self.run_xxl("sort", "-C", *options, "two", **locale)[0], 1)
+
     def test_the_order_of_a_locale(self):
         if not has_locale("en_US.UTF-8"):
             self.skipTest("locale en_US.UTF-8 is not installed: scripts/install_locales.sh")

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <clocale>
 #include <cstring>
 #include <random>
@@ -32,7 +33,7 @@ struct NamedLocale {
 
 std::string key_of(const CollationTables& tables, std::string_view text) {
   std::string key;
-  tables.append(text, kWholeKey, key);
+  tables.append(text, key);
   return key;
 }
 
@@ -120,10 +121,76 @@ TEST_P(CollationIn, keys_do_not_depend_on_the_limit_but_for_their_end) {
     EXPECT_EQ(whole.find('\0'), whole.npos);
     for (std::size_t limit = 0; limit < whole.size() + 3; ++limit) {
       std::string key = "front";
-      tables.append(text, limit, key);
+      CollationTables::KeyReader reader;
+      reader.start(tables, text, nullptr);
+      while (key.size() - 5 < limit && reader.read(limit - (key.size() - 5), key)) continue;
       ASSERT_GE(key.size() - 5, std::min(limit, whole.size()));
       ASSERT_EQ(key, "front" + whole.substr(0, key.size() - 5));
     }
+  }
+}
+
+// Rows of signs and digits (compared backward), contractions, characters without weights: whatever
+// straddles a block.
+TEST_P(CollationIn, keys_do_not_depend_on_the_size_of_blocks) {
+  const NamedLocale locale(GetParam());
+  if (!locale.handle) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
+  const CollationTables tables(locale.handle);
+  Random random(17);
+  for (int i = 0; i < 300; ++i) {
+    std::string text;
+    for (std::size_t parts = random() % 6; parts != 0; --parts) {
+      switch (random() % 4) {
+        case 0:
+          text += std::string(random() % 40, "1-\x02. "[random() % 5]);
+          break;
+        case 1:
+          for (std::size_t n = random() % 5; n != 0; --n) text += random() % 3 ? "ch" : "Ccs";
+          break;
+        default:
+          text += alike_texts(random).first;
+      }
+    }
+    const std::string whole = key_of(tables, text);
+    for (const std::size_t block : {1, 2, 3, 7, 16}) {
+      CollationTables::KeyReader reader(block);
+      for (const std::size_t wanted : {std::size_t{1}, kWholeKey}) {
+        std::string key;
+        reader.start(tables, text, nullptr);
+        while (reader.read(wanted, key)) continue;
+        ASSERT_EQ(key, whole) << ::testing::PrintToString(text) << ' ' << block;
+      }
+    }
+  }
+}
+
+TEST_P(CollationIn, a_filter_makes_the_key_of_what_it_leaves) {
+  const NamedLocale locale(GetParam());
+  if (!locale.handle) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
+  const CollationTables tables(locale.handle);
+  std::array<bool, 256> dropped{};
+  std::array<unsigned char, 256> mapped{};
+  for (const unsigned char c : {'\0', '-', '.', '\x02', 'z'}) dropped[c] = true;
+  for (std::size_t c = 0; c < 256; ++c) {
+    mapped[c] = static_cast<unsigned char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+  }
+  const ByteFilter filter{dropped.data(), mapped.data()};
+  Random random(19);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text, filtered;
+    for (const char c : alike_texts(random).first) {
+      text += c;
+      if (random() % 3 == 0) text += "-.\x02z"[random() % 4];
+    }
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (!dropped[byte]) filtered += static_cast<char>(mapped[byte]);
+    }
+    CollationTables::KeyReader reader(3);
+    std::string key;
+    reader.start(tables, text, &filter);
+    while (reader.read(kWholeKey, key)) continue;
+    ASSERT_EQ(key, key_of(tables, filtered)) << ::testing::PrintToString(text);
   }
 }
 

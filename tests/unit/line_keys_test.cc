@@ -402,7 +402,25 @@ TEST_P(LineKeysIn, parts_of_keys_are_those_of_the_whole_key) {
               << options << " " << line.substr(0, 9) << " " << from << " " << limit;
         }
       }
+      std::string read;
+      const auto reader = keys->read_key(line);
+      while (reader->read(1000, read)) continue;
+      ASSERT_TRUE(read == whole) << options << " " << line.substr(0, 9);
     }
+  }
+}
+
+TEST_P(LineKeysIn, a_window_of_a_long_key_takes_little_memory) {
+  const ScopedLocale scope(GetParam());
+  if (!scope.ok()) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
+  const std::string line(8'000'000, 'a');
+  for (const char* options : {"-k1,1", "-f", "-d", "-r"}) {
+    const auto keys = sorting_keys(make_line_keys(line_order_of({options})));
+    if (keys->is_whole_record()) continue;
+    std::string key;
+    keys->append_key_part(line, 7'000'000, 1000, key);
+    EXPECT_GE(key.size(), 1000) << options;
+    EXPECT_LT(key.capacity(), 1'000'000) << options;
   }
 }
 

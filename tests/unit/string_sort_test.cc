@@ -19,9 +19,11 @@ using Records = std::vector<std::string>;
 class Keys final : public KeyExtractor {
  public:
   using Make = std::function<std::string(std::string_view)>;
-  explicit Keys(Make make = nullptr) : make_(std::move(make)) {}
+  explicit Keys(Make make = nullptr, bool costly = false)
+      : make_(std::move(make)), costly_(costly) {}
 
   bool is_whole_record() const override { return make_ == nullptr; }
+  bool is_costly_in_full() const override { return costly_; }
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
     const std::string whole = make_ ? make_(record) : std::string(record);
     // As allowed, sometimes more than was asked for.
@@ -35,6 +37,7 @@ class Keys final : public KeyExtractor {
 
  private:
   Make make_;
+  bool costly_;
 };
 
 std::string random_text(Random& random, std::size_t longest, unsigned letters) {
@@ -140,6 +143,21 @@ TEST_P(StringSort, keys_are_made) {
     expect_sorted(records, keys, 0, kKeyMemoryPerItem);
     expect_sorted(records, keys, 0, 7000);
     expect_sorted(records, keys, common_prefix(records, keys), kKeyMemoryPerItem);
+  }
+}
+
+TEST(StringSorter, costly_keys_with_much_in_common_are_sorted_stably) {
+  const std::string common(300'000, 'c');
+  const Keys keys(
+      [&](std::string_view record) { return common + std::string(record.substr(0, 1)); }, true);
+  Random random(5);
+  for (const std::size_t count : {2u, 3u, 20u}) {
+    Records records(count);
+    for (std::string& record : records) {
+      for (int i = 0; i < 2; ++i) record += static_cast<char>('a' + random.below(4));
+    }
+    expect_sorted(records, keys, 0, kKeyMemoryPerItem);
+    expect_sorted(records, keys, common.size(), 100'000);
   }
 }
 
