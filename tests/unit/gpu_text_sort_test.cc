@@ -215,11 +215,7 @@ TEST_F(GpuTextSort, a_driver_that_takes_most_of_the_memory_is_not_started_by_its
   set_input("a\n");
   EXPECT_EQ(truncate(options_.inputs.front().c_str(), 4000 * kMiB), 0);
   const auto accelerator =
-<<<<<<< HEAD
       make_accelerator({.count = 2, .memory_bytes = 640 * kMiB, .driver_bytes = 128 * kMiB});
-=======
-      make_accelerator({.count = 2, .memory_bytes = 640 * kMiB, .host_bytes = 128 * kMiB});
->>>>>>> h/coll
   options_.accelerator = accelerator.get();
   for (const std::size_t memory : {100 * kMiB, 400 * kMiB, 1000 * kMiB}) {
     options_.memory_bytes = memory;
