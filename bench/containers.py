@@ -93,7 +93,7 @@ class Input:
         self.is_pipe = self.kind != "join" and chosen.random() < 0.5
         self.xxl = arguments.xxl
         self.directory = arguments.dir
-        size = int(most * chosen.random() ** 2)
+        self.size = size = int(most * chosen.random() ** 2)
         self.paths = [f"{arguments.dir}/in-{side}" for side in range(2 if self.kind == "join" else 1)]
         for side, path in enumerate(self.paths):
             generate(self.xxl, path, self.kind, size // len(self.paths), side * size // 400)
@@ -130,11 +130,10 @@ class Input:
             if source:
                 source.stdout.close()
                 source.wait()
-        if done.returncode < 0:
-            return "killed"
         if done.returncode != 0:
-            print(self.command(), done.stderr.decode(), file=sys.stderr)
-            return "failed"
+            print(*self.command(), f"({self.size} bytes): status {done.returncode}",
+                  done.stderr.decode(), file=sys.stderr)
+            return "killed" if done.returncode < 0 else "failed"
         with open(output, "rb") as file:
             found = sum_of(file) if self.kind == "records" else digest(file)
         ordered = self.kind != "records" or subprocess.run(

@@ -337,7 +337,7 @@ TEST_F(TextSortTest, an_input_may_end_at_any_time_after_runs_were_folded) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   options_.keys = std::make_shared<BackwardsKey>();
   options_.memory_bytes = 2 * kMiB;
-  for (std::size_t bytes = kMiB; bytes < 6 * kMiB; bytes += 64 * kKiB) {
+  for (std::size_t bytes = kMiB; bytes < 6 * kMiB; bytes += 128 * kKiB) {
     SCOPED_TRACE(std::to_string(bytes) + " bytes");
     Random random(bytes);
     forget_inputs();
