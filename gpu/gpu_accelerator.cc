@@ -69,6 +69,18 @@ bool GpuAccelerator::find(std::uint64_t bytes, std::string& reason) {
   return true;
 }
 
+// There will be one at least: what is too much for that is not even looked for.
+bool GpuAccelerator::find_within(std::uint64_t most_host_bytes, std::uint64_t bytes,
+                                 std::string& reason) {
+  const auto fits = [&](std::size_t gpus) {
+    const std::uint64_t taken = gpus * options_.driver_bytes;
+    if (taken <= most_host_bytes) return true;
+    reason = "the driver would take " + format_bytes(taken) + " of -S";
+    return false;
+  };
+  return fits(1) && find(bytes, reason) && fits(all_.size());
+}
+
 // Of each device: what the one with the least can give.
 std::uint64_t GpuAccelerator::usable_bytes() const {
   std::uint64_t usable = ~std::uint64_t{0};
@@ -128,10 +140,14 @@ GpuAccelerator::Division GpuAccelerator::divide(const ChunkFormat& format, doubl
 
 std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
                                                     std::uint64_t input_bytes,
-                                                    std::size_t slice_bytes, std::string& reason) {
+                                                    std::size_t slice_bytes,
+                                                    std::uint64_t most_host_bytes,
+                                                    std::string& reason) {
   const ChunkFormat format = ChunkFormat::of(layout);
   const auto record_bytes = static_cast<double>(layout.record_bytes());
-  if (!find(needed_bytes(format, record_bytes, input_bytes), reason)) return std::nullopt;
+  if (!find_within(most_host_bytes, needed_bytes(format, record_bytes, input_bytes), reason)) {
+    return std::nullopt;
+  }
   if (layout.record_bytes() > slice_bytes) {
     reason = "records of " + format_bytes(layout.record_bytes()) +
              " do not fit into the buffers of -S for transfers to a GPU, " +
@@ -203,12 +219,15 @@ GpuAccelerator::Division GpuAccelerator::divide_text(const TextSorterSpec& spec,
 
 std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& spec,
                                                          std::size_t staging_bytes,
+                                                         std::uint64_t most_host_bytes,
                                                          std::string& reason) {
   const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
   const auto entries = static_cast<std::uint64_t>(static_cast<double>(spec.input_bytes) * entry /
                                                   (spec.record_bytes + 1));
   const ChunkFormat format = ChunkFormat::of_text(false, spec.terminator);
-  if (!find(needed_bytes(format, entry, entries), reason)) return std::nullopt;
+  if (!find_within(most_host_bytes, needed_bytes(format, entry, entries), reason)) {
+    return std::nullopt;
+  }
   try {
     const TextStaging staging = TextStaging::plan(staging_bytes, spec.threads);
     const Division division = divide_text(spec, usable_bytes(), staging.slice_bytes);

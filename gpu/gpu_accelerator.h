@@ -36,13 +36,14 @@ class GpuAccelerator final : public Accelerator {
   explicit GpuAccelerator(GpuOptions options);
   ~GpuAccelerator() override;
 
-  std::uint64_t least_host_bytes() const override { return options_.driver_bytes; }
   std::optional<AcceleratorPlan> plan(const KeyLayout& layout, std::uint64_t input_bytes,
-                                      std::size_t slice_bytes, std::string& reason) override;
+                                      std::size_t slice_bytes, std::uint64_t most_host_bytes,
+                                      std::string& reason) override;
   std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout, const AcceleratorPlan& plan,
                                            bool unique, std::span<std::byte> staging,
                                            Workers& workers, Mailbox& mailbox) override;
   std::optional<AcceleratorPlan> plan_text(const TextSorterSpec& spec, std::size_t staging_bytes,
+                                           std::uint64_t most_host_bytes,
                                            std::string& reason) override;
   std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
                                                std::span<std::byte> staging,
@@ -62,6 +63,7 @@ class GpuAccelerator final : public Accelerator {
     std::uint64_t chunk_bytes = 0;
   };
   bool find(std::uint64_t bytes, std::string& reason);
+  bool find_within(std::uint64_t most_host_bytes, std::uint64_t bytes, std::string& reason);
   std::uint64_t usable_bytes() const;
   std::string describe() const;
   template <class Make>

@@ -18,9 +18,6 @@
 namespace xxl::cli {
 namespace {
 
-// Of the host's memory, for each GPU. Measured: 60 to 120 MB for an H200, 85 to 105 for an H100.
-constexpr std::uint64_t kDriverBytes = 128 * kMiB;
-
 using gpu::GpuOptions;
 using gpu::MultiGpu;
 
@@ -147,11 +144,11 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
   }
   if (text == "auto") {
     choice.acceleration = Acceleration::if_it_pays;
-    gpus.driver_bytes = kDriverBytes;
+    gpus.driver_bytes = gpu::kDriverBytes;
     gpus.find = [](std::uint64_t bytes) { return find_gpus({}, false, bytes); };
   } else if (kind == "gpu") {
     choice.acceleration = Acceleration::always;
-    gpus.driver_bytes = kDriverBytes;
+    gpus.driver_bytes = gpu::kDriverBytes;
     const bool all = list_text == "all";
     std::vector<std::size_t> list;
     if (has_list && !all) list = parse_list(command, list_text);

@@ -23,8 +23,11 @@ enum class Acceleration {
 
 // Less input is sorted on the CPU in the time that an accelerator takes to start.
 inline constexpr std::uint64_t kWorthAccelerating = std::uint64_t{1} << 30;
-// Why else it may be left alone.
-inline constexpr const char* kDriverTakesTooMuch = "its driver would take over half of -S";
+
+// Of `memory_bytes`, what its driver may take.
+constexpr std::uint64_t most_driver_bytes(Acceleration acceleration, std::uint64_t memory_bytes) {
+  return acceleration == Acceleration::if_it_pays ? memory_bytes / 2 : ~std::uint64_t{0};
+}
 
 // Whether the accelerator that forms runs, or that `Acceleration::always` asks for, merges too.
 enum class AcceleratedMerge {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/in_flight.h"
 #include "merge/record_emitter.h"
 #include "pipeline/emit_rules.h"
 #include "pipeline/plan.h"
@@ -109,28 +110,27 @@ std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSour
 std::vector<MergeSource> RunReducer::merge_groups(std::vector<Group>& groups,
                                                   std::size_t most_bytes, BlockMemory& blocks,
                                                   Table table) {
-  std::size_t running = 0, taken = 0;  // groups, and the memory that they may need
-  for (Group& group : groups) {
-    if (group.sources.size() < 2) continue;
-    {
-      // Two runs with long records may need more than a share.
-      auto lock = monitor_.lock();
-      while (running > 0 && taken + group.bytes > most_bytes) monitor_.wait_whatever(lock);
-      ++running;
-      taken += group.bytes;
-    }
-    workers_.run([&, &group = group](unsigned) {
-      monitor_.guard([&] { merge_group(group, group.bytes <= most_bytes, blocks, table); });
-      auto lock = monitor_.lock();
-      --running;
-      taken -= group.bytes;
-      monitor_.notify();
-    });
-  }
+  std::size_t taken = 0;  // memory that the groups that are being merged may need
   {
-    // Whatever happens, the tasks must end before what they use.
-    auto lock = monitor_.lock();
-    while (running > 0) monitor_.wait_whatever(lock);
+    InFlight in_flight;  // whatever happens, the tasks end before what they use
+    for (Group& group : groups) {
+      if (group.sources.size() < 2) continue;
+      {
+        // Two runs with long records may need more than a share.
+        auto lock = monitor_.lock();
+        while (taken > 0 && taken + group.bytes > most_bytes) monitor_.wait_whatever(lock);
+        taken += group.bytes;
+      }
+      workers_.run([&, &group = group, token = in_flight.begin()](unsigned) mutable {
+        monitor_.guard([&] { merge_group(group, group.bytes <= most_bytes, blocks, table); });
+        {
+          auto lock = monitor_.lock();
+          taken -= group.bytes;
+        }
+        monitor_.notify();
+        token.reset();
+      });
+    }
   }
   monitor_.check();
   std::vector<MergeSource> merged;

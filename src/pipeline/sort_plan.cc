@@ -113,13 +113,10 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   input.chunk_bytes = ~std::uint64_t{0};
   // The slices are the same however long the runs are.
   const std::size_t slice_bytes = plan_geometry(input, layout).slice_bytes;
-  auto accelerator_plan = options.accelerator->plan(layout, bytes, slice_bytes, reason);
+  auto accelerator_plan = options.accelerator->plan(
+      layout, bytes, slice_bytes, most_driver_bytes(options.acceleration, options.memory_bytes),
+      reason);
   if (!accelerator_plan) return std::nullopt;
-  if (options.acceleration == Acceleration::if_it_pays &&
-      accelerator_plan->host_bytes > options.memory_bytes / 2) {
-    reason = kDriverTakesTooMuch;
-    return std::nullopt;
-  }
   PlannedSort planned;
   input.chunk_bytes = accelerator_plan->chunk_bytes;
   // What its driver takes counts, unless that leaves next to nothing.
@@ -161,11 +158,8 @@ PlannedSort make_sort_plan(const SortOptions& options, const KeyLayout& layout,
   // is sorted there as fast as disks deliver it.
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
       inputs.size_known && inputs.bytes >= kWorthAccelerating && planned.plan.expected_runs > 1) {
-    reason = kDriverTakesTooMuch;
-    if (options.accelerator->least_host_bytes() <= options.memory_bytes / 2) {
-      if (auto accelerated = plan_for_accelerator(options, layout, inputs, surroundings, reason)) {
-        return *accelerated;
-      }
+    if (auto accelerated = plan_for_accelerator(options, layout, inputs, surroundings, reason)) {
+      return *accelerated;
     }
     planned.plan.no_accelerator = reason;
   }

@@ -99,15 +99,10 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
   spec.record_bytes = kAssumedRecordBytes;
   spec.key_bytes = input.keys_are_records ? 0 : kAssumedRecordBytes;
   spec.threads = input.threads;
-  planned.accelerator =
-      options.accelerator->plan_text(spec, input.staging_bytes, planned.no_accelerator);
+  planned.accelerator = options.accelerator->plan_text(
+      spec, input.staging_bytes, most_driver_bytes(options.acceleration, options.memory_bytes),
+      planned.no_accelerator);
   if (!planned.accelerator) return planned;
-  if (options.acceleration == Acceleration::if_it_pays &&
-      planned.accelerator->host_bytes > options.memory_bytes / 2) {
-    planned.accelerator.reset();
-    planned.no_accelerator = kDriverTakesTooMuch;
-    return planned;
-  }
   input.accelerator_bytes = planned.accelerator->chunk_bytes;
   // What its driver takes counts, unless that leaves next to nothing.
   input.memory_bytes -= std::min(planned.accelerator->host_bytes, input.memory_bytes / 2);
@@ -145,13 +140,11 @@ Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
   // What fits in memory is sorted there as fast as disks deliver it.
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
       inputs.size_known && inputs.bytes >= std::max(kWorthAccelerating, options.memory_bytes)) {
-    if (options.accelerator->least_host_bytes() > options.memory_bytes / 2) {
-      planned.no_accelerator = kDriverTakesTooMuch;
-    } else if (options.keys != nullptr && options.keys->is_costly_in_full()) {
-      planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
-    } else {
+    // An accelerator wants whole keys.
+    if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
       return plan_for_accelerator(options, input);
     }
+    planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
   }
   planned.input = input;
   if (is_little(options, inputs)) planned.input.threads = 1;

@@ -47,13 +47,14 @@ class Accelerator {
  public:
   virtual ~Accelerator() = default;
 
-  // Of the host's memory what its driver takes as soon as anything below is asked for, or more.
-  virtual std::uint64_t least_host_bytes() const = 0;
-
   // How it would sort `input_bytes` (0: not known) of records of `layout` that come back in slices
-  // of at most `slice_bytes`. Nothing if it cannot, or if it would not pay: then `reason` says why.
+  // of at most `slice_bytes`. Nothing if it cannot, if it would not pay, or if its driver would
+  // take more than `most_host_bytes` of the host's memory (it is not started then, as far as that
+  // can be told before): then `reason` says why.
   virtual std::optional<AcceleratorPlan> plan(const KeyLayout& layout, std::uint64_t input_bytes,
-                                              std::size_t slice_bytes, std::string& reason) = 0;
+                                              std::size_t slice_bytes,
+                                              std::uint64_t most_host_bytes,
+                                              std::string& reason) = 0;
   // A sorter as planned. `staging`, some slices long, is host memory that stays pinned while the
   // sorter lives. All references must outlive it. Throws Error{no_space} if the accelerator's
   // memory has been taken by others in the meantime.
@@ -65,6 +66,7 @@ class Accelerator {
   // the chunk's bytes are those of the input. `spec.keys` may be null, if they are not known yet.
   virtual std::optional<AcceleratorPlan> plan_text(const TextSorterSpec& spec,
                                                    std::size_t staging_bytes,
+                                                   std::uint64_t most_host_bytes,
                                                    std::string& reason) = 0;
   // `staging`, of as many bytes as planned with, and all references must outlive the sorter. Throws
   // Error{no_space} as make_sorter() does.
