@@ -270,6 +270,7 @@ bool CpuChunkSorter::split(std::size_t bucket) {
 // Takes the next bucket out of the current run. False if there is none in the table, or if it must
 // be split first, for which distribution is to pause.
 bool CpuChunkSorter::close_bucket() {
+  if (!sealed_ || !waiting_.empty() || tasks_ > 0) closed_early_ = true;
   std::uint64_t records;
   while ((records = table_.frontier_records()) == 0) {
     if (table_.empty()) return false;

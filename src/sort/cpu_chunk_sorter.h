@@ -55,6 +55,7 @@ class CpuChunkSorter final : public ChunkSorter {
   void seal() override;
   std::optional<Piece> pull() override;
   bool finished() const override;
+  bool may_be_several_runs() const override { return closed_early_; }
   std::span<const SplitterKey> cell_boundaries() const override { return table_.cells(); }
   const MultisetHash& input_hash() const override { return input_hash_; }
 
@@ -103,6 +104,7 @@ class CpuChunkSorter final : public ChunkSorter {
   BucketTable table_;
   bool started_ = false;
   bool sealed_ = false;
+  bool closed_early_ = false;        // a bucket was closed that later records may belong to
   bool pausing_ = false;             // no new distribution: a bucket is to be split
   bool split_frontier_ = false;      // which is larger than a piece can be
   bool cautious_ = false;            // a distribution found no room: allow for the worst case

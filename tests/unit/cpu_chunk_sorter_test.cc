@@ -451,6 +451,37 @@ TEST(CpuChunkSorter, what_fits_in_memory_is_held_back_until_the_input_ends) {
   }
 }
 
+// What is pulled first may be pulled when the input has ended, however early its bucket was closed.
+TEST(CpuChunkSorter, tells_whether_what_is_pulled_is_the_only_run) {
+  const RecordFormat format = format_of("u64");
+  for (const bool fills_memory : {false, true}) {
+    Random random(11);
+    const Bytes records = test::random_records(format, 300000, random);
+    Harness harness(format, {}, 11);
+    const std::size_t block = harness.geometry().push_records;
+    const std::size_t few = harness.slab_records() / 8;
+    std::size_t next = 0;
+    for (std::size_t before = next + 1; before != next;) {
+      before = next;
+      while ((fills_memory || next < few) && harness.push({records.data() + next * 8, block})) {
+        next += block;
+      }
+      while (harness.taken_records() < next) harness.wait();
+    }
+    harness.sorter().seal();
+    EXPECT_EQ(harness.sorter().may_be_several_runs(), fills_memory);
+    for (;;) {
+      while (harness.pull(1)) {
+      }
+      if (harness.sorter().finished() && harness.pieces_running() == 0) break;
+      harness.wait();
+    }
+    if (!fills_memory) {
+      EXPECT_EQ(harness.pieces_of_runs().size(), 1u);
+    }
+  }
+}
+
 TEST(CpuChunkSorter, full_it_refuses_blocks_until_pieces_have_left) {
   const RecordFormat format = format_of("u64");
   Random random(10);
