@@ -21,6 +21,7 @@ import os
 import pathlib
 import random
 import resource
+import signal
 import subprocess
 import sys
 import zlib
@@ -133,7 +134,7 @@ class Input:
         if done.returncode != 0:
             print(*self.command(), f"({self.size} bytes): status {done.returncode}",
                   done.stderr.decode(), file=sys.stderr)
-            return "killed" if done.returncode < 0 else "failed"
+            return "killed" if done.returncode == -signal.SIGKILL else "failed"
         with open(output, "rb") as file:
             found = sum_of(file) if self.kind == "records" else digest(file)
         ordered = self.kind != "records" or subprocess.run(

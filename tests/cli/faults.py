@@ -35,6 +35,15 @@ def is_root():
     return os.geteuid() == 0
 
 
+def program_for_all(directory):
+    """A copy in `directory`, which all users may then look into; perhaps not where it was built."""
+    program = directory / "xxl"
+    shutil.copy(XXL, program)
+    program.chmod(0o755)
+    directory.chmod(directory.stat().st_mode | 0o055)
+    return program
+
+
 def can_mount():
     if not is_root():
         return False
@@ -299,13 +308,8 @@ class Forbidden(FaultTest):
             if shutil.which("setpriv") is None:
                 print("SKIPPED: permissions: no setpriv to stop being root", file=sys.stderr)
                 self.skipTest("no setpriv")
-            # A copy where anybody can read it.
-            program = self.root / "xxl"
-            shutil.copy(XXL, program)
-            program.chmod(0o755)
-            self.root.chmod(0o755)
             self.prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-            self.program = program
+            self.program = program_for_all(self.root)
             for directory in (self.scratch, self.out):
                 os.chown(directory, NOBODY, NOBODY)
         else:
@@ -609,6 +613,8 @@ def main(module):
     parser.add_argument("--only", action="append", help="run only tests with this in their name")
     arguments = parser.parse_args()
     XXL = str(pathlib.Path(arguments.xxl).resolve())
+    # A shell that starts this in the background has it ignored, and programs leave that so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     SANITIZED = arguments.sanitized
 
     loader = unittest.TestLoader()

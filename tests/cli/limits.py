@@ -85,6 +85,7 @@ class LimitsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="xxl-limits-"))
         cls.directory.chmod(0o777)
+        cls.program = faults.program_for_all(cls.directory)
         numbers = list(range(150000))
         random.Random(1).shuffle(numbers)
         cls.write("lines", "".join(f"{number:08}\n" for number in numbers).encode())
@@ -128,7 +129,7 @@ class LimitsTest(unittest.TestCase):
 
     def run_xxl(self, arguments, before=lambda: None, environment=None):
         return subprocess.run(
-            [faults.XXL] + arguments, preexec_fn=before, cwd=self.directory, check=False,
+            [self.program] + arguments, preexec_fn=before, cwd=self.directory, check=False,
             timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL, capture_output=True,
             env={**os.environ, "LC_ALL": "C", "TMPDIR": str(self.directory), **(environment or {})})
 

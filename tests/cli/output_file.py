@@ -37,10 +37,7 @@ class OutputTest(faults.FaultTest):
         if not faults.can_mount() or shutil.which("setpriv") is None:
             print("SKIPPED: output files: needs root and setpriv", file=sys.stderr)
             self.skipTest("needs root and setpriv")
-        self.program = self.root / "xxl"  # where anybody can read it
-        shutil.copy(faults.XXL, self.program)
-        self.program.chmod(0o755)
-        self.root.chmod(0o755)
+        self.program = faults.program_for_all(self.root)
         self.source = self.root / "in"
         self.source.write_bytes(ROWS)
         self.scratch.chmod(0o1777)
