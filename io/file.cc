@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "base/units.h"
 #include "io/io_queue.h"
 #include "io/transfer.h"
@@ -139,6 +140,7 @@ File& File::operator=(File&& other) noexcept {
   device_ = other.device_;
   inode_ = other.inode_;
   has_name_ = other.has_name_;
+  unsynced_bytes_ = other.unsynced_bytes_.load();
   return *this;
 }
 
@@ -268,6 +270,18 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> data) const
   Transfer transfer({Op::write, this, offset, writable, {}});
   const Completion completion = transfer.carry_out();
   if (completion.error != 0) throw_io_error(completion.error, Operation::write, path_, offset);
+}
+
+int File::wrote(std::size_t bytes) const {
+  static const std::uint64_t memory_bytes = ControlGroups().memory_bytes();
+  if (memory_bytes == kNoLimit || direct_ || !is_stored_) return 0;
+  const std::uint64_t step = std::max<std::uint64_t>(memory_bytes / 32, kMiB);
+  if ((unsynced_bytes_ += bytes) < step) return 0;
+  unsynced_bytes_ = 0;
+  // Waits for the step before this one.
+  const int result =
+      sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+  return result == 0 || errno != EIO ? 0 : errno;
 }
 
 bool enable_direct(int fd) {

@@ -76,6 +76,12 @@ class File {
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> data) const;
   void write_at(std::uint64_t offset, std::span<const std::byte> data) const;
 
+  // To be told of each `bytes` that a system call wrote. In a control group with a bound on memory
+  // it waits until no more than a sixteenth of that is left in the page cache to be written: where
+  // all pages of a group wait for a slow disk the kernel (of version 2) does not, but kills.
+  // Returns 0, or the errno value of a write to the disk that failed. From any thread.
+  int wrote(std::size_t bytes) const;
+
  private:
   static File open_standard_input();
   static File open_path(const std::string& path);
@@ -89,7 +95,8 @@ class File {
   std::atomic<std::uint64_t> size_ = 0;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  bool has_name_ = false;  // path_ opens it again
+  bool has_name_ = false;                                  // path_ opens it again
+  mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
 };
 
 // Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants

@@ -109,7 +109,7 @@ class IoService {
  private:
   Factory factory_;
   Factory memory_disk_factory_;  // for file systems in memory
-  Factory file_stream_factory_;  // for files used as streams
+  Factory blocking_factory_;     // for files of which each write may have to wait
   std::string backend_name_;
   TimeLine* time_line_ = nullptr;
   mutable std::mutex mutex_;

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
@@ -63,6 +64,15 @@ bool wants_threads(const File& file) {
          system.f_type == FUSE_SUPER_MAGIC;
 }
 
+// Files used as streams, and those on disks that are written through the page cache: each write may
+// have to wait for the disk (File::wrote()).
+bool may_block(const File& file) {
+  if (!file.is_stored()) return false;
+  if (!file.seekable()) return true;
+  return !file.direct() && !wants_threads(file) &&
+         (fcntl(file.fd(), F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
 }  // namespace
 
 IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned depth) {
@@ -72,7 +82,7 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
   factory_ = use_uring ? uring_factory(memory, depth) : thread_factory(depth);
   if (backend == Backend::automatic) factory_ = with_fall_back(factory_, thread_factory(depth));
   memory_disk_factory_ = backend == Backend::io_uring ? factory_ : thread_factory(depth);
-  file_stream_factory_ = thread_factory(depth);
+  blocking_factory_ = thread_factory(depth);
   backend_name_ = use_uring ? "io_uring" : "threads";
   if (!reason.empty()) backend_name_ += " (" + reason + ")";
 }
@@ -80,17 +90,17 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
 IoService::IoService(Factory factory)
     : factory_(std::move(factory)),
       memory_disk_factory_(factory_),
-      file_stream_factory_(factory_),
+      blocking_factory_(factory_),
       backend_name_("custom") {}
 
 IoService::~IoService() = default;
 
 IoQueue& IoService::queue_for(const File& file) {
   std::lock_guard lock(mutex_);
-  const bool file_stream = file.is_stored() && !file.seekable();
-  auto& queue = queues_[{file.device(), file_stream}];
+  const bool blocking = may_block(file);
+  auto& queue = queues_[{file.device(), blocking}];
   if (queue == nullptr) {
-    queue = file_stream           ? file_stream_factory_()
+    queue = blocking              ? blocking_factory_()
             : wants_threads(file) ? memory_disk_factory_()
                                   : factory_();
     if (time_line_ != nullptr) {

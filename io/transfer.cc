@@ -78,7 +78,12 @@ std::int64_t Transfer::call() const {
     result =
         stream ? write(fd, data.data(), data.size()) : pwrite(fd, data.data(), data.size(), at);
   }
-  return result < 0 ? -errno : result;
+  if (result < 0) return -errno;
+  if (request_.op == Op::write) {
+    const int error = request_.file->wrote(static_cast<std::size_t>(result));
+    if (error != 0) return -error;
+  }
+  return result;
 }
 
 // Sleeps until the file can go on: one that is not to block the thread, or that does not block (a

@@ -24,13 +24,16 @@ from faults import MIB, NOBODY, PATIENCE_SECONDS
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 # pthread_create() of which the calls from $FAIL_FROM to $FAIL_TO fail, inflateInit2() that does with
-# $FAIL_INFLATE, and io_uring_enter() that fails with $RING_ERROR after $RING_AFTER calls.
+# $FAIL_INFLATE, io_uring_enter() that fails with $RING_ERROR after $RING_AFTER calls, and
+# sync_file_range() that adds a byte to $SYNC_LOG.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int number(const char *name) {
   const char *text = getenv(name);
@@ -60,6 +63,14 @@ int io_uring_submit_and_wait(struct io_uring *ring, unsigned count) {
   if (number("RING_ERROR") && call > number("RING_AFTER")) return -number("RING_ERROR");
   int (*real)(struct io_uring *, unsigned) = dlsym(RTLD_NEXT, "io_uring_submit_and_wait");
   return real(ring, count);
+}
+
+int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned flags) {
+  int log = open(getenv("SYNC_LOG"), O_WRONLY | O_APPEND | O_CREAT, 0600);
+  if (write(log, ".", 1) != 1) return -1;
+  close(log);
+  int (*real)(int, off64_t, off64_t, unsigned) = dlsym(RTLD_NEXT, "sync_file_range");
+  return real(fd, offset, bytes, flags);
 }
 """
 
@@ -294,6 +305,26 @@ class LimitsTest(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, b""))
         done = self.run_xxl(["sort", "--record=u64", "-c", "out"])
         self.assertEqual(done.returncode, 0)
+
+    def test_a_memory_group_bounds_what_waits_to_be_written(self):
+        """Output goes to the disk at its pace: a group whose page cache waits for it is killed."""
+        if not faults.is_root():
+            self.skipTest("takes root")
+        shim, log = self.shim(), self.directory / "syncs"
+        text = self.directory / "text"
+        with open(text, "wb") as file:
+            subprocess.run([faults.XXL, "gen", "--ascii", "500k"], stdout=file, check=True)
+        with control_group("memory", limit_in_bytes=100 * MIB) as group:
+            def enter():
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+                os.dup2(os.open(self.directory / "out", os.O_WRONLY | os.O_CREAT, 0o600), 1)
+            for options, least in (([], 12), (["-o", "out.zst"], 3)):
+                log.write_bytes(b"")
+                done = self.run_xxl(["sort", *options, "text"], enter,
+                                    {**shim, "SYNC_LOG": str(log)})
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                # A step each 100 MiB / 32.
+                self.assertGreaterEqual(log.stat().st_size, least)
 
     def test_a_quota_of_processors_bounds_the_threads(self):
         with control_group("cpu", cfs_period_us=100000, cfs_quota_us=100000) as group:
