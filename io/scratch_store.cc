@@ -191,10 +191,11 @@ std::uint64_t ScratchStore::room_slots(unsigned disk) const {
   return space_->free_bytes(disk, disks_[disk].directory) / block_bytes_;
 }
 
-// Others may need the space, too, the output above all: no more is taken than has been needed so
-// far. A refusal may mean that there is less than the file system says.
+// Others may need the space, too, the output above all: little more is taken than is needed. A
+// refusal may mean that there is less than the file system says.
 void ScratchStore::grow() {
-  std::uint64_t wanted = std::clamp(reserved_bytes(), kMinGrowBytes, kMaxGrowBytes) / block_bytes_;
+  std::uint64_t wanted =
+      std::clamp(reserved_bytes() / 8, kMinGrowBytes, kMaxGrowBytes) / block_bytes_;
   wanted = std::max<std::uint64_t>(wanted, turns_.size());
   for (;; wanted /= 2) {
     const std::vector<std::uint64_t> growth = plan_growth(wanted, {});

@@ -62,8 +62,8 @@ class ScratchStripe {
 class ScratchStore {
  public:
   static constexpr unsigned kMaxDisks = 256;
-  // How much is reserved at once when blocks run out that no one has asked to reserve: as much as
-  // there is, within these bounds.
+  // How much is reserved at once when blocks run out that no one has asked to reserve: an eighth of
+  // what there is, within these bounds.
   static constexpr std::uint64_t kMinGrowBytes = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMaxGrowBytes = std::uint64_t{256} << 20;
 
@@ -89,8 +89,8 @@ class ScratchStore {
   ScratchStripe new_stripe();
 
   // The next block of the run: on the disk whose turn it is, or the next disk of the permutation
-  // that has a free slot; in the lowest free slot there. Without any free slot, space is doubled
-  // (within the bounds above), or grows by what is left. Throws Error{no_space} when there is none.
+  // that has a free slot; in the lowest free slot there. Without any free slot, space grows
+  // within the bounds above, or by what is left. Throws Error{no_space} when there is none.
   ScratchPlace allocate(ScratchStripe& stripe);
 
   // The next `count` blocks of the run for one unit of data, appended to `places`: one behind the

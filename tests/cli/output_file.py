@@ -281,6 +281,15 @@ class Space(OutputTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual((small / "file").read_bytes().count(b"\n"), len(rows))
 
+    def test_scratch_of_unknown_size_leaves_room_for_the_output_on_the_same_disk(self):
+        records = self.gen("records", "--record=kv64", "1100000")  # 16.8 MiB
+        with small_file_system(self.root / "small", 38) as small, open(records, "rb") as file, \
+                subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as pipe:
+            done = subprocess.run([self.program, "sort", "--record=kv64", "-S", "4M", "-T", small, "-o",
+                                   small / "file", "-"], stdin=pipe.stdout, capture_output=True,
+                                  timeout=faults.PATIENCE_SECONDS, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
 
 if __name__ == "__main__":
     sys.exit(faults.main(sys.modules[__name__]))
