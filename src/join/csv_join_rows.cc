@@ -51,10 +51,18 @@ void CsvJoinRows::set_r(std::string_view r) {
 }
 
 void CsvJoinRows::append_pair(std::string_view s, std::string& row) {
-  fields_.parse(s, format_.separator);
   row.append(head_);
-  append_others(JoinSide::s, fields_, row);
-  if (format_.carriage_return) row.push_back('\r');
+  append_part(s, row);
+}
+
+void CsvJoinRows::append_part(std::string_view s, std::string& part) {
+  fields_.parse(s, format_.separator);
+  append_others(JoinSide::s, fields_, part);
+  if (format_.carriage_return) part.push_back('\r');
+}
+
+void CsvJoinRows::append_pair_of_part(std::string_view part, std::string& row) {
+  row.append(head_).append(part);
 }
 
 void CsvJoinRows::append_alone(JoinSide side, std::string_view record, std::string& row) {

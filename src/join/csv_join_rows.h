@@ -34,6 +34,8 @@ class CsvJoinRows final : public JoinRows {
 
   void set_r(std::string_view r) override;
   void append_pair(std::string_view s, std::string& row) override;
+  void append_part(std::string_view s, std::string& part) override;
+  void append_pair_of_part(std::string_view part, std::string& row) override;
   void append_alone(JoinSide side, std::string_view record, std::string& row) override;
 
  private:

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/checksum.h"
+#include "join/group_store.h"
 #include "join/join_kind.h"
 #include "join/join_rows.h"
 #include "join/row_output.h"
@@ -81,6 +82,19 @@ class JoinEmitter {
   void begin_pairs(std::string_view r) { rows().set_r(r); }
   void pair(std::string_view s) {
     rows().append_pair(s, output_.row());
+    output_.end_row();
+  }
+
+  // Adds what rows have of `s` to `group`, and makes the row of such a part.
+  void keep_part(std::string_view s, GroupStore& group) {
+    std::string& part = output_.row();  // which no row is using
+    const std::size_t before = part.size();
+    rows().append_part(s, part);
+    group.append(std::string_view(part).substr(before));
+    part.resize(before);
+  }
+  void pair_of_part(std::string_view part) {
+    rows().append_pair_of_part(part, output_.row());
     output_.end_row();
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/text_run.h"
+
 namespace xxl {
 
 LineRows::LineRows(const LineRowFormat& format)
@@ -40,12 +42,19 @@ void LineRows::append_others(JoinSide side, const LineFields& fields, std::strin
 }
 
 void LineRows::append_row(JoinSide key_of, std::string& row) const {
-  if (format_.fields.empty()) {
-    append_key(key_of, row);
-    append_others(JoinSide::r, fields_of(JoinSide::r), row);
-    append_others(JoinSide::s, fields_of(JoinSide::s), row);
+  if (!format_.fields.empty()) {
+    const LineFields& s = fields_of(JoinSide::s);
+    append_fields(
+        key_of, [&](std::size_t number) { return s[number]; }, row);
     return;
   }
+  append_key(key_of, row);
+  append_others(JoinSide::r, fields_of(JoinSide::r), row);
+  append_others(JoinSide::s, fields_of(JoinSide::s), row);
+}
+
+template <class FieldOfS>
+void LineRows::append_fields(JoinSide key_of, FieldOfS&& field_of_s, std::string& row) const {
   bool first = true;
   for (const RowField& field : format_.fields) {
     if (!first) separator_.append_to(row);
@@ -58,7 +67,7 @@ void LineRows::append_row(JoinSide key_of, std::string& row) const {
         append_field(fields_of(JoinSide::r)[field.field], row);
         break;
       case RowField::Source::s:
-        append_field(fields_of(JoinSide::s)[field.field], row);
+        append_field(field_of_s(field.field), row);
         break;
     }
   }
@@ -77,6 +86,31 @@ void LineRows::append_pair(std::string_view s, std::string& row) {
   if (!format_.fields.empty()) return append_row(JoinSide::r, row);
   row.append(head_);
   append_others(JoinSide::s, fields_of(JoinSide::s), row);
+}
+
+// With -o, S's fields in the order of the row, each as its length and its bytes.
+void LineRows::append_part(std::string_view s, std::string& part) {
+  fields_[1].parse(s);
+  if (format_.fields.empty()) return append_others(JoinSide::s, fields_of(JoinSide::s), part);
+  for (const RowField& field : format_.fields) {
+    if (field.source != RowField::Source::s) continue;
+    const std::string_view bytes = fields_of(JoinSide::s)[field.field];
+    char length[kMaxLengthBytes];
+    part.append(length, put_length(length, bytes.size())).append(bytes);
+  }
+}
+
+void LineRows::append_pair_of_part(std::string_view part, std::string& row) {
+  if (format_.fields.empty()) {
+    row.append(head_).append(part);
+    return;
+  }
+  auto next_field = [at = part.data()](std::size_t) mutable {
+    const std::string_view field = coded_record(at);
+    at = field.data() + field.size();
+    return field;
+  };
+  append_fields(JoinSide::r, next_field, row);
 }
 
 void LineRows::append_alone(JoinSide side, std::string_view record, std::string& row) {

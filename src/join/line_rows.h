@@ -37,6 +37,8 @@ class LineRows final : public JoinRows {
 
   void set_r(std::string_view r) override;
   void append_pair(std::string_view s, std::string& row) override;
+  void append_part(std::string_view s, std::string& part) override;
+  void append_pair_of_part(std::string_view part, std::string& row) override;
   void append_alone(JoinSide side, std::string_view record, std::string& row) override;
 
  private:
@@ -44,6 +46,9 @@ class LineRows final : public JoinRows {
   void append_others(JoinSide side, const LineFields& fields, std::string& row) const;
   // `key_of`: the side whose key is written.
   void append_row(JoinSide key_of, std::string& row) const;
+  // -o; `field_of_s(number)` is called for S's fields in the order of the row.
+  template <class FieldOfS>
+  void append_fields(JoinSide key_of, FieldOfS&& field_of_s, std::string& row) const;
   void append_key(JoinSide side, std::string& row) const;
   const LineFields& fields_of(JoinSide side) const {
     return fields_[static_cast<std::size_t>(side)];

@@ -63,6 +63,12 @@ RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKi
     add_rest(JoinSide::s, s);
     shape_ = find_shape(formats, kind);
   }
+  with_part_ = both_;
+  for (Stretch& stretch : with_part_) {
+    if (stretch.source != Source::s) continue;
+    stretch.from = part_bytes_;
+    part_bytes_ += stretch.bytes;
+  }
 }
 
 // Adds a stretch behind the others, or makes the last one longer.
@@ -192,10 +198,16 @@ RowLayout::Shape RowLayout::find_shape(const std::array<RecordFormat, kJoinSides
   return Shape::any;
 }
 
-void RowLayout::write_stretches(const RowRecords& records, std::byte* out) const {
-  const Stretches& stretches = records.s == nullptr   ? only_r_
-                               : records.r == nullptr ? only_s_
-                                                      : both_;
+void RowLayout::write_part(const std::byte* s, std::byte* part) const {
+  for (const Stretch& stretch : both_) {
+    if (stretch.source != Source::s) continue;
+    std::memcpy(part, s + stretch.from, stretch.bytes);
+    part += stretch.bytes;
+  }
+}
+
+void RowLayout::write_stretches(const Stretches& stretches, const RowRecords& records,
+                                std::byte* out) {
   for (const Stretch& stretch : stretches) {
     std::byte* to = out + stretch.to;
     switch (stretch.source) {

@@ -41,14 +41,12 @@ class RowLayout {
 
   std::size_t row_bytes() const { return row_bytes_; }
 
-  // Writes the row of `r` and `s`, of which one may be null.
-  void write(const std::byte* r, const std::byte* s, std::byte* out) const {
-    write_each(
-        1,
-        [=](std::size_t) {
-          return RowRecords{r, s};
-        },
-        out);
+  // What rows of pairs have of an S, in no more bytes than they take.
+  std::size_t part_bytes() const { return part_bytes_; }
+  void write_part(const std::byte* s, std::byte* part) const;
+  // The row of `r` and an S of which there is such a part.
+  void write_with_part(const std::byte* r, const std::byte* part, std::byte* out) const {
+    write_stretches(with_part_, {r, part}, out);
   }
 
   // Writes `count` rows one behind the other. `records_of(i)` (0 <= i < count, called once each, in
@@ -108,7 +106,11 @@ class RowLayout {
   void parse(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
              std::string_view layout);
   Shape find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind) const;
-  void write_stretches(const RowRecords& records, std::byte* out) const;
+  const Stretches& stretches_of(const RowRecords& records) const {
+    return records.s == nullptr ? only_r_ : records.r == nullptr ? only_s_ : both_;
+  }
+  static void write_stretches(const Stretches& stretches, const RowRecords& records,
+                              std::byte* out);
 
   template <std::size_t K, std::size_t V, std::size_t W>
   static void write_small(const RowRecords& records, std::byte* out) {
@@ -137,6 +139,8 @@ class RowLayout {
   std::size_t row_bytes_ = 0;
   Shape shape_ = Shape::any;
   Stretches both_, only_r_, only_s_;
+  Stretches with_part_;  // both_, with a part of S in place of S
+  std::size_t part_bytes_ = 0;
 };
 
 template <class RecordsOf>
@@ -160,7 +164,8 @@ void RowLayout::write_each(std::size_t count, RecordsOf&& records_of, std::byte*
       return write_all_small<8, 8, 8>(count, records_of, out);
     case Shape::any:
       for (std::size_t i = 0; i < count; ++i, out += row_bytes_) {
-        write_stretches(records_of(i), out);
+        const RowRecords records = records_of(i);
+        write_stretches(stretches_of(records), records, out);
       }
   }
 }

@@ -83,12 +83,20 @@ void PlainJoin::write_header() {
   }
 }
 
-// Gathers lines as long as their key is `key`; the current line is the first of them.
+// Gathers lines (of S, what rows have of them) as long as their key is `key`; the current line is
+// the first of them.
 void PlainJoin::gather(std::size_t side, const std::string& key) {
   Input& input = inputs_[side];
   input.group.clear();
   do {
-    if (options_.shape.pairs) input.group.append(input.lines.record());
+    if (!options_.shape.pairs) continue;
+    if (side == 0) {
+      input.group.append(input.lines.record());
+    } else {
+      row_.clear();
+      rows_->append_part(input.lines.record(), row_);
+      input.group.append(row_);
+    }
   } while (read(side) && comparison_.compare(input.key, key) == 0);
 }
 
@@ -99,9 +107,9 @@ void PlainJoin::join_group() {
   if (!options_.shape.pairs) return;
   inputs_[0].group.for_each([&](std::string_view r) {
     rows_->set_r(r);
-    inputs_[1].group.for_each([&](std::string_view s) {
+    inputs_[1].group.for_each([&](std::string_view part) {
       row_.clear();
-      rows_->append_pair(s, row_);
+      rows_->append_pair_of_part(part, row_);
       write_(row_);
     });
   });

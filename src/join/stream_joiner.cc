@@ -510,8 +510,9 @@ void StreamJoiner::gather() {
     const std::byte* record = records.at(at, count);
     at += count;
     for (; count > 0; --count, record += records.record_bytes()) {
-      context_.group_store.append(
-          std::string_view(reinterpret_cast<const char*>(record), records.record_bytes()));
+      context_.rows.write_part(record, context_.row_memory.data());
+      context_.group_store.append(std::string_view(
+          reinterpret_cast<const char*>(context_.row_memory.data()), context_.rows.part_bytes()));
     }
   }
   group_records_ += records.size();
@@ -531,9 +532,9 @@ void StreamJoiner::produce() {
   std::size_t used = 0;
   for (std::uint64_t i = r.position; context_.output != nullptr && i < end; ++i) {
     const std::byte* const left = record(r, i);
-    context_.group_store.for_each([&](std::string_view right) {
-      context_.rows.write(left, reinterpret_cast<const std::byte*>(right.data()),
-                          context_.row_memory.data() + used);
+    context_.group_store.for_each([&](std::string_view part) {
+      context_.rows.write_with_part(left, reinterpret_cast<const std::byte*>(part.data()),
+                                    context_.row_memory.data() + used);
       used += row_bytes;
       if (used == most) write_rows(std::exchange(used, 0));
     });

@@ -125,7 +125,7 @@ class StreamJoiner {
   };
   enum class Mode {
     regions,    // the normal way
-    gathering,  // S's part of a large group goes to the group store
+    gathering,  // what rows have of a large group's S's goes to the group store
     product,    // R's part passes by it
   };
 

@@ -96,12 +96,12 @@ void TextJoiner::join_with_one(bool& more_s) {
 void TextJoiner::join_many(bool& more_r, bool& more_s) {
   group_.clear();
   do {
-    group_.append(s_.record());
+    emitter_.keep_part(s_.record(), group_);
     more_s = next(JoinSide::s);
   } while (more_s && is_in_group(s_));
   const auto pair_all = [&](std::string_view r) {
     emitter_.begin_pairs(r);
-    group_.for_each([&](std::string_view s) { emitter_.pair(s); });
+    group_.for_each([&](std::string_view part) { emitter_.pair_of_part(part); });
   };
   pair_all(first_r_);
   first_r_is_held_.reset();

@@ -1,7 +1,8 @@
 // Joins two sequences of records that come in the order of their keys, record by record.
 //
-// R's rows come first within a group of equal keys, each with all its S's: so S's part of a group
-// is kept, and gone through for each R. An R that is alone in its group needs no such thing.
+// R's rows come first within a group of equal keys, each with all its S's: so what rows have of a
+// group's S's is kept, and gone through for each R. An R that is alone in its group needs no such
+// thing.
 //
 //     R  a b b d        S  a a b b c       pairs  aR aS1, aR aS2      S's read past R's only one
 //                                                 bR1 bS1, bR1 bS2    S's kept,

@@ -84,8 +84,8 @@ Expected join_by_map(const Formats& formats, const std::array<Bytes, kJoinSides>
   const auto add_row = [&](const std::byte* of_build, const std::byte* of_probe) {
     std::string row(layout.row_bytes(), '\0');
     const bool build_is_r = build == JoinSide::r;
-    layout.write(build_is_r ? of_build : of_probe, build_is_r ? of_probe : of_build,
-                 reinterpret_cast<std::byte*>(row.data()));
+    layout.write_run(build_is_r ? of_build : of_probe, 0, build_is_r ? of_probe : of_build, 0, 1,
+                     reinterpret_cast<std::byte*>(row.data()));
     expected.rows += row;
     ++expected.count;
   };

@@ -12,9 +12,12 @@ namespace xxl {
 namespace {
 
 std::string pair_row(JoinRows& rows, std::string_view r, std::string_view s) {
-  std::string row;
+  std::string row, part, row_of_part;
   rows.set_r(r);
   rows.append_pair(s, row);
+  rows.append_part(s, part);
+  rows.append_pair_of_part(part, row_of_part);
+  EXPECT_EQ(row, row_of_part);
   return row;
 }
 

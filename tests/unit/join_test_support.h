@@ -47,7 +47,7 @@ inline Bytes joined_rows(const std::array<RecordFormat, 2>& formats, JoinKind ki
   Bytes out;
   const auto emit = [&](const std::byte* left, const std::byte* right) {
     out.resize(out.size() + rows.row_bytes());
-    rows.write(left, right, out.data() + out.size() - rows.row_bytes());
+    rows.write_run(left, 0, right, 0, 1, out.data() + out.size() - rows.row_bytes());
   };
   std::size_t i = 0, j = 0;
   while (i < r.size() || j < s.size()) {

@@ -62,8 +62,15 @@ Bytes default_row(const Formats& formats, JoinKind kind, const std::byte* r, con
 
 Bytes row_of(const RowLayout& layout, const std::byte* r, const std::byte* s) {
   Bytes row(layout.row_bytes() + 1, std::byte{0xee});
-  layout.write(r, s, row.data());
+  layout.write_run(r, 0, s, 0, 1, row.data());
   EXPECT_EQ(row.back(), std::byte{0xee}) << "written behind the row";
+  if (r != nullptr && s != nullptr) {
+    EXPECT_LE(layout.part_bytes(), layout.row_bytes());
+    Bytes part(layout.part_bytes()), row_of_part(row.size(), std::byte{0xee});
+    layout.write_part(s, part.data());
+    layout.write_with_part(r, part.data(), row_of_part.data());
+    EXPECT_EQ(row, row_of_part);
+  }
   row.pop_back();
   return row;
 }

@@ -158,7 +158,7 @@ TEST_F(TextJoinTest, any_inputs_by_any_options_in_any_order_of_completion) {
 TEST_F(TextJoinTest, large_inputs_go_through_scratch_and_groups_that_do_not_fit_too) {
   Random random(7);
   set_inputs(random_lines(random, 5 * kMiB, 200'000, 4, 10),
-             random_lines(random, 8 * kMiB, 200'000, 60'000, 10));
+             random_lines(random, 8 * kMiB, 200'000, 60'000, 3000));
   const JoinReport report = expect_joined();
   EXPECT_GT(report.sides[0].runs, 2u);
   EXPECT_GT(report.scratch_bytes, 8 * kMiB);

@@ -48,12 +48,19 @@ class VectorCursor final : public RecordCursor {
   std::string current_;
 };
 
-// "R+S", "R+", "+S".
+// "R+S", "R+", "+S"; S without what stands behind '|'.
 class PlusRows final : public JoinRows {
  public:
   void set_r(std::string_view r) override { r_ = r; }
   void append_pair(std::string_view s, std::string& row) override {
-    row.append(r_).append("+").append(s);
+    row.append(r_).append("+");
+    append_part(s, row);
+  }
+  void append_part(std::string_view s, std::string& part) override {
+    part.append(s.substr(0, s.find('|')));
+  }
+  void append_pair_of_part(std::string_view part, std::string& row) override {
+    row.append(r_).append("+").append(part);
   }
   void append_alone(JoinSide side, std::string_view record, std::string& row) override {
     if (side == JoinSide::s) row.push_back('+');
@@ -201,6 +208,17 @@ TEST(TextJoiner, a_group_that_does_not_fit_in_memory_comes_in_the_same_order) {
   const Joined joined = join(r, s, rules);
   EXPECT_TRUE(joined.text == expected_rows(r, s, rules.shape, {}));
   EXPECT_GT(joined.spilled_bytes, 0u);
+}
+
+TEST(TextJoiner, of_a_group_only_what_rows_have_of_s_is_kept) {
+  const Records r = equal_records(3, 'r'), s = equal_records(500, 's');
+  Records wide;
+  for (const std::string& record : s) wide.push_back(record + "|" + std::string(1000, 'w'));
+  JoinRules rules;
+  rules.shape.pairs = true;
+  const Joined joined = join(r, wide, rules);
+  EXPECT_TRUE(joined.text == expected_rows(r, s, rules.shape, {}));
+  EXPECT_EQ(joined.spilled_bytes, 0u);
 }
 
 TEST(TextJoiner, an_r_that_is_alone_in_its_group_needs_no_store) {
