@@ -1,5 +1,8 @@
 #include "join/cell_joiner.h"
 
+#include <string>
+#include <vector>
+
 #include "base/error.h"
 #include "join/text_joiner.h"
 #include "record/record_key.h"
@@ -38,6 +41,13 @@ class Groups {
   void for_each(Visit&& visit) const {
     for (std::size_t i = begin_; i < end_; ++i) visit(records_[i]);
   }
+  // Until it returns false.
+  template <class Visit>
+  bool all_of(Visit&& visit) const {
+    std::size_t i = begin_;
+    while (i < end_ && visit(records_[i])) ++i;
+    return i == end_;
+  }
   void all_alone() const {
     for_each([&](std::string_view record) { emitter_.alone(side_, record); });
   }
@@ -52,10 +62,47 @@ class Groups {
   RecordKey key_;
 };
 
-void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter) {
+// What rows have of a group's S's, for its many R's.
+class Parts {
+ public:
+  explicit Parts(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // False if there is no room for them.
+  bool take(const Groups& s, JoinEmitter& emitter) {
+    bytes_.clear();
+    ends_.clear();
+    return s.all_of([&](std::string_view record) {
+      const std::size_t used = bytes_.size() + ends_.size() * sizeof(std::size_t);
+      if (used + record.size() > most_bytes_) return false;
+      emitter.append_part(record, bytes_);
+      ends_.push_back(bytes_.size());
+      return true;
+    });
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      visit(std::string_view(bytes_).substr(begin, end - begin));
+      begin = end;
+    }
+  }
+
+ private:
+  std::size_t most_bytes_;
+  std::string bytes_;
+  std::vector<std::size_t> ends_;
+};
+
+void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter, Parts& parts) {
   emitter.group(r.size(), s.size());
   if (!emitter.shape().pairs) {
     r.for_each([&](std::string_view record) { emitter.matched_r(record); });
+  } else if (emitter.writes() && r.size() > 1 && parts.take(s, emitter)) {
+    r.for_each([&](std::string_view record) {
+      emitter.begin_pairs(record);
+      parts.for_each([&](std::string_view part) { emitter.pair_of_part(part); });
+    });
   } else if (emitter.writes()) {
     r.for_each([&](std::string_view record) {
       emitter.begin_pairs(record);
@@ -69,12 +116,13 @@ void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter) {
 bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides) {
   RowOutput output(output_, first_ticket_ + cell, rules_.terminator, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);
+  Parts parts(rules_.buffer_bytes);
   Groups r(sides[0], *rules_.keys[0], JoinSide::r, emitter);
   Groups s(sides[1], *rules_.keys[1], JoinSide::s, emitter);
   while (!r.ended() && !s.ended()) {
     const int order = r.key().compare(s.key());
     if (order == 0 && !(rules_.matches_nothing && rules_.matches_nothing(r.first()))) {
-      join_group(r, s, emitter);
+      join_group(r, s, emitter, parts);
       r.next();
       s.next();
     } else if (order <= 0) {

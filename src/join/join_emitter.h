@@ -28,7 +28,7 @@ struct JoinRules {
   std::function<bool(std::string_view r)> matches_nothing;
   std::function<std::unique_ptr<JoinRows>()> make_rows;
   char terminator = '\n';
-  std::size_t buffer_bytes = 0;  // of rows, for each thread
+  std::size_t buffer_bytes = 0;  // of rows, for each thread; as much again for parts of S's
 };
 
 // What became of records and rows.
@@ -85,11 +85,12 @@ class JoinEmitter {
     output_.end_row();
   }
 
-  // Adds what rows have of `s` to `group`, and makes the row of such a part.
+  // What rows have of `s`, added to `group` or `part`, and the row of such a part.
+  void append_part(std::string_view s, std::string& part) { rows().append_part(s, part); }
   void keep_part(std::string_view s, GroupStore& group) {
     std::string& part = output_.row();  // which no row is using
     const std::size_t before = part.size();
-    rows().append_part(s, part);
+    append_part(s, part);
     group.append(std::string_view(part).substr(before));
     part.resize(before);
   }

@@ -37,7 +37,7 @@ constexpr std::uint64_t kLittleBytes = kMiB;   // sorted sooner than threads and
 constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
 constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
 constexpr std::uint64_t kMaxGroupBytes = 64 * kMiB;
-constexpr std::uint64_t kRowsPart = 64;  // buffers of rows, of all threads
+constexpr std::uint64_t kRowsPart = 64;  // buffers of rows, of all threads; likewise parts of S
 constexpr std::uint64_t kMinRowsBytes = 16 * kKiB;
 constexpr std::uint64_t kMaxRowsBytes = kMiB;
 constexpr std::uint64_t kFilePart = 16;  // buffers of an input that comes sorted
@@ -81,7 +81,7 @@ Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is
       std::clamp(memory / kGroupPart, kMinGroupBytes, kMaxGroupBytes), 2 * kSectorBytes);
   budget.rows_bytes =
       std::clamp(memory / (kRowsPart * budget.threads), kMinRowsBytes, kMaxRowsBytes);
-  std::uint64_t taken = budget.group_bytes + 2 * budget.threads * budget.rows_bytes;
+  std::uint64_t taken = budget.group_bytes + 4 * budget.threads * budget.rows_bytes;
   for (const bool presorted : options.presorted) {
     if (!presorted) continue;
     budget.file_bytes = round_down<std::uint64_t>(

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -163,6 +164,43 @@ TEST_F(TextJoinTest, large_inputs_go_through_scratch_and_groups_that_do_not_fit_
   EXPECT_GT(report.sides[0].runs, 2u);
   EXPECT_GT(report.scratch_bytes, 8 * kMiB);
   EXPECT_GT(report.spilled_bytes, 0u);
+}
+
+// Counts how often an S is taken apart.
+class CountingRows final : public JoinRows {
+ public:
+  CountingRows(std::unique_ptr<JoinRows> rows, std::atomic<std::uint64_t>& taken_apart)
+      : rows_(std::move(rows)), taken_apart_(taken_apart) {}
+  void set_r(std::string_view r) override { rows_->set_r(r); }
+  void append_pair(std::string_view s, std::string& row) override {
+    ++taken_apart_;
+    rows_->append_pair(s, row);
+  }
+  void append_part(std::string_view s, std::string& part) override {
+    ++taken_apart_;
+    rows_->append_part(s, part);
+  }
+  void append_pair_of_part(std::string_view part, std::string& row) override {
+    rows_->append_pair_of_part(part, row);
+  }
+  void append_alone(JoinSide side, std::string_view record, std::string& row) override {
+    rows_->append_alone(side, record, row);
+  }
+
+ private:
+  std::unique_ptr<JoinRows> rows_;
+  std::atomic<std::uint64_t>& taken_apart_;
+};
+
+TEST_F(TextJoinTest, an_s_of_many_rs_is_taken_apart_once) {
+  std::atomic<std::uint64_t> taken_apart = 0;
+  options_.make_rows = [&, make = options_.make_rows] {
+    return std::make_unique<CountingRows>(make(), taken_apart);
+  };
+  Random random(9);
+  set_inputs(random_lines(random, 2000, 5, 50, 10), random_lines(random, 10'000, 5, 50, 10));
+  expect_joined();
+  EXPECT_EQ(taken_apart, sides_[1].size());
 }
 
 TEST_F(TextJoinTest, what_has_no_room_for_its_tables_is_folded_and_joined_as_it_is_merged) {
