@@ -22,6 +22,7 @@ constexpr int kLengthShift = 56;  // of the number of bytes in a weight
 constexpr std::uint64_t kBackward = std::uint64_t{1} << 63;
 constexpr std::size_t kMaxWeightBytes = 7;
 constexpr std::size_t kLongWeight = 8;  // instead of the number of bytes
+constexpr std::size_t kGapDigit = 250;  // the most elements that one byte of a gap stands for
 
 constexpr char kLevelEnd = 1;
 constexpr unsigned char kLeastWeightByte = 2;
@@ -157,6 +158,9 @@ class CollationTables::Reader {
       require(std::all_of(bytes.begin(), bytes.end(),
                           [](char c) { return byte_of(c) >= kLeastWeightByte; }));
       if (positions) mark_continuations(bytes);
+      if (bytes.size() <= kMaxWeightBytes) {
+        level.most_bytes = std::max(level.most_bytes, bytes.size());
+      }
       level.weights.push_back(packed(bytes) | (backward ? kBackward : 0));
     }
     return static_cast<Element>(tables_.levels_.front().weights.size() - 1);
@@ -230,22 +234,28 @@ void CollationTables::check_against_strcoll(locale_t locale,
 }
 
 template <bool kFiltered>
-void CollationTables::find_elements(std::string_view text, const ByteFilter* filter,
-                                    std::size_t& at, std::size_t count,
-                                    std::vector<Element>& found) const {
-  const std::size_t from = found.size();
-  found.resize(from + std::min(count, text.size() - at));
-  Element* out = found.data() + from;
-  Element* const end = found.data() + found.size();
-  while (out != end && at != text.size()) {
+std::size_t CollationTables::find_elements(std::string_view text, const ByteFilter* filter,
+                                           std::size_t& behind, std::span<Element> found) const {
+  const Cell* const cells = cells_.data();
+  std::size_t at = behind, count = 0;
+  while (count != found.size() && at != text.size()) {
     unsigned char byte = byte_of(text[at++]);
     if constexpr (kFiltered) {
       if (filter->dropped[byte]) continue;
       byte = filter->mapped[byte];
     }
-    const Cell first = cells_[byte];
+    Cell first = cells[byte];
     if ((first & kTable) == 0) {
-      *out++ = first;
+      found[count++] = first;
+      if constexpr (!kFiltered) {
+        // Mostly more of this kind follow.
+        const std::size_t most = count + std::min(found.size() - count, text.size() - at);
+        for (; count != most; ++at) {
+          const Cell next = cells[byte_of(text[at])];
+          if ((next & kTable) != 0) break;
+          found[count++] = next;
+        }
+      }
       continue;
     }
     // The longest sequence.
@@ -257,7 +267,7 @@ void CollationTables::find_elements(std::string_view text, const ByteFilter* fil
         if (filter->dropped[byte]) continue;
         byte = filter->mapped[byte];
       }
-      const Cell cell = cells_[256 * table + byte];
+      const Cell cell = cells[256 * table + byte];
       table = cell & ~kTable;
       const Element longer = cell & kTable ? table_elements_[table] : cell;
       if (longer != kNone) {
@@ -266,9 +276,10 @@ void CollationTables::find_elements(std::string_view text, const ByteFilter* fil
       }
       if ((cell & kTable) == 0) break;
     }
-    *out++ = element;
+    found[count++] = element;
   }
-  found.resize(static_cast<std::size_t>(out - found.data()));
+  behind = at;
+  return count;
 }
 
 // Writes weights of one level behind a key.
@@ -284,7 +295,7 @@ class CollationTables::LevelWriter {
         kept_gap_(gap),
         gap_(gap) {
     const std::size_t size = key.size();
-    key.resize(size + kMaxWeightBytes * elements + gap_bytes(gap) + sizeof(Weight));
+    key.resize(size + level.most_bytes * elements + gap_bytes(gap) + sizeof(Weight));
     out_ = key.data() + size;
   }
   ~LevelWriter() {
@@ -294,32 +305,45 @@ class CollationTables::LevelWriter {
   LevelWriter(const LevelWriter&) = delete;
   LevelWriter& operator=(const LevelWriter&) = delete;
 
-  bool is_backward(Element element) const { return (weights_[element] & kBackward) != 0; }
+  void put(Element element) { put_weight(weights_[element], size_of(weights_[element])); }
 
-  // True if the element has a weight.
-  bool put(Element element) {
-    const Weight weight = weights_[element];
-    const std::size_t size = (weight & ~kBackward) >> kLengthShift;
-    if constexpr (kPositions) {
-      if (size == 0) {
-        ++gap_;
-        return false;
+  // Those up to the first that is compared backward. Returns how many.
+  std::size_t put_forward(std::span<const Element> elements) {
+    std::size_t done = 0;
+    for (; done != elements.size(); ++done) {
+      const Weight weight = weights_[elements[done]];
+      const std::size_t size = weight >> kLengthShift;
+      if (size >= kLongWeight) [[unlikely]] {
+        if ((weight & kBackward) != 0) break;
+        put_weight(weight, size);
+        continue;
       }
-      if (gap_ != 0) [[unlikely]]
-        out_ = put_gap(out_, std::exchange(gap_, 0));
+      put_weight(weight, size);
     }
-    if (size == kLongWeight) [[unlikely]] {
-      out_ = put_long(key_, out_, long_weights_[static_cast<std::uint32_t>(weight)]);
-      return true;
-    }
-    std::memcpy(out_, &weight, sizeof weight);
-    out_ += size;
-    return size != 0;
+    return done;
+  }
+
+  // From the last to the first.
+  void put_reversed(std::span<const Element> elements) {
+    for (std::size_t i = elements.size(); i != 0; --i) put(elements[i - 1]);
+  }
+
+  // How many are compared backward, up to the first that is not.
+  std::size_t backward(std::span<const Element> elements) const {
+    std::size_t count = 0;
+    while (count != elements.size() && (weights_[elements[count]] & kBackward) != 0) ++count;
+    return count;
+  }
+
+  // How many of these it takes to have all that have weights.
+  std::size_t weighed(std::span<const Element> elements) const {
+    std::size_t count = elements.size();
+    while (count != 0 && size_of(weights_[elements[count - 1]]) == 0) --count;
+    return count;
   }
 
  private:
-  static constexpr std::size_t kGapDigit = 250;
-
+  static std::size_t size_of(Weight weight) { return (weight & ~kBackward) >> kLengthShift; }
   static std::size_t gap_bytes(std::size_t gap) { return gap == 0 ? 0 : 2 + gap / kGapDigit; }
   // The larger gap comes last. Not longer than the room that its elements left.
   static char* put_gap(char* out, std::size_t gap) {
@@ -333,6 +357,23 @@ class CollationTables::LevelWriter {
     const auto at = static_cast<std::size_t>(out - key.data());
     key.resize(key.size() + weight.size());
     return std::copy(weight.begin(), weight.end(), key.data() + at);
+  }
+
+  void put_weight(Weight weight, std::size_t size) {
+    if constexpr (kPositions) {
+      if (size == 0) {
+        ++gap_;
+        return;
+      }
+      if (gap_ != 0) [[unlikely]]
+        out_ = put_gap(out_, std::exchange(gap_, 0));
+    }
+    if (size == kLongWeight) [[unlikely]] {
+      out_ = put_long(key_, out_, long_weights_[static_cast<std::uint32_t>(weight)]);
+      return;
+    }
+    std::memcpy(out_, &weight, sizeof weight);
+    out_ += size;
   }
 
   const Weight* weights_;
@@ -354,47 +395,32 @@ void CollationTables::KeyReader::start(const CollationTables& tables, std::strin
   tables_ = &tables;
   text_ = text;
   filter_ = filter;
-  begins_.assign(1, 0);
-  elements_.clear();
-  first_ = behind_ = 0;
+  begins_.clear();
+  known_ = first_ = behind_ = 0;
   level_ = next_ = gap_ = searched_ = left_ = 0;
   behind_row_ = false;
 }
 
-std::span<const CollationTables::Element> CollationTables::KeyReader::elements_from(
+std::span<const CollationTables::Element> CollationTables::KeyReader::find_elements(
     std::size_t i, std::size_t count) {
-  if (behind_ == text_.size() && i - first_ < elements_.size()) {  // mostly
-    return std::span<const Element>(elements_).subspan(
-        i - first_, std::min(count, elements_.size() - (i - first_)));
-  }
   if (i - first_ >= most_) {
     const std::size_t block = i / most_;
     first_ = block * most_;
-    behind_ = begins_[block];
-    elements_.clear();
+    behind_ = block == 0 ? 0 : begins_[block - 1];
+    known_ = 0;
   }
   const std::size_t at = i - first_;
   const std::size_t end = at + std::min(count, most_ - at);
-  if (elements_.size() < end && behind_ != text_.size()) {
-    const std::size_t missing = end - elements_.size();
-    filter_ ? tables_->find_elements<true>(text_, filter_, behind_, missing, elements_)
-            : tables_->find_elements<false>(text_, filter_, behind_, missing, elements_);
-    if (elements_.size() == most_ && begins_.size() * most_ == first_ + most_) {
-      begins_.push_back(behind_);
-    }
+  if (known_ < end && behind_ != text_.size()) {
+    // No more than one of each byte.
+    const std::size_t missing = std::min(end - known_, text_.size() - behind_);
+    if (elements_.size() < known_ + missing) elements_.resize(known_ + missing);
+    const std::span<Element> room = std::span(elements_).subspan(known_, missing);
+    known_ += filter_ ? tables_->find_elements<true>(text_, filter_, behind_, room)
+                      : tables_->find_elements<false>(text_, filter_, behind_, room);
+    if (known_ == most_ && begins_.size() * most_ == first_) begins_.push_back(behind_);
   }
-  if (at >= elements_.size()) return {};
-  return std::span<const Element>(elements_).subspan(at, std::min(end, elements_.size()) - at);
-}
-
-template <bool kPositions>
-bool CollationTables::KeyReader::append_forward(const Level& level, std::size_t count,
-                                                std::string& key) {
-  const std::span<const Element> some = elements_from(next_, count);
-  LevelWriter<kPositions> writer(*tables_, level, some.size(), gap_, key);
-  for (const Element element : some) writer.put(element);
-  next_ += some.size();
-  return behind_ != text_.size() || next_ - first_ < elements_.size();
+  return known_elements(at, end - at);
 }
 
 // Elements in a row that are compared backward are taken from their end, as strcoll does: where
@@ -402,47 +428,78 @@ bool CollationTables::KeyReader::append_forward(const Level& level, std::size_t 
 // from where it searched for this row, which is before the row if elements without weights precede
 // it.
 template <bool kPositions>
-bool CollationTables::KeyReader::append_backward(const Level& level, std::string& key) {
-  std::size_t count = left_ ? std::min(left_, most_) : elements_from(next_, most_).size();
+void CollationTables::append_level(const Level& level, std::span<const Element> elements,
+                                   std::string& key) const {
+  std::size_t gap = 0;
+  LevelWriter<kPositions> writer(*this, level, elements.size(), gap, key);
+  std::size_t searched = 0, i = 0;
+  while (true) {
+    const std::size_t forward = writer.put_forward(elements.subspan(i));
+    i += forward;
+    if (i == elements.size()) return;
+    const std::size_t weighed = writer.weighed(elements.subspan(i - forward, forward));
+    if (weighed != 0) searched = i - forward + weighed;
+    const std::size_t row = writer.backward(elements.subspan(i));
+    i += row;
+    writer.put(elements[i - 1]);
+    const bool at_end = i == elements.size();
+    writer.put_reversed(
+        elements.subspan(searched, row - (at_end ? 1 : std::min<std::size_t>(row, 2))));
+    if (at_end) return;
+    writer.put(elements[i]);
+    searched = ++i;
+  }
+}
+
+// The same, but it may end after any element, and go on.
+template <bool kPositions>
+bool CollationTables::KeyReader::append_part(const Level& level, std::size_t count,
+                                             std::string& key) {
+  count = left_ ? std::min(left_, most_) : elements_from(next_, count).size();
   LevelWriter<kPositions> writer(*tables_, level, count, gap_, key);
-  for (; count != 0; --count) {
+  while (count != 0) {
     if (left_ != 0) {
-      writer.put(*element(searched_ + --left_));
+      const std::size_t end = searched_ + left_;
+      const std::span<const Element> some = elements_before(end, std::min(left_, count));
+      writer.put_reversed(some);
+      left_ -= some.size();
+      count -= some.size();
       continue;
     }
-    const Element* const here = element(next_);
-    if (here == nullptr) return false;
+    const std::span<const Element> some = elements_from(next_, count);
+    if (some.empty()) return false;
     if (behind_row_) {
-      writer.put(*here);
+      writer.put(some.front());
       searched_ = ++next_;
       behind_row_ = false;
+      --count;
       continue;
     }
-    if (!writer.is_backward(*here)) {
-      // Mostly nothing is compared backward: a loop for as many as there are.
-      const std::size_t known =
-          static_cast<std::size_t>(elements_.data() + elements_.size() - here);
-      const std::size_t most = std::min(count, known);
-      std::size_t done = 0, weighed = 0;  // the latter: up to the last that has a weight
-      while (done != most && !writer.is_backward(here[done])) {
-        if (writer.put(here[done++])) weighed = done;
+    // Mostly nothing is compared backward.
+    if (const std::size_t done = writer.put_forward(some); done != 0) {
+      if (level.any_backward) {
+        const std::size_t weighed = writer.weighed(some.first(done));
+        if (weighed != 0) searched_ = next_ + weighed;
       }
-      if (weighed != 0) searched_ = next_ + weighed;
       next_ += done;
-      count -= done - 1;
+      count -= done;
       continue;
     }
-    std::size_t end = next_ + 1;
-    const Element* follows = element(end);
-    while (follows != nullptr && writer.is_backward(*follows)) follows = element(++end);
-    const bool at_end = follows == nullptr;
+    std::size_t end = next_;
+    bool at_end = false;
+    for (std::size_t found = 1; found != 0; end += found) {
+      const std::span<const Element> row = elements_from(end, most_);
+      at_end = row.empty();
+      found = writer.backward(row);
+    }
     const std::size_t row = end - next_;
-    writer.put(*element(end - 1));
+    writer.put(elements_before(end, 1).front());
+    --count;
     left_ = row - (at_end ? 1 : std::min<std::size_t>(row, 2));
     next_ = end;
     behind_row_ = true;
   }
-  return left_ != 0 || element(next_) != nullptr;
+  return left_ != 0 || behind_ != text_.size() || next_ - first_ < known_;
 }
 
 bool CollationTables::KeyReader::read(std::size_t wanted, std::string& key) {
@@ -457,16 +514,16 @@ bool CollationTables::KeyReader::read(std::size_t wanted, std::string& key) {
 bool CollationTables::KeyReader::read_some(std::size_t wanted, std::string& key) {
   const std::vector<Level>& levels = tables_->levels_;
   const Level& level = levels[level_];
-  bool more;
-  if (level.any_backward) {
-    more = level.positions ? append_backward<true>(level, key) : append_backward<false>(level, key);
-  } else {
-    const std::size_t count = level_ == 0 ? std::max<std::size_t>(wanted, 8) : most_;
-    more = level.positions ? append_forward<true>(level, count, key)
-                           : append_forward<false>(level, count, key);
+  const std::size_t count = level_ == 0 ? std::max<std::size_t>(wanted, 8) : most_;
+  if (next_ == 0 && text_.size() <= std::min(count, most_)) {  // mostly
+    const std::span<const Element> all = elements_from(0, most_);
+    level.positions ? tables_->append_level<true>(level, all, key)
+                    : tables_->append_level<false>(level, all, key);
+  } else if (level.positions ? append_part<true>(level, count, key)
+                             : append_part<false>(level, count, key)) {
+    return true;
   }
-  if (more) return true;
-  if (next_ == 0) return false;  // an empty text
+  if (first_ + known_ == 0) return false;  // an empty text
   ++level_;
   next_ = gap_ = searched_ = 0;
   behind_row_ = false;

@@ -15,6 +15,7 @@
 
 #include <locale.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -57,16 +58,20 @@ class CollationTables {
     std::vector<Weight> weights;  // by element
     bool any_backward = false;    // some elements are compared backward
     bool positions = false;       // how many elements without weights precede it counts, too
+    std::size_t most_bytes = 2;   // of a weight that is not long, and of a gap by element
   };
   class Reader;
   template <bool kPositions>
   class LevelWriter;
 
   void check_against_strcoll(locale_t locale, const std::vector<std::string>& samples) const;
-  // Appends to `found` the elements of `text` from `at` on, at most `count`. `at` is then behind.
+  // Sets `found` to elements of `text` from `behind` on; returns how many. `behind` is then behind.
   template <bool kFiltered>
-  void find_elements(std::string_view text, const ByteFilter* filter, std::size_t& at,
-                     std::size_t count, std::vector<Element>& found) const;
+  std::size_t find_elements(std::string_view text, const ByteFilter* filter, std::size_t& behind,
+                            std::span<Element> found) const;
+  // Appends the weights of all elements of a text.
+  template <bool kPositions>
+  void append_level(const Level& level, std::span<const Element> elements, std::string& key) const;
 
   std::vector<Level> levels_;
   std::vector<std::string> long_weights_;
@@ -80,7 +85,7 @@ class CollationTables {
 // block begins, also amid characters that count as one:
 //
 //   text      c h l e b a | c h r a n o l        blocks of 5 elements in cs_CZ: ch is one
-//   elements  0  1 2 3 4  | 5  6 7 8 9           begins_ = {0, 6}
+//   elements  0  1 2 3 4  | 5  6 7 8 9           begins_ = {6}
 class CollationTables::KeyReader {
  public:
   static constexpr std::size_t kBlockElements = std::size_t{1} << 14;
@@ -96,31 +101,38 @@ class CollationTables::KeyReader {
   bool read(std::size_t wanted, std::string& key);
 
  private:
-  // Element `i`, of those up to the first behind the last; that one is null.
-  const Element* element(std::size_t i) {
-    if (i - first_ >= elements_.size()) [[unlikely]] {
-      if (i - first_ == elements_.size() && behind_ == text_.size()) return nullptr;
-      if (elements_from(i, most_).empty()) return nullptr;
-    }
-    return &elements_[i - first_];
-  }
   // Elements [i, i + count), less if their block or the text ends before.
-  std::span<const Element> elements_from(std::size_t i, std::size_t count);
+  std::span<const Element> elements_from(std::size_t i, std::size_t count) {
+    if (behind_ == text_.size() && i - first_ < known_) [[likely]]
+      return known_elements(i - first_, count);
+    return find_elements(i, count);
+  }
+  std::span<const Element> find_elements(std::size_t i, std::size_t count);
+  // Elements [end - count, end), of which the last exists; less if their block begins after.
+  std::span<const Element> elements_before(std::size_t end, std::size_t count) {
+    if (end - 1 - first_ >= known_) find_elements(end - 1, 1);
+    count = std::min(count, end - first_);
+    return known_elements(end - count - first_, count);
+  }
+  // At most `count`, of those known of the block from `at` on.
+  std::span<const Element> known_elements(std::size_t at, std::size_t count) const {
+    at = std::min(at, known_);
+    return {elements_.data() + at, std::min(count, known_ - at)};
+  }
   // Appends what comes of at most a block of elements on one level. False if that was the last.
   bool read_some(std::size_t wanted, std::string& key);
-  // False if that was the last of the level.
+  // The same of at most `count`. False if that was the last of the level.
   template <bool kPositions>
-  bool append_forward(const Level& level, std::size_t count, std::string& key);
-  template <bool kPositions>
-  bool append_backward(const Level& level, std::string& key);
+  bool append_part(const Level& level, std::size_t count, std::string& key);
 
   const CollationTables* tables_ = nullptr;
   std::string_view text_;
   const ByteFilter* filter_ = nullptr;
 
   std::size_t most_;                 // elements of a block
-  std::vector<std::size_t> begins_;  // of blocks in the text, as far as they are known
-  std::vector<Element> elements_;    // of one block, as far as they are known
+  std::vector<std::size_t> begins_;  // of blocks but the first, as far as they are known
+  std::vector<Element> elements_;    // of one block: room for them, and
+  std::size_t known_ = 0;            // as many as are known
   std::size_t first_ = 0;            // the number of the first of them
   std::size_t behind_ = 0;           // where in the text they end
 
