@@ -3,10 +3,11 @@
 //   stxxl_sort [--method=sort|ksort|stream] [--memory=BYTES] [--disk=FILE] INPUT OUTPUT
 //
 // sort and ksort work in place, on a vector that lies in a file: INPUT is copied to OUTPUT first,
-// outside of the time. They put runs into STXXL's disk file and merge them back into OUTPUT. stream
-// reads INPUT and writes OUTPUT. The time ends with fsync in each case, so that the work is the
-// same as xxl's: the input read once, runs written and read, the output written to disk. Order and
-// checksum are verified afterwards. Prints one line of JSON.
+// outside of the time, and padded to whole blocks with the largest key, which is cut off at last
+// (STXXL would leave a part of a block in its disk file). They put runs into STXXL's disk file and
+// merge them back into OUTPUT. stream reads INPUT and writes OUTPUT. The time ends with fsync in
+// each case, so that the work is the same as xxl's: the input read once, runs written and read, the
+// output written to disk. Order and checksum are verified afterwards. Prints one line of JSON.
 #include <fcntl.h>
 #include <stxxl/bits/io/syscall_file.h>
 #include <stxxl/bits/mng/config.h>
@@ -22,7 +23,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -89,10 +92,11 @@ struct Content {
   }
 };
 
-Content content_of(const Vector& keys) {
+// Of the first `count`.
+Content content_of(const Vector& keys, std::uint64_t count) {
   Content content;
   Key last = 0;
-  for (Vector::bufreader_type reader(keys); !reader.empty(); ++reader) {
+  for (Vector::bufreader_type reader(keys); content.keys != count; ++reader) {
     const Key key = *reader;
     content.ordered &= last <= key;
     last = key;
@@ -110,6 +114,16 @@ void sync(const std::string& path) {
   close(fd);
 }
 
+// With the largest key, to whole blocks.
+void pad(const std::string& path, std::uint64_t bytes) {
+  constexpr std::uint64_t kBlock = Vector::block_type::raw_size;
+  const std::string padding((kBlock - bytes % kBlock) % kBlock, '\xff');
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  if (!file.write(padding.data(), static_cast<std::streamsize>(padding.size())).flush()) {
+    throw std::runtime_error("cannot write to " + path);
+  }
+}
+
 void sort_stream(const Vector& input, Vector& output, std::uint64_t memory_bytes) {
   auto stream = stxxl::stream::streamify(input.begin(), input.end());
   stxxl::stream::sort<decltype(stream), Less> sorted(stream, Less(), memory_bytes);
@@ -122,40 +136,41 @@ int run(const Options& options) {
   using stxxl::file;
   const bool streams = options.method == "stream";
   const std::uint64_t bytes = std::filesystem::file_size(options.input);
-  if (!streams && bytes % Vector::block_type::raw_size != 0) {
-    // STXXL would leave the last block in its disk file.
-    throw std::runtime_error("sorting in place needs a file of whole blocks of 2 MiB");
-  }
+  const std::uint64_t keys = bytes / sizeof(Key);
+  if (bytes % sizeof(Key) != 0) throw std::runtime_error(options.input + " ends amid a key");
   // Before any vector exists: STXXL looks at its disks once.
   stxxl::config::get_instance()->add_disk(
       stxxl::disk_config(options.disk, bytes + bytes / 4, "syscall direct unlink"));
 
   stxxl::syscall_file input_file(options.input, file::RDONLY | file::DIRECT);
-  const Vector input(&input_file);
-  const Content before = content_of(input);
+  const Vector input(&input_file, keys);
+  const Content before = content_of(input, keys);
   if (!streams) {
     std::filesystem::copy_file(options.input, options.output,
                                std::filesystem::copy_options::overwrite_existing);
+    pad(options.output, bytes);
     sync(options.output);
   }
   const int mode = file::RDWR | file::DIRECT | (streams ? file::CREAT | file::TRUNC : 0);
   stxxl::syscall_file output_file(options.output, mode);
-  Vector output(&output_file);
+  auto output = std::make_unique<Vector>(&output_file);
 
   const stxxl::stats_data stats_before(*stxxl::stats::get_instance());
   const auto start = std::chrono::steady_clock::now();
   if (options.method == "sort") {
-    stxxl::sort(output.begin(), output.end(), Less(), options.memory_bytes);
+    stxxl::sort(output->begin(), output->end(), Less(), options.memory_bytes);
   } else if (options.method == "ksort") {
-    stxxl::ksort(output.begin(), output.end(), Identity(), options.memory_bytes);
+    stxxl::ksort(output->begin(), output->end(), Identity(), options.memory_bytes);
   } else {
-    sort_stream(input, output, options.memory_bytes);
+    sort_stream(input, *output, options.memory_bytes);
   }
   sync(options.output);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const auto stats = stxxl::stats_data(*stxxl::stats::get_instance()) - stats_before;
 
-  const Content after = content_of(output);
+  const Content after = content_of(*output, keys);
+  output.reset();
+  std::filesystem::resize_file(options.output, bytes);
   const bool ok = after.ordered && after == before;
   std::printf(
       "{\"method\": \"%s\", \"seconds\": %.3f, \"io_seconds\": %.3f, \"io_wait_seconds\": %.3f, "
