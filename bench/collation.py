@@ -94,22 +94,30 @@ def sorts(program, arguments, environment, output=None):
 
 
 def test_locale(arguments, name, environment, directory):
-    """What differs."""
+    """What differs, and how many lines of output in all."""
     text, gnu, xxl = (str(directory / file) for file in ("lines", "gnu", "xxl"))
-    problems = []
+    problems, differences = [], 0
     for options in arguments.options.split("/"):
         words = options.split()
         for program, path in ((arguments.gnu, gnu), (str(directory / "sort"), xxl)):
             with open(path, "wb") as output:
                 if sorts(program, [*words, text], environment, output) != 0:
                     problems.append(f"{name}: {program} {options} fails")
-        if subprocess.run(["cmp", "-s", gnu, xxl], check=False).returncode != 0:
+        count = count_differences(pathlib.Path(xxl), pathlib.Path(gnu))
+        differences += count
+        if count != 0:
             problems.append(f"{name}: another order with '{options}'")
         if sorts(arguments.gnu, ["-c", *words, xxl], environment) != 0:
             problems.append(f"{name}: GNU sort -c {options} finds no order")
         if sorts(str(directory / "sort"), ["-c", *words, gnu], environment) != 0:
             problems.append(f"{name}: xxl sort -c {options} finds no order")
-    return problems
+    return problems, differences
+
+
+def count_differences(xxl, gnu):
+    """Lines of one file that differ from those in the same place of the other."""
+    a, b = (path.read_bytes().split(b"\n") for path in (xxl, gnu))
+    return sum(x != y for x, y in zip(a, b)) + abs(len(a) - len(b))
 
 
 def main():
@@ -121,6 +129,7 @@ def main():
     parser.add_argument("--options", default="", help="of sort, separated by /: '/-u/-f -k2'")
     parser.add_argument("--make", action="store_true", help="make locales that are missing")
     parser.add_argument("--directory", help="for temporary files")
+    parser.add_argument("--csv", type=pathlib.Path, help="add rows (locale, lines, differences) to this file")
     arguments = parser.parse_args()
 
     listed = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=True).stdout.lower()
@@ -140,7 +149,11 @@ def main():
                 language, charset = name.split(".")
                 subprocess.run(["localedef", "-i", language, "-f", charset, directory / name], check=True)
                 environment["LOCPATH"] = root
-            problems = test_locale(arguments, name, environment, directory)
+            problems, differences = test_locale(arguments, name, environment, directory)
+            if arguments.csv:
+                new = not arguments.csv.exists()
+                with open(arguments.csv, "a", encoding="utf-8") as csv:
+                    csv.write(("locale,lines,differences\n" if new else "") + f"{name},{len(lines)},{differences}\n")
             print("\n".join(problems or [f"{name}: equal"]), flush=True)
             failures += bool(problems)
             tested += 1
