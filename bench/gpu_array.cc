@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/time_line.h"
-#include "gpu/array_sort.h"
-#include "gpu/cuda_device.h"
+#include "gpu/array/array_sort.h"
+#include "gpu/cuda/cuda_device.h"
 #include "record/record_format.h"
 
 namespace {

@@ -16,7 +16,7 @@
 
 namespace {
 
-// Records that probe at once, as in the pipeline.
+// Records that probe at once, as in a join.
 constexpr std::size_t kMorsel = 8192;
 constexpr std::size_t kProbes = std::size_t{1} << 22;
 

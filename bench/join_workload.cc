@@ -23,8 +23,8 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "bench/join_rows.h"
-#include "pipeline/distributions.h"
-#include "pipeline/external_sort.h"
+#include "engine/record_sort/external_sort.h"
+#include "testdata/distributions.h"
 
 namespace {
 

@@ -16,8 +16,6 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
-#include "io/io_queue.h"
-#include "io/transfer.h"
 
 namespace xxl::io {
 namespace {
@@ -258,30 +256,19 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
   if (error != 0) throw_cannot_reserve(error, *this, bytes);
 }
 
-std::size_t File::read_at(std::uint64_t offset, std::span<std::byte> data) const {
-  Transfer transfer({Op::read, this, offset, data, {}});
-  const Completion completion = transfer.carry_out();
-  if (completion.error != 0) throw_io_error(completion.error, Operation::read, path_, offset);
-  return completion.bytes;
-}
-
-void File::write_at(std::uint64_t offset, std::span<const std::byte> data) const {
-  const std::span writable(const_cast<std::byte*>(data.data()), data.size());  // only read from
-  Transfer transfer({Op::write, this, offset, writable, {}});
-  const Completion completion = transfer.carry_out();
-  if (completion.error != 0) throw_io_error(completion.error, Operation::write, path_, offset);
-}
-
 int File::wrote(std::size_t bytes) const {
   static const std::uint64_t memory_bytes = ControlGroups().memory_bytes();
-  if (memory_bytes == kNoLimit || direct_ || !is_stored_) return 0;
+  if (memory_bytes == kUnlimited || direct_ || !is_stored_) return 0;
   const std::uint64_t step = std::max<std::uint64_t>(memory_bytes / 32, kMiB);
   if ((unsynced_bytes_ += bytes) < step) return 0;
   unsynced_bytes_ = 0;
   // Waits for the step before this one.
   const int result =
       sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
-  return result == 0 || errno != EIO ? 0 : errno;
+  // What the disk refuses is told here and not to a later fsync; the others are no faults of a
+  // disk.
+  const bool disk_refused = result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
+  return disk_refused ? errno : 0;
 }
 
 bool enable_direct(int fd) {

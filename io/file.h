@@ -71,11 +71,6 @@ class File {
   // file is only extended, and free space checked with statvfs.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
 
-  // Blocking, complete transfers for small and rare I/O; `data` aligned as above when direct().
-  // read_at returns the bytes read: fewer than data.size() only at the end of the file.
-  std::size_t read_at(std::uint64_t offset, std::span<std::byte> data) const;
-  void write_at(std::uint64_t offset, std::span<const std::byte> data) const;
-
   // To be told of each `bytes` that a system call wrote. In a control group with a bound on memory
   // it waits until no more than a sixteenth of that is left in the page cache to be written: where
   // all pages of a group wait for a slow disk the kernel (of version 2) does not, but kills.

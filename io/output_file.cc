@@ -19,6 +19,7 @@
 // descriptors are opened at the start. An unnamed file vanishes with the process, however that
 // ends.
 #include "io/output_file.h"
+#include "io/transfer.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -349,10 +350,10 @@ void OutputFile::write_in_place(std::uint64_t bytes) {
   bool touched = false;
   try {
     for (std::uint64_t offset = 0; offset < bytes;) {
-      const std::size_t read = file_.read_at(offset, buffer.span());
+      const std::size_t read = io::read_at(file_, offset, buffer.span());
       if (read == 0) throw_io_error(EIO, "ends too early", file_.path(), offset);
       touched = true;
-      existing_.write_at(offset, buffer.span().first(read));
+      io::write_at(existing_, offset, buffer.span().first(read));
       offset += read;
     }
     if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <iterator>
 
+#include "base/error.h"
 #include "base/units.h"
 
 namespace xxl::io {
@@ -103,6 +104,21 @@ bool Transfer::fail(int error) {
 
 bool Transfer::is_end_of_file() const {
   return request_.offset == Request::kStream || offset() >= current_size(*request_.file);
+}
+
+std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data) {
+  Transfer transfer({Op::read, &file, offset, data, {}});
+  const Completion completion = transfer.carry_out();
+  if (completion.error != 0) throw_io_error(completion.error, Operation::read, file.path(), offset);
+  return completion.bytes;
+}
+
+void write_at(const File& file, std::uint64_t offset, std::span<const std::byte> data) {
+  const std::span writable(const_cast<std::byte*>(data.data()), data.size());  // only read from
+  Transfer transfer({Op::write, &file, offset, writable, {}});
+  const Completion completion = transfer.carry_out();
+  if (completion.error != 0)
+    throw_io_error(completion.error, Operation::write, file.path(), offset);
 }
 
 }  // namespace xxl::io

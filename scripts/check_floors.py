@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a folder includes only from itself and from lower floors (docs/architecture.md).
+"""Checks that a room includes only from itself and from lower floors (docs/architecture.md), and that
+within a room no two modules (a header and its source) include each other, on whatever way.
 
 Tests and benchmarks stand outside the house and may include anything.
 """
@@ -9,30 +10,39 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FLOORS = {
-    "src/base": 0,
-    "io": 1,
-    "src/record": 2,
-    "src/sort": 3,
-    "gpu": 4,
-    "src/run": 4,
-    "src/merge": 5,
-    "src/join": 6,
-    "src/pipeline": 7,
-    "tools": 8,
-}
+# The rooms of each floor, lowest first.
+FLOORS = (
+    ("src/base",),
+    ("io",),
+    ("src/record",),
+    ("src/sort",),
+    ("gpu/device", "src/run"),
+    ("gpu/sort", "src/merge"),
+    ("gpu/array", "gpu/join", "src/join"),
+    ("gpu/probe", "gpu/simulated", "src/engine"),
+    ("gpu/cuda", "src/engine/record_sort", "src/testdata"),
+    ("src/engine/text_sort",),
+    ("src/engine/join",),
+    ("tools/cli",),
+    ("tools/report",),
+    ("tools/sort", "tools/probe", "tools/testdata"),
+    ("tools/join",),
+    ("tools",),
+)
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
-def folder_of(path):
-    """The folder of FLOORS that `path` lies in, or None."""
-    relative = path.relative_to(ROOT).as_posix()
-    return next((folder for folder in FLOORS if relative.startswith(folder + "/")), None)
+def room_of(path):
+    """The innermost room that `path` lies in, or None."""
+    relative = path.relative_to(ROOT).parent.as_posix()
+    return max((room for room in FLOOR_OF if f"{relative}/".startswith(f"{room}/")), key=len,
+               default=None)
 
 
 def resolve(include, source):
-    """The file that an include names: beside the source, or below the two include paths."""
-    for base in (source.parent, ROOT / "src", ROOT):
+    """The file that an include names: beside the source, or below the include paths."""
+    for base in (source.parent, ROOT / "src", ROOT / "tools", ROOT):
         path = (base / include).resolve()
         # A header made by CMake stands for its template.
         if path.exists() or path.with_name(path.name + ".in").exists():
@@ -40,8 +50,13 @@ def resolve(include, source):
     return None
 
 
-def check_file(source):
-    folder = folder_of(source)
+def module_of(path):
+    return path.with_suffix("")
+
+
+def check_file(source, arrows):
+    """Problems of one file; adds its arrows to other modules of its room."""
+    room = room_of(source)
     problems = []
     for number, line in enumerate(source.read_text().splitlines(), start=1):
         match = INCLUDE.match(line)
@@ -49,19 +64,39 @@ def check_file(source):
             continue
         place = f"{source.relative_to(ROOT)}:{number}"
         target = resolve(match.group(1), source)
-        target_folder = folder_of(target) if target and target.is_relative_to(ROOT) else None
-        if target_folder is None:
-            problems.append(f'{place}: "{match.group(1)}" is in no folder of the house')
-        elif target_folder != folder and FLOORS[target_folder] >= FLOORS[folder]:
-            problems.append(f"{place}: {folder} (floor {FLOORS[folder]}) includes from "
-                            f"{target_folder} (floor {FLOORS[target_folder]})")
+        target_room = room_of(target) if target and target.is_relative_to(ROOT) else None
+        if target_room is None:
+            problems.append(f'{place}: "{match.group(1)}" is in no room of the house')
+        elif target_room != room and FLOOR_OF[target_room] >= FLOOR_OF[room]:
+            problems.append(f"{place}: {room} (floor {FLOOR_OF[room]}) includes from "
+                            f"{target_room} (floor {FLOOR_OF[target_room]})")
+        elif target_room == room and module_of(target) != module_of(source):
+            arrows.setdefault(module_of(source), set()).add(module_of(target))
     return problems
 
 
+def find_circles(arrows):
+    """One line for each module that can be reached from itself."""
+    circles = []
+    for start in sorted(arrows):
+        reached, pending = set(), [start]
+        while pending:
+            for module in arrows.get(pending.pop(), ()):
+                if module not in reached:
+                    reached.add(module)
+                    pending.append(module)
+        if start in reached:
+            circles.append(f"{start.relative_to(ROOT)}: includes itself by way of others of its room")
+    return circles
+
+
 def main():
-    sources = [path for folder in FLOORS for path in sorted((ROOT / folder).rglob("*"))
+    sources = [path for room in ("src", "io", "gpu", "tools")
+               for path in sorted((ROOT / room).rglob("*"))
                if path.suffix in (".h", ".cc", ".cu", ".cuh")]
-    problems = [problem for source in sources for problem in check_file(source)]
+    arrows = {}
+    problems = [problem for source in sources for problem in check_file(source, arrows)]
+    problems += find_circles(arrows)
     print("\n".join(problems + [f"{len(sources)} files, {len(problems)} upward includes"]))
     return 1 if problems or not sources else 0
 

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install build-release --prefix "$work/prefix" > "$work/install.log"
 
-for file in bin/xxl include/xxl/pipeline/external_sort.h share/man/man1/xxl.1 \
+for file in bin/xxl include/xxl/engine/record_sort/external_sort.h share/man/man1/xxl.1 \
   share/man/man1/xxl-sort.1 share/man/man1/xxl-join.1 share/bash-completion/completions/xxl \
   share/zsh/vendor-completions/_xxl share/fish/vendor_completions.d/xxl.fish; do
   test -s "$work/prefix/$file" || { echo "not installed: $file"; exit 1; }

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "command.h"
-#include "completions.h"
+#include "cli/command.h"
+#include "cli/completions.h"
+#include "cli/manual.h"
 #include "io/temp_name.h"
-#include "manual.h"
-#include "sort_shared.h"
+#include "sort/sort_shared.h"
 
 namespace xxl::cli {
 namespace {

@@ -1,8 +1,11 @@
 #include "base/machine_limits.h"
 
+#include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
@@ -23,11 +26,11 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// The first number in a file; kNoLimit if there is none ("max", "-1", or no such file).
+// The first number in a file; kUnlimited if there is none ("max", "-1", or no such file).
 std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::int64_t value = 0;
-  return file >> value && value >= 0 ? static_cast<std::uint64_t>(value) : kNoLimit;
+  return file >> value && value >= 0 ? static_cast<std::uint64_t>(value) : kUnlimited;
 }
 
 // Sums the lines "name value" (or "name: value") of a file with one of these names.
@@ -82,13 +85,27 @@ std::string unescaped(std::string_view text) {
 }
 
 std::uint64_t left(std::uint64_t limit, std::uint64_t used) {
-  return limit == kNoLimit ? kNoLimit : limit - std::min(limit, used);
+  return limit == kUnlimited ? kUnlimited : limit - std::min(limit, used);
 }
 
 std::uint64_t limit_of(int resource) {
   rlimit limit{};
   const bool none = getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY;
-  return none ? kNoLimit : limit.rlim_cur;
+  return none ? kUnlimited : limit.rlim_cur;
+}
+
+// The kernel refuses a set that has no room for all the processors that it was built for.
+unsigned processors_of_affinity() {
+  constexpr int kMostProcessors = 1 << 20;
+  for (int room = CPU_SETSIZE; room <= kMostProcessors; room *= 2) {
+    const std::size_t bytes = CPU_ALLOC_SIZE(room);
+    std::vector<cpu_set_t> set(ceil_div(bytes, sizeof(cpu_set_t)));
+    if (sched_getaffinity(0, bytes, set.data()) == 0) {
+      return static_cast<unsigned>(std::max(1, CPU_COUNT_S(bytes, set.data())));
+    }
+    if (errno != EINVAL) break;
+  }
+  return 1;
 }
 
 }  // namespace
@@ -169,7 +186,7 @@ ControlGroups::Memory ControlGroups::memory() const {
       const std::uint64_t limit = hierarchy.unified ? std::min(number_in(folder + "/memory.max"),
                                                                number_in(folder + "/memory.high"))
                                                     : number_in(folder + "/memory.limit_in_bytes");
-      if (limit == kNoLimit) continue;
+      if (limit == kUnlimited) continue;
       const std::uint64_t usage =
           number_in(folder + (hierarchy.unified ? "/memory.current" : "/memory.usage_in_bytes"));
       const std::uint64_t cache =
@@ -177,7 +194,7 @@ ControlGroups::Memory ControlGroups::memory() const {
               ? sum_in(folder + "/memory.stat", {"inactive_file", "active_file"})
               : sum_in(folder + "/memory.stat", {"total_inactive_file", "total_active_file"});
       least.limit = std::min(least.limit, limit);
-      least.free = std::min(least.free, left(limit, usage == kNoLimit ? 0 : left(usage, cache)));
+      least.free = std::min(least.free, left(limit, usage == kUnlimited ? 0 : left(usage, cache)));
     }
   }
   return least;
@@ -192,10 +209,10 @@ std::uint64_t ControlGroups::free_memory_bytes() const {
 }
 
 std::uint64_t ControlGroups::processors() const {
-  std::uint64_t least = kNoLimit;
+  std::uint64_t least = kUnlimited;
   for (const Hierarchy& hierarchy : cpu_) {
     for (const std::string& folder : hierarchy.folders) {
-      std::uint64_t quota = kNoLimit, period = 0;
+      std::uint64_t quota = kUnlimited, period = 0;
       if (hierarchy.unified) {
         std::ifstream file(folder + "/cpu.max");  // "max 100000" or "150000 100000"
         if (!(file >> quota >> period)) continue;
@@ -203,7 +220,7 @@ std::uint64_t ControlGroups::processors() const {
         quota = number_in(folder + "/cpu.cfs_quota_us");
         period = number_in(folder + "/cpu.cfs_period_us");
       }
-      if (quota == kNoLimit || period == 0 || period == kNoLimit) continue;
+      if (quota == kUnlimited || period == 0 || period == kUnlimited) continue;
       least = std::min(least, std::max<std::uint64_t>(ceil_div(quota, period), 1));
     }
   }
@@ -214,9 +231,20 @@ std::uint64_t available_memory_bytes() {
   const std::uint64_t free = sum_in("/proc/meminfo", {"MemAvailable:"}) * kKiB;
   const std::uint64_t mapped = sum_in("/proc/self/status", {"VmSize:"}) * kKiB;
   const std::uint64_t writable = sum_in("/proc/self/status", {"VmData:", "VmStk:"}) * kKiB;
-  return std::min({free != 0 ? free : kNoLimit, physical_memory_bytes(),
+  return std::min({free != 0 ? free : kUnlimited, physical_memory_bytes(),
                    ControlGroups().free_memory_bytes(), left(limit_of(RLIMIT_AS), mapped),
                    left(limit_of(RLIMIT_DATA), writable)});
+}
+
+unsigned available_processors() {
+  const std::uint64_t by_quota = ControlGroups().processors();
+  return static_cast<unsigned>(std::min<std::uint64_t>(by_quota, processors_of_affinity()));
+}
+
+std::uint64_t physical_memory_bytes() {
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(pages * page_bytes, ControlGroups().memory_bytes());
 }
 
 }  // namespace xxl

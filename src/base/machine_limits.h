@@ -12,7 +12,7 @@
 
 namespace xxl {
 
-inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 // The control groups of this process, of version 1 and of version 2.
 //
@@ -28,17 +28,17 @@ class ControlGroups {
   explicit ControlGroups(std::string root = {});
 
   // Memory in bytes that the group with the least may have, and may have on top of what it has: its
-  // page cache counts as free, since the kernel drops it first. kNoLimit if there is none.
+  // page cache counts as free, since the kernel drops it first. kUnlimited if there is none.
   std::uint64_t memory_bytes() const;
   std::uint64_t free_memory_bytes() const;
-  // Processors whose whole time the group with the least may have, rounded up; kNoLimit if no group
-  // is bound.
+  // Processors whose whole time the group with the least may have, rounded up; kUnlimited if no
+  // group is bound.
   std::uint64_t processors() const;
 
  private:
   struct Memory {
-    std::uint64_t limit = kNoLimit;
-    std::uint64_t free = kNoLimit;
+    std::uint64_t limit = kUnlimited;
+    std::uint64_t free = kUnlimited;
   };
   struct Hierarchy {
     bool unified = false;              // version 2
@@ -60,5 +60,11 @@ class ControlGroups {
 // Memory that this process may still take: what the machine has free, its control groups leave, and
 // `ulimit -v` and `ulimit -d` allow.
 std::uint64_t available_memory_bytes();
+
+// Processors that this process may run on, at least 1.
+unsigned available_processors();
+
+// Physical memory of the machine in bytes, or the memory limit of the process's cgroup if smaller.
+std::uint64_t physical_memory_bytes();
 
 }  // namespace xxl

@@ -1,16 +1,10 @@
 #include "base/units.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <limits>
-#include <vector>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 
 namespace xxl {
 namespace {
@@ -19,20 +13,6 @@ namespace {
                                   const std::string& wanted) {
   throw Error(ErrorCode::usage, "invalid " + std::string(option) + " argument '" +
                                     std::string(text) + "': " + wanted);
-}
-
-// The kernel refuses a set that has no room for all the processors that it was built for.
-unsigned processors_of_affinity() {
-  constexpr int kMostProcessors = 1 << 20;
-  for (int room = CPU_SETSIZE; room <= kMostProcessors; room *= 2) {
-    const std::size_t bytes = CPU_ALLOC_SIZE(room);
-    std::vector<cpu_set_t> set(ceil_div(bytes, sizeof(cpu_set_t)));
-    if (sched_getaffinity(0, bytes, set.data()) == 0) {
-      return static_cast<unsigned>(std::max(1, CPU_COUNT_S(bytes, set.data())));
-    }
-    if (errno != EINVAL) break;
-  }
-  return 1;
 }
 
 }  // namespace
@@ -97,17 +77,6 @@ std::string format_bytes(std::uint64_t bytes) {
   const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed,
                                  is_whole ? 0 : 1);
   return std::string(digits, end.ptr) + " " + kUnits[unit];
-}
-
-unsigned available_processors() {
-  const std::uint64_t by_quota = ControlGroups().processors();
-  return static_cast<unsigned>(std::min<std::uint64_t>(by_quota, processors_of_affinity()));
-}
-
-std::uint64_t physical_memory_bytes() {
-  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
-  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min(pages * page_bytes, ControlGroups().memory_bytes());
 }
 
 }  // namespace xxl

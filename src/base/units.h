@@ -42,10 +42,4 @@ std::uint64_t parse_number(std::string_view text, std::string_view option, std::
 // "512 B", "1.5 GiB": for people.
 std::string format_bytes(std::uint64_t bytes);
 
-// Processors that this process may run on, at least 1.
-unsigned available_processors();
-
-// Physical memory of the machine in bytes, or the memory limit of the process's cgroup if smaller.
-std::uint64_t physical_memory_bytes();
-
 }  // namespace xxl

@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "io/transfer.h"
 
 namespace xxl {
 namespace {
@@ -78,7 +79,7 @@ void GroupStore::spill(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   if (!file_) file_ = io::File::create_unnamed(directory_);
   const std::size_t stored = round_up(bytes.size(), kSectorBytes);
-  file_->write_at(end_, {bytes.data(), stored});
+  io::write_at(*file_, end_, {bytes.data(), stored});
   blocks_.push_back({end_, bytes.size(), block_checksum(bytes, end_)});
   end_ += stored;
   spilled_bytes_ += stored;
@@ -98,7 +99,7 @@ std::span<const std::byte> GroupStore::load(std::size_t index) {
     to = {long_block_.get(), stored};
   }
   const std::span<std::byte> data = to.first(block.bytes);
-  if (file_->read_at(block.offset, to.first(stored)) != stored ||
+  if (io::read_at(*file_, block.offset, to.first(stored)) != stored ||
       block_checksum(data, block.offset) != block.checksum) {
     throw Error(ErrorCode::corrupt,
                 "a group of equal keys was not read as it was written: check this machine's disks",

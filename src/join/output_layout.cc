@@ -140,8 +140,8 @@ void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats, JoinK
     } else {
       const std::size_t colon = item.find(':');
       if ((!item.starts_with("1.") && !item.starts_with("2.")) || colon == std::string_view::npos) {
-        throw_bad_layout(
-            layout, "'" + std::string(item) + "' is none of 0, m, 1.OFFSET:BYTES, 2.OFFSET:BYTES");
+        throw_bad_layout(layout, std::string("'").append(item).append(
+                                     "' is none of 0, m, 1.OFFSET:BYTES, 2.OFFSET:BYTES"));
       }
       const JoinSide side = item[0] == '1' ? JoinSide::r : JoinSide::s;
       if (side == JoinSide::s && !keeps_pairs(kind)) {
@@ -153,7 +153,7 @@ void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats, JoinK
       const std::size_t bytes =
           parse_number(item.substr(colon + 1), "length in a layout", 1, kMaxRecordBytes);
       if (offset + bytes > record_bytes) {
-        throw_bad_layout(layout, "'" + std::string(item) + "' ends at byte " +
+        throw_bad_layout(layout, std::string("'").append(item).append("' ends at byte ") +
                                      std::to_string(offset + bytes) + " of a record of " +
                                      std::to_string(record_bytes) + " bytes");
       }

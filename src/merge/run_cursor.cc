@@ -50,7 +50,8 @@ std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   if (buffer == nullptr) {
     if (!must) return nullptr;
     throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records of " +
-                                         format_bytes(bytes) + ": give more");
+                                         format_bytes(bytes) +
+                                         ": give more, or fewer threads (--parallel=1)");
   }
   const std::shared_ptr<Loan> loan(
       new Loan{monitor_, extents_, buffer, bytes, own_memory, in_flight_.begin()});

@@ -389,16 +389,12 @@ CsvKey parse_csv_key(std::string_view spec) {
     const std::string_view word = rest.substr(0, rest.find(':'));
     rest.remove_prefix(word.size());
     const bool is_direction = word == "asc" || word == "desc";
-    if (is_direction ? has_direction : has_type) {
-      throw_bad_option("--key", spec,
-                       is_direction ? "more than one direction" : "more than one type");
-    }
     if (is_direction) {
+      if (has_direction) throw_bad_option("--key", spec, "more than one direction");
       has_direction = true;
       key.descending = word == "desc";
       continue;
     }
-    has_type = true;
     if (word == "text") {
       key.type = CsvType::text;
     } else if (word == "number") {
@@ -412,6 +408,8 @@ CsvKey parse_csv_key(std::string_view spec) {
                        "behind the column there may be text, number, integer or date, and asc or "
                        "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
     }
+    if (has_type) throw_bad_option("--key", spec, "more than one type");
+    has_type = true;
   }
   return key;
 }

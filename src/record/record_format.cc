@@ -55,7 +55,7 @@ std::size_t RecordFormat::key_bytes() const {
   return bytes;
 }
 
-RecordFormat parse_record_format(std::string_view spec) {
+RecordFormat parse_record_format(std::string_view spec, std::string_view also) {
   RecordFormat format;
   format.name = std::string(spec);
   if (spec == "gensort") {
@@ -75,8 +75,8 @@ RecordFormat parse_record_format(std::string_view spec) {
     format.key = {numeric_field(0, spec)};
   } else {
     throw Error(ErrorCode::usage,
-                "unknown record type '" + std::string(spec) +
-                    "': use fixed:N, u32, u64, i32, i64, f32, f64, kv32, kv64 or gensort");
+                "unknown record type '" + std::string(spec) + "': use " + std::string(also) +
+                    "fixed:N, u32, u64, i32, i64, f32, f64, kv32, kv64 or gensort");
   }
   return format;
 }

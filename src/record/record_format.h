@@ -37,8 +37,9 @@ struct RecordFormat {
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 26;
 
 // fixed:N, u32 u64 i32 i64 f32 f64, kv32 kv64, gensort. The key of fixed:N is the whole record as
-// bytes until set_key says otherwise. Throws Error{usage}.
-RecordFormat parse_record_format(std::string_view spec);
+// bytes until set_key says otherwise. Throws Error{usage}, which names the types and those that the
+// caller has beside them (`also`: "lines, csv, ").
+RecordFormat parse_record_format(std::string_view spec, std::string_view also = "");
 
 // OFFSET:TYPE[:desc], TYPE one of u8..u64, i8..i64, f32, f64 (with suffix `be` for big-endian) or
 // bytesN. Throws Error{usage} when it is malformed or reaches out of a record of `format`.

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "io/input_checks.h"
+#include "io/transfer.h"
 
 namespace xxl {
 
@@ -35,7 +37,7 @@ Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uin
       const std::uint64_t start = offset + i * run.records_per_block * record_bytes;
       const std::uint64_t aligned = round_down<std::uint64_t>(start, kSectorBytes);
       const std::size_t wanted = start - aligned + record_bytes;
-      if (run.file->read_at(aligned, {buffer, round_up(wanted, kSectorBytes)}) < wanted) {
+      if (io::read_at(*run.file, aligned, {buffer, round_up(wanted, kSectorBytes)}) < wanted) {
         io::throw_shorter(*run.file, start);
       }
       run.blocks[i].trigger = trigger_of(layout, buffer + (start - aligned));

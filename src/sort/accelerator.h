@@ -1,4 +1,4 @@
-// The seam between the pipeline and processors that have memory of their own (gpu/).
+// The seam between the engine and processors that have memory of their own (gpu/).
 //
 // An accelerator holds the records of a chunk in its own memory; the host only passes them on. So
 // run formation takes a small part of -S, and a run is as long as the accelerator's memory. Pieces

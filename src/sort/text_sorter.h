@@ -1,4 +1,4 @@
-// The seam between the pipeline and processors that sort text in memory of their own (gpu/).
+// The seam between the engine and processors that sort text in memory of their own (gpu/).
 //
 // Records go in through packs, which workers fill, and come back sorted in slices:
 //

@@ -7,6 +7,7 @@ skipped.
 """
 
 import contextlib
+import errno
 import os
 import pathlib
 import random
@@ -25,7 +26,8 @@ GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 # pthread_create() of which the calls from $FAIL_FROM to $FAIL_TO fail, inflateInit2() that does with
 # $FAIL_INFLATE, io_uring_enter() that fails with $RING_ERROR after $RING_AFTER calls, and
-# sync_file_range() that adds a byte to $SYNC_LOG.
+# sync_file_range() that adds a byte to $SYNC_LOG, and fails
+# with $SYNC_ERROR.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -69,6 +71,10 @@ int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned flags) {
   int log = open(getenv("SYNC_LOG"), O_WRONLY | O_APPEND | O_CREAT, 0600);
   if (write(log, ".", 1) != 1) return -1;
   close(log);
+  if (number("SYNC_ERROR")) {
+    errno = number("SYNC_ERROR");
+    return -1;
+  }
   int (*real)(int, off64_t, off64_t, unsigned) = dlsym(RTLD_NEXT, "sync_file_range");
   return real(fd, offset, bytes, flags);
 }
@@ -325,6 +331,10 @@ class LimitsTest(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, b""))
                 # A step each 100 MiB / 32.
                 self.assertGreaterEqual(log.stat().st_size, least)
+            done = self.run_xxl(["sort", "text"], enter,
+                                {**shim, "SYNC_LOG": str(log), "SYNC_ERROR": str(errno.ENOSPC)})
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr.decode(), "^xxl: sort: .*No space left on device\n$")
 
     def test_a_quota_of_processors_bounds_the_threads(self):
         with control_group("cpu", cfs_period_us=100000, cfs_quota_us=100000) as group:

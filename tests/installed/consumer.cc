@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "pipeline/external_sort.h"
+#include "engine/record_sort/external_sort.h"
 
 int main(int argc, char** argv) {
   const std::string directory = argc > 1 ? argv[1] : ".";

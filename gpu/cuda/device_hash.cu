@@ -1,0 +1,211 @@
+#include "gpu/cuda/device_hash.cuh"
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
+#include "base/units.h"
+#include "gpu/cuda/cuda_check.cuh"
+
+namespace xxl::gpu {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+unsigned tiles_of(std::size_t count) {
+  return static_cast<unsigned>(ceil_div(count, kMatchTile));
+}
+
+template <class Key>
+__device__ Key key_at(const std::byte* records, std::size_t i, std::uint32_t record_bytes) {
+  return *reinterpret_cast<const Key*>(records + i * record_bytes);
+}
+
+// Records are as many keys, one or two; blocks take places for all of theirs at once.
+template <class Key>
+__global__ void select_tiles(HashTable table, const Key* records, std::size_t count, Key* to,
+                             std::size_t most, unsigned long long* selected) {
+  using Scan = cub::BlockScan<unsigned, kThreads>;
+  __shared__ typename Scan::TempStorage scratch;
+  __shared__ unsigned long long base;
+  const unsigned words = table.record_bytes / sizeof(Key);
+  const std::size_t begin = blockIdx.x * kMatchTile;
+  const std::size_t end = min(begin + kMatchTile, count);
+  for (std::size_t first = begin; first < end; first += kThreads) {
+    const std::size_t i = first + threadIdx.x;
+    const bool taken = i < end && table.is_near(HashTable::hash(records[i * words]));
+    unsigned place, all;
+    Scan(scratch).ExclusiveSum(taken, place, all);
+    if (threadIdx.x == 0) base = atomicAdd(selected, static_cast<unsigned long long>(all));
+    __syncthreads();
+    if (taken && base + place < most) {
+      for (unsigned w = 0; w < words; ++w) to[(base + place) * words + w] = records[i * words + w];
+    }
+    __syncthreads();
+  }
+}
+
+template <class Key>
+__global__ void insert_tiles(HashTable table, std::size_t first, std::size_t end,
+                             std::uint32_t* chains) {
+  const HashPart& part = table.near;
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = first + std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < end;
+       i += stride) {
+    const Key key = key_at<Key>(part.records, i, table.record_bytes);
+    const auto number = static_cast<std::uint32_t>(i + 1);
+    std::uint32_t rest = 0;
+    for (std::uint64_t slot = part.home(HashTable::hash(key));; slot = part.after(slot)) {
+      const std::uint32_t there = atomicCAS(part.slots + slot, 0u, number);
+      if (there == 0) break;
+      if (table.key_of<Key>(part, there) != key) continue;
+      // From now on the slot is this key's: whatever is there is the rest of the chain.
+      rest = atomicExch(part.slots + slot, number);
+      *chains = 1;
+      break;
+    }
+    part.next[i] = rest;
+  }
+}
+
+template <class Key>
+__global__ void probe_tiles(HashTable table, ProbeShape shape, const std::byte* records,
+                            std::size_t count, MatchRange* found, MatchTotals* totals) {
+  using Reduce = cub::BlockReduce<unsigned long long, kThreads>;
+  __shared__ typename Reduce::TempStorage scratch;
+  const std::size_t begin = blockIdx.x * kMatchTile;
+  const std::size_t end = min(begin + kMatchTile, count);
+  unsigned long long pairs = 0, matched = 0;
+#pragma unroll 4
+  for (std::size_t i = begin + threadIdx.x; i < end; i += kThreads) {
+    const Key key = key_at<Key>(records, i, shape.record_bytes);
+    const std::uint64_t hash = HashTable::hash(key);
+    const HashPart& part = table.part_of(hash);
+    MatchRange range;
+    range.first = table.find<Key>(part, hash, key);
+    range.count = table.chain_length(part, range.first);
+    found[i] = range;
+    pairs += range.count;
+    matched += range.count != 0;
+  }
+  pairs = Reduce(scratch).Sum(pairs);
+  __syncthreads();
+  matched = Reduce(scratch).Sum(matched);
+  if (threadIdx.x == 0) {
+    MatchTotals sum;
+    sum.pairs = pairs;
+    sum.matched_r = static_cast<std::uint32_t>(matched);
+    totals[blockIdx.x] = sum;
+  }
+}
+
+// Each thread writes the rows of one record at a time; those of a block are neighbours.
+template <class Key>
+__global__ void write_tiles(HashTable table, ProbeShape shape, const std::byte* records,
+                            std::size_t count, const MatchRange* found,
+                            const std::uint64_t* tile_rows, std::uint64_t first_row,
+                            std::uint64_t rows, Key* to) {
+  using Scan = cub::BlockScan<unsigned long long, kThreads>;
+  __shared__ typename Scan::TempStorage scratch;
+  const std::uint64_t end_row = first_row + rows;
+  unsigned long long row = tile_rows[blockIdx.x];
+  if (row >= end_row || tile_rows[blockIdx.x + 1] <= first_row) return;
+  const std::size_t begin = blockIdx.x * kMatchTile;
+  const std::size_t end = min(begin + kMatchTile, count);
+  const unsigned record_words = shape.record_bytes / sizeof(Key);
+  const unsigned row_words = record_words + shape.build_value;
+  for (std::size_t first = begin; first < end; first += kThreads) {
+    const std::size_t i = first + threadIdx.x;
+    const MatchRange range = i < end ? found[i] : MatchRange{};
+    const unsigned long long mine = i < end ? shape.rows(range.count) : 0;
+    unsigned long long before, all;
+    Scan(scratch).ExclusiveSum(mine, before, all);
+    __syncthreads();
+    if (mine != 0) {
+      const Key* const record = reinterpret_cast<const Key*>(records) + i * record_words;
+      const Key key = record[0];
+      const Key value = record_words > 1 ? record[1] : Key{};
+      const HashPart& part = table.part_of(HashTable::hash(key));
+      const bool pairs = shape.pairs && range.count != 0;
+      std::uint32_t number = range.first;
+      for (unsigned long long k = 0; k < mine; ++k) {
+        const unsigned long long at = row + before + k;
+        if (at >= end_row) break;
+        if (at >= first_row) {
+          Key* const out = to + (at - first_row) * row_words;
+          out[0] = key;
+          if (record_words > 1) out[1] = value;
+          if (shape.build_value) {
+            out[record_words] =
+                pairs ? reinterpret_cast<const Key*>(part.records + std::uint64_t{number - 1} *
+                                                                        table.record_bytes)[1]
+                      : static_cast<Key>(shape.missing);
+          }
+        }
+        if (table.chains && pairs) number = part.next[number - 1];
+      }
+    }
+    row += all;
+  }
+}
+
+}  // namespace
+
+void select_near(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
+                 std::size_t most, std::uint64_t* selected, cudaStream_t stream) {
+  if (count == 0) return;
+  auto* const counter = reinterpret_cast<unsigned long long*>(selected);
+  if (table.key_bytes == 4) {
+    select_tiles<<<tiles_of(count), kThreads, 0, stream>>>(
+        table, reinterpret_cast<const std::uint32_t*>(records), count,
+        reinterpret_cast<std::uint32_t*>(to), most, counter);
+  } else {
+    select_tiles<<<tiles_of(count), kThreads, 0, stream>>>(
+        table, reinterpret_cast<const std::uint64_t*>(records), count,
+        reinterpret_cast<std::uint64_t*>(to), most, counter);
+  }
+  check_cuda(cudaGetLastError(), "select");
+}
+
+void insert_near(const HashTable& table, std::size_t first, std::size_t end, std::uint32_t* chains,
+                 cudaStream_t stream) {
+  if (first == end) return;
+  const auto blocks = static_cast<unsigned>(
+      min(ceil_div<std::size_t>(end - first, kThreads), std::size_t{1} << 20));
+  if (table.key_bytes == 4) {
+    insert_tiles<std::uint32_t><<<blocks, kThreads, 0, stream>>>(table, first, end, chains);
+  } else {
+    insert_tiles<std::uint64_t><<<blocks, kThreads, 0, stream>>>(table, first, end, chains);
+  }
+  check_cuda(cudaGetLastError(), "insert");
+}
+
+void probe_table(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                 std::size_t count, MatchRange* found, MatchTotals* totals, cudaStream_t stream) {
+  if (count == 0) return;
+  if (table.key_bytes == 4) {
+    probe_tiles<std::uint32_t>
+        <<<tiles_of(count), kThreads, 0, stream>>>(table, shape, records, count, found, totals);
+  } else {
+    probe_tiles<std::uint64_t>
+        <<<tiles_of(count), kThreads, 0, stream>>>(table, shape, records, count, found, totals);
+  }
+  check_cuda(cudaGetLastError(), "probe");
+}
+
+void write_found(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+                 std::size_t count, const MatchRange* found, const std::uint64_t* tile_rows,
+                 std::uint64_t first_row, std::uint64_t rows, std::byte* to, cudaStream_t stream) {
+  if (count == 0 || rows == 0) return;
+  if (table.key_bytes == 4) {
+    write_tiles<std::uint32_t><<<tiles_of(count), kThreads, 0, stream>>>(
+        table, shape, records, count, found, tile_rows, first_row, rows,
+        reinterpret_cast<std::uint32_t*>(to));
+  } else {
+    write_tiles<std::uint64_t><<<tiles_of(count), kThreads, 0, stream>>>(
+        table, shape, records, count, found, tile_rows, first_row, rows,
+        reinterpret_cast<std::uint64_t*>(to));
+  }
+  check_cuda(cudaGetLastError(), "write rows");
+}
+
+}  // namespace xxl::gpu

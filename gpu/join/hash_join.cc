@@ -1,0 +1,533 @@
+#include "gpu/join/hash_join.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "gpu/join/host_hash.h"
+#include "gpu/join/join_shape.h"
+
+namespace xxl::gpu {
+namespace {
+
+constexpr std::size_t kFewestRecords = 4096;
+// A part of the memory that places for batches take at most, unless they get too small.
+constexpr std::uint64_t kPlacesPart = 4;
+// Records that a processor enters in a table at a time.
+constexpr std::size_t kInsertRecords = 1u << 18;
+constexpr std::size_t kTouchBytes = 4 * kMiB;
+// Of the records for which there is room, so many are meant to be near: hashes scatter.
+constexpr double kNearFill = 0.97;
+// What is left of that when more were near than there is room for, as where one key is frequent.
+constexpr double kNearRetry = 0.6;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+// One join: builds, then probes.
+class HashJoiner::Run {
+ public:
+  Run(HashJoiner& joiner, bool counts_only, Bytes probe, Bytes build, const WantedRows& wanted,
+      std::span<std::byte> rows)
+      : joiner_(joiner),
+        counts_only_(counts_only),
+        shape_(joiner.probe_shape(wanted)),
+        probe_(probe.data()),
+        build_(build.data()),
+        probe_count_(probe.size() / joiner.probe_.record_bytes),
+        build_count_(build.size() / joiner.build_.record_bytes),
+        row_bytes_(joiner.row_bytes(wanted)),
+        rows_(rows),
+        tables_(joiner.lanes_.size()),
+        fed_(joiner.lanes_.size(), 0) {
+    XXL_CHECK(probe.size() % joiner.probe_.record_bytes == 0);
+    XXL_CHECK(build.size() % joiner.build_.record_bytes == 0);
+    XXL_CHECK(build_count_ <= joiner.most_build_records_);
+    unsigned threads = joiner.options_.threads;
+    if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+    workers_.emplace(threads);
+  }
+
+  JoinCounts go() try {
+    auto start = Clock::now();
+    const auto room = static_cast<double>(joiner_.shape_.build_records);
+    const auto all = static_cast<double>(build_count_);
+    double share = all <= room ? 1 : kNearFill * room / all;
+    while (!build(share)) share = share * all < 1 ? 0 : share * kNearRetry;
+    if (joiner_.options_.host_probes) copy_table_to_host();
+    joiner_.near_part_ = share;
+    joiner_.times_.build_seconds = seconds_since(start);
+    start = Clock::now();
+    probe();
+    joiner_.times_.probe_seconds = seconds_since(start);
+    joiner_.host_records_ = host_records_;
+    counts_.lone_r = probe_count_ - counts_.matched_r;
+    return counts_;
+  } catch (...) {
+    stopping_ = true;
+    joiner_.lanes_.clear();  // their tasks use this and the arrays
+    throw;
+  }
+
+ private:
+  struct Batch {
+    std::size_t first = 0, count = 0;
+    HashLane* lane = nullptr;
+    const HashTable* table = nullptr;
+    HashPlace place;
+    std::vector<std::uint64_t> tile_rows;
+    std::uint64_t rows_done = 0;
+    std::byte* to = nullptr;
+  };
+
+  void wait_for_all() {
+    while (under_way_ > 0) joiner_.mailbox_.wait_and_run();
+  }
+  // Runs `task` on a thread of a device, then `done` on this one.
+  void run(StreamThread& thread, const char* what, StreamThread::Task task,
+           std::function<void()> done = nullptr) {
+    ++under_way_;
+    thread.run(what, std::move(task), [this, done = std::move(done)] {
+      --under_way_;
+      if (done) done();
+    });
+  }
+  void run_on_host(Workers::Task task) {
+    ++under_way_;
+    workers_->run([this, task = std::move(task)](unsigned thread) {
+      task(thread);
+      joiner_.mailbox_.post([this] { --under_way_; });
+    });
+  }
+
+  // --- building ---
+
+  // Builds with `share` of all keys near. False if that is more than there is room for.
+  bool build(double share) {
+    const auto bytes = static_cast<std::uint32_t>(joiner_.build_.record_bytes);
+    HashTable table;
+    table.record_bytes = bytes;
+    table.key_bytes = joiner_.build_.item.key_bytes;
+    table.near_share = static_cast<std::uint64_t>(share * static_cast<double>(HashTable::kAll));
+    all_near_ = share == 1;
+    if (!all_near_) build_far(table, share);
+    for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
+      HashLane& lane = *joiner_.lanes_[i];
+      tables_[i] = table;
+      tables_[i].near = lane.near;
+      tables_[i].near.slot_count =
+          HashLaneShape::slots(std::min(build_count_, joiner_.shape_.build_records));
+      fed_[i] = 0;
+      run(*lane.work, "clear", [this, &lane, i](Stream& stream) {
+        stream.clear(reinterpret_cast<std::byte*>(lane.near.slots),
+                     tables_[i].near.slot_count * sizeof(std::uint32_t));
+        stream.clear(reinterpret_cast<std::byte*>(lane.notes), sizeof *lane.notes);
+      });
+      feed_build(i);
+    }
+    wait_for_all();
+    bool chains = far_chains_, fits = true;
+    for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
+      HashLane& lane = *joiner_.lanes_[i];
+      if (!all_near_) {
+        note(lane);
+        wait_for_all();
+        near_count_ = lane.host_notes->selected;
+        if (near_count_ > joiner_.shape_.build_records) {
+          fits = false;
+          continue;
+        }
+        run(*lane.work, "insert", [this, &lane, i](Stream& stream) {
+          stream.insert(tables_[i], 0, near_count_,
+                        reinterpret_cast<std::uint32_t*>(&lane.notes->chains));
+        });
+      } else {
+        near_count_ = build_count_;
+      }
+      note(lane);
+      wait_for_all();
+      chains |= lane.host_notes->chains != 0;
+    }
+    for (HashTable& each : tables_) each.chains = chains;
+    return fits;
+  }
+
+  void note(HashLane& lane) {
+    run(*lane.work, "copy out", [&lane](Stream& stream) {
+      stream.copy_out(reinterpret_cast<std::byte*>(lane.host_notes),
+                      reinterpret_cast<const std::byte*>(lane.notes), sizeof *lane.notes);
+    });
+  }
+
+  // Sends the build side to a lane as long as there are places, each for a piece under way.
+  void feed_build(std::size_t index) {
+    HashLane& lane = *joiner_.lanes_[index];
+    const std::size_t bytes = joiner_.build_.record_bytes;
+    const std::size_t most = joiner_.shape_.batch_records * joiner_.probe_.record_bytes / bytes;
+    while (fed_[index] < build_count_ && !lane.places.empty()) {
+      const std::size_t first = fed_[index], count = std::min(most, build_count_ - first);
+      fed_[index] += count;
+      const HashPlace place = lane.places.back();
+      lane.places.pop_back();
+      std::byte* const to = all_near_ ? lane.records + first * bytes : place.records;
+      run(
+          lane.next_in(), "copy in",
+          [this, to, first, count, bytes](Stream& stream) {
+            stream.copy_in(to, build_ + first * bytes, count * bytes);
+          },
+          [this, index, &lane, place, first, count] {
+            run(
+                *lane.work, all_near_ ? "insert" : "select",
+                [this, index, &lane, place, first, count](Stream& stream) {
+                  if (all_near_) {
+                    stream.insert(tables_[index], first, first + count,
+                                  reinterpret_cast<std::uint32_t*>(&lane.notes->chains));
+                  } else {
+                    stream.select(tables_[index], place.records, count, lane.records,
+                                  joiner_.shape_.build_records, &lane.notes->selected);
+                  }
+                },
+                [this, index, &lane, place] {
+                  lane.places.push_back(place);
+                  feed_build(index);
+                });
+          });
+    }
+  }
+
+  // Far records stay where they are.
+  void build_far(HashTable& table, double share) {
+    const double far = (1 - share) * static_cast<double>(build_count_);
+    const auto records = static_cast<std::size_t>(far + 8 * std::sqrt(far)) + 64;
+    table.far.slot_count = HashLaneShape::slots(std::min(build_count_, records));
+    XXL_CHECK(table.far.slot_count + build_count_ <= joiner_.far_words_);
+    table.far.slots = reinterpret_cast<std::uint32_t*>(joiner_.far_memory_.data());
+    table.far.next = table.far.slots + table.far.slot_count;
+    table.far.records = build_;
+    far_chains_ = false;
+    for (std::size_t first = 0; first < table.far.slot_count; first += kInsertRecords) {
+      const std::size_t count = std::min(kInsertRecords, table.far.slot_count - first);
+      run_on_host([&table, first, count](unsigned) {
+        std::memset(table.far.slots + first, 0, count * sizeof(std::uint32_t));
+      });
+    }
+    wait_for_all();
+    far_table_ = table;
+    for (std::size_t first = 0; first < build_count_; first += kInsertRecords) {
+      const std::size_t end = std::min(first + kInsertRecords, build_count_);
+      run_on_host([this, first, end](unsigned) {
+        if (insert_records(far_table_, far_table_.far, first, end)) far_chains_ = true;
+      });
+    }
+  }
+
+  // For processors: the first device's near part.
+  void copy_table_to_host() {
+    HashLane& lane = *joiner_.lanes_.front();
+    const std::size_t bytes = joiner_.build_.record_bytes;
+    const std::size_t slots = tables_.front().near.slot_count;
+    host_slots_ = std::make_unique_for_overwrite<std::uint32_t[]>(slots + near_count_);
+    host_near_records_ = std::make_unique_for_overwrite<std::byte[]>(near_count_ * bytes);
+    // Fresh memory is slow to touch: on all processors.
+    const auto touch = [&](void* memory, std::size_t size) {
+      for (std::size_t first = 0; first < size; first += kTouchBytes) {
+        run_on_host([memory, first, end = std::min(size, first + kTouchBytes)](unsigned) {
+          std::memset(static_cast<std::byte*>(memory) + first, 0, end - first);
+        });
+      }
+    };
+    touch(host_slots_.get(), (slots + near_count_) * sizeof(std::uint32_t));
+    touch(host_near_records_.get(), near_count_ * bytes);
+    wait_for_all();
+    const auto copy = [&](void* to, const void* from, std::size_t size) {
+      if (size == 0) return;
+      run(lane.next_out(), "copy out", [to, from, size](Stream& stream) {
+        stream.copy_out(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), size);
+      });
+    };
+    copy(host_slots_.get(), lane.near.slots, slots * sizeof(std::uint32_t));
+    copy(host_slots_.get() + slots, lane.near.next, near_count_ * sizeof(std::uint32_t));
+    copy(host_near_records_.get(), lane.near.records, near_count_ * bytes);
+    wait_for_all();
+    host_table_ = tables_.front();
+    host_table_.near.slots = host_slots_.get();
+    host_table_.near.next = host_slots_.get() + slots;
+    host_table_.near.records = host_near_records_.get();
+  }
+
+  // --- probing ---
+
+  void probe() {
+    if (joiner_.options_.host_probes) {
+      for (unsigned i = 0; i < workers_->width(); ++i) {
+        run_on_host([this](unsigned) { probe_morsels(); });
+      }
+    }
+    feed();
+    wait_for_all();
+    if (no_room_) throw_no_room();
+  }
+
+  [[noreturn]] static void throw_no_room() {
+    throw Error(ErrorCode::no_space, "the rows of the join do not fit into their array");
+  }
+
+  // Takes up to `most` records of the probe side: the first of them, and how many.
+  std::pair<std::size_t, std::size_t> take(std::size_t most) {
+    const std::size_t first = next_record_.fetch_add(most);
+    return {first, first >= probe_count_ ? 0 : std::min(most, probe_count_ - first)};
+  }
+  // A place for `rows` rows; null if there is none.
+  std::byte* place_for(std::uint64_t rows) {
+    const std::uint64_t first = next_row_.fetch_add(rows);
+    if (first + rows > rows_.size() / row_bytes_) return nullptr;
+    return rows_.data() + first * row_bytes_;
+  }
+
+  void feed() {
+    for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
+      HashLane& lane = *joiner_.lanes_[i];
+      while (!lane.places.empty()) {
+        // Small enough that all lanes get to work.
+        const std::size_t even = ceil_div(probe_count_, joiner_.lanes_.size());
+        const auto [first, count] = take(
+            std::min(joiner_.shape_.batch_records, std::max<std::size_t>(even, kFewestRecords)));
+        if (count == 0) return;
+        auto batch = std::make_shared<Batch>();
+        batch->first = first;
+        batch->count = count;
+        batch->lane = &lane;
+        batch->table = &tables_[i];
+        batch->place = lane.places.back();
+        lane.places.pop_back();
+        start(batch);
+      }
+    }
+  }
+
+  void start(const std::shared_ptr<Batch>& batch) {
+    const std::size_t bytes = joiner_.probe_.record_bytes;
+    run(
+        batch->lane->next_in(), "copy in",
+        [this, batch, bytes](Stream& stream) {
+          stream.copy_in(batch->place.records, probe_ + batch->first * bytes, batch->count * bytes);
+        },
+        [this, batch] {
+          run(
+              *batch->lane->work, "probe",
+              [this, batch](Stream& stream) {
+                const HashPlace& place = batch->place;
+                stream.probe(*batch->table, shape_, place.records, batch->count, place.found,
+                             place.totals);
+              },
+              [this, batch] { finish_probe(batch); });
+        });
+  }
+
+  void finish_probe(const std::shared_ptr<Batch>& batch) {
+    std::uint64_t rows = 0;
+    for (std::size_t first = 0; first < batch->count; first += kMatchTile) {
+      const MatchTotals& sum = batch->place.totals[first / kMatchTile];
+      counts_.pairs += sum.pairs;
+      counts_.matched_r += sum.matched_r;
+      batch->tile_rows.push_back(rows);
+      rows += (shape_.pairs ? sum.pairs : 0) + (shape_.matched ? sum.matched_r : 0) +
+              (shape_.lone ? std::min(kMatchTile, batch->count - first) - sum.matched_r : 0);
+    }
+    batch->tile_rows.push_back(rows);
+    if (counts_only_ || rows == 0) {
+      release(*batch);
+      return;
+    }
+    batch->to = place_for(rows);
+    if (batch->to == nullptr) throw_no_room();
+    write_slice(batch);
+  }
+
+  // As many rows as a place holds, and so on until all are written.
+  void write_slice(const std::shared_ptr<Batch>& batch) {
+    const std::uint64_t rows = std::min<std::uint64_t>(joiner_.shape_.batch_records,
+                                                       batch->tile_rows.back() - batch->rows_done);
+    run(
+        *batch->lane->work, "write rows",
+        [this, batch, rows](Stream& stream) {
+          const HashPlace& place = batch->place;
+          stream.write_rows(*batch->table, shape_, place.records, batch->count, place.found,
+                            batch->tile_rows, batch->rows_done, rows, place.rows);
+        },
+        [this, batch, rows] {
+          run(
+              batch->lane->next_out(), "copy out",
+              [this, batch, rows](Stream& stream) {
+                stream.copy_out(batch->to + batch->rows_done * row_bytes_, batch->place.rows,
+                                rows * row_bytes_);
+              },
+              [this, batch, rows] {
+                batch->rows_done += rows;
+                if (batch->rows_done < batch->tile_rows.back()) {
+                  write_slice(batch);
+                } else {
+                  release(*batch);
+                }
+              });
+        });
+  }
+
+  void release(const Batch& batch) {
+    batch.lane->places.push_back(batch.place);
+    feed();
+  }
+
+  // On a worker: as long as there are morsels.
+  void probe_morsels() {
+    const std::size_t most = joiner_.options_.morsel_records;
+    const std::size_t bytes = joiner_.probe_.record_bytes;
+    std::vector<MatchRange> found(most);
+    JoinCounts counts;
+    std::uint64_t records = 0;
+    while (!stopping_ && !no_room_) {
+      const auto [first, count] = take(most);
+      if (count == 0) break;
+      const std::byte* const from = probe_ + first * bytes;
+      const std::uint64_t rows = probe_records(host_table_, shape_, from, count, found.data());
+      records += count;
+      for (std::size_t i = 0; i < count; ++i) {
+        counts.pairs += found[i].count;
+        counts.matched_r += found[i].count != 0;
+      }
+      if (counts_only_ || rows == 0) continue;
+      std::byte* const to = place_for(rows);
+      if (to == nullptr) {
+        no_room_ = true;
+        break;
+      }
+      write_probe_rows(host_table_, shape_, from, count, found.data(), to);
+    }
+    joiner_.mailbox_.post([this, counts, records] {
+      counts_.pairs += counts.pairs;
+      counts_.matched_r += counts.matched_r;
+      host_records_ += records;
+    });
+  }
+
+  HashJoiner& joiner_;
+  const bool counts_only_;
+  const ProbeShape shape_;
+  const std::byte *probe_, *build_;
+  const std::size_t probe_count_, build_count_;
+  const std::size_t row_bytes_;
+  const std::span<std::byte> rows_;
+
+  std::vector<HashTable> tables_;  // of each lane
+  std::vector<std::size_t> fed_;   // records of the build side that each lane has got
+  bool all_near_ = true;
+  std::size_t near_count_ = 0;
+  HashTable far_table_;
+  std::atomic<bool> far_chains_ = false;
+  HashTable host_table_;
+  std::unique_ptr<std::uint32_t[]> host_slots_;
+  std::unique_ptr<std::byte[]> host_near_records_;
+
+  std::atomic<std::size_t> next_record_ = 0;
+  std::atomic<std::uint64_t> next_row_ = 0;
+  std::atomic<bool> no_room_ = false, stopping_ = false;
+  JoinCounts counts_;
+  std::uint64_t host_records_ = 0;
+  std::size_t under_way_ = 0;       // tasks of devices and workers
+  std::optional<Workers> workers_;  // last: tasks use the rest
+};
+
+HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, const KeyLayout& build,
+                       std::size_t most_build_records, const HashJoinOptions& options)
+    : devices_(std::move(devices)),
+      options_(options),
+      probe_(joinable_shape(probe)),
+      build_(joinable_shape(build)),
+      most_build_records_(most_build_records) {
+  XXL_CHECK(!devices_.empty() && options_.morsel_records > 0);
+  check_same_keys(probe_, build_);
+  if (most_build_records >= std::numeric_limits<std::uint32_t>::max() / 2) {
+    throw Error(ErrorCode::usage, "the build side of a join by hash has too many records");
+  }
+  const std::uint64_t memory = usable_memory(devices_, options_.memory_bytes);
+  shape_.build_record_bytes = build_.record_bytes;
+  shape_.probe_record_bytes = probe_.record_bytes;
+  shape_.row_bytes = probe_.record_bytes + build_.item.value_bytes;
+  shape_.build_records = 0;
+  for (shape_.batch_records = options_.batch_records;; shape_.batch_records /= 2) {
+    const bool fits = shape_.bytes() <= memory;
+    const bool small = shape_.batch_records <= kFewestRecords;
+    if (fits && (small || shape_.bytes() <= memory / kPlacesPart)) break;
+    if (small) {
+      throw Error(ErrorCode::no_space, "joining needs more memory of the GPUs than the " +
+                                           format_bytes(memory) + " that are free or allowed");
+    }
+  }
+  const std::uint64_t each = build_.record_bytes + 3 * sizeof(std::uint32_t);
+  const std::uint64_t margin = 4 * kAreaAlignment;
+  const std::uint64_t left = memory - shape_.bytes();
+  shape_.build_records = static_cast<std::size_t>(
+      std::min<std::uint64_t>(most_build_records, left > margin ? (left - margin) / each : 0));
+  if (shape_.build_records < most_build_records) {
+    far_words_ = HashLaneShape::slots(most_build_records) + most_build_records;
+    far_memory_ = SharedMemory(*devices_.front(), far_words_ * sizeof(std::uint32_t));
+  }
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    lanes_.push_back(
+        std::make_unique<HashLane>(*devices_[i], i, shape_, mailbox_, options_.time_line));
+  }
+}
+
+HashJoiner::~HashJoiner() = default;
+
+ProbeShape HashJoiner::probe_shape(const WantedRows& wanted) const {
+  ProbeShape shape;
+  shape.record_bytes = static_cast<std::uint32_t>(probe_.record_bytes);
+  shape.pairs = wanted.pairs;
+  shape.matched = wanted.matched_r;
+  shape.lone = wanted.lone_r;
+  shape.build_value = wanted.has_s() && build_.item.value_bytes != 0;
+  shape.missing = options_.missing;
+  return shape;
+}
+
+std::size_t HashJoiner::row_bytes(const WantedRows& wanted) const {
+  return RowFormat::of(probe_, build_, wanted, 0).bytes();
+}
+
+JoinCounts HashJoiner::join(Bytes probe, Bytes build, const WantedRows& wanted,
+                            std::span<std::byte> rows) {
+  return run(false, probe, build, wanted, rows);
+}
+
+JoinCounts HashJoiner::count(Bytes probe, Bytes build) {
+  return run(true, probe, build, {}, {});
+}
+
+JoinCounts HashJoiner::run(bool counts_only, Bytes probe, Bytes build, const WantedRows& wanted,
+                           std::span<std::byte> rows) {
+  XXL_CHECK(!lanes_.empty());  // no failure before
+  if (wanted.lone_s) {
+    throw Error(ErrorCode::usage, "a join by hash finds no records of the build side alone");
+  }
+  std::optional<PinnedArrays> pinned;
+  if (options_.pin)
+    pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{probe, build, rows});
+  return Run(*this, counts_only, probe, build, wanted, rows).go();
+}
+
+}  // namespace xxl::gpu

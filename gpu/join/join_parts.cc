@@ -1,0 +1,89 @@
+#include "gpu/join/join_parts.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace xxl::gpu {
+namespace {
+
+// The first record of [low, high) whose key is not less than `key`, or with `or_equal` greater.
+std::size_t bound(const Relation& side, std::size_t low, std::size_t high, std::uint64_t key,
+                  bool or_equal) {
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const std::uint64_t found = side.key(middle);
+    if (found < key || (or_equal && found == key)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+std::uint64_t Relation::key(std::size_t i) const {
+  const std::byte* const record = records + i * shape.record_bytes;
+  std::uint64_t key = 0;
+  if (shape.item.key_bytes == 4) {
+    std::uint32_t word;
+    std::memcpy(&word, record, sizeof word);
+    key = word;
+  } else {
+    std::memcpy(&key, record, sizeof key);
+  }
+  if (shape.transform.is_float) key = KeyView::order_float(key, shape.item.key_bytes);
+  return key ^ shape.transform.flip;
+}
+
+JoinCutter::JoinCutter(const Relation& r, const Relation& s, std::size_t distance)
+    : r_(r), s_(s), distance_(distance) {
+  XXL_CHECK(distance > 0);
+}
+
+std::optional<JoinPart> JoinCutter::next() {
+  const Place end{r_.count, s_.count};
+  if (at_ == end) return std::nullopt;
+  const Place begin = at_;
+  while (at_ == begin) {
+    steps_ = std::min(steps_ + distance_, end.r + end.s);
+    at_ = cut(steps_);
+  }
+  JoinPart part{begin.r, at_.r, begin.s, at_.s};
+  if (part.r_count() + part.s_count() > 2 * distance_) {
+    // The group in front is what drew the cuts away.
+    at_ = end_of_group(begin);
+    part = {begin.r, at_.r, begin.s, at_.s, true};
+  }
+  return part;
+}
+
+JoinCutter::Place JoinCutter::cut(std::size_t steps) const {
+  if (steps == r_.count + s_.count) return {r_.count, s_.count};
+  // Among the first `steps` records are as many of R as have a smaller key than what S then has
+  // left; ties do not matter, as the whole group is left out.
+  std::size_t low = steps - std::min(steps, s_.count), high = std::min(steps, r_.count);
+  while (low < high) {
+    const std::size_t r = low + (high - low) / 2;
+    if (r_.key(r) < s_.key(steps - r - 1)) {
+      low = r + 1;
+    } else {
+      high = r;
+    }
+  }
+  const std::size_t s = steps - low;
+  std::uint64_t key = low < r_.count ? r_.key(low) : s_.key(s);
+  if (s < s_.count) key = std::min(key, s_.key(s));
+  return {bound(r_, at_.r, low, key, false), bound(s_, at_.s, s, key, false)};
+}
+
+JoinCutter::Place JoinCutter::end_of_group(Place place) const {
+  std::uint64_t key = place.r < r_.count ? r_.key(place.r) : s_.key(place.s);
+  if (place.s < s_.count) key = std::min(key, s_.key(place.s));
+  return {bound(r_, place.r, r_.count, key, true), bound(s_, place.s, s_.count, key, true)};
+}
+
+}  // namespace xxl::gpu

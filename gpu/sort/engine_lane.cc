@@ -1,0 +1,81 @@
+#include "gpu/sort/engine_lane.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "gpu/sort/key_tables.h"
+
+namespace xxl::gpu {
+
+EngineLane::EngineLane(Device& device, std::size_t index, const ChunkFormat& format,
+                       const ChunkGeometry& geometry, Mailbox& mailbox, TimeLine* time_line)
+    : memory(device, geometry.memory_bytes(device, format)) {
+  std::byte* const table = divide_memory(device, format, geometry);
+  auto stream = device.make_stream();
+  make_view(format, table, *stream);
+  const std::string name = "GPU " + std::to_string(index);
+  arriving =
+      std::make_unique<StreamThread>(std::move(stream), mailbox, name + " sort in", time_line);
+  leaving =
+      std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " sort out", time_line);
+  for (std::size_t i = 0; i < kCopyThreads; ++i) {
+    in[i] =
+        std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " copy in", time_line);
+    out[i] = std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " copy out",
+                                            time_line);
+  }
+}
+
+void EngineLane::end_threads() {
+  for (auto* threads : {&in, &out}) {
+    for (auto& thread : *threads) thread.reset();
+  }
+  arriving.reset();
+  leaving.reset();
+}
+
+std::byte* EngineLane::divide_memory(Device& device, const ChunkFormat& format,
+                                     const ChunkGeometry& geometry) {
+  std::byte* at = memory.data();
+  const auto take = [&](std::size_t bytes) {
+    std::byte* const taken = at;
+    at += aligned(bytes);
+    return taken;
+  };
+  const ItemShape& item = format.shape.item;
+  for (unsigned i = 0; i < geometry.chunks; ++i) {
+    arenas.push_back({take(geometry.arena_bytes), 0, geometry.arena_bytes, 0});
+  }
+  const std::size_t landing_size = geometry.landing_bytes(format);
+  for (unsigned i = 0; i < geometry.landing_slots; ++i) landing.push_back(take(landing_size));
+  const auto take_items = [&](std::size_t count) {
+    std::byte* const keys = take(count * item.key_bytes);
+    return Items{keys, item.value_bytes == 0 ? nullptr : take(count * item.value_bytes), count};
+  };
+  arrived = take_items(geometry.piece_items);
+  merged = take_items(geometry.batch_items);
+  result = take_items(geometry.batch_items);
+  if (format.text) {
+    offsets =
+        reinterpret_cast<std::uint64_t*>(take((geometry.batch_items + 1) * sizeof(std::uint64_t)));
+  }
+  for (unsigned i = 0; i < geometry.slice_slots; ++i) slots.push_back(take(geometry.slice_bytes));
+  for (auto [scratch, items] : {std::pair(&arrival_scratch, geometry.piece_items),
+                                std::pair(&leaving_scratch, geometry.batch_items)}) {
+    const std::size_t bytes = ChunkGeometry::scratch_bytes(device, format, items);
+    *scratch = {take(bytes), bytes};
+  }
+  std::byte* const table = take(kKeyTableBytes);
+  XXL_CHECK(at <= memory.data() + memory.size());
+  return table;
+}
+
+void EngineLane::make_view(const ChunkFormat& format, std::byte* table, Stream& stream) {
+  if (!format.text && format.layout != nullptr) {
+    view = upload_key_view(*format.layout, table, stream);
+  }
+  view.text = format.text;
+  view.descending = format.descending;
+}
+
+}  // namespace xxl::gpu

@@ -1,0 +1,90 @@
+#include "engine/join/external_join.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "engine/join/hash_join.h"
+#include "engine/join/sort_merge_join.h"
+#include "join/output_layout.h"
+
+namespace xxl {
+namespace {
+
+void check(const RecordJoinOptions& options) {
+  check_compatible(options.formats);
+  if (options.inputs[0] == "-" && options.inputs[1] == "-") {
+    throw Error(ErrorCode::usage, "both inputs cannot be standard input");
+  }
+}
+
+// A hash join reads each input once. So does a sort-merge join of inputs that are in order, or that
+// fit in memory, where sorting is faster than waiting for the memory at every record
+// (bench/join.py); and what GPUs are asked for is sorting.
+JoinPlan choose(const RecordJoinOptions& options) {
+  std::string reason;
+  if (options.method == JoinMethod::hash) {
+    auto plan = plan_hash_join(options, reason);
+    if (!plan) throw Error(ErrorCode::no_space, reason);
+    plan->because = "asked for; " + reason;
+    return *std::move(plan);
+  }
+  const auto sort_merge = [&](const std::string& because) {
+    JoinPlan plan = plan_sort_merge_join(options);
+    plan.because = because;
+    return plan;
+  };
+  if (options.method == JoinMethod::sort_merge) return sort_merge("asked for");
+  if (options.acceleration == Acceleration::always) {
+    return sort_merge("GPUs were asked for, and they sort");
+  }
+  JoinPlan sorting;
+  try {
+    sorting = sort_merge("");
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    auto hashing = plan_hash_join(options, reason);  // which may need less
+    if (!hashing) throw;
+    hashing->because = reason;
+    return *std::move(hashing);
+  }
+  const auto is_sorted = [](const JoinPlan::Side& side) { return side.presorted; };
+  const auto needs_no_scratch = [](const JoinPlan::Side& side) {
+    return side.presorted || (side.size_known && side.scratch_bytes == 0);
+  };
+  if (std::all_of(sorting.sides.begin(), sorting.sides.end(), is_sorted)) {
+    sorting.because = "both inputs are sorted, or look so";
+    return sorting;
+  }
+  if (std::all_of(sorting.sides.begin(), sorting.sides.end(), needs_no_scratch)) {
+    sorting.because = "what must be sorted fits in memory";
+    return sorting;
+  }
+  if (auto hashing = plan_hash_join(options, reason)) {
+    hashing->because = reason;
+    return *std::move(hashing);
+  }
+  sorting.because = reason;
+  return sorting;
+}
+
+}  // namespace
+
+JoinPlan plan_join(const RecordJoinOptions& options) {
+  check(options);
+  JoinPlan plan = choose(options);
+  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  return plan;
+}
+
+JoinReport external_join(const RecordJoinOptions& options) {
+  check(options);
+  const JoinPlan plan = choose(options);
+  JoinReport report =
+      plan.method == JoinMethod::hash ? hash_join(options) : sort_merge_join(options);
+  report.plan.because = plan.because;
+  return report;
+}
+
+}  // namespace xxl

@@ -1,0 +1,20 @@
+// Joining files of binary records, of any size and in any order: the public entry.
+//
+// How it works: docs/joining.md. Sources: Maltenberger, "Efficiently Joining Large Relations on
+// Multi-GPU Systems with Modern Interconnects" (2024), section 3.3, for the join of sorted streams;
+// Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section 5, for the hash join.
+#pragma once
+
+#include "engine/join/record_join_options.h"
+
+namespace xxl {
+
+// What join would do. Throws Error for bad options, missing files, a file that is not a whole
+// number of records, and a budget that is too small, all before anything is written.
+JoinPlan plan_join(const RecordJoinOptions& options);
+
+// Joins. When it returns, the output is complete and checked; when it throws Error, the output does
+// not exist or is what it was before (standard output excepted).
+JoinReport external_join(const RecordJoinOptions& options);
+
+}  // namespace xxl

@@ -1,0 +1,394 @@
+// The hash join from end to end. In order: open and measure the inputs; choose the side that is
+// held in memory and divide the memory; read it and build its table; read the other side past it;
+// write what remains of the first; compare what was done with what was to be done; publish.
+#include "engine/join/hash_join.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "base/in_flight.h"
+#include "base/machine_limits.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "engine/inputs.h"
+#include "engine/join/hash_probe.h"
+#include "engine/output.h"
+#include "engine/phase_meter.h"
+#include "io/sequential_reader.h"
+#include "join/hash_table.h"
+#include "join/output_layout.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Records, or buckets of the table, that one task works on.
+constexpr std::size_t kTaskRecords = std::size_t{1} << 16;
+
+const char* side_name(JoinSide side) {
+  return side == JoinSide::r ? "R" : "S";
+}
+std::size_t index_of(JoinSide side) {
+  return static_cast<std::size_t>(side);
+}
+JoinSide other(JoinSide side) {
+  return side == JoinSide::r ? JoinSide::s : JoinSide::r;
+}
+
+bool says_empty(const io::File& file) {
+  return file.is_stored() && file.size() == 0;
+}
+
+// A format of records of `bytes`, for what need not know more of rows than their size.
+RecordFormat row_format(std::size_t bytes) {
+  RecordFormat format;
+  format.name = "rows";
+  format.record_bytes = bytes;
+  format.key = {{0, 1, KeyType::bytes, false, false}};
+  return format;
+}
+
+// One join.
+class HashJoining {
+ public:
+  explicit HashJoining(const RecordJoinOptions& options);
+
+  // Chooses the side to be held in memory. False if the join cannot be done; join_plan().because
+  // says why.
+  bool plan();
+  const JoinPlan& join_plan() const { return report_.plan; }
+  JoinReport run();
+
+ private:
+  using Work = std::function<void(std::size_t first, std::size_t count)>;
+
+  HashPlanInput plan_input(JoinSide build) const;
+  const Inputs& input(JoinSide side) const { return inputs_[index_of(side)]; }
+  std::size_t record_bytes(JoinSide side) const { return layouts_[index_of(side)].record_bytes(); }
+  JoinReport::Side& report_of(JoinSide side) { return report_.sides[index_of(side)]; }
+
+  void set_up();
+  void for_all(std::size_t total, const Work& work);
+  void build_table();
+  WaitTimes read_build_side();
+  void probe();
+  ProbeWants probe_wants() const;
+  void settle();
+  std::uint64_t rows_of_build_side() const;
+  void finish();
+
+  RecordJoinOptions options_;
+  std::array<KeyLayout, kJoinSides> layouts_;
+  RowLayout rows_;
+  KeyLayout row_records_;
+  std::array<Inputs, kJoinSides> inputs_;
+  JoinSide build_ = JoinSide::r;
+  JoinSide probe_ = JoinSide::s;
+  std::size_t build_records_ = 0;
+  HashGeometry geometry_;
+  JoinReport report_;
+  PhaseMeter meter_{report_, options_.progress};
+
+  MemoryRegion region_;
+  std::span<std::byte> read_memory_, output_memory_, list_memory_, record_memory_, table_memory_;
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<HashTable> table_;
+  std::size_t running_ = 0;  // tasks of for_all()
+  WaitTimes finish_waits_;
+  MultisetHash output_hash_;
+
+  Mailbox mailbox_;
+  std::unique_ptr<io::IoService> io_;
+  InFlight in_flight_;  // tasks of for_all(), and of reading the build side
+};
+
+HashJoining::HashJoining(const RecordJoinOptions& options)
+    : options_(options),
+      layouts_{KeyLayout(options.formats[0]), KeyLayout(options.formats[1])},
+      rows_((check_compatible(options.formats), options.formats), options.kind, options.layout),
+      row_records_(row_format(rows_.row_bytes())) {
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    inputs_[side] = open_inputs({options.inputs[side]}, options.formats[side].record_bytes);
+    report_.plan.sides[side].input_bytes = inputs_[side].bytes;
+    report_.plan.sides[side].size_known = inputs_[side].size_known;
+    report_.plan.sides[side].presorted = options.presorted[side];
+  }
+  JoinPlan& plan = report_.plan;
+  plan.method = JoinMethod::hash;
+  plan.memory_bytes = options.memory_bytes;
+  plan.output_bytes = rows_.row_bytes();
+}
+
+HashPlanInput HashJoining::plan_input(JoinSide build) const {
+  HashPlanInput plan;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.threads = options_.parallel != 0 ? options_.parallel : available_processors();
+  plan.build_records = input(build).bytes / record_bytes(build);
+  plan.build_record_bytes = record_bytes(build);
+  plan.probe_record_bytes = record_bytes(other(build));
+  plan.row_bytes = rows_.row_bytes();
+  return plan;
+}
+
+bool HashJoining::plan() {
+  std::string& reason = report_.plan.because;
+  if (options_.acceleration == Acceleration::always) {
+    reason = "accelerators do not join by a table";
+    return false;
+  }
+  bool r_known = input(JoinSide::r).size_known, s_known = input(JoinSide::s).size_known;
+  // Files that say that they are empty mostly are, but for those of /proc.
+  if (!r_known && !s_known) {
+    r_known = says_empty(input(JoinSide::r).files.front());
+    s_known = says_empty(input(JoinSide::s).files.front());
+  }
+  if (!r_known && !s_known) {
+    reason = "the size of neither input is known";
+    return false;
+  }
+  const auto table_bytes = [&](JoinSide side) {
+    const std::uint64_t records = input(side).bytes / record_bytes(side);
+    return input(side).bytes + HashTable::memory_bytes(records);
+  };
+  if (r_known && s_known) {
+    build_ = table_bytes(JoinSide::s) < table_bytes(JoinSide::r) ? JoinSide::s : JoinSide::r;
+  } else {
+    build_ = r_known ? JoinSide::r : JoinSide::s;
+  }
+  probe_ = other(build_);
+  report_.plan.build = build_;
+  const HashPlanInput plan = plan_input(build_);
+  const auto geometry = plan_hash_geometry(plan);
+  if (!geometry) {
+    const auto least = least_hash_memory(plan);
+    reason = std::string("a table of ") + side_name(build_) + " (" +
+             format_bytes(input(build_).bytes) + ") " +
+             (least ? "does not fit: give at least -S " + std::to_string(*least / kMiB) + "M"
+                    : "has too many records");
+    return false;
+  }
+  geometry_ = *geometry;
+  build_records_ = static_cast<std::size_t>(plan.build_records);
+  report_.plan.threads = geometry_.threads;
+  report_.plan.table_bytes = geometry_.records_bytes + geometry_.table_bytes;
+  reason = std::string("a table of ") + side_name(build_) + " takes " +
+           format_bytes(report_.plan.table_bytes) + " of memory";
+  return true;
+}
+
+JoinReport HashJoining::run() {
+  set_up();
+  build_table();
+  probe();
+  finish();
+  return std::move(report_);
+}
+
+void HashJoining::set_up() {
+  if (!options_.count_only)
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0);
+  workers_ = std::make_unique<Workers>(geometry_.threads);
+  region_ = MemoryRegion(geometry_.region_bytes);
+  Carver carver(region_.span());
+  read_memory_ = carver.take(geometry_.read_bytes);
+  output_memory_ = carver.take(geometry_.output_bytes);
+  list_memory_ = carver.take(geometry_.lists * geometry_.list_matches * sizeof(HashMatch));
+  record_memory_ = carver.take(geometry_.records_bytes);
+  table_memory_ = carver.take(geometry_.table_bytes);
+  if (options_.queue_factory) {
+    io_ = std::make_unique<io::IoService>(options_.queue_factory);
+  } else {
+    const std::size_t transferred = read_memory_.size() + output_memory_.size();
+    io_ = std::make_unique<io::IoService>(options_.backend, region_.span().first(transferred));
+  }
+  io_->trace(options_.time_line);
+  report_.plan.backend = io_->backend_name();
+  meter_.watch(*io_, *workers_);
+}
+
+// Has `work` done on all of `total` by the workers, and waits for it. `work` may refer to nothing
+// but members: when this throws, it may be running still.
+void HashJoining::for_all(std::size_t total, const Work& work) {
+  const auto shared = std::make_shared<const Work>(work);
+  for (std::size_t first = 0; first < total; first += kTaskRecords) {
+    ++running_;
+    workers_->run([this, shared, first, count = std::min(kTaskRecords, total - first),
+                   token = in_flight_.begin()](unsigned) mutable {
+      (*shared)(first, count);
+      mailbox_.post([this] { --running_; });
+      token.reset();
+    });
+  }
+  while (running_ > 0) mailbox_.wait_and_run();
+}
+
+void HashJoining::build_table() {
+  meter_.begin(Phase::building_table, input(build_).bytes);
+  table_ = std::make_unique<HashTable>(layouts_[index_of(build_)], layouts_[index_of(probe_)],
+                                       record_memory_.data(), build_records_, table_memory_);
+  const WaitTimes waits = read_build_side();
+  table_->lay_out();
+  for_all(build_records_,
+          [this](std::size_t first, std::size_t count) { table_->enter(first, count); });
+  for_all(table_->buckets(),
+          [this](std::size_t first, std::size_t count) { table_->arrange(first, count); });
+  report_of(build_).records = build_records_;
+  meter_.end("build", waits);
+}
+
+// Copies the records to where they stay, and has them counted on the way.
+WaitTimes HashJoining::read_build_side() {
+  const std::size_t record_bytes = this->record_bytes(build_);
+  io::SequentialReader reader(inputs_[index_of(build_)].files, record_bytes,
+                              geometry_.read_block_bytes, read_memory_, *io_, mailbox_);
+  WaitTimes waits;
+  std::size_t read = 0;
+  std::size_t under_way = 0;
+  // The tasks use the reader's buffers, which outlive it; their messages use it, and are run here
+  // or never.
+  for (;;) {
+    reader.pump();
+    while (const auto block = reader.next()) {
+      // The table is made for the records that were there: what the file has grown by is not read.
+      const std::size_t count =
+          std::min(block->records.size() / record_bytes, build_records_ - read);
+      ++under_way;
+      workers_->run([this, &reader, &under_way, block = *block, first = read, count, record_bytes,
+                     token = in_flight_.begin()](unsigned) mutable {
+        std::copy_n(block.records.begin(), count * record_bytes,
+                    record_memory_.data() + first * record_bytes);
+        table_->count(first, count);
+        mailbox_.post([this, &reader, &under_way, block] {
+          --under_way;
+          meter_.advance(block.records.size());
+          reader.release(block);
+        });
+        token.reset();
+      });
+      read += count;
+      reader.pump();
+    }
+    if (reader.finished() && under_way == 0) break;
+    const bool idle = under_way == 0;
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (idle) waits.read_seconds += seconds_since(start);
+  }
+  XXL_CHECK(read == build_records_);
+  return waits;
+}
+
+void HashJoining::probe() {
+  meter_.begin(Phase::probing, input(probe_).size_known ? input(probe_).bytes : 0);
+  io::BufferPool output_blocks(output_memory_, geometry_.output_block_bytes);
+  std::unique_ptr<BlockSink> sink;
+  std::unique_ptr<OutputStage> stage;
+  if (output_ != nullptr) {
+    sink = output_->make_sink(geometry_.output_block_bytes, output_blocks, *io_, mailbox_);
+    stage =
+        std::make_unique<OutputStage>(row_records_, false, output_blocks, *sink, mailbox_, true);
+  }
+  io::SequentialReader reader(inputs_[index_of(probe_)].files, record_bytes(probe_),
+                              geometry_.read_block_bytes, read_memory_, *io_, mailbox_);
+  const HashSides sides{build_, record_memory_.data(), record_bytes(build_), record_bytes(probe_)};
+  const std::span lists(reinterpret_cast<HashMatch*>(list_memory_.data()),
+                        list_memory_.size() / sizeof(HashMatch));
+  HashProbe probe({*table_, sides, rows_, *workers_, mailbox_, meter_, stage.get(), lists,
+                   geometry_.list_matches});
+  const WaitTimes waits = probe.probe(reader, probe_wants());
+  report_of(probe_).records = probe.probed();
+  report_of(probe_).matched = probe.matched();
+  report_.rows = probe.rows();
+  meter_.end("probe", waits);
+
+  meter_.begin(Phase::finishing, 0);
+  settle();
+  const std::uint64_t rest = rows_of_build_side();
+  report_.rows += rest;
+  if (stage == nullptr) return;
+  if (rest > 0) {
+    finish_waits_ = probe.write_build_side(options_.kind == JoinKind::semi, build_records_);
+  }
+  stage->finish();
+  const auto start = Clock::now();
+  while (!stage->delivered() || sink->pending() > 0) mailbox_.wait_and_run();
+  finish_waits_.write_seconds += seconds_since(start);
+  output_hash_ = stage->hash();
+}
+
+// What rows are made while the other side is read past the table.
+ProbeWants HashJoining::probe_wants() const {
+  const JoinKind kind = options_.kind;
+  const bool is_r = probe_ == JoinSide::r;
+  ProbeWants wants;
+  wants.pairs = keeps_pairs(kind);
+  wants.unmatched = is_r ? keeps_unmatched_r(kind) : keeps_unmatched_s(kind);
+  wants.matched = is_r && kind == JoinKind::semi;
+  return wants;
+}
+
+// Finds out which records of the table have been matched.
+void HashJoining::settle() {
+  for_all(build_records_, [this](std::size_t first, std::size_t count) {
+    const std::uint64_t matched = table_->settle(first, count);
+    mailbox_.post([this, matched] { report_of(build_).matched += matched; });
+  });
+}
+
+// Rows that are made of records of the table alone: known when all of the other side has been read.
+std::uint64_t HashJoining::rows_of_build_side() const {
+  const JoinKind kind = options_.kind;
+  const bool is_r = build_ == JoinSide::r;
+  const std::uint64_t matched = report_.sides[index_of(build_)].matched;
+  if (is_r && kind == JoinKind::semi) return matched;
+  return (is_r ? keeps_unmatched_r(kind) : keeps_unmatched_s(kind)) ? build_records_ - matched : 0;
+}
+
+void HashJoining::finish() {
+  const std::uint64_t probed = report_of(probe_).records;
+  const std::uint64_t expected = input(probe_).records(record_bytes(probe_)).value_or(probed);
+  const bool all_written = output_ == nullptr || output_hash_.records == report_.rows;
+  if (probed != expected || !all_written) {
+    throw Error(ErrorCode::corrupt,
+                "the join lost count (" + std::to_string(probed) + " of " +
+                    std::to_string(expected) + " records, " + std::to_string(output_hash_.records) +
+                    " of " + std::to_string(report_.rows) +
+                    " rows): its output was discarded; check this machine's memory");
+  }
+  if (output_ != nullptr) {
+    report_.bytes_written = report_.rows * rows_.row_bytes();
+    report_.checksum = output_hash_.sum;
+    output_->publish(report_.bytes_written);
+    report_.output_in_place = output_->in_place();
+  }
+  meter_.end("finish", finish_waits_);
+  meter_.finish(nullptr);
+}
+
+}  // namespace
+
+std::optional<JoinPlan> plan_hash_join(const RecordJoinOptions& options, std::string& reason) {
+  HashJoining joining(options);
+  const bool possible = joining.plan();
+  reason = joining.join_plan().because;
+  if (!possible) return std::nullopt;
+  JoinPlan plan = joining.join_plan();
+  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  return plan;
+}
+
+JoinReport hash_join(const RecordJoinOptions& options) {
+  HashJoining joining(options);
+  if (!joining.plan()) {
+    throw Error(ErrorCode::usage, "cannot join by hash: " + joining.join_plan().because);
+  }
+  return joining.run();
+}
+
+}  // namespace xxl

@@ -1,0 +1,28 @@
+// Joins binary records by a table of one input in memory, past which the other is read once.
+//
+// How it works: docs/joining.md. Source: Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section
+// 5.1 (no-partitioning hash join, the probe side streamed) and 6.1 (work given out by morsels).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/join/hash_plan.h"
+#include "engine/join/record_join_options.h"
+
+namespace xxl {
+
+// What hash_join() would do: the input whose table is the smaller is held in memory, if its size is
+// known. Nothing if it cannot be done; `reason` then says why in a few words, else why the input
+// was chosen. Throws Error for bad options, missing files, and a file that is not a whole number of
+// records.
+std::optional<JoinPlan> plan_hash_join(const RecordJoinOptions& options, std::string& reason);
+
+// Joins, as external_join() does, whatever options.method says. Rows come in the order of the input
+// that is not in the table, those of one record in the order of the table's input; behind them, in
+// the order of the table's input, rows of its records alone. (Where semi and anti have R in the
+// table, these are all.) It makes no difference whether the inputs are presorted: it is neither
+// made use of nor checked. Throws Error also if plan_hash_join() gives nothing.
+JoinReport hash_join(const RecordJoinOptions& options);
+
+}  // namespace xxl

@@ -1,0 +1,92 @@
+#include "engine/join/join_side.h"
+
+#include <utility>
+
+#include "record/descending_record.h"
+
+namespace xxl {
+namespace {
+
+TextSortOptions sort_options(const TextJoinOptions& join, std::size_t side) {
+  TextSortOptions sort;
+  static_cast<JobOptions&>(sort) = join;
+  sort.acceleration = Acceleration::never;
+  sort.keys = join.keys[side];
+  if (!join.syntax.header) sort.first_record = join.first_record[side];
+  sort.malformed = join.malformed[side];
+  sort.syntax = join.syntax;
+  sort.inputs = {join.inputs[side]};
+  sort.compressed_by_suffix = join.compressed_by_suffix;
+  return sort;
+}
+
+// For a side without a header, which has no records either.
+std::shared_ptr<const KeyExtractor> any_keys() {
+  return std::make_shared<DescendingRecord>();
+}
+
+}  // namespace
+
+JoinTextSide::JoinTextSide(const TextJoinOptions& options, JoinSide side)
+    : join_(options),
+      index_(static_cast<std::size_t>(side)),
+      presorted_(options.presorted[index_]),
+      options_(sort_options(options, index_)),
+      inputs_(open_text_inputs(options_.inputs, options_.compressed_by_suffix)),
+      keys_(options.keys[index_]) {}
+
+void JoinTextSide::plan(const TextPlanInput& input, Monitor& monitor) {
+  memory_ = std::make_unique<TextMemory>(input, monitor);
+}
+
+void JoinTextSide::start(io::IoService& io, Workers& workers, Monitor& monitor) {
+  io_ = &io;
+  workers_ = &workers;
+  monitor_ = &monitor;
+  inputs_.make_decoders(io, monitor);
+  if (memory_ != nullptr) {
+    scratch_ = std::make_unique<LazyScratch>(options_, *memory_, io, monitor);
+  }
+}
+
+void JoinTextSide::take_header(std::string_view header) {
+  header_ = std::string(header);
+  if (join_.first_record[index_]) join_.first_record[index_](header);
+  if (join_.keys_of_header[index_]) {
+    keys_ = join_.keys_of_header[index_](join_.syntax.quoted ? without_line_end(header) : header);
+  }
+}
+
+void JoinTextSide::form_runs() {
+  formation_ = std::make_unique<TextFormation>(
+      FormationContext{options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr,
+                       [this](std::size_t, std::string_view header) { take_header(header); },
+                       [this]() -> const KeyExtractor& { return *keys_; }});
+  formation_->run();
+  if (keys_ == nullptr) keys_ = any_keys();
+  sources_ = formation_->sources();
+  for (MergeSource& source : sources_) source.side = index_;
+  runs_ = formation_->take_runs();
+  formed_runs_ = sources_.size();
+}
+
+void JoinTextSide::reduce(BlockMemory& blocks, std::size_t most_bytes) {
+  sources_ = formation_->reducer().reduce(std::move(sources_), blocks, most_bytes);
+}
+
+std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
+  return std::make_unique<MergedRecords>(
+      RecordMerge(cursors_of(sources_, scratch_->opened(), blocks), *keys_, false));
+}
+
+FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
+  cursor_ = std::make_unique<FileCursor>(inputs_[0], options_, memory, budget, *io_, *monitor_,
+                                         hash_, skipped_);
+  if (join_.syntax.header) {
+    if (const auto header = cursor_->take_header()) take_header(*header);
+  }
+  if (keys_ == nullptr) keys_ = any_keys();
+  return *cursor_;
+}
+
+}  // namespace xxl

@@ -1,0 +1,99 @@
+// One input of a join of text: sorted to runs, or read as it is if it is in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/memory_region.h"
+#include "base/monitor.h"
+#include "base/workers.h"
+#include "engine/join/text_join_options.h"
+#include "engine/text_sort/file_cursor.h"
+#include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/run_reducer.h"
+#include "engine/text_sort/text_formation.h"
+#include "engine/text_sort/text_input.h"
+#include "engine/text_sort/text_memory.h"
+#include "io/io_queue.h"
+#include "join/join_kind.h"
+#include "join/text_joiner.h"
+#include "merge/run_cursor.h"
+#include "merge/text_merger.h"
+
+namespace xxl {
+
+class JoinTextSide {
+ public:
+  // Opens the input. Throws Error. `options` must outlive it.
+  JoinTextSide(const TextJoinOptions& options, JoinSide side);
+
+  bool is_presorted() const { return presorted_; }
+  const TextInputs& inputs() const { return inputs_; }
+  const std::string& path() const { return inputs_[0].file.path(); }
+
+  // Its part of the memory; with as many threads as there is memory for, `input.threads` at most.
+  // Takes none yet. Throws Error{no_space}. Not of an input that is sorted already, which takes
+  // memory for its buffers only: see read().
+  void plan(const TextPlanInput& input, Monitor& monitor);
+  TextMemory& memory() { return *memory_; }
+  const TextMemory& memory() const { return *memory_; }
+
+  // Must be called before what follows. The references must outlive it.
+  void start(io::IoService& io, Workers& workers, Monitor& monitor);
+
+  // Sorts the input to runs.
+  void form_runs();
+  // The runs, as few as may take `most_bytes` of `blocks` at once, two blocks each.
+  void reduce(BlockMemory& blocks, std::size_t most_bytes);
+  const std::vector<MergeSource>& sources() const { return sources_; }
+  std::vector<std::span<std::byte>> free_memory() const { return formation_->free_memory(); }
+  // All records in order, from the runs.
+  std::unique_ptr<RecordCursor> merge(BlockMemory& blocks);
+
+  // All records of an input that is sorted already, by way of `memory`; takes the header. Records
+  // that lie in several buffers take up `budget` (file_cursor.h).
+  FileCursor& read(std::span<std::byte> memory, std::size_t& budget);
+
+  // Known once runs are formed, or the first record was read:
+  const KeyExtractor& keys() const { return *keys_; }
+  const std::optional<std::string>& header() const { return header_; }
+
+  // Of the records that were read.
+  const MultisetHash& hash() const { return formation_ ? formation_->input_hash() : hash_; }
+  std::uint64_t skipped() const { return formation_ ? formation_->skipped() : skipped_; }
+  std::uint64_t record_bytes() const { return formation_->record_bytes(); }
+  std::uint64_t runs() const { return formed_runs_; }
+  unsigned passes() const { return formation_ ? formation_->reducer().passes() : 0; }
+  LazyScratch& scratch() { return *scratch_; }
+
+ private:
+  void take_header(std::string_view header);
+
+  const TextJoinOptions& join_;
+  std::size_t index_;
+  bool presorted_;
+  TextSortOptions options_;  // of its sort
+  TextInputs inputs_;
+  std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
+  std::optional<std::string> header_;
+  io::IoService* io_ = nullptr;
+  Workers* workers_ = nullptr;
+  Monitor* monitor_ = nullptr;
+  std::unique_ptr<TextMemory> memory_;
+  std::unique_ptr<LazyScratch> scratch_;
+  std::unique_ptr<TextFormation> formation_;
+  std::vector<std::unique_ptr<TextRun>> runs_;
+  std::vector<MergeSource> sources_;
+  std::uint64_t formed_runs_ = 0;
+  MultisetHash hash_;
+  std::uint64_t skipped_ = 0;
+  std::unique_ptr<FileCursor> cursor_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,57 @@
+#include "engine/join/order_guess.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "io/transfer.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kSamples = 32;
+constexpr std::size_t kSampleBytes = 64 * kKiB;
+
+// The whole lines of `text`; its first one is whole only if it `starts_whole`.
+std::string_view whole_lines(std::string_view text, char terminator, bool starts_whole) {
+  if (!starts_whole) {
+    const std::size_t end = text.find(terminator);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return text.substr(0, text.rfind(terminator) + 1);  // none: empty
+}
+
+}  // namespace
+
+bool looks_sorted(const TextInput& input, const TextSyntax& syntax, const KeyExtractor& keys) {
+  if (!input.stored() || syntax.quoted) return false;
+  const std::uint64_t bytes = input.file.size();
+  const MemoryRegion memory(kSampleBytes);
+  const std::span<std::byte> buffer = memory.span().first(kSampleBytes);
+  std::string last, key;
+  std::uint64_t behind = 0;  // the sample before
+  for (std::uint64_t sample = 0; sample < kSamples && behind < bytes; ++sample) {
+    const std::uint64_t offset =
+        std::max(behind, round_down<std::uint64_t>(bytes / kSamples * sample, kSectorBytes));
+    const std::size_t got = io::read_at(input.file, offset, buffer);
+    std::string_view text = whole_lines({reinterpret_cast<const char*>(buffer.data()), got},
+                                        syntax.terminator, offset == 0);
+    if (offset == 0 && syntax.header) text.remove_prefix(text.find(syntax.terminator) + 1);
+    while (!text.empty()) {
+      const std::size_t end = text.find(syntax.terminator);
+      key.clear();
+      keys.append_key(text.substr(0, end), KeyExtractor::kWholeKey, key);
+      if (key < last) return false;
+      std::swap(key, last);
+      text.remove_prefix(end + 1);
+    }
+    behind = offset + kSampleBytes;
+  }
+  return true;
+}
+
+}  // namespace xxl

@@ -1,0 +1,462 @@
+// In order: open and plan; form the runs of the sides that are not in order, one after the other,
+// each with all of the memory; then merge both and join what comes of it, all at once; compare what
+// went in with what was joined; publish.
+#include "engine/join/sort_merge_join.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "engine/inputs.h"
+#include "engine/join/join_plan.h"
+#include "engine/join/join_source.h"
+#include "engine/output.h"
+#include "engine/phase_meter.h"
+#include "engine/record_sort/sorting.h"
+#include "io/open_files.h"
+#include "io/output_file.h"
+#include "join/output_layout.h"
+#include "join/stream_joiner.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// With more memory than this, a plan that is not possible never will be.
+constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
+
+constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
+
+// Records of `bytes` without a key of their own.
+RecordFormat row_format(std::size_t bytes) {
+  RecordFormat format;
+  format.name = "fixed:" + std::to_string(bytes);
+  format.record_bytes = bytes;
+  format.key.push_back({.offset = 0, .length = 1});
+  return format;
+}
+
+// One join.
+class SortMergeJoin {
+ public:
+  // What is tried, as long as it is not known to be impossible.
+  struct Attempt {
+    bool assumes_order = true;  // sides whose samples are in order are taken to be in order
+    bool in_memory = true;      // without scratch, if it is planned so
+  };
+  SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt);
+
+  const JoinPlan& plan() const { return report_.plan; }
+  JoinReport run();
+  // True if nothing has been given away, and the inputs can be read again.
+  bool may_start_again() const {
+    return (output_ == nullptr || output_->is_file()) && sides_[0].size_known &&
+           sides_[1].size_known;
+  }
+
+ private:
+  struct Side {
+    std::unique_ptr<KeyLayout> layout;
+    Inputs inputs;                     // if it is in order, or else:
+    std::unique_ptr<Sorting> sorting;  // until its runs are there, and then with them
+    bool presorted = false;
+    bool assumed = false;  // it looks so
+    std::uint64_t bytes = 0;
+    bool size_known = true;
+  };
+
+  SortOptions sort_options(std::size_t side) const;
+  void open_side(std::size_t side, bool assumes_order);
+  void find_plan(bool in_memory);
+  void make_plan(bool in_memory);
+  void divide(const JoinPlanInput& input);
+  bool plan_in_memory(JoinPlanInput input);
+  void plan_runs(JoinPlanInput& input);
+  void report_plan();
+  void make_runs();
+  void join();
+  using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
+  void pump(const Sources& sources, StreamJoiner& joiner);
+  void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage);
+
+  RecordJoinOptions options_;
+  const RowLayout rows_;
+  JoinReport report_;
+  PhaseMeter meter_{report_, options_.progress};
+  MemoryRegion region_;  // outlives what an accelerator has pinned
+  std::array<Side, kJoinSides> sides_;
+  JoinGeometry geometry_;
+  unsigned threads_ = 1;
+  bool in_memory_ = false;  // sides are sorted there, and not in runs
+  std::unique_ptr<Output> output_;
+  Mailbox mailbox_;
+  WaitTimes waits_;
+};
+
+SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
+    : options_(options), rows_(options.formats, options.kind, options.layout) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes);
+    sides_[i].bytes = sides_[i].inputs.bytes;
+    sides_[i].size_known = sides_[i].inputs.size_known;
+  }
+  // If the order turns out not to be there, it must be possible to start again.
+  const bool is_file = options_.output != "-" && io::OutputFile::is_replaceable(options_.output);
+  const bool assumes_order = attempt.assumes_order && (is_file || options_.count_only) &&
+                             sides_[0].size_known && sides_[1].size_known;
+  for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
+  find_plan(attempt.in_memory);
+}
+
+SortOptions SortMergeJoin::sort_options(std::size_t side) const {
+  SortOptions sort;
+  static_cast<JobOptions&>(sort) = options_;
+  sort.format = options_.formats[side];
+  sort.inputs = {options_.inputs[side]};
+  sort.merge_on_accelerator = AcceleratedMerge::never;
+  return sort;
+}
+
+void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
+  Side& side = sides_[i];
+  side.layout = std::make_unique<KeyLayout>(options_.formats[i]);
+  side.presorted = options_.presorted[i];
+  if (!side.presorted && assumes_order && side.bytes > 0 &&
+      looks_sorted(side.inputs.files.front(), *side.layout)) {
+    side.presorted = side.assumed = true;
+  }
+  if (side.presorted) return;
+  side.sorting = std::make_unique<Sorting>(sort_options(i), std::move(side.inputs));
+}
+
+// Throws Error{no_space} that says how much memory would do.
+void SortMergeJoin::find_plan(bool in_memory) {
+  const std::uint64_t given = options_.memory_bytes;
+  for (std::uint64_t memory = given;;) {
+    options_.memory_bytes = memory;
+    try {
+      make_plan(in_memory);
+      break;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space || memory > kMostMemoryBytes) throw;
+    }
+    memory = round_up<std::uint64_t>(memory + std::max(memory / 8, kMiB / 2), kMiB);
+  }
+  if (options_.memory_bytes == given) return;
+  throw Error(ErrorCode::no_space,
+              "-S " + format_bytes(given) + " is too small to join records of " +
+                  std::to_string(options_.formats[0].record_bytes) + " and " +
+                  std::to_string(options_.formats[1].record_bytes) + " bytes: give at least -S " +
+                  std::to_string(options_.memory_bytes / kMiB) + "M");
+}
+
+void SortMergeJoin::divide(const JoinPlanInput& input) {
+  const auto geometry = plan_join_memory(input);
+  if (!geometry) throw Error(ErrorCode::no_space, "the memory of -S is too small for this join");
+  geometry_ = *geometry;
+}
+
+void SortMergeJoin::make_plan(bool in_memory) {
+  JoinPlanInput input;
+  input.memory_bytes = options_.memory_bytes;
+  input.row_bytes = rows_.row_bytes();
+  threads_ = options_.parallel != 0 ? options_.parallel : available_processors();
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
+                      options_.formats[i].record_bytes, 0};
+  }
+  // What is thought to fit in memory may turn out not to: then runs must be possible.
+  plan_runs(input);
+  if (in_memory) {
+    const unsigned threads = threads_;
+    in_memory_ = plan_in_memory(input);
+    if (!in_memory_) {
+      threads_ = threads;
+      plan_runs(input);
+    }
+  }
+  report_plan();
+}
+
+// True if all sides that must be sorted find room in memory at the same time.
+bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
+  for (auto& side : input.sides) side.table_bytes = 0;
+  input.threads = threads_;
+  divide(input);
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    if (!sides_[i].size_known) return false;
+    SortOptions sort = sort_options(i);
+    sort.parallel = threads_;
+    sort.memory_bytes = geometry_.side_bytes[i];
+    try {
+      sides_[i].sorting->plan_again(sort, {});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      return false;
+    }
+    if (sides_[i].sorting->plan().passes > 0 || sides_[i].sorting->geometry().threads < threads_) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Both sides are planned with the memory that the tables of the other's runs leave, and with the
+// same number of threads.
+void SortMergeJoin::plan_runs(JoinPlanInput& input) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    sides_[i].sorting->plan_again(sort_options(i), {.may_stay_in_memory = false});
+    input.sides[i].table_bytes = sides_[i].sorting->geometry().table_bytes;
+    threads_ = std::min(threads_, sides_[i].sorting->geometry().threads);
+  }
+  for (bool again = true; again;) {
+    again = false;
+    input.threads = threads_;
+    divide(input);
+    for (std::size_t i = 0; i < kJoinSides; ++i) {
+      if (!sides_[i].sorting) continue;
+      SortOptions sort = sort_options(i);
+      sort.parallel = threads_;
+      sort.memory_bytes -= std::min(sort.memory_bytes, input.sides[1 - i].table_bytes);
+      SortSurroundings surroundings;
+      surroundings.merge_memory_bytes = geometry_.side_bytes[i];
+      surroundings.may_stay_in_memory = false;
+      sides_[i].sorting->plan_again(sort, surroundings);
+      if (sides_[i].sorting->geometry().threads < threads_) {
+        threads_ = sides_[i].sorting->geometry().threads;
+        again = true;
+      }
+    }
+  }
+}
+
+void SortMergeJoin::report_plan() {
+  JoinPlan& plan = report_.plan;
+  plan.method = JoinMethod::sort_merge;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.output_bytes = rows_.row_bytes();
+  plan.threads = threads_;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Side& side = sides_[i];
+    JoinPlan::Side& planned = plan.sides[i];
+    planned.input_bytes = side.bytes;
+    planned.size_known = side.size_known;
+    planned.presorted = side.presorted;
+    if (!side.sorting) continue;
+    const SortPlan& sort = side.sorting->plan();
+    planned.expected_runs = sort.expected_runs;
+    planned.passes = std::max(sort.passes, 1U) - 1;
+    planned.scratch_bytes = sort.scratch_bytes;
+    planned.device = sort.device;
+    if (!sort.no_accelerator.empty()) plan.no_accelerator = sort.no_accelerator;
+  }
+}
+
+JoinReport SortMergeJoin::run() {
+  if (!options_.count_only)
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0);
+  region_ = MemoryRegion(static_cast<std::size_t>(options_.memory_bytes));
+  if (!in_memory_) make_runs();
+  join();
+  return std::move(report_);
+}
+
+void SortMergeJoin::make_runs() {
+  for (const Side& side : sides_) {
+    if (side.sorting) side.sorting->reserve_scratch();
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    Sorting& sorting = *sides_[i].sorting;
+    sorting.make_runs(region_.span());
+    const SortReport& sorted = sorting.report();
+    report_.sides[i].runs = sorted.runs;
+    report_.sides[i].passes = sorted.passes;
+    for (PhaseReport phase : sorted.phases) {
+      phase.name = std::string(kSideNames[i]) + ": " + phase.name;
+      report_.phases.push_back(std::move(phase));
+    }
+    if (!sorted.accelerator.devices.empty()) report_.accelerator = sorted.accelerator;
+  }
+}
+
+void SortMergeJoin::join() {
+  Workers workers(threads_);
+  io::IoService io = options_.queue_factory ? io::IoService(options_.queue_factory)
+                                            : io::IoService(options_.backend, {});
+  io.trace(options_.time_line);
+  report_.plan.backend = io.backend_name();
+  meter_.watch(io, workers);
+  meter_.begin(Phase::joining, sides_[0].bytes + sides_[1].bytes);
+
+  Carver carver(region_.span());
+  io::BufferPool output_blocks(carver.take(geometry_.output_bytes), geometry_.output_block_bytes);
+  const auto row_memory = carver.take(geometry_.part_bytes);
+  const auto list_memory = carver.take(geometry_.list_bytes);
+  GroupStore group_store(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
+
+  const KeyLayout row_layout(row_format(rows_.row_bytes()));
+  std::unique_ptr<BlockSink> sink;
+  std::unique_ptr<OutputStage> stage;
+  if (output_) {
+    sink = output_->make_sink(geometry_.output_block_bytes, output_blocks, io, mailbox_);
+    stage = std::make_unique<OutputStage>(row_layout, false, output_blocks, *sink, mailbox_, true);
+  }
+  StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
+                       options_.kind,
+                       rows_,
+                       stage.get(),
+                       workers,
+                       mailbox_,
+                       group_store,
+                       row_memory,
+                       list_memory,
+                       geometry_.piece_records,
+                       geometry_.part_bytes});
+  Sources sources;  // end before the joiner, which still holds blocks of theirs if one fails
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    Side& side = sides_[i];
+    const auto which = static_cast<JoinSide>(i);
+    const auto memory = carver.take(geometry_.side_bytes[i]);
+    if (side.sorting && in_memory_) {
+      // An accelerator's memory is planned when the side before has taken its part.
+      if (i > 0) side.sorting->plan_again(side.sorting->options(), {});
+      if (side.sorting->plan().passes > 0) throw ResidentSource::DoesNotFit{};
+      sources[i] = std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_,
+                                                    which, joiner);
+    } else if (side.sorting) {
+      Sorting& sorting = *side.sorting;
+      sources[i] = std::make_unique<MergedSource>(
+          RunMergeContext{*side.layout, sorting.geometry(), false, io, workers, mailbox_,
+                          sorting.scratch()},
+          memory, sorting.runs(), sorting.input_hash(), which, joiner);
+    } else {
+      sources[i] =
+          std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[i],
+                                       memory, side.assumed, io, workers, mailbox_, which, joiner);
+    }
+  }
+  pump(sources, joiner);
+  if (stage) {
+    stage->finish();
+    while (!stage->delivered() || sink->pending() > 0) mailbox_.wait_and_run();
+  }
+  meter_.end("join", waits_);
+  meter_.begin(Phase::finishing, 0);
+  for (const Side& side : sides_) {  // the accelerator tells of its last sorter, while that lives
+    if (in_memory_ && side.sorting && side.sorting->uses_accelerator()) {
+      report_.accelerator = options_.accelerator->report();
+    }
+  }
+  report_.spilled_bytes = group_store.spilled_bytes();
+  report_.scratch_bytes = group_store.file_bytes();
+  finish(sources, joiner, stage.get());
+  meter_.end("finish");
+  meter_.finish(nullptr);
+}
+
+// Until all has been joined.
+void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
+  constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  std::uint64_t stalled_at = kNowhere;  // the progress when nobody could go on
+  for (;;) {
+    for (const auto& source : sources) source->pump();
+    joiner.pump();
+    for (const auto& source : sources) source->pump();  // into what the join has let go
+    if (joiner.finished()) return;
+    const bool idle = joiner.idle() && !joiner.waits_for_output() &&
+                      std::all_of(sources.begin(), sources.end(),
+                                  [](const auto& source) { return source->idle(); });
+    if (idle) {
+      XXL_CHECK(stalled_at != joiner.progress());
+      stalled_at = joiner.progress();
+      joiner.break_stall();
+      continue;
+    }
+    stalled_at = kNowhere;
+    const bool reads = joiner.idle() && std::any_of(sources.begin(), sources.end(),
+                                                    [](auto& s) { return s->waits_for_read(); });
+    const bool writes = joiner.idle() && joiner.waits_for_output();
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (writes) {
+      waits_.write_seconds += seconds_since(start);
+    } else if (reads) {
+      waits_.read_seconds += seconds_since(start);
+    }
+  }
+}
+
+void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
+                           const OutputStage* stage) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Side& side = sides_[i];
+    const auto which = static_cast<JoinSide>(i);
+    const Inputs& inputs = side.sorting ? side.sorting->inputs() : side.inputs;
+    const std::optional<std::uint64_t> expected = inputs.records(options_.formats[i].record_bytes);
+    check_joined(kSideNames[i], sources[i]->input_hash().value_or(joiner.hash(which)),
+                 joiner.hash(which), expected);
+    report_.sides[i].records = joiner.hash(which).records;
+    report_.sides[i].matched = joiner.matched(which);
+    if (side.sorting && side.sorting->scratch() != nullptr) {
+      report_.scratch_bytes += side.sorting->scratch()->peak_bytes();
+    }
+  }
+  report_.rows = joiner.rows();
+  if (stage == nullptr) return;
+  if (stage->records() != joiner.rows()) {
+    throw Error(ErrorCode::corrupt,
+                "rows were lost on the way: the output was discarded; check this machine's memory "
+                "and disks");
+  }
+  report_.bytes_written = stage->records() * rows_.row_bytes();
+  report_.checksum = stage->hash().sum;
+  output_->publish(report_.bytes_written);
+  report_.output_in_place = output_->in_place();
+}
+
+}  // namespace
+
+JoinReport sort_merge_join(const RecordJoinOptions& options) {
+  RecordJoinOptions now = options;
+  SortMergeJoin::Attempt attempt;
+  const io::StandardInputPlace input;
+  std::string failure;
+  for (;;) {
+    SortMergeJoin join(now, attempt);
+    try {
+      JoinReport report = join.run();
+      if (!failure.empty()) report.plan.no_accelerator = failure;
+      return report;
+    } catch (const FileSource::NotInOrder&) {
+      attempt.assumes_order = false;  // only assumed where it is possible to start again
+    } catch (const ResidentSource::DoesNotFit&) {
+      attempt.in_memory = false;  // nothing has been written yet
+    } catch (const Error& error) {
+      const bool need_not = now.acceleration == Acceleration::if_it_pays;
+      if (error.code() != ErrorCode::device || !need_not || !join.may_start_again()) throw;
+      failure = error.what();
+      now.acceleration = Acceleration::never;
+    }
+    // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+    input.restore();
+  }
+}
+
+JoinPlan plan_sort_merge_join(const RecordJoinOptions& options) {
+  return SortMergeJoin(options, {}).plan();
+}
+
+}  // namespace xxl

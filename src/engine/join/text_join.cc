@@ -1,0 +1,588 @@
+// The join of text from end to end. In order: open the inputs; divide the memory; form runs of what
+// is not sorted; join, by cells of all runs, or record by record where an input comes sorted;
+// compare what was read with what was joined; publish. Nothing appears before the last step.
+#include "engine/join/text_join.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "engine/join/join_side.h"
+#include "engine/join/order_guess.h"
+#include "engine/output.h"
+#include "engine/phase_meter.h"
+#include "engine/record_sort/plan.h"
+#include "engine/sort_report.h"
+#include "engine/text_sort/cell_size.h"
+#include "io/codec.h"
+#include "io/inline_queue.h"
+#include "io/open_files.h"
+#include "io/output_file.h"
+#include "join/cell_joiner.h"
+#include "join/group_store.h"
+#include "join/row_output.h"
+#include "join/text_joiner.h"
+#include "run/compressed_bytes.h"
+#include "run/text_output.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
+constexpr std::uint64_t kMinSideBytes = kMiB;  // if there are as many
+constexpr std::uint64_t kLittleBytes = kMiB;   // sorted sooner than threads and rings are made
+// Parts of the memory, of -S:
+constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
+constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
+constexpr std::uint64_t kMaxGroupBytes = 64 * kMiB;
+constexpr std::uint64_t kRowsPart = 64;  // buffers of rows, of all threads; likewise parts of S
+constexpr std::uint64_t kMinRowsBytes = 16 * kKiB;
+constexpr std::uint64_t kMaxRowsBytes = kMiB;
+constexpr std::uint64_t kFilePart = 16;  // buffers of an input that comes sorted
+constexpr std::uint64_t kMinFileBytes = 8 * kKiB;
+constexpr std::uint64_t kMaxFileBytes = kMiB;
+// Long records of such inputs; as much again is for the rows made of them.
+constexpr std::uint64_t kRecordPart = 8;
+constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
+
+struct Budget {
+  unsigned threads = 1;
+  std::uint64_t group_bytes = 0;
+  std::uint64_t rows_bytes = 0;    // of a thread
+  std::uint64_t file_bytes = 0;    // of each input that comes sorted
+  std::uint64_t record_bytes = 0;  // of long records of such inputs
+  std::uint64_t rest = 0;          // for sorting and merging
+};
+
+// What is left of -S beside the decoders of both inputs: half of it at least.
+std::uint64_t memory_beside_decoders(const TextJoinOptions& options,
+                                     const std::array<JoinTextSide, kJoinSides>& sides) {
+  std::uint64_t decoders = 0;
+  for (const JoinTextSide& side : sides) {
+    decoders += side.inputs().set_aside_for_decoders(options.memory_bytes, false);
+  }
+  for (const JoinTextSide& side : sides) {
+    if (decoders > options.memory_bytes / 2 && side.inputs().compressed > 0) {
+      side.inputs().refuse_decoders(options.memory_bytes, 2 * decoders);
+    }
+  }
+  return options.memory_bytes - decoders;
+}
+
+Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is_little) {
+  Budget budget;
+  budget.threads = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
+                                options.parallel != 0 ? options.parallel : available_processors()));
+  if (is_little) budget.threads = 1;
+  budget.group_bytes = round_down<std::uint64_t>(
+      std::clamp(memory / kGroupPart, kMinGroupBytes, kMaxGroupBytes), 2 * kSectorBytes);
+  budget.rows_bytes =
+      std::clamp(memory / (kRowsPart * budget.threads), kMinRowsBytes, kMaxRowsBytes);
+  std::uint64_t taken = budget.group_bytes + 4 * budget.threads * budget.rows_bytes;
+  for (const bool presorted : options.presorted) {
+    if (!presorted) continue;
+    budget.file_bytes = round_down<std::uint64_t>(
+        std::clamp(memory / kFilePart, kMinFileBytes, kMaxFileBytes), 2 * kSectorBytes);
+    taken += budget.file_bytes;
+  }
+  if (budget.file_bytes > 0) {
+    // If nothing is to be sorted, there is all the memory for them.
+    const bool sorts = !options.presorted[0] || !options.presorted[1];
+    budget.record_bytes = std::max(sorts ? memory / kRecordPart : memory / 2, kMinRecordBytes);
+    if (sorts) taken += 2 * budget.record_bytes;
+  }
+  if (taken >= memory) {
+    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+                                         ") is too small to join: give more");
+  }
+  budget.rest = memory - taken;
+  return budget;
+}
+
+// An input that looked sorted is not.
+struct WrongGuess {};
+
+// One join.
+class TextJoining {
+ public:
+  // `guessed`: which inputs are only believed to be sorted. Then run() may throw WrongGuess.
+  TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed);
+
+  JoinPlan plan() const;
+  std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
+  JoinReport run();
+
+ private:
+  static constexpr std::array kBoth{JoinSide::r, JoinSide::s};
+
+  JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
+  bool sorts_both() const { return !sides_[0].is_presorted() && !sides_[1].is_presorted(); }
+  std::unique_ptr<io::IoService> make_io() const;
+  void plan_memory();
+  TextMemory& memory() const;
+  std::size_t table_bytes() const;
+  void form_runs();
+  void reduce_runs(BlockMemory& blocks);
+  void set_rules();
+  void open_sink();
+  void write_header();
+  void join();
+  void join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
+  void join_streams(BlockMemory& blocks);
+  void finish();
+
+  const TextJoinOptions& options_;
+  const std::array<bool, kJoinSides> guessed_;
+  SortReport sort_report_;  // phases
+  JoinReport report_;
+  PhaseMeter meter_{sort_report_, options_.progress};
+  Monitor monitor_;
+  std::unique_ptr<io::IoService> io_;
+  std::unique_ptr<Workers> workers_;
+  std::array<JoinTextSide, kJoinSides> sides_;
+  const bool is_little_;
+  const Budget budget_;
+  std::unique_ptr<TextMemory> output_memory_;  // if nothing is sorted
+  MemoryRegion group_memory_;
+  MemoryRegion file_memory_;
+  std::optional<GroupStore> group_;
+  JoinRules rules_;
+  std::unique_ptr<Output> output_;  // null if rows are only counted, as what follows
+  std::unique_ptr<ByteSink> sink_;
+  std::unique_ptr<TextOutput> text_output_;
+  std::uint64_t tickets_ = 0;
+  JoinTotals totals_;
+};
+
+bool are_little(const TextJoinOptions& options, const std::array<JoinTextSide, kJoinSides>& sides) {
+  if (options.backend != io::Backend::automatic || options.queue_factory) return false;
+  std::uint64_t bytes = 0;
+  for (const JoinTextSide& side : sides) {
+    if (!side.inputs().size_known) return false;
+    bytes += side.inputs().bytes;
+  }
+  return bytes <= kLittleBytes;
+}
+
+TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
+    : options_(options),
+      guessed_(guessed),
+      sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
+      is_little_(are_little(options, sides_)),
+      budget_(make_budget(options, memory_beside_decoders(options, sides_), is_little_)) {
+  try {
+    plan_memory();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+                                         ") is too small to sort these inputs: give more");
+  }
+}
+
+// Each input that is sorted has its part of the memory, from its runs to the end: by the sizes, as
+// far as they are known, but enough in any case.
+void TextJoining::plan_memory() {
+  TextPlanInput common;
+  common.memory_bytes = budget_.rest;
+  common.threads = budget_.threads;
+  common.keys_are_records = false;
+  if (options_.spare_table_bytes) common.spare_table_bytes = *options_.spare_table_bytes;
+  common.output_codec = options_.compressed_by_suffix && !options_.count_only
+                            ? io::codec_of(options_.output)
+                            : Codec::none;
+  std::array<TextPlanInput, kJoinSides> inputs{common, common};
+  bool known = true;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    inputs[i].input_bytes = sides_[i].inputs().bytes;
+    inputs[i].size_known = sides_[i].inputs().size_known;
+    known &= inputs[i].size_known;
+  }
+  if (sorts_both()) {
+    std::uint64_t part = budget_.rest / 2;
+    const std::uint64_t least = std::min(std::max(budget_.rest / 4, kMinSideBytes), part);
+    const std::uint64_t bytes = inputs[0].input_bytes + inputs[1].input_bytes;
+    if (known && bytes > 0) {
+      part = std::clamp(static_cast<std::uint64_t>(static_cast<double>(budget_.rest) *
+                                                   static_cast<double>(inputs[0].input_bytes) /
+                                                   static_cast<double>(bytes)),
+                        least, budget_.rest - least);
+    }
+    inputs[0].memory_bytes = part;
+    inputs[1].memory_bytes = budget_.rest - part;
+    for (TextPlanInput& input : inputs) input.spare_table_bytes /= kJoinSides;
+  }
+  unsigned threads = budget_.threads;
+  bool any = false;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (sides_[i].is_presorted()) continue;
+    sides_[i].plan(inputs[i], monitor_);
+    threads = std::min(threads, sides_[i].memory().threads());
+    any = true;
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (sides_[i].is_presorted() || sides_[i].memory().threads() == threads) continue;
+    inputs[i].threads = threads;
+    sides_[i].plan(inputs[i], monitor_);
+  }
+  if (any) return;
+  common.threads = 1;
+  output_memory_ = std::make_unique<TextMemory>(common, monitor_);
+}
+
+// The one whose buffers and workspaces are used in the end: the largest.
+TextMemory& TextJoining::memory() const {
+  if (output_memory_ != nullptr) return *output_memory_;
+  TextMemory* best = nullptr;
+  for (const JoinTextSide& each : sides_) {
+    if (each.is_presorted()) continue;
+    TextMemory& memory = const_cast<JoinTextSide&>(each).memory();
+    if (best == nullptr || memory.geometry().item_capacity > best->geometry().item_capacity) {
+      best = &memory;
+    }
+  }
+  return *best;
+}
+
+// What the tables of both may take.
+std::size_t TextJoining::table_bytes() const {
+  std::size_t bytes = 0;
+  for (const JoinTextSide& each : sides_) {
+    if (!each.is_presorted()) bytes += each.memory().geometry().table_bytes;
+  }
+  return bytes;
+}
+
+JoinPlan TextJoining::plan() const {
+  JoinPlan plan;
+  plan.method = JoinMethod::sort_merge;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.threads = memory().threads();
+  plan.because = "text is joined in the order of its keys";
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const TextInputs& inputs = sides_[i].inputs();
+    JoinPlan::Side& side = plan.sides[i];
+    side.input_bytes = inputs.bytes;
+    side.size_known = inputs.size_known;
+    side.presorted = sides_[i].is_presorted();
+    if (side.presorted || !inputs.size_known) continue;
+    const TextMemory& memory = sides_[i].memory();
+    if (memory.holds_input()) {
+      side.expected_runs = 1;
+      continue;
+    }
+    const TextGeometry& geometry = memory.geometry();
+    side.expected_runs = inputs.bytes / (geometry.region_bytes / 5 * 4) + 1;
+    std::uint64_t degree =
+        geometry.regions * geometry.region_bytes / 8 * 7 / (2 * geometry.block_bytes);
+    if (options_.batch_size != 0) degree = std::min<std::uint64_t>(degree, options_.batch_size);
+    side.passes = std::max(1U, merge_passes(side.expected_runs, degree)) - 1;
+    side.scratch_bytes = memory.scratch_bytes();
+  }
+  return plan;
+}
+
+std::unique_ptr<io::IoService> TextJoining::make_io() const {
+  if (options_.queue_factory) return std::make_unique<io::IoService>(options_.queue_factory);
+  if (is_little_) {
+    return std::make_unique<io::IoService>([] { return std::make_unique<io::InlineQueue>(); });
+  }
+  return std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+}
+
+JoinReport TextJoining::run() {
+  report_.plan = plan();
+  if (!options_.count_only) {
+    const bool compressed =
+        options_.compressed_by_suffix && io::codec_of(options_.output) != Codec::none;
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0, !compressed);
+  }
+  io_ = make_io();
+  io_->trace(options_.time_line);
+  report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
+  workers_ = std::make_unique<Workers>(
+      memory().threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
+  for (JoinTextSide& each : sides_) each.start(*io_, *workers_, monitor_);
+  meter_.watch(*io_, *workers_);
+  group_memory_ = MemoryRegion(budget_.group_bytes);
+  group_.emplace(group_memory_.span(), options_.scratch_dirs.front());
+  try {
+    form_runs();
+    join();
+  } catch (const Monitor::Abandoned&) {
+    monitor_.check();
+    throw;
+  }
+  finish();
+  return report_;
+}
+
+void TextJoining::form_runs() {
+  for (const JoinSide which : kBoth) {
+    JoinTextSide& each = side(which);
+    if (each.is_presorted()) continue;
+    meter_.begin(Phase::forming_runs, each.inputs().size_known ? each.inputs().bytes : 0);
+    each.form_runs();
+    meter_.end(which == JoinSide::r ? "form runs of R" : "form runs of S");
+  }
+}
+
+// As few as there is room for, two blocks each. The side that needs little keeps what it has.
+void TextJoining::reduce_runs(BlockMemory& blocks) {
+  for (const JoinTextSide& each : sides_) {
+    if (each.is_presorted()) continue;
+    for (const auto span : each.free_memory()) blocks.extents().add(span);
+  }
+  const std::size_t most = RunReducer::most_for_runs(blocks);
+  if (!sorts_both()) {
+    for (JoinTextSide& each : sides_) {
+      if (!each.is_presorted()) each.reduce(blocks, most);
+    }
+    return;
+  }
+  const std::array<std::size_t, kJoinSides> needed{RunReducer::bytes_for_runs(sides_[0].sources()),
+                                                   RunReducer::bytes_for_runs(sides_[1].sources())};
+  std::array<std::size_t, kJoinSides> share{most / 2, most / 2};
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (needed[0] + needed[1] <= most) {
+      share[i] = needed[i];
+    } else if (needed[i] <= most / 2) {
+      share[i] = needed[i];
+      share[1 - i] = most - needed[i];
+      break;
+    }
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) sides_[i].reduce(blocks, share[i]);
+}
+
+// Once both inputs have keys.
+void TextJoining::set_rules() {
+  rules_.shape = options_.shape;
+  rules_.keys = {&sides_[0].keys(), &sides_[1].keys()};
+  rules_.make_rows = options_.make_rows;
+  rules_.terminator = options_.syntax.terminator;
+  rules_.buffer_bytes = static_cast<std::size_t>(budget_.rows_bytes);
+  rules_.matches_nothing = options_.matches_nothing;
+}
+
+// What is written goes here from now on; memory is not divided any more.
+void TextJoining::open_sink() {
+  if (output_ == nullptr) return;
+  const TextGeometry& geometry = memory().geometry();
+  const Codec codec = options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
+  if (codec != Codec::none) {
+    sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
+                                              geometry.kept_frame_bytes, *io_, monitor_);
+  } else if (output_->is_file()) {
+    sink_ =
+        std::make_unique<FileBytes>(output_->target(), geometry.output_block_bytes, *io_, monitor_);
+  } else {
+    sink_ = std::make_unique<StreamBytes>(output_->target(), *io_, monitor_);
+  }
+  text_output_ = std::make_unique<TextOutput>(*sink_, memory().write_buffers(),
+                                              geometry.output_block_bytes, monitor_);
+  write_header();
+}
+
+void TextJoining::write_header() {
+  if (!options_.header_row || !(sides_[0].header() || sides_[1].header())) return;
+  const std::string header = options_.header_row({sides_[0].header(), sides_[1].header()});
+  auto piece = text_output_->begin(tickets_++, header.size() + 1);
+  piece.append_record(header, options_.syntax.terminator);
+  piece.finish();
+}
+
+// What was sorted is merged: both inputs by cells, if there is room for that.
+void TextJoining::join() {
+  if (output_memory_ != nullptr) output_memory_->divide(0);
+  std::uint64_t bytes = 0;
+  for (const JoinTextSide& each : sides_) {
+    bytes += each.is_presorted() ? each.inputs().bytes : each.record_bytes();
+  }
+  meter_.begin(Phase::joining, bytes);
+  BlockMemory blocks(monitor_);
+  reduce_runs(blocks);
+  give_back_free_memory();
+  std::vector<MergeSource> sources = sides_[0].sources();
+  sources.insert(sources.end(), sides_[1].sources().begin(), sides_[1].sources().end());
+  const std::uint64_t of_cell =
+      cell_bytes(sides_[0].hash().records + sides_[1].hash().records, bytes, memory());
+  if (sorts_both() && merges_by_cells(sources, bytes / of_cell, table_bytes())) {
+    join_cells(std::move(sources), of_cell, blocks);
+  } else {
+    join_streams(blocks);
+  }
+  if (text_output_ != nullptr) text_output_->finish();
+  meter_.end("join");
+}
+
+// All workers join cells of the runs of both.
+void TextJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
+                             BlockMemory& blocks) {
+  set_rules();
+  open_sink();
+  CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
+  TextMerger merger(std::move(sources),
+                    {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
+                     MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
+                    cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_);
+  merger.run([this](std::uint64_t done) { meter_.advance(done); });
+  totals_ += joiner.totals();
+}
+
+// Both are read from beginning to end: an input that comes sorted, or the merge of one's runs.
+void TextJoining::join_streams(BlockMemory& blocks) {
+  file_memory_ = MemoryRegion(kJoinSides * budget_.file_bytes);
+  auto joined_bytes = static_cast<std::size_t>(budget_.record_bytes);
+  std::array<std::unique_ptr<RecordCursor>, kJoinSides> merges;
+  std::array<RecordCursor*, kJoinSides> cursors{};
+  std::array<std::function<void()>, kJoinSides> on_disorder;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    JoinTextSide& each = sides_[i];
+    if (each.is_presorted()) {
+      FileCursor& file = each.read(
+          file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), joined_bytes);
+      cursors[i] = &file;
+      on_disorder[i] = [&each, &file, guessed = guessed_[i]] {
+        if (guessed) throw WrongGuess{};
+        throw Error(ErrorCode::bad_input,
+                    "line " + std::to_string(file.line()) +
+                        ": its key is below that of the record before: leave out --presorted",
+                    each.path(), file.offset());
+      };
+    } else {
+      merges[i] = each.merge(blocks);
+      cursors[i] = merges[i].get();
+      on_disorder[i] = [] {
+        throw Error(ErrorCode::corrupt,
+                    "a run is not in order: check this machine's memory and disks");
+      };
+    }
+  }
+  set_rules();
+  open_sink();
+  RowOutput output(text_output_.get(), tickets_++, rules_.terminator, rules_.buffer_bytes);
+  JoinEmitter emitter(rules_, output);
+  KeyedRecords r(*cursors[0], *rules_.keys[0], on_disorder[0]);
+  KeyedRecords s(*cursors[1], *rules_.keys[1], on_disorder[1]);
+  TextJoiner(r, s, rules_, *group_, emitter).run([this](std::uint64_t done) {
+    meter_.advance(done);
+  });
+  output.finish();
+  totals_ += emitter.totals();
+}
+
+void TextJoining::finish() {
+  meter_.begin(Phase::finishing, 0);
+  monitor_.check();
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (totals_.sides[i].records == sides_[i].hash()) continue;
+    throw Error(ErrorCode::corrupt,
+                "the records that were joined are not those that were read (" +
+                    std::to_string(totals_.sides[i].records.records) + " of " +
+                    std::to_string(sides_[i].hash().records) +
+                    ", or their checksum): the output was discarded; check this machine's memory "
+                    "and disks",
+                sides_[i].path());
+  }
+  if (output_ != nullptr) {
+    if (totals_.written.records != totals_.rows) {
+      throw Error(ErrorCode::corrupt, std::to_string(totals_.written.records) + " of " +
+                                          std::to_string(totals_.rows) +
+                                          " rows were written: the output was discarded; check "
+                                          "this machine's memory");
+    }
+    report_.bytes_written = text_output_->bytes();
+    output_->publish(sink_->file_bytes(text_output_->bytes()));
+    report_.output_in_place = output_->in_place();
+  }
+  meter_.end("finish");
+  meter_.finish(nullptr);
+  report_.scratch_bytes = group_->file_bytes();
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    JoinReport::Side& of = report_.sides[i];
+    of.records = sides_[i].hash().records;
+    of.skipped = sides_[i].skipped();
+    of.matched = totals_.sides[i].matched;
+    of.runs = sides_[i].runs();
+    of.passes = sides_[i].passes();
+    if (sides_[i].is_presorted()) continue;
+    if (const io::ScratchStore* const store = sides_[i].scratch().store()) {
+      report_.scratch_bytes += store->peak_bytes();
+    }
+  }
+  report_.rows = totals_.rows;
+  report_.checksum = totals_.written.sum;
+  report_.spilled_bytes = group_->spilled_bytes();
+  report_.seconds = sort_report_.seconds;
+  report_.phases = sort_report_.phases;
+  report_.peak_memory_bytes = sort_report_.peak_memory_bytes;
+}
+
+void check_method(const TextJoinOptions& options) {
+  if (options.method == JoinMethod::hash) {
+    throw Error(ErrorCode::usage,
+                "text is joined in the order of its keys: the hash method is for binary records");
+  }
+}
+
+// Which inputs are not said to be sorted but look so, and are so large that they would not be
+// sorted in memory. None if the join could not start again: the output a stream, an input a pipe.
+std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
+  std::array<bool, kJoinSides> guessed{};
+  const bool is_stream = options.output == "-" || !io::OutputFile::is_replaceable(options.output);
+  if ((is_stream && !options.count_only) || options.syntax.quoted) return guessed;
+  std::array<TextInputs, kJoinSides> inputs;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    inputs[i] = open_text_inputs({options.inputs[i]}, options.compressed_by_suffix);
+    if (!inputs[i][0].stored()) return guessed;
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
+                 inputs[i].bytes >= options.memory_bytes / 2 &&
+                 looks_sorted(inputs[i][0], options.syntax, *options.keys[i]);
+  }
+  return guessed;
+}
+
+// `options`, with what was guessed.
+TextJoinOptions with_guess(const TextJoinOptions& options,
+                           const std::array<bool, kJoinSides>& guessed) {
+  TextJoinOptions join = options;
+  for (std::size_t i = 0; i < kJoinSides; ++i) join.presorted[i] |= guessed[i];
+  return join;
+}
+
+}  // namespace
+
+JoinReport text_join(const TextJoinOptions& options) {
+  check_method(options);
+  const std::array<bool, kJoinSides> guessed = guess_sorted(options);
+  if (guessed[0] || guessed[1]) {
+    const io::StandardInputPlace input;
+    const TextJoinOptions join = with_guess(options, guessed);
+    try {
+      return TextJoining(join, guessed).run();
+    } catch (const WrongGuess&) {
+      input.restore();
+    }
+  }
+  // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+  return TextJoining(options, {}).run();
+}
+
+JoinPlan plan_text_join(const TextJoinOptions& options) {
+  check_method(options);
+  const std::array<bool, kJoinSides> guessed = guess_sorted(options);
+  const TextJoinOptions join = with_guess(options, guessed);
+  TextJoining joining(join, guessed);
+  JoinPlan plan = joining.plan();
+  plan.backend = joining.backend_name();
+  return plan;
+}
+
+}  // namespace xxl

@@ -1,0 +1,47 @@
+// What a join of lines or rows is asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/join/join_options.h"
+#include "join/join_kind.h"
+#include "join/join_rows.h"
+#include "record/key_extractor.h"
+#include "record/text_syntax.h"
+
+namespace xxl {
+
+struct TextJoinOptions : JoinOptions {
+  template <class T>
+  using Sides = std::array<T, kJoinSides>;  // of R, of S
+
+  // Which rows there are: that of `kind`, or one that is no kind.
+  JoinShape shape;
+  // Of both alike: equal keys are equal byte strings.
+  Sides<std::shared_ptr<const KeyExtractor>> keys;
+  // With a header: gets it and returns the keys, in place of `keys`; may be empty. May throw Error.
+  Sides<std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)>> keys_of_header;
+  // Gets the first record of an input (its header, if there is one) before any other is looked at;
+  // may be empty.
+  Sides<std::function<void(std::string_view record)>> first_record;
+  // Says what is wrong with a record, or nothing; may be empty. From many threads.
+  Sides<std::function<std::optional<std::string>(std::string_view record)>> malformed;
+  // Makes what makes rows. Called from many threads, once the first records are known.
+  std::function<std::unique_ptr<JoinRows>()> make_rows;
+  // With a header: what is written in front, made of the headers of the inputs that have one.
+  std::function<std::string(const Sides<std::optional<std::string>>& headers)> header_row;
+  // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
+  // Called from many threads, once the first records are known.
+  std::function<bool(std::string_view r)> matches_nothing;
+  TextSyntax syntax;                             // of both
+  bool compressed_by_suffix = true;              // as TextSortOptions
+  std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
+};
+
+}  // namespace xxl

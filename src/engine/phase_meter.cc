@@ -1,0 +1,82 @@
+#include "engine/phase_meter.h"
+
+#include <sys/resource.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
+}
+
+}  // namespace
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void PhaseMeter::begin(Phase phase, std::uint64_t bytes, unsigned pass, unsigned passes) {
+  phase_start_ = Clock::now();
+  phase_io_ = io_->stats();
+  phase_busy_seconds_ = workers_->busy_seconds();
+  if (progress_ == nullptr) return;
+  progress_->phase_bytes_done = 0;
+  progress_->phase_bytes_total = bytes;
+  progress_->pass = pass;
+  progress_->passes = passes;
+  progress_->phase = phase;
+}
+
+void PhaseMeter::end(std::string name, const WaitTimes& waits) {
+  const io::QueueStats io = io_->stats();
+  PhaseReport phase;
+  phase.name = std::move(name);
+  phase.seconds = seconds_since(phase_start_);
+  phase.bytes_read = io.bytes_read - phase_io_.bytes_read;
+  phase.bytes_written = io.bytes_written - phase_io_.bytes_written;
+  phase.read_wait_seconds = waits.read_seconds;
+  phase.write_wait_seconds = waits.write_seconds;
+  phase.worker_busy_seconds = workers_->busy_seconds() - phase_busy_seconds_;
+  report_.phases.push_back(std::move(phase));
+}
+
+void PhaseMeter::finish(const io::ScratchStore* scratch) {
+  if (scratch != nullptr) {
+    report_.scratch_bytes = scratch->peak_bytes();
+    for (unsigned disk = 0; disk < scratch->disks(); ++disk) {
+      report_.scratch_bytes_written_per_dir.push_back(scratch->allocated_bytes(disk));
+    }
+  }
+  report_.seconds = seconds_since(start_);
+  report_.peak_memory_bytes = peak_memory_bytes();
+}
+
+void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
+                       std::optional<std::uint64_t> expected) {
+  if (accounted == input && input.records == expected.value_or(input.records)) return;
+  throw Error(ErrorCode::corrupt,
+              "the output is not a permutation of the input (" + std::to_string(accounted.records) +
+                  " of " + std::to_string(expected.value_or(input.records)) +
+                  " records, or their checksum): it was discarded; check this machine's memory "
+                  "and disks");
+}
+
+void check_joined(const std::string& name, const MultisetHash& input, const MultisetHash& joined,
+                  std::optional<std::uint64_t> expected) {
+  if (joined == input && input.records == expected.value_or(input.records)) return;
+  throw Error(ErrorCode::corrupt,
+              "not what was read of " + name + " has been joined (" +
+                  std::to_string(joined.records) + " of " +
+                  std::to_string(expected.value_or(input.records)) +
+                  " records, or their checksum): the output was discarded; check this machine's "
+                  "memory and disks");
+}
+
+}  // namespace xxl

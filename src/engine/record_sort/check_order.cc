@@ -1,0 +1,106 @@
+// sort -c: is a file in order? Neighbours are compared chunk by chunk, on all cores.
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <string>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "engine/chunk_threads.h"
+#include "engine/record_chunks.h"
+#include "engine/record_sort/external_sort.h"
+#include "io/file.h"
+#include "io/input_checks.h"
+#include "record/key_layout.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kMostMemoryBytes = 64 * kMiB;
+constexpr std::uint64_t kLeastChunks = 4;    // in the memory, if records are not too long for it
+constexpr std::uint64_t kLayoutBytes = 128;  // of a KeyLayout, for each word of the key
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+// The first of what was found, in the order of the file: a record out of order, or a failure.
+class FirstFound {
+ public:
+  void add(std::uint64_t record, std::exception_ptr failure) {
+    std::lock_guard lock(mutex_);
+    if (record >= record_) return;
+    record_ = record;
+    failure_ = std::move(failure);
+    any_ = true;
+  }
+  // Chunks that have not been taken by now lie behind what was found.
+  bool any() const { return any_; }
+  // The record out of order, or kNone. Throws the failure, if that comes first.
+  std::uint64_t get() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return record_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> any_{false};
+  std::uint64_t record_ = kNone;
+  std::exception_ptr failure_;
+};
+
+[[noreturn]] void refuse_memory(const SortOptions& options, std::uint64_t needed) {
+  throw Error(ErrorCode::no_space,
+              "-S " + format_bytes(options.memory_bytes) + " is too small to check records of " +
+                  std::to_string(options.format.record_bytes) + " bytes: give at least -S " +
+                  std::to_string(ceil_div<std::uint64_t>(needed, kMiB)) + "M");
+}
+
+// The first record out of order, or kNone.
+template <class Source>
+std::uint64_t find_disorder(const SortOptions& options, const io::File& file) {
+  const std::size_t record_bytes = options.format.record_bytes;
+  const std::uint64_t memory_bytes = std::min(options.memory_bytes, kMostMemoryBytes);
+  Source source(file, record_bytes,
+                std::min<std::size_t>(kRecordChunkBytes, memory_bytes / kLeastChunks));
+  const std::uint64_t needed = source.buffer_bytes() + source.own_bytes() +
+                               options.format.key_bytes() / sizeof(std::uint64_t) * kLayoutBytes;
+  if (needed > options.memory_bytes) refuse_memory(options, needed);
+  const KeyLayout layout(options.format);
+  const unsigned workers =
+      thread_count(options.parallel, kWaitingWorkers, source.chunks(), source.buffer_bytes(),
+                   memory_bytes - std::min(memory_bytes, source.own_bytes()));
+  MemoryRegion memory(workers * source.buffer_bytes());
+  const int limit = options.unique ? -1 : 0;  // a comparison above it is disorder
+  FirstFound found;
+  run_threads(workers, [&](unsigned worker, const std::atomic<bool>&) {
+    const auto buffer =
+        memory.span().subspan(worker * source.buffer_bytes(), source.buffer_bytes());
+    RecordChunk chunk;
+    try {
+      while (!found.any() && source.next(buffer, chunk)) {
+        std::uint64_t first = kNone;
+        compare_neighbours(layout, chunk, [&](int order, std::uint64_t record) {
+          first = std::min(first, order > limit ? record : kNone);
+        });
+        if (first != kNone) found.add(first, nullptr);
+      }
+    } catch (...) {
+      found.add(chunk.first, std::current_exception());
+    }
+    if (found.any()) source.stop();
+  });
+  return found.get();
+}
+
+}  // namespace
+
+OrderCheck check_order(const SortOptions& options) {
+  io::File file = io::File::open_input(options.inputs.empty() ? "-" : options.inputs.front());
+  const std::uint64_t disorder = file.seekable() ? find_disorder<SeekableSource>(options, file)
+                                                 : find_disorder<StreamSource>(options, file);
+  if (file.seekable()) file.has_grown();  // leaves standard input at its end
+  if (disorder != kNone) return {false, disorder, disorder * options.format.record_bytes};
+  return {};
+}
+
+}  // namespace xxl

@@ -1,0 +1,19 @@
+// The public entry to sorting binary records.
+#include "engine/record_sort/external_sort.h"
+
+#include "engine/record_sort/sorting.h"
+#include "engine/start_again.h"
+
+namespace xxl {
+
+SortPlan plan_sort(const SortOptions& options) {
+  SortPlan plan = Sorting(options).plan();
+  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  return plan;
+}
+
+SortReport external_sort(const SortOptions& options) {
+  return run_or_start_again<Sorting>(options);
+}
+
+}  // namespace xxl

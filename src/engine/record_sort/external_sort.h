@@ -1,0 +1,29 @@
+// Sorting files larger than memory: the public entry.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/record_sort/sort_options.h"
+#include "engine/sort_report.h"
+
+namespace xxl {
+
+// What sort would do. Throws Error for bad options, missing files, a file that is not a whole
+// number of records, and a budget that is too small, all before anything is written.
+SortPlan plan_sort(const SortOptions& options);
+
+// Sorts. When it returns, the output is complete and checked; when it throws Error, the output does
+// not exist or is what it was before (standard output excepted).
+SortReport external_sort(const SortOptions& options);
+
+// First place where a file is not in order (with `unique`: not strictly ascending).
+struct OrderCheck {
+  bool ordered = true;
+  std::uint64_t record = 0;  // number, from 0, of the first record that is out of order
+  std::uint64_t offset = 0;  // its place in the file in bytes
+};
+
+// sort -c: options.inputs has one file. Nothing is written.
+OrderCheck check_order(const SortOptions& options);
+
+}  // namespace xxl

@@ -1,0 +1,403 @@
+#include "engine/record_sort/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/sequential_reader.h"
+#include "run/run.h"
+#include "sort/piece_sorter.h"
+
+namespace xxl {
+namespace {
+
+// A block of 1 MiB reaches the full speed of the disks measured (xxl probe); more only takes
+// memory.
+constexpr std::size_t kMaxBlockBytes = kMiB;
+constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
+// A piece and what it takes to sort it should stay in the caches of a core.
+constexpr std::size_t kMaxPieceBytes = kMiB;
+// Smaller pieces leave more of the shared cache to others. One thread cuts them for all, though:
+// where many sort, it must not be them that wait.
+constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
+constexpr unsigned kThreadsOfSmallPieces = 8;
+
+std::size_t max_merge_piece_bytes(unsigned threads) {
+  return std::min(kMaxPieceBytes, kMaxMergePieceBytes * ceil_div(threads, kThreadsOfSmallPieces));
+}
+constexpr std::size_t kMinPieceRecords = 16;
+// A cell that the merge takes whole, on average; and how much larger one may be.
+constexpr std::size_t kCellBytes = 4 * kMiB;
+constexpr std::size_t kCellSlack = 2;
+constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
+constexpr std::size_t kMinPieceBytes = 8 * kKiB;
+constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
+constexpr std::size_t kMaxPinnedBytes = 256 * kMiB;
+constexpr std::size_t kMaxTransferBytes = 4 * kMiB;
+// Pieces of the merge on an accelerator, with all that a sorter takes: more of them sort at once
+// where there is memory for more of this size.
+constexpr std::size_t kLargePieceBytes = 4 * kMiB;
+constexpr std::size_t kMaxLargePieceBytes = 16 * kMiB;
+constexpr std::size_t kMinLargeSorters = 2;
+constexpr std::size_t kMaxLargeSorters = 8;
+constexpr std::size_t kReadBlocks = 32;
+constexpr std::size_t kSlices = 16;
+// Runs are not planned for if the size of the input is unknown; this many are then allowed for.
+constexpr std::uint64_t kUnknownRuns = 64;
+// At least so much memory, and at most so many runs, if not all of the budget is to be used.
+constexpr std::size_t kAmpleBytes = 128 * kMiB;
+constexpr std::uint64_t kFewRuns = 16;
+
+std::size_t largest_power_of_two(std::size_t value) {
+  return std::bit_floor(value);
+}
+
+struct TooSmall {};
+
+// Divides what is left of the region; throws TooSmall.
+class Division {
+ public:
+  explicit Division(std::size_t bytes) : left_(bytes) {}
+  void take(std::size_t bytes) {
+    bytes = round_up(bytes, kSectorBytes);
+    if (bytes > left_) throw TooSmall{};
+    left_ -= bytes;
+  }
+  std::size_t left() const { return left_; }
+
+ private:
+  std::size_t left_;
+};
+
+std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
+  return round_up(std::max(bytes, record_bytes), kSectorBytes);
+}
+
+void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_bytes) {
+  std::size_t bytes =
+      std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
+  const std::size_t merge_bytes =
+      std::clamp(geometry.merge_region_bytes / (96 * geometry.threads), kMinPieceBytes,
+                 max_merge_piece_bytes(geometry.threads));
+  geometry.merge_piece_records = std::max(kMinPieceRecords, merge_bytes / record_bytes);
+  geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
+  if (geometry.cells_unsorted) {
+    // What leaves at a time is the same part of what fits in memory (twice: see run formation) as
+    // a cell is of the input.
+    const auto part = static_cast<double>(kCellBytes) / static_cast<double>(input.input_bytes);
+    const auto leaving =
+        static_cast<std::size_t>(2 * part * static_cast<double>(geometry.region_bytes));
+    bytes = std::clamp(leaving, kMinPieceBytes, bytes);
+  }
+  geometry.piece_capacity = 2 * std::max(kMinPieceRecords, bytes / record_bytes);
+}
+
+// Enough output blocks for a piece of each of `sorters`, one more, and writes under way.
+std::size_t output_bytes_for(std::size_t region_bytes, unsigned sorters, std::size_t piece_records,
+                             std::size_t record_bytes, std::size_t block_bytes) {
+  const std::size_t pieces = (sorters + 1) * piece_records * record_bytes;
+  const std::size_t behind =
+      std::clamp(region_bytes / 8, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
+  return round_up(pieces + behind, block_bytes) + block_bytes;
+}
+
+// Memory that transfers go through is pinned, which is dear to make and taken from everybody: an
+// accelerator is kept busy by little of it.
+std::size_t pinned_bytes(std::size_t region_bytes) {
+  return std::min(region_bytes / 4, kMaxPinnedBytes);
+}
+
+std::uint64_t expected_runs(const PlanInput& input, std::size_t region_bytes) {
+  if (input.merge_only) return input.merge_inputs;
+  if (!input.input_size_known) return kUnknownRuns;
+  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
+  return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
+}
+
+void drop_large_pieces(Geometry& geometry) {
+  geometry.large_sorters = 0;
+  geometry.large_piece_records = geometry.large_piece_capacity = 0;
+  geometry.large_staging_bytes = 0;
+}
+
+// Pieces that an accelerator may sort, for a few sorters that copy and sort at the same time. They
+// take a quarter of what may be pinned, and as much again of the output: what is left should still
+// do for all runs at once.
+void plan_large_pieces(Geometry& geometry, std::size_t record_bytes) {
+  const std::size_t bytes = pinned_bytes(geometry.merge_region_bytes) / 4;
+  const auto sorters = static_cast<unsigned>(
+      std::clamp<std::size_t>(bytes / kLargePieceBytes, kMinLargeSorters, kMaxLargeSorters));
+  geometry.large_sorters = std::min(geometry.threads, sorters);
+  geometry.large_staging_bytes =
+      round_down(std::min(bytes / geometry.large_sorters, kMaxLargePieceBytes), kSectorBytes);
+  geometry.large_piece_capacity = geometry.large_staging_bytes / record_bytes;
+  geometry.large_piece_records = (std::max<std::size_t>(geometry.large_piece_capacity, 1) - 1) / 2;
+  if (geometry.large_piece_records < 2 * geometry.merge_piece_records) {
+    drop_large_pieces(geometry);
+  }
+}
+
+void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  geometry.final_block_bytes = std::max(
+      geometry.block_bytes,
+      std::clamp(largest_power_of_two(geometry.merge_region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
+  Division division(geometry.merge_region_bytes);
+  division.take(geometry.threads *
+                round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
+  geometry.merge_output_bytes =
+      output_bytes_for(geometry.merge_region_bytes, geometry.threads, geometry.merge_piece_capacity,
+                       record_bytes, geometry.final_block_bytes);
+  if (geometry.large_sorters > 0) {
+    geometry.merge_output_bytes = std::max(
+        geometry.merge_output_bytes,
+        output_bytes_for(geometry.merge_region_bytes, geometry.large_sorters,
+                         geometry.large_piece_capacity, record_bytes, geometry.final_block_bytes));
+    division.take(geometry.large_sorters * geometry.large_staging_bytes);
+  }
+  division.take(geometry.merge_output_bytes);
+  if (geometry.cells_unsorted) {
+    division.take(geometry.threads *
+                  round_up(geometry.merge_piece_capacity * record_bytes, kSectorBytes));
+  }
+  geometry.merge_blocks = division.left() / geometry.block_bytes;
+  const std::size_t spare = std::max<std::size_t>(2, 2 * input.scratch_disks);
+  if (geometry.merge_blocks < 2 + spare) throw TooSmall{};
+  geometry.merge_degree = std::min(geometry.merge_blocks - spare, geometry.merge_piece_records);
+  if (input.batch_size != 0) {
+    geometry.merge_degree = std::min<std::size_t>(geometry.merge_degree, input.batch_size);
+  }
+}
+
+void plan_formation(Geometry& geometry, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  geometry.read_block_bytes = block_for(
+      std::clamp(largest_power_of_two(geometry.region_bytes / 128), 16 * kKiB, kMaxBlockBytes),
+      record_bytes);
+  const std::size_t buffer =
+      io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
+  geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
+  geometry.output_blocks =
+      output_bytes_for(geometry.region_bytes, geometry.threads, geometry.piece_capacity,
+                       record_bytes, geometry.block_bytes) /
+      geometry.block_bytes;
+  Division division(geometry.region_bytes);
+  division.take(geometry.read_blocks * buffer);
+  division.take(geometry.output_blocks * geometry.block_bytes);
+  division.take(geometry.threads *
+                round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
+  const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
+  geometry.chunk = CpuChunkGeometry::plan(round_down(division.left(), kSectorBytes), layout,
+                                          geometry.threads, push_records, geometry.piece_capacity);
+}
+
+// With an accelerator: half of what is pinned is for blocks that are read, half for sorted slices.
+void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  const std::size_t half = pinned_bytes(geometry.region_bytes) / 2;
+  geometry.read_block_bytes =
+      block_for(std::clamp(largest_power_of_two(half / kReadBlocks), 16 * kKiB, kMaxTransferBytes),
+                record_bytes);
+  const std::size_t buffer =
+      io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
+  geometry.read_blocks = std::clamp<std::size_t>(half / buffer, 4, kReadBlocks);
+  geometry.slice_bytes = block_for(
+      std::clamp(largest_power_of_two(half / kSlices), 64 * kKiB, kMaxTransferBytes), record_bytes);
+  geometry.slices = std::max<std::size_t>(half / geometry.slice_bytes, 2);
+  geometry.piece_capacity = geometry.slice_bytes / record_bytes;
+  geometry.output_blocks = ceil_div(geometry.slices * geometry.slice_bytes +
+                                        std::min(geometry.region_bytes / 8, kWriteBehindBytes),
+                                    geometry.block_bytes / record_bytes * record_bytes) +
+                           2;
+  Division division(geometry.region_bytes);
+  division.take(geometry.read_blocks * buffer);
+  division.take(geometry.output_blocks * geometry.block_bytes);
+  division.take(geometry.slices * geometry.slice_bytes);
+}
+
+// As plan_merge(), but without large pieces if these would make passes more, or do not fit.
+void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  if (geometry.large_sorters > 0) {
+    Geometry without = geometry;
+    drop_large_pieces(without);
+    plan_merge(without, input, layout);
+    try {
+      plan_merge(geometry, input, layout);
+      const std::uint64_t runs = expected_runs(input, geometry.region_bytes);
+      if (merge_passes(runs, geometry.merge_degree) == merge_passes(runs, without.merge_degree)) {
+        return;
+      }
+    } catch (const TooSmall&) {
+    }
+    geometry = without;
+    return;
+  }
+  plan_merge(geometry, input, layout);
+}
+
+// Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
+// TooSmall if it could not for as many runs as there may be.
+void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
+  const std::uint64_t records = input.input_bytes / record_bytes;
+  const auto cell_records = static_cast<std::size_t>(records / geometry.chunk.buckets + 1);
+  geometry.merge_piece_capacity =
+      std::max({geometry.merge_piece_capacity, geometry.piece_capacity, kCellSlack * cell_records});
+  plan_merge(geometry, input, layout);
+  const std::size_t blocks_a_run =
+      ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
+  const std::size_t others =
+      ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) + kCellPrefetchBlocks;
+  if (geometry.merge_blocks < others) throw TooSmall{};
+  geometry.merge_degree =
+      std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
+  const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
+  if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) throw TooSmall{};
+  geometry.chunk.first_slabs = std::max(
+      geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
+}
+
+// Block size of the runs, for merges in `region_bytes`: the largest power of two with which the
+// runs expected of random input take up no more than 5/8 of the memory when they are merged in one
+// pass. (STXXL takes half of the largest that allows one pass; the blocks of many runs are small,
+// and larger ones are worth more than longer queues.)
+std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
+  std::uint64_t runs = expected_runs(input, input.memory_bytes);
+  if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
+  const std::size_t largest =
+      region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
+  const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)),
+                                       kMinRunBlockBytes, kMaxBlockBytes);
+  return block_for(std::min(bytes, std::max(largest_power_of_two(region_bytes / 64), 4 * kKiB)),
+                   record_bytes);
+}
+
+// How much of the memory is worth using. Runs are twice as long as the memory they are formed in,
+// and up to some dozens of runs a merge costs the same whatever their number: where half of the
+// memory leaves few runs, as long as the whole budget, taking all of it would only cost the time to
+// get it from the system (on virtual machines as much as sorting what it holds) and take it from
+// others.
+std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
+  std::size_t bytes = available;
+  if (input.accelerated) return round_down(bytes, kSectorBytes);
+  const bool may_fit = input.input_bytes < available;
+  if (input.input_size_known && !may_fit && !input.merge_only && available / 2 >= kAmpleBytes &&
+      input.input_bytes / available <= kFewRuns) {
+    bytes = available / 2;
+  }
+  return round_down(bytes, kSectorBytes);
+}
+
+Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
+                  bool cells_unsorted) {
+  Geometry geometry;
+  geometry.cells_unsorted = cells_unsorted;
+  geometry.threads = threads;
+  const std::size_t record_bytes = layout.record_bytes();
+  if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
+  const std::uint64_t merge_bytes = input.merge_memory_bytes != 0
+                                        ? std::min(input.merge_memory_bytes, input.memory_bytes)
+                                        : input.memory_bytes;
+  geometry.block_bytes = plan_block(input, merge_bytes, record_bytes);
+  if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
+  geometry.records_per_block = geometry.block_bytes / record_bytes;
+  const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
+  std::uint64_t table_bytes = blocks * sizeof(RunBlock);
+  if (cells_unsorted) {
+    const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
+    table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxBuckets / 4);
+  }
+  if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
+  geometry.table_bytes = table_bytes;
+  geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
+  geometry.merge_region_bytes = geometry.region_bytes;
+  if (input.merge_memory_bytes != 0) {
+    geometry.merge_region_bytes = round_down<std::size_t>(
+        std::min<std::uint64_t>(input.merge_memory_bytes, input.memory_bytes - table_bytes),
+        kSectorBytes);
+  }
+  plan_pieces(geometry, input, record_bytes);
+  if (input.merge_accelerated && !cells_unsorted) plan_large_pieces(geometry, record_bytes);
+  if (input.accelerated) {
+    plan_transfers(geometry, layout);
+  } else if (!input.merge_only) {
+    plan_formation(geometry, layout);
+  }
+  if (cells_unsorted) {
+    plan_cells(geometry, input, layout);
+  } else {
+    plan_merge_of_runs(geometry, input, layout);
+  }
+  return geometry;
+}
+
+// True if leaving runs unsorted within cells can be thought of: keys that are triggers, and more
+// input than memory.
+bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
+  return input.input_size_known && !input.merge_only && !input.unique && !input.accelerated &&
+         triggers_are_exact(layout) && input.input_bytes > input.memory_bytes;
+}
+
+std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout& layout) {
+  const auto plan = [&](unsigned threads, bool cells_unsorted) -> std::optional<Geometry> {
+    try {
+      return try_plan(input, layout, threads, cells_unsorted);
+    } catch (const TooSmall&) {
+    } catch (const Error&) {  // from the plan of the bucket table
+    }
+    return std::nullopt;
+  };
+  // With little memory, fewer threads get more of it each.
+  for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
+    std::optional<Geometry> geometry;
+    if (may_leave_cells_unsorted(input, layout)) geometry = plan(threads, true);
+    if (!geometry) geometry = plan(threads, false);
+    if (geometry) return geometry;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
+  if (const auto geometry = plan_or_nothing(input, layout)) return *geometry;
+  PlanInput enough = input;
+  enough.memory_bytes =
+      std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);
+  while (!plan_or_nothing(enough, layout)) {
+    enough.memory_bytes += std::max<std::uint64_t>(kMiB, enough.memory_bytes / 8 / kMiB * kMiB);
+    // Merges get the same part of it.
+    const double part =
+        static_cast<double>(input.merge_memory_bytes) / static_cast<double>(input.memory_bytes);
+    enough.merge_memory_bytes =
+        static_cast<std::uint64_t>(part * static_cast<double>(enough.memory_bytes));
+  }
+  throw Error(
+      ErrorCode::no_space,
+      "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +
+          (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
+          "records of " + std::to_string(layout.record_bytes()) + " bytes: give at least -S " +
+          std::to_string(enough.memory_bytes / kMiB) + "M");
+}
+
+unsigned merge_passes(std::uint64_t runs, std::size_t max_degree) {
+  unsigned passes = 0;
+  for (std::uint64_t left = runs; left > 1; left = ceil_div<std::uint64_t>(left, max_degree))
+    ++passes;
+  return passes;
+}
+
+std::size_t balanced_degree(std::uint64_t runs, unsigned passes, std::size_t max_degree) {
+  if (passes <= 1) return std::max<std::size_t>(runs, 2);
+  auto degree =
+      static_cast<std::size_t>(std::ceil(std::pow(static_cast<double>(runs), 1.0 / passes) - 1e-9));
+  degree = std::max<std::size_t>(degree, 2);
+  while (degree < max_degree && merge_passes(runs, degree) > passes) ++degree;
+  return std::min(degree, max_degree);
+}
+
+}  // namespace xxl

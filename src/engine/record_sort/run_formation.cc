@@ -1,0 +1,158 @@
+#include "engine/record_sort/run_formation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/error.h"
+
+namespace xxl {
+namespace {
+
+// Pieces given to the workers at once, for each of them: enough for the time until the coordinator
+// is heard again, also where they are only copied.
+constexpr std::size_t kPiecesRunning = 8;
+
+}  // namespace
+
+RunFormation::RunFormation(const KeyLayout& layout, bool unique, io::SequentialReader& reader,
+                           ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
+                           Mailbox& mailbox, OpenRun open_run, CloseRun close_run,
+                           Progress* progress)
+    : layout_(layout),
+      unique_(unique),
+      reader_(reader),
+      sorter_(sorter),
+      workers_(workers),
+      output_blocks_(output_blocks),
+      mailbox_(mailbox),
+      open_run_(std::move(open_run)),
+      close_run_(std::move(close_run)),
+      progress_(progress) {}
+
+void RunFormation::run() {
+  while (pump()) {
+    const auto start = std::chrono::steady_clock::now();
+    const bool workers_idle = pieces_running_ == 0;
+    mailbox_.wait_and_run();
+    if (workers_idle) {
+      const double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      (output_full_ ? waits_.write_seconds : waits_.read_seconds) += seconds;
+    }
+  }
+  finish();
+  while (!delivered()) mailbox_.wait_and_run();
+}
+
+bool RunFormation::pump() {
+  push_blocks();
+  pull_pieces();
+  push_blocks();
+  return !(input_ended_ && sorter_.finished() && !piece_ && pieces_running_ == 0);
+}
+
+bool RunFormation::delivered() const {
+  return std::all_of(stages_.begin(), stages_.end(),
+                     [](const auto& stage) { return stage->delivered(); });
+}
+
+void RunFormation::push_blocks() {
+  reader_.pump();
+  for (;;) {
+    if (!block_) {
+      block_ = reader_.next();
+      if (!block_) break;
+      note_order(*block_);
+    }
+    const std::size_t bytes = block_->records.size();
+    const auto taken = [this, block = *block_] {
+      if (progress_ != nullptr) progress_->phase_bytes_done += block.records.size();
+      reader_.release(block);
+      reader_.pump();
+    };
+    if (bytes == 0) {
+      taken();
+    } else if (!sorter_.push({block_->records.data(), bytes / layout_.record_bytes()}, taken)) {
+      return;
+    }
+    block_.reset();
+  }
+  if (!input_ended_ && reader_.finished()) {
+    input_ended_ = true;
+    sorter_.seal();
+  }
+}
+
+void RunFormation::note_order(const io::RecordBlock& block) {
+  const std::size_t record_bytes = layout_.record_bytes();
+  if (run_open_ || block.records.size() < record_bytes) return;
+  ++blocks_seen_;
+  const std::byte* start = block.records.data();
+  if (largest_start_.empty() || layout_.compare(largest_start_.data(), start) <= 0) {
+    largest_start_.assign(start, start + record_bytes);
+  } else {
+    ++steps_back_;
+  }
+}
+
+bool RunFormation::looks_sorted() const {
+  return blocks_seen_ >= 8 && steps_back_ * 16 <= blocks_seen_;
+}
+
+void RunFormation::pull_pieces() {
+  output_full_ = false;
+  while (pieces_running_ < kPiecesRunning * workers_.width()) {
+    if (!piece_) piece_ = sorter_.pull();
+    if (!piece_) return;
+    if (run_open_ && piece_->run != run_) {
+      if (pieces_running_ > 0) return;
+      close_run();
+    }
+    if (!run_open_) {
+      BlockSink& sink = open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
+      stages_.push_back(std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink,
+                                                      mailbox_, sink.run_identity() == 0));
+      run_open_ = true;
+      run_ = piece_->run;
+      tickets_ = 0;
+      run_records_ = 0;
+      cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
+    }
+    if (!stages_.back()->admit(piece_->records * layout_.record_bytes())) {
+      output_full_ = true;
+      return;
+    }
+    start_piece();
+  }
+}
+
+void RunFormation::start_piece() {
+  ++pieces_running_;
+  const bool sorting = cells_ == nullptr || !piece_->whole_cell;
+  if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);
+  run_records_ += piece_->records;
+  workers_.run([this, sorting, &stage = *stages_.back(), ticket = tickets_++,
+                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
+    const std::size_t bytes = piece.records * layout_.record_bytes();
+    if (sorting) {
+      stage.emit(ticket, bytes, piece.sort(thread));
+    } else {
+      stage.emit(ticket, bytes, piece.leave_unsorted());
+    }
+    piece.done();
+    mailbox_.post([this] { --pieces_running_; });
+    token.reset();
+  });
+  piece_.reset();
+}
+
+void RunFormation::close_run() {
+  if (!run_open_) return;
+  stages_.back()->finish();
+  if (cells_ != nullptr) cells_->finish(run_records_);
+  close_run_(*stages_.back());
+  run_open_ = false;
+}
+
+}  // namespace xxl

@@ -1,0 +1,65 @@
+// One merge of runs, with all that it takes: sorters, buffers, the stage that its output leaves
+// through.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/mailbox.h"
+#include "base/workers.h"
+#include "engine/record_sort/plan.h"
+#include "io/buffer_pool.h"
+#include "io/io_queue.h"
+#include "io/scratch_store.h"
+#include "merge/run_merger.h"
+#include "record/key_layout.h"
+#include "run/block_sink.h"
+#include "run/output_stage.h"
+#include "run/run.h"
+#include "sort/piece_sorter.h"
+
+namespace xxl {
+
+// Where a merge takes place. References must outlive it.
+struct RunMergeContext {
+  const KeyLayout& layout;
+  const Geometry& geometry;
+  bool unique;
+  io::IoService& io;
+  Workers& workers;  // of geometry.threads threads
+  Mailbox& mailbox;
+  io::ScratchStore* scratch;  // null if no run is in scratch
+};
+
+// Coordinator thread only.
+class RunMerge {
+ public:
+  using MakeSink = std::function<std::unique_ptr<BlockSink>(io::BufferPool& buffers)>;
+
+  // `region`: geometry.merge_region_bytes. `output_block_bytes`: of the buffers that `make_sink` is
+  // given. `hash_output`: as OutputStage. Region and runs must outlive it.
+  RunMerge(const RunMergeContext& context, std::span<std::byte> region,
+           const std::vector<Run>& runs, std::size_t output_block_bytes, const MakeSink& make_sink,
+           bool hash_output);
+
+  RunMerger& merger() const { return *merger_; }
+  OutputStage& stage() const { return *stage_; }
+  BlockSink& sink() const { return *sink_; }
+  // Memory for large pieces (geometry.large_sorters of them).
+  std::span<std::byte> large_staging() const { return large_staging_; }
+
+ private:
+  io::BufferPool output_blocks_;
+  std::vector<std::unique_ptr<PieceSorter>> sorters_;
+  std::span<std::byte> large_staging_;
+  std::unique_ptr<io::BufferPool> blocks_;
+  std::unique_ptr<BlockSink> sink_;
+  std::unique_ptr<OutputStage> stage_;
+  std::unique_ptr<MergeContext> context_;
+  std::unique_ptr<RunMerger> merger_;  // last: it waits for what is under way
+};
+
+}  // namespace xxl

@@ -1,0 +1,27 @@
+// What a sort of records of a fixed size is asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/job.h"
+#include "record/record_format.h"
+
+namespace xxl {
+
+// Whether the accelerator that forms runs, or that `Acceleration::always` asks for, merges too.
+enum class AcceleratedMerge {
+  automatic,  // where the processors are measured to be what a merge waits for
+  never,
+  always,  // from the start
+};
+
+struct SortOptions : JobOptions {
+  RecordFormat format;
+  std::vector<std::string> inputs;  // "-" is standard input; empty means {"-"}
+  bool unique = false;              // -u: keep the first record of each key
+  bool merge_only = false;          // -m: the inputs are sorted, merge them
+  AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
+};
+
+}  // namespace xxl

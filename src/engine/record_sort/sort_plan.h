@@ -1,0 +1,37 @@
+// Plans the sort of binary records: on the CPU, or with an accelerator, as the options allow.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/inputs.h"
+#include "engine/record_sort/plan.h"
+#include "engine/record_sort/sort_options.h"
+#include "engine/sort_report.h"
+#include "record/key_layout.h"
+#include "sort/accelerator.h"
+
+namespace xxl {
+
+struct PlannedSort {
+  Geometry geometry;
+  SortPlan plan;
+  std::optional<AcceleratorPlan> accelerator;  // if it is used
+};
+
+// What of a sort is not in its options.
+struct SortSurroundings {
+  // Of the memory, what the last merge may take; 0: all of it. Its output is then not written, but
+  // waits in memory.
+  std::uint64_t merge_memory_bytes = 0;
+  bool may_stay_in_memory = true;  // without scratch, if all of the input fits
+};
+
+PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout,
+                             const Inputs& inputs, const SortSurroundings& surroundings = {});
+
+// As the options say. Throws Error{device} if an accelerator is to be used and cannot be.
+PlannedSort make_sort_plan(const SortOptions& options, const KeyLayout& layout,
+                           const Inputs& inputs, const SortSurroundings& surroundings = {});
+
+}  // namespace xxl

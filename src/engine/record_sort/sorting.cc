@@ -1,0 +1,437 @@
+#include "engine/record_sort/sorting.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "engine/inputs.h"
+#include "engine/output.h"
+#include "engine/phase_meter.h"
+#include "engine/record_sort/input_sorting.h"
+#include "engine/record_sort/merge_choice.h"
+#include "engine/record_sort/run_formation.h"
+#include "engine/record_sort/run_merge.h"
+#include "engine/record_sort/sort_plan.h"
+#include "io/scratch_store.h"
+#include "io/sequential_reader.h"
+#include "merge/run_merger.h"
+#include "run/file_run.h"
+#include "run/sinks.h"
+#include "sort/cpu_chunk_sorter.h"
+#include "sort/pinned.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
+    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes)) {
+  plan_again(options, surroundings);
+}
+
+Sorting::Sorting(const SortOptions& options, Inputs inputs)
+    : options_(options),
+      layout_(options.format),
+      inputs_(std::move(inputs)),
+      seed_(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) *
+                0x9e3779b97f4a7c15u +
+            static_cast<std::uint64_t>(getpid())) {}
+
+void Sorting::plan_again(const SortOptions& options, const SortSurroundings& surroundings) {
+  options_ = options;
+  surroundings_ = surroundings;
+  take(make_sort_plan(options, layout_, inputs_, surroundings));
+}
+
+SortReport Sorting::run() {
+  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, inputs_.bytes);
+  set_up();
+  if (options_.merge_only) {
+    open_merge_inputs();
+  } else {
+    form_runs();
+  }
+  if (!sorted_into_output_) merge_runs(true);
+  finish();
+  return std::move(report_);
+}
+
+void Sorting::make_runs(std::span<std::byte> region) {
+  given_memory_ = region;
+  set_up();
+  if (options_.merge_only) {
+    open_merge_inputs();
+  } else {
+    form_runs();
+  }
+  merge_runs(false);
+  large_sorters_.clear();
+  pinned_.reset();
+  io_.reset();
+  workers_.reset();
+}
+
+void Sorting::set_up() {
+  workers_ = std::make_unique<Workers>(geometry_.threads);
+  take_memory();
+  reserve_scratch();
+  if (options_.queue_factory) {
+    io_ = std::make_unique<io::IoService>(options_.queue_factory);
+  } else {
+    // The buffers of run formation lie at the start of the region.
+    const ChunkMemory memory(geometry_, layout_);
+    const std::size_t bytes = options_.merge_only ? 0 : memory.output_bytes + memory.read_bytes;
+    io_ = std::make_unique<io::IoService>(options_.backend, region_.first(bytes));
+  }
+  io_->trace(options_.time_line);
+  report_.plan.backend = io_->backend_name();
+  meter_.watch(*io_, *workers_);
+}
+
+// Takes the memory of the host and, with an accelerator, its memory, or falls back to the CPU if
+// that has been taken by others since it was planned with.
+void Sorting::take_memory() {
+  take_region();
+  if (!accelerator_plan_) return;
+  try {
+    open_accelerator(*workers_, mailbox_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    take(plan_sort_on_cpu(options_, layout_, inputs_, surroundings_));
+    report_.plan.no_accelerator = error.what();
+    workers_ = std::make_unique<Workers>(geometry_.threads);
+    take_region();
+  }
+}
+
+void Sorting::open_accelerator(Workers& workers, Mailbox& mailbox) {
+  const ChunkMemory memory(geometry_, layout_);
+  const auto pinned = memory.pinned(region_);
+  accelerated_ =
+      options_.accelerator->make_sorter(layout_, *accelerator_plan_, options_.unique,
+                                        pinned.subspan(memory.read_bytes), workers, mailbox);
+  pinned_ = std::make_unique<Pinned>(*options_.accelerator, pinned);
+}
+
+std::unique_ptr<InputSorting> Sorting::sort_in_memory(std::span<std::byte> region,
+                                                      io::IoService& io, Workers& workers,
+                                                      Mailbox& mailbox,
+                                                      InputSorting::OpenRun open_run) {
+  region_ = region;
+  if (accelerator_plan_) open_accelerator(workers, mailbox);
+  return std::make_unique<InputSorting>(
+      InputSorting::Context{layout_, geometry_, options_.unique, inputs_, io, workers, mailbox,
+                            seed_, options_.progress},
+      region_, std::move(accelerated_), std::move(open_run), [](const OutputStage&) {});
+}
+
+void Sorting::take_region() {
+  const std::size_t bytes = std::max(geometry_.region_bytes, geometry_.merge_region_bytes);
+  if (given_memory_.empty()) {
+    own_memory_ = MemoryRegion(bytes);
+    region_ = own_memory_.span();
+  } else {
+    region_ = given_memory_.first(bytes);
+  }
+}
+
+void Sorting::reserve_scratch() {
+  const bool needs_scratch =
+      report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
+  if (needs_scratch && !scratch_) open_scratch(report_.plan.scratch_bytes);
+}
+
+void Sorting::open_scratch(std::uint64_t bytes) {
+  scratch_ =
+      std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
+  if (bytes > 0) scratch_->reserve(bytes);
+}
+
+Run Sorting::new_run() {
+  Run run;
+  run.records_per_block = geometry_.records_per_block;
+  run.identity = (seed_ + ++runs_made_ * 0xd1342543de82ef95u) | 1;
+  return run;
+}
+
+void Sorting::form_runs() {
+  meter_.begin(Phase::forming_runs, inputs_.bytes);
+  WaitTimes waits;
+  {
+    InputSorting sorting(
+        {layout_, geometry_, options_.unique, inputs_, *io_, *workers_, mailbox_, seed_,
+         options_.progress},
+        region_, std::move(accelerated_),
+        [this](const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+               bool looks_sorted) -> BlockSink& {
+          return open_run(sorter, buffers, all_in_memory, looks_sorted);
+        },
+        [this](const OutputStage& stage) { close_run(stage); });
+    sorting.formation().run();
+    waits = sorting.formation().waits();
+    for (const auto& sink : sinks_) drain(*sink, waits);
+    sinks_.clear();
+    input_hash_ = sorting.sorter().input_hash();
+    if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
+  }
+  pinned_.reset();
+  report_.runs = runs_made_;
+  // The first run is the whole output, or it is one run among others.
+  if (output_records_ > 0 && runs_made_ > 1) {
+    std::shared_ptr<io::File> file = output_->start_again(inputs_.bytes);
+    runs_.push_back(
+        open_file_run(std::move(file), 0, output_records_, layout_, geometry_.block_bytes));
+    output_records_ = 0;
+    output_hash_ = {};
+  } else {
+    sorted_into_output_ = output_records_ > 0 || runs_made_ == 0;
+  }
+  for (Run& run : forming_) runs_.push_back(std::move(run));
+  forming_.clear();
+  meter_.end("form runs", waits);
+}
+
+// True if the output can take the first run before it is known to be the only one.
+bool Sorting::may_write_output_early() const {
+  if (!output_->is_file() || !inputs_.size_known) return false;
+  if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
+  // Should other runs follow after all, this one stays while the real output is written.
+  return output_->free_bytes() >= inputs_.bytes;
+}
+
+BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+                             bool looks_sorted) {
+  const bool first = runs_made_ == 0 && output_ != nullptr;
+  // Of keys that agree in all that splitters hold, even what fits in memory may become several
+  // runs: then the first one must not go where it cannot be taken back from.
+  const bool surely_all = all_in_memory && layout_.words() <= kMaxSplitterWords;
+  const bool perhaps_all = all_in_memory || looks_sorted;
+  if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
+    ++runs_made_;
+    sinks_.push_back(output_->make_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
+  } else {
+    if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
+    forming_.push_back(new_run());
+    if (geometry_.cells_unsorted && !grid_) {
+      std::vector<Trigger> boundaries;
+      for (const SplitterKey& key : sorter.cell_boundaries()) {
+        std::copy(key.begin(), key.end(), boundaries.emplace_back().words);
+      }
+      grid_ = std::make_unique<CellGrid>(std::move(boundaries));
+    }
+    if (grid_) forming_.back().cells.emplace(*grid_);
+    sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(),
+                                                   *scratch_, buffers, *io_, mailbox_));
+  }
+  return *sinks_.back();
+}
+
+void Sorting::close_run(const OutputStage& stage) {
+  removed_hash_ += stage.removed();
+  if (sinks_.back()->run_identity() == 0) {
+    output_records_ = stage.records();
+    output_hash_ = stage.hash();
+  }
+}
+
+void Sorting::drain(const BlockSink& sink, WaitTimes& waits) {
+  const auto start = Clock::now();
+  while (sink.pending() > 0) mailbox_.wait_and_run();
+  waits.write_seconds += seconds_since(start);
+}
+
+// Each input is open while its triggers are read, which says how long it is, and again while it is
+// merged.
+void Sorting::open_merge_inputs() {
+  meter_.begin(Phase::starting, 0);
+  std::shared_ptr<io::File> spooled;  // of all inputs that are streams
+  std::uint64_t spooled_bytes = 0;
+  for (io::File& input : inputs_.files) {
+    std::shared_ptr<io::File> file{std::shared_ptr<void>(), &input};  // inputs_ owns it
+    std::uint64_t bytes = input.size(), offset = 0;
+    input.open();
+    if (!input.seekable()) {
+      const auto buffer = region_.first(std::min(geometry_.block_bytes, kMiB));
+      if (spooled == nullptr) {
+        spooled =
+            std::make_shared<io::File>(io::File::create_unnamed(options_.scratch_dirs.front()));
+      }
+      file = spooled;
+      offset = spooled_bytes;
+      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer);
+      spooled_bytes += round_up<std::uint64_t>(bytes, kSectorBytes);
+    } else if (input.has_grown(layout_.record_bytes())) {
+      bytes = input.size();
+    }
+    if (bytes > 0) {
+      runs_.push_back(open_file_run(std::move(file), offset, bytes / layout_.record_bytes(),
+                                    layout_, geometry_.block_bytes));
+    }
+    if (inputs_.files.size() > geometry_.merge_degree) input.close();
+  }
+  report_.runs = runs_.size();
+  meter_.end("read triggers");
+}
+
+std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
+  std::uint64_t records = 0;
+  for (const Run& run : runs) records += run.records;
+  return records * layout_.record_bytes();
+}
+
+// With `into_output` false all but the last pass, whose runs are left.
+void Sorting::merge_runs(bool into_output) {
+  const unsigned passes = std::max(1U, merge_passes(runs_.size(), geometry_.merge_degree));
+  if (passes > 1 && !scratch_) {
+    open_scratch(bytes_of(runs_));
+  }
+  const std::size_t degree = balanced_degree(runs_.size(), passes, geometry_.merge_degree);
+  for (unsigned pass = 1; runs_.size() > 0 || pass == 1; ++pass) {
+    const bool last = runs_.size() <= degree;
+    if (last && !into_output) break;
+    report_.passes = pass;
+    meter_.begin(Phase::merging, bytes_of(runs_), pass, std::max(pass, passes));
+    std::vector<Run> merged;
+    WaitTimes waits;
+    for (std::size_t first = 0; first < runs_.size(); first += degree) {
+      const std::size_t count = std::min(degree, runs_.size() - first);
+      std::vector<Run> group(
+          std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first)),
+          std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first + count)));
+      report_.merge_degree = std::max<std::uint64_t>(report_.merge_degree, count);
+      if (!last && count == 1) {  // left over: it waits for the next pass as it is
+        merged.push_back(std::move(group.front()));
+        continue;
+      }
+      if (!last) merged.push_back(new_run());
+      merge(group, last ? nullptr : &merged.back(), waits);
+    }
+    runs_ = std::move(merged);
+    meter_.end("merge pass " + std::to_string(pass), waits);
+    if (last) break;
+  }
+}
+
+// Merges `runs` into `target` in scratch, or into the output if that is null.
+void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits) {
+  const std::size_t block_bytes =
+      target != nullptr ? geometry_.block_bytes : geometry_.final_block_bytes;
+  for (const Run& run : runs) {
+    if (run.file != nullptr) run.file->open();
+  }
+  RunMerge merge(
+      {layout_, geometry_, options_.unique, *io_, *workers_, mailbox_, scratch_.get()}, region_,
+      runs, block_bytes,
+      [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
+        if (target == nullptr) return output_->make_sink(block_bytes, buffers, *io_, mailbox_);
+        return std::make_unique<ScratchSink>(*target, layout_.record_bytes(), *scratch_, buffers,
+                                             *io_, mailbox_);
+      },
+      target == nullptr);
+  large_staging_ = merge.large_staging();
+  RunMerger& merger = merge.merger();
+  OutputStage& stage = merge.stage();
+  bool may_hand_over = geometry_.large_sorters > 0;
+  if (may_hand_over && options_.merge_on_accelerator == AcceleratedMerge::always) {
+    hand_over(merger);
+    may_hand_over = false;
+  }
+  MergeLink link;
+  if (may_hand_over) {
+    std::string reason;
+    link = {options_.accelerator->merge_rate(reason),
+            geometry_.large_piece_records * layout_.record_bytes()};
+  }
+  MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
+  std::uint64_t reported = 0;
+  for (merger.pump(); !merger.finished(); merger.pump()) {
+    const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (writing) {
+      waits.write_seconds += seconds_since(start);
+    } else if (reading) {
+      waits.read_seconds += seconds_since(start);
+    }
+    const std::uint64_t bytes = (merger.records_merged() - reported) * layout_.record_bytes();
+    meter_.advance(bytes);
+    report_.merged_bytes += bytes;
+    reported = merger.records_merged();
+    MergeStretch stretch;
+    if (may_hand_over && stretches.ends(merge_state(waits), stretch) &&
+        accelerator_pays_in_merge(stretch, link)) {
+      hand_over(merger);
+      may_hand_over = false;
+    }
+  }
+  report_.merged_on_accelerator_bytes += merger.records_handed_over() * layout_.record_bytes();
+  stage.finish();
+  while (!stage.delivered()) mailbox_.wait_and_run();
+  drain(merge.sink(), waits);
+  removed_hash_ += stage.removed();
+  if (target == nullptr) {
+    output_records_ = stage.records();
+    output_hash_ = stage.hash();
+  }
+  if (options_.merge_only) input_hash_ += merger.files_hash();
+  for (const Run& run : runs) {
+    if (run.file != nullptr) run.file->close();
+  }
+}
+
+MergeStretches::State Sorting::merge_state(const WaitTimes& waits) const {
+  const std::chrono::duration<double> now = Clock::now().time_since_epoch();
+  return {now.count(), waits.read_seconds + waits.write_seconds, workers_->busy_seconds(),
+          report_.merged_bytes};
+}
+
+// Has the accelerator sort the rest of a merge, if its memory is still to be had. Its sorters are
+// kept for further merges: the staging memory lies at the same place in all of them.
+void Sorting::hand_over(RunMerger& merger) {
+  if (large_sorters_.empty()) {
+    if (!report_.merged_on_cpu_because.empty()) return;
+    pinned_ = std::make_unique<Pinned>(*options_.accelerator, large_staging_);
+    try {
+      large_sorters_ = options_.accelerator->make_merge_sorters(
+          layout_, options_.unique, geometry_.large_sorters, geometry_.large_piece_capacity,
+          large_staging_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      pinned_.reset();
+      report_.merged_on_cpu_because = error.what();
+      return;
+    }
+  }
+  LargePieces pieces;
+  for (const auto& sorter : large_sorters_) pieces.sorters.push_back(sorter.get());
+  pieces.piece_records = geometry_.large_piece_records;
+  pieces.piece_capacity = geometry_.large_piece_capacity;
+  merger.hand_over(std::move(pieces));
+}
+
+void Sorting::finish() {
+  meter_.begin(Phase::finishing, 0);
+  MultisetHash accounted = output_hash_;
+  accounted += removed_hash_;
+  check_permutation(input_hash_, accounted, inputs_.records(layout_.record_bytes()));
+  output_->publish(output_records_ * layout_.record_bytes());
+  report_.output_in_place = output_->in_place();
+  meter_.end("finish");
+  report_.records_in = input_hash_.records;
+  report_.records_out = output_records_;
+  report_.checksum = output_hash_.sum;
+  meter_.finish(scratch_.get());
+}
+
+}  // namespace xxl

@@ -1,0 +1,147 @@
+// One sort of binary records, step by step: for external_sort(), which goes all the way, and for
+// joins, which stop at the runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/mailbox.h"
+#include "base/memory_region.h"
+#include "base/workers.h"
+#include "engine/inputs.h"
+#include "engine/output.h"
+#include "engine/phase_meter.h"
+#include "engine/record_sort/input_sorting.h"
+#include "engine/record_sort/merge_choice.h"
+#include "engine/record_sort/sort_options.h"
+#include "engine/record_sort/sort_plan.h"
+#include "engine/sort_report.h"
+#include "io/buffer_pool.h"
+#include "io/io_queue.h"
+#include "io/scratch_store.h"
+#include "merge/run_merger.h"
+#include "run/block_sink.h"
+#include "run/cell_grid.h"
+#include "run/output_stage.h"
+#include "run/run.h"
+#include "sort/chunk_sorter.h"
+#include "sort/pinned.h"
+
+namespace xxl {
+
+class Sorting {
+ public:
+  // Opens the inputs and plans. Throws Error.
+  explicit Sorting(const SortOptions& options, const SortSurroundings& surroundings = {});
+  // With `inputs` that are open, those of the options. Does not plan: plan_again() must follow.
+  Sorting(const SortOptions& options, Inputs inputs);
+
+  const SortOptions& options() const { return options_; }
+  const KeyLayout& layout() const { return layout_; }
+  const Inputs& inputs() const { return inputs_; }
+  const Geometry& geometry() const { return geometry_; }
+  const SortPlan& plan() const { return report_.plan; }
+  bool uses_accelerator() const { return accelerator_plan_.has_value(); }
+  // Plans anew, as long as nothing has been done.
+  void plan_again(const SortOptions& options, const SortSurroundings& surroundings);
+
+  // Sorts into the output, once.
+  SortReport run();
+  // After a failure of an accelerator that need not be used: true if nothing has been given away.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file());
+  }
+
+  // Before make_runs(), if other work comes first: reserves the scratch that is planned. Throws
+  // Error{no_space}.
+  void reserve_scratch();
+
+  // In place of run(): forms runs in scratch, and merges them until they can be merged in
+  // geometry().merge_region_bytes. Memory, threads and queues are given back. `region`: memory to
+  // do it in, of options().memory_bytes.
+  void make_runs(std::span<std::byte> region);
+
+  // In place of run(), if plan() says that no scratch is needed: what sorts the input in memory
+  // and gives out what is sorted. `region`: of geometry().region_bytes. All references must outlive
+  // it, as must this. Throws Error{no_space} if an accelerator has no room any more.
+  std::unique_ptr<InputSorting> sort_in_memory(std::span<std::byte> region, io::IoService& io,
+                                               Workers& workers, Mailbox& mailbox,
+                                               InputSorting::OpenRun open_run);
+
+  // After make_runs():
+  std::vector<Run>& runs() { return runs_; }
+  io::ScratchStore* scratch() { return scratch_.get(); }
+  const MultisetHash& input_hash() const { return input_hash_; }
+  const SortReport& report() const { return report_; }
+
+ private:
+  void take(PlannedSort planned) {
+    geometry_ = planned.geometry;
+    report_.plan = std::move(planned.plan);
+    accelerator_plan_ = std::move(planned.accelerator);
+  }
+  void set_up();
+  void take_memory();
+  void open_accelerator(Workers& workers, Mailbox& mailbox);
+  void take_region();
+  void open_scratch(std::uint64_t bytes);
+  void form_runs();
+  BlockSink& open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+                      bool looks_sorted);
+  void close_run(const OutputStage& stage);
+  void open_merge_inputs();
+  void merge_runs(bool into_output);
+  void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
+  void hand_over(RunMerger& merger);
+  MergeStretches::State merge_state(const WaitTimes& waits) const;
+  void drain(const BlockSink& sink, WaitTimes& waits);
+  void finish();
+  bool may_write_output_early() const;
+
+  std::uint64_t bytes_of(const std::vector<Run>& runs) const;
+  Run new_run();
+
+  SortOptions options_;
+  SortSurroundings surroundings_;
+  KeyLayout layout_;
+  Inputs inputs_;
+  Geometry geometry_;
+  std::optional<AcceleratorPlan> accelerator_plan_;
+  SortReport report_;
+  PhaseMeter meter_{report_, options_.progress};
+
+  MemoryRegion own_memory_;
+  std::span<std::byte> given_memory_;
+  std::span<std::byte> region_;  // of the one or the other
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<io::ScratchStore> scratch_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t runs_made_ = 0;
+  std::unique_ptr<CellGrid> grid_;  // of runs left unsorted within cells
+  std::vector<Run> runs_;
+  bool sorted_into_output_ = false;  // the first run was written to the output file
+  std::uint64_t output_records_ = 0;
+  MultisetHash input_hash_;
+  MultisetHash output_hash_;
+  MultisetHash removed_hash_;
+
+  // Of the phase: queues, and sinks, which the queues call back.
+  Mailbox mailbox_;
+  std::unique_ptr<Pinned> pinned_;
+  std::unique_ptr<ChunkSorter> accelerated_;                 // until runs are formed
+  std::span<std::byte> large_staging_;                       // of the merge
+  std::vector<std::unique_ptr<PieceSorter>> large_sorters_;  // once the accelerator merges
+  std::vector<std::unique_ptr<BlockSink>> sinks_;
+  std::deque<Run> forming_;
+  std::unique_ptr<io::IoService> io_;  // last: its destructor waits for what is in flight
+};
+
+}  // namespace xxl

@@ -1,0 +1,264 @@
+// sort -c for text: chunks of the input are checked by the workers, and where chunks meet by the
+// coordinator.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "engine/text_sort/text_reader.h"
+#include "engine/text_sort/text_sort.h"
+#include "record/descending_record.h"
+#include "record/record_key.h"
+#include "record/text_records.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kRegionBytes = 4 * kMiB;
+constexpr std::uint64_t kMinThreadBytes = 16 * kMiB;
+
+// What a chunk is found to be.
+struct ChunkOrder {
+  bool done = false;
+  std::uint64_t records = 0;  // up to the first that is out of order
+  std::string_view first_record;
+  std::string_view last_record;
+  std::optional<std::string_view> disorder;  // the first record out of order
+  std::exception_ptr failure;                // of what comes behind these records
+};
+
+class TextOrderChecking {
+ public:
+  explicit TextOrderChecking(const TextSortOptions& options)
+      : options_(options),
+        keys_(sorting_keys(options.keys)),
+        inputs_(open_text_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
+                                 options.compressed_by_suffix)),
+        io_(options.backend, {}),
+        memory_bytes_(memory_beside_decoder()),
+        threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
+            memory_bytes_ / kMinThreadBytes, 1,
+            options.parallel != 0 ? options.parallel : available_processors()))),
+        workers_(threads_) {
+    inputs_.make_decoders(io_, monitor_);
+  }
+
+  TextOrderCheck run() {
+    try {
+      return check();
+    } catch (const Monitor::Abandoned&) {
+      monitor_.check();
+      throw;
+    }
+  }
+
+ private:
+  struct Chunk {
+    TextRegion region;
+    ChunkOrder order;
+  };
+
+  std::uint64_t memory_beside_decoder() const {
+    const std::uint64_t given = options_.memory_bytes;
+    const std::uint64_t decoder = inputs_.set_aside_for_decoders(given, false);
+    if (decoder > 0 && decoder + kRegionBytes > given) {
+      inputs_.refuse_decoders(given, decoder + kRegionBytes);
+    }
+    return given - decoder;
+  }
+
+  TextOrderCheck check() {
+    TextReader reader(inputs_, options_.syntax, io_, monitor_,
+                      [this](std::size_t, std::string_view header) {
+                        if (options_.keys_of_header) {
+                          keys_ = sorting_keys(options_.keys_of_header(header));
+                        }
+                      });
+    make_regions();
+    while (!reader.finished()) {
+      while (free_.empty() && !running_.empty()) {
+        if (!settle()) return result_;
+      }
+      if (free_.empty()) use_all_memory(std::make_unique<Chunk>(), reader);
+      std::unique_ptr<Chunk> chunk = std::move(free_.back());
+      free_.pop_back();
+      reader.start(chunk->region, chunk->region.bytes);
+      if (!reader.finish(chunk->region, false)) {
+        // A record does not fit: one region, of all the memory.
+        while (!running_.empty()) {
+          if (!settle()) return result_;
+        }
+        use_all_memory(std::move(chunk), reader);
+        continue;
+      }
+      if (chunk->region.segments.empty()) {
+        free_.push_back(std::move(chunk));
+      } else {
+        submit(std::move(chunk));
+      }
+    }
+    while (!running_.empty()) {
+      if (!settle()) return result_;
+    }
+    return result_;
+  }
+
+  void make_regions() {
+    memory_ = MemoryRegion(
+        round_down(static_cast<std::size_t>(std::max<std::uint64_t>(memory_bytes_, kRegionBytes)),
+                   kSectorBytes));
+    const std::size_t regions =
+        std::clamp<std::size_t>(memory_.size() / kRegionBytes, 1, 2 * threads_ + 1);
+    for (std::size_t i = 0; i < regions; ++i) {
+      auto chunk = std::make_unique<Chunk>();
+      chunk->region.memory = memory_.data() + i * kRegionBytes;
+      chunk->region.bytes = kRegionBytes;
+      free_.push_back(std::move(chunk));
+    }
+  }
+
+  // Makes all the memory one region, `chunk`'s, but for the last record so far, which moves to the
+  // front. There the beginning of the next record is to lie, where it lies before the last one now.
+  void use_all_memory(std::unique_ptr<Chunk> chunk, TextReader& reader) {
+    const std::size_t carried = reader.carried_bytes();
+    const std::size_t before = chunk->region.bytes;
+    std::size_t kept = 0;
+    if (last_ != nullptr) {
+      std::string_view& record = last_->order.last_record;
+      if (reader.carry() < record.data()) {
+        reader.move_carry(memory_.data());
+        kept = round_up(carried, kSectorBytes);
+      }
+      std::byte* const to = memory_.data() + kept;
+      std::memmove(to, record.data(), record.size());
+      record = {reinterpret_cast<const char*>(to), record.size()};
+      kept += round_up(record.size(), kSectorBytes);
+      last_->region.bytes = 0;  // is part of the one region
+    }
+    chunk->region.memory = memory_.data() + kept;
+    chunk->region.bytes = memory_.size() - std::min(memory_.size(), kept);
+    if (chunk->region.bytes <= std::max(before, carried + 2 * kSectorBytes)) {
+      throw_too_long(memory_.size(), memory_.size(), kept + carried,
+                     inputs_[reader.carried_input()].file.path(), reader.carried_offset());
+    }
+    free_.clear();
+    free_.push_back(std::move(chunk));
+  }
+
+  void submit(std::unique_ptr<Chunk> chunk) {
+    chunk->order = {};
+    running_.push_back(std::move(chunk));
+    workers_.run(
+        [this, task = running_.back().get(), token = in_flight_.begin()](unsigned) mutable {
+          try {
+            check_chunk(*task);
+          } catch (...) {
+            task->order.failure = std::current_exception();
+          }
+          {
+            auto lock = monitor_.lock();
+            task->order.done = true;
+          }
+          monitor_.notify();
+          token.reset();
+        });
+  }
+
+  bool is_disorder(const RecordKey& before, const RecordKey& key) const {
+    return before.compare(key) >= (options_.unique ? 0 : 1);
+  }
+  bool is_disorder(std::string_view before, std::string_view record) const {
+    RecordKey keys[2];
+    keys[0].set(*keys_, before);
+    keys[1].set(*keys_, record);
+    return is_disorder(keys[0], keys[1]);
+  }
+
+  void check_chunk(Chunk& chunk) {
+    ChunkOrder& order = chunk.order;
+    RecordKey keys[2];  // of a record and of the one before
+    for (const TextSegment& segment : chunk.region.segments) {
+      visit_records(segment.text, options_.syntax, [&](std::string_view record) {
+        if (options_.malformed) {
+          if (const auto fault = options_.malformed(record)) {
+            if (options_.syntax.skip_malformed) return true;
+            throw_malformed(segment, record, options_.syntax, *fault,
+                            inputs_[segment.input].file.path());
+          }
+        }
+        RecordKey& key = keys[order.records % 2];
+        key.set(*keys_, record);
+        if (order.records == 0) {
+          order.first_record = record;
+        } else if (is_disorder(keys[1 - order.records % 2], key)) {
+          order.disorder = record;
+          return false;
+        }
+        order.last_record = record;
+        ++order.records;
+        return true;
+      });
+      if (order.disorder) break;
+    }
+  }
+
+  // Takes the oldest chunk, which then stays until there is a record after its last. False if a
+  // record is out of order.
+  bool settle() {
+    {
+      auto lock = monitor_.lock();
+      monitor_.wait(lock, [&] { return running_.front()->order.done; });
+    }
+    std::unique_ptr<Chunk> chunk = std::move(running_.front());
+    running_.pop_front();
+    monitor_.check();
+    ChunkOrder& order = chunk->order;
+    if (order.records > 0) {
+      if (last_ && is_disorder(last_->order.last_record, order.first_record)) {
+        result_ = {false, records_, std::string(order.first_record)};
+        return false;
+      }
+      records_ += order.records;
+    }
+    if (order.failure) std::rethrow_exception(order.failure);
+    if (order.disorder) {
+      result_ = {false, records_, std::string(*order.disorder)};
+      return false;
+    }
+    if (order.records > 0) std::swap(chunk, last_);
+    if (chunk != nullptr && chunk->region.bytes > 0) free_.push_back(std::move(chunk));
+    return true;
+  }
+
+  const TextSortOptions& options_;
+  std::shared_ptr<const KeyExtractor> keys_;
+  TextInputs inputs_;
+  MemoryRegion memory_;
+  std::vector<std::unique_ptr<Chunk>> free_;
+  std::deque<std::unique_ptr<Chunk>> running_;
+  std::unique_ptr<Chunk> last_;  // with the last record so far
+  std::uint64_t records_ = 0;
+  TextOrderCheck result_;
+  Monitor monitor_;
+  io::IoService io_;
+  std::uint64_t memory_bytes_;  // of -S, beside a decoder
+  unsigned threads_;
+  Workers workers_;
+  InFlight in_flight_;
+};
+
+}  // namespace
+
+TextOrderCheck check_text_order(const TextSortOptions& options) {
+  return TextOrderChecking(options).run();
+}
+
+}  // namespace xxl

@@ -1,0 +1,26 @@
+// What a text sort's options say of the records that are written.
+#pragma once
+
+#include "engine/text_sort/text_sort_options.h"
+#include "merge/record_emitter.h"
+
+namespace xxl {
+
+// For the output of the whole sort.
+inline EmitRules emit_rules(const TextSortOptions& options) {
+  EmitRules rules;
+  rules.unique = options.unique;
+  rules.fold = options.fold;
+  if (options.limit) rules.limit = *options.limit;
+  return rules;
+}
+
+// For a run on the way there: leaves out only what is not needed whatever the other runs hold.
+inline EmitRules emit_rules_of_run(const TextSortOptions& options) {
+  EmitRules rules = emit_rules(options);
+  if (rules.fold) rules = {};  // in the end all records of a group are needed
+  rules.hash_written = false;
+  return rules;
+}
+
+}  // namespace xxl

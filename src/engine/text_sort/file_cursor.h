@@ -1,0 +1,95 @@
+// The records of an input one after the other: for sort -m.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/checksum.h"
+#include "base/memory_region.h"
+#include "base/monitor.h"
+#include "engine/text_sort/text_input.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "io/ahead_reader.h"
+#include "io/io_queue.h"
+#include "merge/record_merge.h"
+
+namespace xxl {
+
+// A record that lies in several buffers, put together. What it takes is taken off `budget`, in
+// bytes, which must outlive it.
+class JoinedRecord {
+ public:
+  explicit JoinedRecord(std::size_t& budget) : budget_(budget) {}
+  ~JoinedRecord() { budget_ += taken_; }
+  JoinedRecord(const JoinedRecord&) = delete;
+  JoinedRecord& operator=(const JoinedRecord&) = delete;
+
+  // False, and nothing is appended, if there is no memory for it.
+  bool append(std::string_view bytes);
+  std::string_view view() const {
+    return region_.size() == 0 ? std::string_view(few_)
+                               : std::string_view(reinterpret_cast<char*>(region_.data()), size_);
+  }
+
+ private:
+  std::size_t& budget_;
+  std::size_t taken_ = 0;
+  std::string few_;      // as long as it is short
+  MemoryRegion region_;  // grows without being moved: pages are taken as they are written
+  std::size_t size_ = 0;
+};
+
+class FileCursor final : public RecordCursor {
+ public:
+  // `memory`, aligned to sectors and a multiple of two of them, is for buffers. Records that lie in
+  // several of them take up `budget`, which several cursors may share; where that is used up is an
+  // error. Records are added to `hash`, malformed ones that are left out to `skipped`. The
+  // references must outlive the cursor.
+  FileCursor(TextInput& input, const TextSortOptions& options, std::span<std::byte> memory,
+             std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
+             std::uint64_t& skipped);
+
+  // Takes the first record, before any other; none of an empty input.
+  std::optional<std::string> take_header();
+  bool advance() override;
+  std::string_view record() const override { return record_; }
+  std::shared_ptr<const void> hold() override;
+  // Throws Error{bad_input}: the current record has this `fault`.
+  [[noreturn]] void fail(const std::string& fault) const;
+  // Where the current record starts in the file: its line, from 1, and its byte.
+  std::ptrdiff_t line() const { return line_; }
+  std::uint64_t offset() const { return offset_; }
+
+ private:
+  bool next_buffer();
+  bool take_record();
+  std::size_t find_end() const;
+  void join(std::string_view part);
+
+  TextInput& input_;
+  const TextSortOptions& options_;
+  const TextSyntax& syntax_;
+  std::span<std::byte> memory_;
+  std::size_t& budget_;
+  std::optional<io::AheadReader> reader_;  // of a file that is not compressed
+  bool at_end_ = false;                    // of a compressed one: nothing is left to read
+  bool is_first_ = true;                   // no record but the header was taken
+  std::string_view text_;                  // what is left of the current buffer
+  std::shared_ptr<JoinedRecord> joined_;   // the record, if it lies in several buffers
+  bool inside_quotes_ = false;             // at the end of what is joined
+  std::string_view record_;
+  std::uint64_t offset_ = 0;  // of the current record
+  std::uint64_t next_offset_ = 0;
+  std::ptrdiff_t line_ = 1;  // that it starts in
+  std::ptrdiff_t next_line_ = 1;
+  MultisetHash& hash_;
+  std::uint64_t& skipped_;
+};
+
+}  // namespace xxl

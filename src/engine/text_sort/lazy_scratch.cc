@@ -1,0 +1,29 @@
+#include "engine/text_sort/lazy_scratch.h"
+
+#include <utility>
+
+#include "run/block_packer.h"
+
+namespace xxl {
+
+TextScratch& LazyScratch::get() {
+  std::lock_guard lock(mutex_);
+  if (scratch_ != nullptr) return *scratch_;
+  const TextGeometry& geometry = memory_.geometry();
+  store_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry.slot_bytes, 1);
+  BlockPacker packer;
+  if (!options_.compress_program.empty()) {
+    packer = BlockPacker(options_.compress_program, options_.on_no_compress_program);
+  } else if (options_.temp_codec != Codec::none) {
+    packer = BlockPacker(options_.temp_codec, options_.temp_level, geometry.packed_block_bytes);
+  }
+  // How much it will be of packed blocks, or of the records that may be among the first of --limit,
+  // is not known beforehand.
+  if (memory_.input().size_known && !options_.merge_only && !packer.packs() && !options_.limit) {
+    store_->reserve(memory_.scratch_bytes());
+  }
+  scratch_ = std::make_unique<TextScratch>(*store_, io_, monitor_, std::move(packer));
+  return *scratch_;
+}
+
+}  // namespace xxl

@@ -1,0 +1,40 @@
+// The scratch of a text sort, opened when it is first needed: much is sorted without.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "base/monitor.h"
+#include "engine/text_sort/text_memory.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "io/io_queue.h"
+#include "io/scratch_store.h"
+#include "run/text_scratch.h"
+
+namespace xxl {
+
+class LazyScratch {
+ public:
+  // The references must outlive it.
+  LazyScratch(const TextSortOptions& options, const TextMemory& memory, io::IoService& io,
+              Monitor& monitor)
+      : options_(options), memory_(memory), io_(io), monitor_(monitor) {}
+
+  // Opens it, and reserves the space that will be needed, if it is not open. From any thread.
+  // Throws Error.
+  TextScratch& get();
+  // Null if it is not open. Only while no other thread may open it.
+  TextScratch* opened() { return scratch_.get(); }
+  const io::ScratchStore* store() const { return store_.get(); }
+
+ private:
+  const TextSortOptions& options_;
+  const TextMemory& memory_;
+  io::IoService& io_;
+  Monitor& monitor_;
+  std::mutex mutex_;
+  std::unique_ptr<io::ScratchStore> store_;
+  std::unique_ptr<TextScratch> scratch_;
+};
+
+}  // namespace xxl

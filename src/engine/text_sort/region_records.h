@@ -1,0 +1,64 @@
+// The records of regions that have been read: those that are to be sorted.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/text_sort/text_input.h"
+#include "engine/text_sort/text_reader.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "record/text_records.h"
+
+namespace xxl {
+
+// Where a record of a region begins, or its end.
+struct RegionPlace {
+  std::size_t segment = 0;
+  std::size_t offset = 0;  // in it, in bytes
+
+  bool at_start() const { return segment == 0 && offset == 0; }
+};
+
+// Leaves out records that are malformed, if they are to be skipped. From any thread.
+class RegionRecords {
+ public:
+  // The references must outlive it.
+  RegionRecords(const TextSortOptions& options, const TextInputs& inputs)
+      : options_(options), inputs_(inputs) {}
+
+  // True if records are looked at closely, which costs more than finding them.
+  bool are_checked() const { return options_.malformed != nullptr; }
+
+  // Calls visit(record) for each record of `segment` from `offset` on, until it returns false.
+  // Returns where the records begin that were not visited. Throws Error{bad_input}.
+  template <class Visit>
+  std::size_t visit(const TextSegment& segment, std::size_t offset, Visit&& visit) {
+    const std::string_view text = segment.text.substr(offset);
+    if (!are_checked()) return offset + visit_records(text, options_.syntax, visit);
+    return offset + visit_records(text, options_.syntax, [&](std::string_view record) {
+             return !accept(segment, record) || visit(record);
+           });
+  }
+
+  // Records left out so far.
+  std::uint64_t skipped() const { return skipped_; }
+
+ private:
+  bool accept(const TextSegment& segment, std::string_view record) {
+    const auto fault = options_.malformed(record);
+    if (!fault) return true;
+    if (!options_.syntax.skip_malformed) {
+      throw_malformed(segment, record, options_.syntax, *fault, inputs_[segment.input].file.path());
+    }
+    ++skipped_;
+    return false;
+  }
+
+  const TextSortOptions& options_;
+  const TextInputs& inputs_;
+  std::atomic<std::uint64_t> skipped_{0};
+};
+
+}  // namespace xxl

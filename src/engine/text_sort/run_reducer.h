@@ -1,0 +1,94 @@
+// Merges runs of text to fewer and longer ones, until the rest can be merged at once.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/monitor.h"
+#include "base/workers.h"
+#include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/text_memory.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "merge/record_merge.h"
+#include "merge/run_cursor.h"
+#include "merge/text_merger.h"
+#include "record/key_extractor.h"
+#include "run/text_run.h"
+
+namespace xxl {
+
+class RunReducer {
+ public:
+  // The references must outlive it.
+  RunReducer(const TextSortOptions& options, const KeyExtractor& keys, TextMemory& memory,
+             LazyScratch& scratch, Workers& workers, Monitor& monitor)
+      : options_(options),
+        keys_(keys),
+        memory_(memory),
+        scratch_(scratch),
+        workers_(workers),
+        monitor_(monitor) {}
+
+  // Merges groups of neighbouring runs, a group a worker and in as many passes as it takes, until
+  // `blocks` has room for two blocks of each run, and there are no more runs than options allow at
+  // once. Runs in memory stay as they are; runs that are merged are emptied. Throws
+  // Error{no_space} if two blocks of two runs are too much. `most_bytes`: of the memory for blocks,
+  // as much as may be taken for runs in the end, if not most of it. Tables that are too large to
+  // be in memory twice go to scratch.
+  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks,
+                                  std::size_t most_bytes);
+  std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks) {
+    return reduce(std::move(sources), blocks, most_for_runs(blocks));
+  }
+
+  // The same in one pass, to as few runs as that gives, whose tables are in scratch.
+  std::vector<MergeSource> fold(const std::vector<MergeSource>& sources, BlockMemory& blocks);
+
+  // What runs may take of the memory for blocks, two blocks each.
+  static std::size_t most_for_runs(BlockMemory& blocks) {
+    return blocks.extents().total_bytes() / 8 * 7;
+  }
+  // Two blocks of each run in scratch.
+  static std::size_t bytes_for_runs(const std::vector<MergeSource>& sources);
+
+  // Writes the records of `cursors` as a run in scratch, which lasts as long as the reducer.
+  // `on_disorder` as RecordMerge. From any thread.
+  enum class Table : std::uint8_t { in_memory, in_scratch };
+  TextRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table,
+                        RecordMerge::OnDisorder on_disorder = {});
+
+  // Passes over the data.
+  unsigned passes() const { return passes_; }
+  // Records left out by --unique.
+  const MultisetHash& removed() const { return removed_; }
+
+ private:
+  struct Group {
+    std::vector<MergeSource> sources;
+    std::size_t bytes = 0;      // of blocks that merging it may need
+    TextRun* merged = nullptr;  // what became of it; null if it is one source only
+  };
+
+  bool tables_fit(const std::vector<MergeSource>& sources) const;
+  std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
+                               std::size_t most_bytes) const;
+  std::vector<MergeSource> merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
+                                        BlockMemory& blocks, Table table);
+  void merge_group(Group& group, bool reads_ahead, BlockMemory& blocks, Table table);
+
+  const TextSortOptions& options_;
+  const KeyExtractor& keys_;
+  TextMemory& memory_;
+  LazyScratch& scratch_;
+  Workers& workers_;
+  Monitor& monitor_;
+  unsigned passes_ = 0;
+  // With the monitor's lock:
+  std::deque<TextRun> runs_;
+  MultisetHash removed_;
+};
+
+}  // namespace xxl

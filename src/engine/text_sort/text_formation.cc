@@ -1,0 +1,554 @@
+#include "engine/text_sort/text_formation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "record/text_records.h"
+#include "run/text_run.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kPrefetchRecords = 10;      // ahead of the copying
+constexpr std::size_t kUnknownRecordBytes = 24;   // before any record has been seen
+constexpr std::size_t kResidentPart = 3;          // of the regions stay with resident runs
+constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; what agrees in so many is kept
+
+struct ChunkAccess {
+  const char* memory;
+  std::string_view operator()(std::uint64_t place) const { return chunk_record(memory, place); }
+};
+
+}  // namespace
+
+TextFormation::TextFormation(FormationContext context)
+    : context_(std::move(context)),
+      records_(context_.options, context_.inputs),
+      reader_(context_.inputs, context_.options.syntax, context_.io, context_.monitor,
+              context_.on_header, context_.options.first_record) {}
+
+void TextFormation::make_regions(std::size_t longest_record) {
+  context_.memory.divide(longest_record);
+  const std::span<std::byte> memory = context_.memory.regions();
+  auto lock = context_.monitor.lock();
+  regions_.clear();
+  free_.clear();
+  for (std::size_t i = 0; i < geometry().regions; ++i) {
+    TextRegion& region = regions_.emplace_back();
+    region.memory = memory.data() + i * geometry().region_bytes;
+    region.bytes = geometry().region_bytes;
+  }
+  // The first ones are taken first, and again when they are free: memory that is warm.
+  for (auto it = regions_.rbegin(); it != regions_.rend(); ++it) free_.push_back(&*it);
+}
+
+// False if there is no memory for larger ones.
+bool TextFormation::make_larger_regions() {
+  const std::size_t bytes = std::max(reader_.carried_bytes(), geometry().region_bytes);
+  for (std::size_t more = bytes; more >= bytes / 32; more /= 2) {
+    try {
+      make_regions(bytes + more);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+    }
+  }
+  return false;
+}
+
+// How much to read into a region, so that there is room for the items.
+std::size_t TextFormation::data_bytes() const {
+  const std::uint64_t records = seen_records_, bytes = seen_bytes_;
+  const double record =
+      records == 0
+          ? kUnknownRecordBytes
+          : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
+  const std::size_t taken = reader_.headroom(geometry().region_bytes) + 2 * kSectorBytes;
+  const std::size_t room = geometry().region_bytes - std::min(geometry().region_bytes, taken);
+  const double share = record / (record + sizeof(StringItem));
+  double data = std::min(static_cast<double>(room) * share,
+                         static_cast<double>(geometry().item_capacity) * record);
+  data = std::min(data, static_cast<double>(geometry().chunk_bytes));
+  // A long record between short ones goes on: items may find no room here, then.
+  const std::size_t rest = std::min(2 * reader_.carried_bytes(), room);
+  return round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
+}
+
+void TextFormation::start_reading(TextRegion& region) {
+  const std::size_t bytes = reader_.headroom(region.bytes) + data_bytes();
+  reader_.start(region, std::min(bytes, region.bytes));
+}
+
+TextRegion* TextFormation::try_take_region() {
+  auto lock = context_.monitor.lock();
+  if (free_.empty()) return nullptr;
+  TextRegion* region = free_.back();
+  free_.pop_back();
+  return region;
+}
+
+TextRegion* TextFormation::take_region() {
+  for (;;) {
+    if (TextRegion* region = try_take_region()) return region;
+    spill_oldest();
+    auto lock = context_.monitor.lock();
+    context_.monitor.wait(lock, [&] { return !free_.empty() || running_ == 0; });
+  }
+}
+
+void TextFormation::give_back(TextRegion* region) {
+  auto lock = context_.monitor.lock();
+  free_.push_back(region);
+}
+
+void TextFormation::wait_for_workers() {
+  auto lock = context_.monitor.lock();
+  context_.monitor.wait(lock, [&] { return running_ == 0; });
+}
+
+// Starts to write the oldest resident runs to scratch, one for each worker. False if there is none.
+bool TextFormation::spill_oldest() {
+  TextScratch* scratch = nullptr;
+  for (unsigned i = 0; i < context_.workers.width(); ++i) {
+    {
+      auto lock = context_.monitor.lock();
+      const bool any = std::any_of(formed_.begin(), formed_.end(),
+                                   [](const Formed& formed) { return formed.region != nullptr; });
+      if (!any) return i > 0;
+    }
+    if (scratch == nullptr) scratch = &context_.scratch.get();
+    Formed formed;
+    {
+      auto lock = context_.monitor.lock();
+      auto oldest = formed_.end();
+      for (auto it = formed_.begin(); it != formed_.end(); ++it) {
+        if (it->region != nullptr && (oldest == formed_.end() || it->order < oldest->order)) {
+          oldest = it;
+        }
+      }
+      if (oldest == formed_.end()) return i > 0;
+      formed = std::move(*oldest);
+      formed_.erase(oldest);
+      ++running_;
+    }
+    context_.workers.run([this, formed = std::make_shared<Formed>(std::move(formed)),
+                          token = in_flight_.begin()](unsigned) mutable {
+      context_.monitor.guard([&] {
+        TextRegion* const region = formed->region;
+        write_run(*formed, formed->items, reinterpret_cast<const char*>(region->memory));
+        formed->region = nullptr;
+        auto lock = context_.monitor.lock();
+        formed_.push_back(std::move(*formed));
+        free_.push_back(region);
+      });
+      {
+        auto lock = context_.monitor.lock();
+        --running_;
+      }
+      context_.monitor.notify();
+      token.reset();
+    });
+  }
+  return true;
+}
+
+// No region is in use then, if nothing is being read ahead.
+void TextFormation::wait_until_all_is_written() {
+  do {
+    wait_for_workers();
+  } while (spill_oldest());
+  if (offload_ != nullptr) offload_->settle();
+  if (TextScratch* const scratch = context_.scratch.opened()) scratch->wait_for_writes();
+}
+
+// True if the runs should be folded. Those of an accelerator are so long that they need not be.
+bool TextFormation::tables_are_full() {
+  if (offload_ != nullptr) return false;
+  auto lock = context_.monitor.lock();
+  return table_bytes_ > geometry().table_bytes && formed_.size() > 1;
+}
+
+RunReducer& TextFormation::reducer() {
+  if (!reducer_) {
+    reducer_.emplace(context_.options, context_.keys(), context_.memory, context_.scratch,
+                     context_.workers, context_.monitor);
+  }
+  return *reducer_;
+}
+
+// Merges the runs that were formed to longer ones, whose tables are in scratch, in the memory of
+// the regions.
+void TextFormation::fold() {
+  wait_until_all_is_written();
+  std::sort(formed_.begin(), formed_.end(),
+            [](const Formed& a, const Formed& b) { return a.order < b.order; });
+  std::vector<MergeSource> sources;
+  for (const Formed& formed : formed_) sources.emplace_back().run = formed.run.get();
+  {
+    BlockMemory blocks(context_.monitor);
+    // The beginning of a record that was cut stays, in front.
+    const std::span<std::byte> memory = context_.memory.regions();
+    reader_.move_carry(memory.data());
+    blocks.extents().add(memory.subspan(round_up(reader_.carried_bytes(), kSectorBytes)));
+    for (const MergeSource& source : reducer().fold(sources, blocks)) {
+      if (source.run->parts != nullptr) folded_.push_back(source);
+    }
+    // Even of those there may be many.
+    if (2 * table_bytes(folded_) > geometry().table_bytes) {
+      folded_ = reducer().fold(folded_, blocks);
+    }
+  }
+  // Of an odd number, one run may be as it was.
+  std::erase_if(formed_, [](const Formed& formed) { return formed.run->blocks.empty(); });
+  formed_.shrink_to_fit();
+  give_back_free_memory();
+  auto lock = context_.monitor.lock();
+  table_bytes_ = table_bytes(folded_);
+  for (const Formed& formed : formed_) table_bytes_ += table_bytes(*formed.run);
+}
+
+std::uint64_t TextFormation::new_identity() {
+  auto lock = context_.monitor.lock();
+  return 0x9e3779b97f4a7c15u * ++next_identity_;
+}
+
+void TextFormation::make_offload() {
+  const TextInputs& inputs = context_.inputs;
+  OffloadContext offload{context_.options, *context_.accelerator,
+                         inputs.size_known ? inputs.bytes : 0, records_, faults_, context_.monitor,
+                         context_.workers, context_.memory, context_.scratch, context_.keys,
+                         // Where regions go from there:
+                         [this](TextRegion* region) {
+                           {
+                             auto lock = context_.monitor.lock();
+                             free_.push_back(region);
+                             --running_;
+                           }
+                           context_.monitor.notify();
+                         },
+                         [this](TextRegion* region, RegionPlace place, RunOrder order) {
+                           run_sort({order, region, place, true});
+                         },
+                         [this] { return new_identity(); }};
+  offload_ = std::make_unique<TextOffload>(std::move(offload));
+}
+
+// What the accelerator has sorted takes its place among the runs.
+void TextFormation::finish_offload() {
+  offload_->finish();
+  for (TextOffload::FormedRun& formed : offload_->take_runs()) {
+    formed_.push_back({formed.order, std::move(formed.run), nullptr, {}, formed.bytes});
+  }
+  auto lock = context_.monitor.lock();
+  input_hash_ += offload_->input_hash();
+  removed_hash_ += offload_->removed_hash();
+  record_bytes_ += offload_->record_bytes();
+}
+
+void TextFormation::run() {
+  make_regions(0);
+  if (context_.accelerator != nullptr) make_offload();
+  const TextInputs& inputs = context_.inputs;
+  fits_in_memory_ = !inputs.size_known || context_.memory.holds_input();
+  if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
+  TextRegion* ahead = nullptr;
+  const auto cancel_ahead = [&] {
+    if (ahead == nullptr) return;
+    reader_.cancel(*ahead);
+    give_back(std::exchange(ahead, nullptr));
+  };
+  while (ahead != nullptr || !reader_.finished()) {
+    if (tables_are_full()) {
+      cancel_ahead();
+      fold();
+    }
+    TextRegion* region = std::exchange(ahead, nullptr);
+    if (region != nullptr && !reader_.has_room_for_carry(*region)) {
+      reader_.cancel(*region);
+      give_back(std::exchange(region, nullptr));
+    }
+    if (region == nullptr) {
+      region = take_region();
+      start_reading(*region);
+    } else {
+      reader_.take_carry(*region);
+    }
+    if (reader_.can_read_ahead()) {
+      ahead = try_take_region();
+      if (ahead != nullptr) start_reading(*ahead);
+    }
+    if (reader_.finish(*region, at_limit_)) {
+      submit(region);
+      continue;
+    }
+    // No whole record.
+    cancel_ahead();
+    if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry().region_bytes) {
+      give_back(region);  // there is room for more of it
+      continue;
+    }
+    wait_until_all_is_written();
+    if (make_larger_regions()) continue;
+    if (context_.options.syntax.skip_malformed && !at_limit_) {
+      at_limit_ = true;
+      make_regions(0);
+      continue;
+    }
+    throw_too_long(context_.options.memory_bytes, geometry().region_bytes, reader_.carried_bytes(),
+                   inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
+  }
+  wait_for_workers();
+  if (offload_ != nullptr) finish_offload();
+  // With runs in scratch, the merge needs room.
+  for (;;) {
+    std::size_t resident = 0, in_scratch = folded_.size();
+    {
+      auto lock = context_.monitor.lock();
+      for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);
+    }
+    if (in_scratch == 0 || resident <= geometry().regions / kResidentPart) break;
+    spill_oldest();
+    wait_for_workers();
+  }
+  std::sort(formed_.begin(), formed_.end(),
+            [](const Formed& a, const Formed& b) { return a.order < b.order; });
+}
+
+void TextFormation::submit(TextRegion* region) {
+  if (context_.options.progress != nullptr) {
+    context_.options.progress->phase_bytes_done = reader_.bytes_read();
+  }
+  if (region->segments.empty()) return give_back(region);
+  const std::uint64_t number = chunks_++;
+  faults_.announce(number);
+  if (offload_ != nullptr) {
+    {
+      auto lock = context_.monitor.lock();
+      ++running_;
+    }
+    return offload_->add(number, *region);
+  }
+  Chunk chunk{{number, 0}, region, {}, false};
+  if (!fits_in_memory_) {
+    const std::uint64_t left =
+        context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
+    const std::uint64_t kept = geometry().regions / kResidentPart * data_bytes();
+    chunk.spill = left >= kept;
+  }
+  {
+    auto lock = context_.monitor.lock();
+    ++running_;
+  }
+  run_sort(chunk);
+}
+
+// On a worker; the chunk is counted as running.
+void TextFormation::run_sort(const Chunk& chunk) {
+  context_.workers.run([this, chunk, token = in_flight_.begin()](unsigned thread) mutable {
+    context_.monitor.guard([&] {
+      faults_.watch(chunk.order.region, [&] { sort_chunk(chunk, thread); });
+      faults_.pass(chunk.order.region);
+    });
+    {
+      auto lock = context_.monitor.lock();
+      --running_;
+    }
+    context_.monitor.notify();
+    token.reset();
+  });
+}
+
+// Makes items of the records from `place` of `region` on, as many as there is room for.
+std::size_t TextFormation::load_items(const TextRegion& region, std::span<StringItem> items,
+                                      RegionPlace& place, MultisetHash& hash) {
+  const char* const memory = reinterpret_cast<const char*>(region.memory);
+  std::size_t count = 0;
+  while (place.segment < region.segments.size()) {
+    const TextSegment& from = region.segments[place.segment];
+    place.offset = records_.visit(from, place.offset, [&](std::string_view record) {
+      if (count == items.size()) return false;
+      add_record(hash, record);
+      items[count++].ref =
+          chunk_place(static_cast<std::size_t>(record.data() - memory), record.size());
+      return true;
+    });
+    if (place.offset < from.text.size()) return count;
+    place = {place.segment + 1, 0};
+  }
+  return count;
+}
+
+void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
+  TextRegion& region = *chunk.region;
+  const char* const memory = reinterpret_cast<const char*>(region.memory);
+  CellWorkspace& workspace = context_.memory.workspace(thread);
+  // Items lie behind the data, or where there is no room, in the worker's own memory.
+  std::byte* const first =
+      region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
+  const std::byte* const end = region.memory + region.bytes;
+  const std::size_t room =
+      first < end ? static_cast<std::size_t>(end - first) / sizeof(StringItem) : 0;
+  std::span<StringItem> own(reinterpret_cast<StringItem*>(first),
+                            std::min(room, workspace.scratch.size()));
+  bool may_stay = !chunk.spill;
+  if (own.size() < workspace.items.size() / 4) {
+    own = workspace.items;
+    may_stay = false;
+  }
+  const ChunkAccess access{memory};
+  StringSorter<ChunkAccess> sorter(access, context_.keys(), workspace.scratch,
+                                   workspace.key_memory);
+  RegionPlace place = chunk.place;
+  const bool from_start = place.at_start();
+  for (RunOrder order = chunk.order; place.segment < region.segments.size(); ++order.part) {
+    MultisetHash hash;
+    std::span<StringItem> items = own.first(load_items(region, own, place, hash));
+    const bool whole = from_start && order.part == 0 && place.segment == region.segments.size();
+    items = drop(items, memory);
+    std::size_t depth = 0;
+    if (context_.keys().is_whole_record() && items.size() > 1) {
+      depth = access(items[0].ref).size();
+      for (std::size_t i = 1; i < items.size() && depth > 0; ++i) {
+        depth = string_sort_detail::common_prefix(access(items[0].ref).substr(0, depth),
+                                                  access(items[i].ref), 0);
+      }
+    }
+    sorter.sort(items, depth);
+    Formed formed{order, nullptr, nullptr, {}, 0};
+    MultisetHash removed;
+    const bool unique = context_.options.unique && !context_.options.fold;
+    const std::size_t sorted = items.size();
+    std::uint64_t bytes = 0, sorted_bytes = 0;
+    std::size_t kept = 0;
+    for (const StringItem& item : items) {
+      const std::string_view record = access(item.place());
+      sorted_bytes += record.size() + 1;
+      if (unique && item.same_key()) {
+        add_record(removed, record);
+        continue;
+      }
+      bytes += record.size() + 1;
+      items[kept++] = item;
+    }
+    items = items.first(kept);
+    if (context_.options.limit) learn_threshold(items, memory);
+    if (context_.options.limit && !context_.options.fold &&
+        items.size() > *context_.options.limit) {
+      items = items.first(static_cast<std::size_t>(*context_.options.limit));
+    }
+    formed.bytes = bytes;
+    seen_records_ += sorted;
+    seen_bytes_ += sorted_bytes;
+    const bool stays = may_stay && whole;
+    if (stays) {
+      formed.region = &region;
+      formed.items = items;
+    } else {
+      write_run(formed, items, memory);
+    }
+    auto lock = context_.monitor.lock();
+    input_hash_ += hash;
+    removed_hash_ += removed;
+    record_bytes_ += bytes;
+    formed_.push_back(std::move(formed));
+    if (stays) return;
+  }
+  auto lock = context_.monitor.lock();
+  free_.push_back(&region);
+}
+
+void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
+                              const char* memory) {
+  auto run = std::make_unique<TextRun>();
+  TextScratch& scratch = context_.scratch.get();
+  run->identity = new_identity();
+  TextRunWriter writer(*run, context_.keys(), scratch, context_.memory.write_buffers(),
+                       geometry().block_bytes);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i + kPrefetchRecords < items.size()) {
+      const std::string_view next = chunk_record(memory, items[i + kPrefetchRecords].place());
+      __builtin_prefetch(next.data());
+      __builtin_prefetch(next.data() + 64);
+    }
+    writer.add(chunk_record(memory, items[i].place()));
+  }
+  writer.finish();
+  formed.run = std::move(run);
+  formed.items = {};
+  auto lock = context_.monitor.lock();
+  table_bytes_ += table_bytes(*formed.run);
+}
+
+// With --limit: leaves out records that cannot be among those wanted any more.
+std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const char* memory) {
+  if (!context_.options.limit) return items;
+  std::string threshold;
+  {
+    auto lock = context_.monitor.lock();
+    if (!threshold_) return items;
+    threshold = *threshold_;
+  }
+  std::string made;
+  std::size_t kept = 0;
+  for (const StringItem& item : items) {
+    const std::string_view record = chunk_record(memory, item.place());
+    const std::string_view key =
+        key_of(context_.keys(), record, std::min(threshold.size() + 1, kMaxThresholdBytes), made);
+    if (key.substr(0, kMaxThresholdBytes) <= threshold) items[kept++] = item;
+  }
+  return items.first(kept);
+}
+
+// The key of the last record wanted of a sorted chunk: nothing above it can be wanted.
+void TextFormation::learn_threshold(std::span<const StringItem> items, const char* memory) {
+  const std::uint64_t limit = *context_.options.limit;
+  if (limit == 0) return;
+  std::uint64_t groups = 0;
+  for (const StringItem& item : items) {
+    if (context_.options.unique && item.same_key()) continue;
+    if (++groups < limit) continue;
+    std::string key;
+    context_.keys().append_key(chunk_record(memory, item.place()), kMaxThresholdBytes, key);
+    key.resize(std::min(key.size(), kMaxThresholdBytes));
+    auto lock = context_.monitor.lock();
+    if (!threshold_ || key < *threshold_) threshold_ = std::move(key);
+    return;
+  }
+}
+
+std::vector<MergeSource> TextFormation::sources() {
+  std::vector<MergeSource> sources = folded_;
+  for (Formed& formed : formed_) {
+    MergeSource source;
+    if (formed.run != nullptr) {
+      source.run = formed.run.get();
+    } else {
+      source.resident = {reinterpret_cast<const char*>(formed.region->memory), formed.items,
+                         formed.bytes};
+    }
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+std::vector<std::span<std::byte>> TextFormation::free_memory() const {
+  std::vector<std::span<std::byte>> free;
+  for (const TextRegion& region : regions_) {
+    const bool held = std::any_of(formed_.begin(), formed_.end(),
+                                  [&](const Formed& formed) { return formed.region == &region; });
+    if (!held) free.push_back({region.memory, region.bytes});
+  }
+  return free;
+}
+
+std::vector<std::unique_ptr<TextRun>> TextFormation::take_runs() {
+  std::vector<std::unique_ptr<TextRun>> runs;
+  for (Formed& formed : formed_) {
+    if (formed.run != nullptr) runs.push_back(std::move(formed.run));
+  }
+  return runs;
+}
+
+}  // namespace xxl

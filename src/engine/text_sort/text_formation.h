@@ -1,0 +1,149 @@
+// Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch.
+// Or, with an accelerator, from what that has sorted (text_offload.h); the CPU then sorts what it
+// cannot.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "base/workers.h"
+#include "engine/first_fault.h"
+#include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/region_records.h"
+#include "engine/text_sort/run_reducer.h"
+#include "engine/text_sort/text_memory.h"
+#include "engine/text_sort/text_offload.h"
+#include "engine/text_sort/text_reader.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "io/io_queue.h"
+#include "merge/text_merger.h"
+
+namespace xxl {
+
+// What run formation is given. References and pointers must outlive it.
+struct FormationContext {
+  const TextSortOptions& options;
+  TextInputs& inputs;
+  Monitor& monitor;
+  Workers& workers;
+  io::IoService& io;
+  TextMemory& memory;        // divided here, perhaps anew, for records that need larger regions
+  LazyScratch& scratch;      // opened if it is needed
+  Accelerator* accelerator;  // to be used; null: the CPU sorts everything
+  TextReader::OnHeader on_header;
+  // Known once the first header has been read.
+  std::function<const KeyExtractor&()> keys;
+};
+
+class TextFormation {
+ public:
+  explicit TextFormation(FormationContext context);
+
+  // Reads and sorts all of the input. Throws Error. Afterwards at most a third of the regions is
+  // still held by resident runs, if there are runs in scratch as well. When the tables of the runs
+  // take all the memory that they may, these are folded to longer ones whose tables are in scratch.
+  void run();
+
+  // In the order of the input. Those that were folded last as long as this.
+  std::vector<MergeSource> sources();
+  // What folded runs, if any were; for merging the rest.
+  RunReducer& reducer();
+  // Parts of the memory for regions that are not held by resident runs.
+  std::vector<std::span<std::byte>> free_memory() const;
+  // Lets go of runs: they belong to the caller.
+  std::vector<std::unique_ptr<TextRun>> take_runs();
+
+  // Not null if the accelerator holds all records, sorted: then there are no sources.
+  TextOffload* offload_that_holds_all() const {
+    return offload_ != nullptr && offload_->holds_all() ? offload_.get() : nullptr;
+  }
+
+  // What the accelerator did so far, if it is not needed any more.
+  AcceleratorReport accelerator_report() const {
+    return offload_ != nullptr ? offload_->report() : AcceleratorReport{};
+  }
+
+  const MultisetHash& input_hash() const { return input_hash_; }
+  const MultisetHash& removed_hash() const { return removed_hash_; }
+  std::uint64_t skipped() const { return records_.skipped(); }
+  std::uint64_t record_bytes() const { return record_bytes_; }
+
+ private:
+  struct Chunk {
+    RunOrder order;
+    TextRegion* region;
+    RegionPlace place;  // of the first record
+    bool spill;
+  };
+  struct Formed {
+    RunOrder order;
+    std::unique_ptr<TextRun> run;  // null: resident
+    TextRegion* region = nullptr;
+    std::span<StringItem> items;
+    std::uint64_t bytes = 0;
+  };
+
+  const TextGeometry& geometry() const { return context_.memory.geometry(); }
+  void make_regions(std::size_t longest_record);
+  bool make_larger_regions();
+  std::size_t data_bytes() const;
+  void start_reading(TextRegion& region);
+  TextRegion* try_take_region();
+  TextRegion* take_region();
+  void give_back(TextRegion* region);
+  bool spill_oldest();
+  void wait_for_workers();
+  void wait_until_all_is_written();
+  bool tables_are_full();
+  void fold();
+  void make_offload();
+  void finish_offload();
+  std::uint64_t new_identity();
+  void submit(TextRegion* region);
+  void run_sort(const Chunk& chunk);
+  void sort_chunk(const Chunk& chunk, unsigned thread);
+  void write_run(Formed& formed, std::span<const StringItem> items, const char* memory);
+  std::size_t load_items(const TextRegion& region, std::span<StringItem> items, RegionPlace& place,
+                         MultisetHash& hash);
+  std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
+  void learn_threshold(std::span<const StringItem> items, const char* memory);
+
+  FormationContext context_;
+  RegionRecords records_;
+  FirstFault faults_{context_.monitor};
+  TextReader reader_;
+  bool at_limit_ = false;  // no larger regions are to be had
+  bool fits_in_memory_ = false;
+  std::deque<TextRegion> regions_;
+  std::uint64_t chunks_ = 0;
+  std::optional<RunReducer> reducer_;  // once it is needed
+  std::vector<MergeSource> folded_;    // they come before all that is formed
+  std::atomic<std::uint64_t> seen_records_{0};
+  std::atomic<std::uint64_t> seen_bytes_{0};
+
+  // With the monitor's lock:
+  std::vector<TextRegion*> free_;
+  std::size_t running_ = 0;  // tasks
+  std::vector<Formed> formed_;
+  std::size_t table_bytes_ = 0;  // of runs
+  MultisetHash input_hash_;
+  MultisetHash removed_hash_;
+  std::uint64_t record_bytes_ = 0;
+  std::uint64_t next_identity_ = 0;
+  std::optional<std::string> threshold_;  // no record with a larger key is wanted (--limit)
+  InFlight in_flight_;
+  std::unique_ptr<TextOffload> offload_;  // last: its threads use the rest
+};
+
+}  // namespace xxl

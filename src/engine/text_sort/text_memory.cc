@@ -1,0 +1,72 @@
+#include "engine/text_sort/text_memory.h"
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+// With as many threads of those wanted as there is memory for.
+TextPlanInput with_threads_that_fit(TextPlanInput input) {
+  for (; input.threads > 1; --input.threads) {
+    try {
+      plan_text(input);
+      break;
+    } catch (const Error&) {
+    }
+  }
+  return input;
+}
+
+}  // namespace
+
+TextMemory::TextMemory(const TextPlanInput& input, Monitor& monitor)
+    : input_(with_threads_that_fit(input)), geometry_(plan_text(input_)), monitor_(monitor) {}
+
+bool TextMemory::holds_input() const {
+  const std::uint64_t most = input_.accelerator_bytes != 0
+                                 ? input_.accelerator_bytes
+                                 : geometry_.regions * geometry_.region_bytes / 4 * 3;
+  return input_.size_known && input_.input_bytes <= most;
+}
+
+std::uint64_t TextMemory::scratch_bytes() const {
+  if (holds_input()) return 0;
+  return input_.input_bytes + input_.input_bytes / 64 + 64 * geometry_.block_bytes;
+}
+
+std::span<std::byte> TextMemory::staging() {
+  if (staging_.size() < input_.staging_bytes) staging_ = MemoryRegion(input_.staging_bytes);
+  return staging_.span();
+}
+
+void TextMemory::divide(std::size_t longest_record) {
+  TextPlanInput input = input_;
+  input.longest_record = longest_record;
+  input.block_bytes = geometry_.block_bytes;  // slots of scratch have one size
+  const TextGeometry geometry = plan_text(input);
+  // What lies in the regions stays where it is: a record that was cut is still to be moved.
+  if (region_.size() == 0) region_ = MemoryRegion(static_cast<std::size_t>(input_.memory_bytes));
+  XXL_CHECK(geometry.memory_bytes <= region_.size());
+  geometry_ = geometry;
+  Carver carver(region_.span());
+  write_buffers_ = std::make_unique<WriteBuffers>(
+      carver.take(round_down(geometry_.write_bytes, kSectorBytes)), monitor_);
+  const std::size_t item_bytes =
+      round_up(geometry_.item_capacity * sizeof(StringItem), kSectorBytes);
+  const auto items = [&] {
+    return std::span(reinterpret_cast<StringItem*>(carver.take(item_bytes).data()),
+                     geometry_.item_capacity);
+  };
+  workspaces_.clear();
+  for (unsigned thread = 0; thread < input.threads; ++thread) {
+    CellWorkspace workspace;
+    workspace.items = items();
+    workspace.scratch = items();
+    workspace.key_memory = carver.take(geometry_.key_bytes);
+    workspaces_.push_back(workspace);
+  }
+  regions_ = carver.take(geometry_.regions * geometry_.region_bytes);
+}
+
+}  // namespace xxl

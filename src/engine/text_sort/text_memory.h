@@ -1,0 +1,58 @@
+// The memory of a text sort: one region, divided into what its phases work with. See docs/text.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/memory_region.h"
+#include "base/monitor.h"
+#include "engine/text_sort/text_plan.h"
+#include "merge/text_merger.h"
+#include "run/text_scratch.h"
+
+namespace xxl {
+
+class TextMemory {
+ public:
+  // Plans for `input`, with fewer threads if there is too little memory for so many. Takes no
+  // memory yet. `monitor` must outlive it. Throws Error{no_space} if it is too little for one.
+  TextMemory(const TextPlanInput& input, Monitor& monitor);
+
+  // What is planned for; its threads are those to be used.
+  const TextPlanInput& input() const { return input_; }
+  unsigned threads() const { return input_.threads; }
+  const TextGeometry& geometry() const { return geometry_; }
+  // True if the size of the input is known to be such that sorting takes no scratch.
+  bool holds_input() const;
+  // Scratch for the runs of as much input as is known; 0 if none will be needed.
+  std::uint64_t scratch_bytes() const;
+
+  // Divides the memory as planned; also anew, for regions that take records of `longest_record`
+  // bytes (0: none is known to be long). Nothing of it may be in use; its bytes stay as they are.
+  // If it throws Error{no_space}, nothing has changed.
+  void divide(std::size_t longest_record);
+
+  // For transfers to and from an accelerator: stays where it is when the rest is divided anew.
+  std::span<std::byte> staging();
+
+  // After divide(), until the next:
+  std::span<std::byte> regions() const { return regions_; }
+  WriteBuffers& write_buffers() { return *write_buffers_; }
+  CellWorkspace& workspace(unsigned thread) { return workspaces_[thread]; }
+  const std::vector<CellWorkspace>& workspaces() const { return workspaces_; }
+
+ private:
+  TextPlanInput input_;
+  TextGeometry geometry_;
+  Monitor& monitor_;
+  MemoryRegion staging_;
+  MemoryRegion region_;
+  std::span<std::byte> regions_;
+  std::unique_ptr<WriteBuffers> write_buffers_;
+  std::vector<CellWorkspace> workspaces_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,196 @@
+// Sorts the regions of a text sort on an accelerator.
+//
+//     regions       packs                  chunks (accelerator)        slices
+//     [ read ] ---> [ ][ ] --in order----> [ sorted           ] -----> [ ][ ] ---> run in scratch,
+//             workers                                                  workers     or the output
+//
+// A thread of its own coordinates, and never waits for anything but messages; workers find the
+// records and pack them, several regions at a time. If all the input is one chunk, that stays where
+// it is until the output is open; otherwise each chunk becomes a run.
+//
+// A record that is too long for the accelerator ends the chunk, and the rest of its region is
+// sorted by the CPU, as a run between two chunks. So nothing need be known of the input beforehand,
+// and it is read only once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/in_flight.h"
+#include "base/mailbox.h"
+#include "base/monitor.h"
+#include "base/workers.h"
+#include "engine/first_fault.h"
+#include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/region_records.h"
+#include "engine/text_sort/text_emission.h"
+#include "engine/text_sort/text_memory.h"
+#include "engine/text_sort/text_reader.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "merge/record_emitter.h"
+#include "run/text_run.h"
+#include "run/text_scratch.h"
+#include "sort/accelerator.h"
+#include "sort/pinned.h"
+#include "sort/text_sorter.h"
+
+namespace xxl {
+
+// What runs of text are ordered by: where in the input they begin.
+struct RunOrder {
+  std::uint64_t region = 0;  // number
+  std::size_t part = 0;      // of the region
+
+  friend auto operator<=>(const RunOrder&, const RunOrder&) = default;
+};
+
+// References must outlive the offload, `accelerator` too.
+struct OffloadContext {
+  const TextSortOptions& options;
+  Accelerator& accelerator;
+  std::uint64_t input_bytes = 0;  // 0: not known
+  RegionRecords& records;
+  FirstFault& faults;
+  Monitor& monitor;
+  Workers& workers;
+  TextMemory& memory;
+  LazyScratch& scratch;
+  std::function<const KeyExtractor&()> keys;  // known once a region is there
+  // The region is not needed any more. These two are called from the offload's own thread.
+  std::function<void(TextRegion*)> give_back;
+  // The records of a region from `place` on are to be sorted by the CPU, to a run, or to several,
+  // from `order` on.
+  std::function<void(TextRegion*, RegionPlace place, RunOrder order)> sort_rest;
+  std::function<std::uint64_t()> new_identity;  // of a run; from any thread
+};
+
+class TextOffload {
+ public:
+  explicit TextOffload(OffloadContext context);
+  // Waits for its tasks and threads.
+  ~TextOffload();
+  TextOffload(const TextOffload&) = delete;
+  TextOffload& operator=(const TextOffload&) = delete;
+
+  // All by the thread that reads.
+
+  // Sorts the records of region `number` (ascending, not necessarily without gaps).
+  void add(std::uint64_t number, TextRegion& region);
+  // Waits until all that was added is in runs, so that buffers for writing are not in use.
+  void settle();
+  // After the last region: waits until all chunks are runs, or there is only one, which holds all
+  // records. Throws Monitor::Abandoned when something has failed.
+  void finish();
+
+  // After finish():
+
+  // True if a chunk holds all records.
+  bool holds_all() const { return state_ == State::holding; }
+  // Brings them to `output`, in pieces with tickets from `first_ticket` on; returns what became of
+  // them. `on_progress` is called with bytes done.
+  TextTotals emit(TextOutput& output, std::uint64_t first_ticket,
+                  const std::function<void(std::uint64_t)>& on_progress);
+
+  struct FormedRun {
+    RunOrder order;
+    std::unique_ptr<TextRun> run;
+    std::uint64_t bytes = 0;  // of its records, terminators included
+  };
+  std::vector<FormedRun> take_runs();
+  const MultisetHash& input_hash() const { return input_hash_; }
+  const MultisetHash& removed_hash() const { return formed_.removed; }
+  // Of the input's records, terminators included.
+  std::uint64_t record_bytes() const { return record_bytes_; }
+  const AcceleratorReport& report() const { return report_; }
+
+ private:
+  enum class State { adding, holding, done };
+  // A region that is being packed, or whose packs have not left.
+  struct Job {
+    std::uint64_t number = 0;
+    TextRegion* region = nullptr;
+    RegionPlace place;      // of what is to be packed next
+    std::size_t part = 0;   // chunks that begin in it so far
+    bool packing = false;   // by a worker
+    bool packed = false;    // as far as it will be
+    bool too_long = false;  // the record at `place`
+    std::deque<TextSorter::Pack*> packs;
+  };
+  // What a worker that has filled a pack found.
+  struct Packed {
+    MultisetHash hash;
+    std::uint64_t bytes = 0;
+    bool too_long = false;
+  };
+  // A chunk on its way out: one worker after the other takes its slices.
+  struct Chunk {
+    RunOrder order;
+    std::deque<TextSorter::Slice> waiting;
+    bool busy = false;
+    std::unique_ptr<TextRun> run;  // that it becomes; null if it goes to the output
+    std::unique_ptr<TextTarget> target;
+    bool satisfied = false;  // the target wants no more
+    bool written = false;
+    TextTotals totals;
+  };
+
+  void coordinate();
+  void pump();
+  void make_sorter(const TextRegion& region);
+  TextSorterSpec describe(const TextRegion& region) const;
+  void start_packing();
+  Packed pack(Job& job, TextSorter::Pack& pack);
+  void pack_filled(Job& job, TextSorter::Pack* pack, const Packed& packed);
+  void push_packs();
+  void try_to_settle();
+  void end_input();
+  void take_slices();
+  void write_slices(Chunk& chunk);
+  void write_slice(Chunk& chunk, const TextSorter::Slice& slice);
+  void chunk_written(Chunk& chunk);
+  void emit_slice(const TextSorter::Slice& slice);
+  void set_state(State state);
+  void run_task(std::function<void()> work, std::function<void()> done);
+
+  OffloadContext context_;
+  Mailbox mailbox_;
+  // With the monitor's lock:
+  State state_ = State::adding;
+  MultisetHash input_hash_;
+  std::uint64_t record_bytes_ = 0;
+  bool settled_ = false;
+  TextTotals formed_;   // to runs
+  TextTotals emitted_;  // to the output
+  std::uint64_t emitted_bytes_ = 0;
+
+  // The coordinator's:
+  bool stopping_ = false;     // nobody wants the rest
+  bool finished_ = false;     // all that there is has been written
+  bool input_ended_ = false;  // and what follows is still to be done
+  bool sealed_ = false;       // no chunk will be begun any more; each becomes a run
+  bool declined_ = false;     // there is no memory of the accelerator any more
+  bool one_chunk_ =
+      true;  // all records may still be one: the CPU sorted none, and nothing is written
+  bool settling_ = false;
+  std::deque<std::unique_ptr<Job>> jobs_;  // in order
+  std::deque<Chunk> chunks_;
+  std::size_t chunks_written_ = 0;
+  std::vector<FormedRun> runs_;
+  TextOutput* output_ = nullptr;  // once it is open
+  std::uint64_t next_ticket_ = 0;
+  std::size_t emitting_ = 0;  // slices
+  bool last_emitted_ = false;
+  AcceleratorReport report_;
+
+  std::unique_ptr<Pinned> pinned_;
+  std::unique_ptr<TextSorter> sorter_;
+  InFlight in_flight_;  // tasks
+  Thread thread_;
+};
+
+}  // namespace xxl

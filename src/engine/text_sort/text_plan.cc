@@ -1,0 +1,253 @@
+#include "engine/text_sort/text_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "engine/text_sort/text_reader.h"
+#include "run/block_packer.h"
+#include "run/compressed_bytes.h"
+#include "run/run_tables.h"
+#include "sort/string_sort.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kMinBlockBytes = 16 * kKiB;
+constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
+// Tables of runs get as much of the memory as they will need, at most this part of it. If nobody
+// knows how much that will be, they get a small part.
+constexpr std::uint64_t kTablePart = 4;
+constexpr std::uint64_t kTablePartOfUnknown = 32;
+constexpr std::size_t kBytesOfCellPerItem = 16;  // half of the items are used, records are short
+// Blocks are smaller where nobody knows how many runs there will be.
+constexpr std::uint64_t kBlockPart = 256;
+constexpr std::uint64_t kBlockPartOfUnknown = 1024;
+
+constexpr std::size_t kMaxOutputBlockBytes = kMiB;
+constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
+
+// A chunk and its items should stay near the cache.
+constexpr std::size_t kRegionBytes = 32 * kMiB;
+constexpr std::size_t kMinRegionBytes = 160 * kKiB;
+constexpr std::size_t kMaxRegionBytes = 2 * kGiB - kMiB;  // places of records have 31 bits each
+// Compression and its buffers take no more than this part of the memory; with very little of it,
+// they take more than is set aside.
+constexpr std::size_t kPackingPart = 4;
+constexpr std::size_t kSlotsOfPackedBlock = 8;
+
+// Bytes of a region for each item that a worker has: records of as many bytes and more fill it.
+constexpr std::size_t kRegionBytesPerItem = 32;
+constexpr std::size_t kRegionBytesPerKeyedItem = 80;  // where keys are made, which take room too
+
+std::size_t power_of_two(std::size_t bytes, std::size_t low, std::size_t high) {
+  return std::clamp(std::bit_floor(std::max<std::size_t>(bytes, 1)), low, high);
+}
+
+std::size_t output_block_bytes(std::size_t memory, unsigned threads) {
+  return power_of_two(memory / (16 * (threads + 2)), kMinBlockBytes, kMaxOutputBlockBytes);
+}
+
+// What compression takes beside the memory that is divided: compressors, and what is compressed but
+// not written.
+std::size_t packing_bytes(const TextPlanInput& input, std::size_t packed_block_bytes) {
+  std::size_t bytes =
+      BlockPacker::memory_bytes(input.temp_codec, input.temp_level, packed_block_bytes) *
+      input.threads;
+  // What a program makes of a block, once while it comes and once to be written.
+  if (input.temp_program) bytes += input.threads * packed_block_bytes;
+  if (input.output_codec != Codec::none) {
+    const std::size_t block =
+        output_block_bytes(static_cast<std::size_t>(input.memory_bytes), input.threads);
+    bytes += CompressedBytes::memory_bytes(input.output_codec, 0, block, input.threads) +
+             2 * input.threads * block;
+  }
+  return std::min(bytes, static_cast<std::size_t>(input.memory_bytes / kPackingPart));
+}
+
+std::size_t sectors(std::size_t bytes) {
+  return round_up(bytes, kSectorBytes);
+}
+
+// Divides `memory` of a sort with T threads, from top to bottom:
+//
+//   what            number  bytes each
+//   write buffers   1       memory / 16, at most 24 MiB, but 2T + 4 output blocks
+//   regions         rest    rest / (3T + 2), at most 32 MiB; or `region_bytes`, if not 0
+//   items           2T      16 for every 32 bytes of a region (80, where keys are made)
+//   made keys       T       48 for each item
+//
+// An output block is a power of two up to memory / 16 (T + 2), 16 KiB to 1 MiB. Of regions, workers
+// need one each, and so does what is read and what is read ahead. For long records one must do, and
+// items take no more than a 16th then. Nothing, if there is not enough.
+std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memory,
+                                   std::size_t region_bytes) {
+  const std::size_t threads = input.threads;
+  TextGeometry plan;
+  plan.memory_bytes = memory;
+
+  plan.output_block_bytes = output_block_bytes(memory, input.threads);
+  const std::size_t least_write_bytes = (2 * threads + 4) * plan.output_block_bytes;
+  plan.write_bytes = std::max(least_write_bytes, std::min(memory / 16, kMaxWriteBytes));
+  if (plan.write_bytes > memory) return std::nullopt;
+  const std::size_t rest = memory - plan.write_bytes;
+
+  const std::size_t usual_region = std::min(kRegionBytes, rest / (3 * threads + 2));
+  plan.region_bytes = round_down(
+      std::min(region_bytes != 0 ? region_bytes : usual_region, kMaxRegionBytes), kSectorBytes);
+  if (plan.region_bytes < kMinRegionBytes) return std::nullopt;
+
+  plan.item_capacity = std::min(plan.region_bytes, std::max(usual_region, kMinRegionBytes)) /
+                       (input.keys_are_records ? kRegionBytesPerItem : kRegionBytesPerKeyedItem);
+  const std::size_t item_bytes =
+      2 * sizeof(StringItem) + (input.keys_are_records ? 0 : kKeyMemoryPerItem);
+  const bool is_long = input.longest_record > 0;
+  if (is_long && (threads + 2) * plan.region_bytes > rest) {
+    plan.item_capacity = std::min(plan.item_capacity, rest / 16 / threads / item_bytes);
+  }
+  plan.key_bytes = input.keys_are_records ? 0 : sectors(plan.item_capacity * kKeyMemoryPerItem);
+  const std::size_t sorting =
+      threads * (2 * sectors(plan.item_capacity * sizeof(StringItem)) + plan.key_bytes);
+  if (sorting > rest) return std::nullopt;
+  plan.regions = (rest - sorting) / plan.region_bytes;
+  if (plan.regions < (is_long ? 1 : 2)) return std::nullopt;
+  return plan;
+}
+
+TextGeometry divide_or_refuse(const TextPlanInput& input, std::uint64_t memory,
+                              std::size_t region_bytes) {
+  if (auto plan = divide(input, static_cast<std::size_t>(memory), region_bytes)) return *plan;
+  throw Error(
+      ErrorCode::no_space,
+      "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
+          std::to_string(input.threads) + " threads" +
+          (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
+                                    : "") +
+          ": give more");
+}
+
+// How runs are formed and merged.
+struct RunsPlan {
+  std::size_t block_bytes = 0;
+  std::uint64_t memory = 0;      // what is divided: without tables
+  std::size_t region_bytes = 0;  // 0: the usual ones
+  std::size_t table_bytes = 0;
+};
+
+// Tables of `wanted` bytes, of which `input.spare_table_bytes` are not of the memory.
+void set_tables_aside(const TextPlanInput& input, std::uint64_t wanted, RunsPlan& plan) {
+  plan.memory -= std::min(plan.memory, wanted);
+  plan.table_bytes = static_cast<std::size_t>(wanted) + input.spare_table_bytes;
+}
+
+// Runs that can be merged at once; cells need room for blocks, too.
+std::uint64_t merge_degree(const TextGeometry& geometry, std::size_t block_bytes) {
+  return std::max<std::uint64_t>(geometry.memory_bytes / 2 / (2 * block_bytes), 2);
+}
+
+// Passes over the data that `runs` take, in half passes: merging by cells keeps all workers busy,
+// but needs all tables in memory.
+unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, const RunsPlan& plan,
+                    std::uint64_t runs) {
+  const std::uint64_t degree = merge_degree(geometry, plan.block_bytes);
+  const std::uint64_t of_worker = std::max<std::uint64_t>(degree / input.threads, 2);
+  const std::uint64_t tables = expected_table_bytes(input.input_bytes, runs, plan.block_bytes);
+  const std::uint64_t blocks = input.input_bytes / plan.block_bytes + runs;
+  const std::uint64_t cells = input.input_bytes / (geometry.item_capacity * kBytesOfCellPerItem);
+  unsigned passes = 1;
+  for (; runs > degree; runs = ceil_div(runs, of_worker)) ++passes;
+  // Runs are folded before there are so many.
+  if (tables > plan.table_bytes) passes = std::max(passes, 2U);
+  const bool by_cells = passes == 1 ? tables + merge_table_bytes(blocks, cells) <= plan.table_bytes
+                                    : 3 * tables <= plan.table_bytes;
+  return 2 * passes + (by_cells ? 0 : 1);
+}
+
+// The largest blocks with which merging takes as little as it can. Regions that are larger than
+// usual, as far as each thread still has one, if one pass is enough then.
+RunsPlan plan_runs(const TextPlanInput& input, std::size_t first_block_bytes,
+                   std::uint64_t memory) {
+  RunsPlan best{first_block_bytes, memory, 0, 0};
+  set_tables_aside(input, input.memory_bytes / kTablePart, best);
+  unsigned best_cost = ~0U;
+  const auto consider = [&](std::size_t block_bytes, bool larger_regions) {
+    RunsPlan plan{block_bytes, memory, 0, 0};
+    const std::uint64_t wanted = expected_table_bytes(input.input_bytes, 0, block_bytes);
+    set_tables_aside(input, std::min(wanted, input.memory_bytes / kTablePart), plan);
+    const auto geometry = divide(input, plan.memory, 0);
+    if (!geometry) return;
+    std::uint64_t region = geometry->region_bytes;
+    if (larger_regions) {
+      region = input.input_bytes / merge_degree(*geometry, block_bytes) * 5 / 4 + 1;
+      const std::uint64_t largest =
+          (geometry->memory_bytes - geometry->write_bytes) / (2 * input.threads + 3);
+      if (region <= geometry->region_bytes || region > largest) return;
+      plan.region_bytes = static_cast<std::size_t>(region);
+    }
+    const std::uint64_t runs = input.input_bytes / (region / 5 * 4) + 1;
+    const unsigned cost = merge_cost(input, *geometry, plan, runs);
+    if (cost >= best_cost) return;
+    best = plan;
+    best_cost = cost;
+  };
+  for (std::size_t bytes = first_block_bytes;; bytes /= 2) {
+    consider(bytes, false);
+    if (bytes > kMinBlockBytes && input.block_bytes == 0) continue;
+    consider(bytes, true);
+    break;
+  }
+  return best;
+}
+
+}  // namespace
+
+TextGeometry plan_text(const TextPlanInput& input) {
+  const std::uint64_t block_part = input.size_known ? kBlockPart : kBlockPartOfUnknown;
+  const std::size_t first_block_bytes =
+      input.block_bytes != 0
+          ? input.block_bytes
+          : power_of_two(static_cast<std::size_t>(input.memory_bytes / block_part), kMinBlockBytes,
+                         kMaxBlockBytes);
+  const std::uint64_t undecoded =
+      input.memory_bytes - input.staging_bytes - packing_bytes(input, 2 * first_block_bytes);
+  const std::uint64_t most_memory = undecoded - std::min(undecoded, input.decoder_bytes);
+  RunsPlan runs{first_block_bytes, most_memory, 0, input.spare_table_bytes};
+  if (!input.size_known) {
+    set_tables_aside(input, input.memory_bytes / kTablePartOfUnknown, runs);
+  } else if (input.input_bytes > input.memory_bytes) {
+    runs = plan_runs(input, first_block_bytes, most_memory);
+  }
+  std::size_t region_bytes = runs.region_bytes;
+  if (input.longest_record > 0) {
+    region_bytes =
+        std::max(region_bytes, sectors(input.longest_record + 2 * TextReader::kHeadroom));
+  }
+  TextGeometry plan = divide_or_refuse(input, runs.memory, region_bytes);
+  plan.table_bytes = runs.table_bytes;
+  plan.block_bytes = runs.block_bytes;
+  plan.packed_block_bytes = 2 * runs.block_bytes;
+  plan.kept_frame_bytes = 2 * input.threads * plan.output_block_bytes;
+  const bool packs = input.temp_codec != Codec::none || input.temp_program;
+  plan.slot_bytes =
+      packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes) : plan.block_bytes;
+  plan.chunk_bytes = plan.region_bytes;
+  if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
+    // Little input is shared out to all threads.
+    const std::uint64_t part = std::max(input.input_bytes / (3 * input.threads), kMiB);
+    plan.chunk_bytes = sectors(static_cast<std::size_t>(
+        std::min<std::uint64_t>(plan.chunk_bytes, part + TextReader::kHeadroom)));
+  }
+  if (input.staging_bytes != 0 && input.longest_record == 0) {
+    // What is read at a time should fill one buffer on the way to the accelerator: these go there
+    // in order, so a worker that needs several of them holds up the others.
+    const std::size_t buffer = input.staging_bytes / 2 / (input.threads + 2);
+    plan.chunk_bytes =
+        sectors(std::min(plan.chunk_bytes, std::max(buffer / 4 * 3, kMinRegionBytes)));
+  }
+  return plan;
+}
+
+}  // namespace xxl

@@ -1,0 +1,323 @@
+#include "engine/text_sort/text_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/input_checks.h"
+#include "io/open_files.h"
+
+namespace xxl {
+
+void throw_malformed(const TextSegment& segment, std::string_view record, const TextSyntax& syntax,
+                     const std::string& fault, const std::string& path) {
+  const auto at = record.data() - segment.text.data();
+  const auto before =
+      std::count(segment.text.begin(), segment.text.begin() + at, syntax.terminator);
+  const std::uint64_t line = segment.lines + static_cast<std::uint64_t>(before) + 1;
+  throw Error(ErrorCode::bad_input, "line " + std::to_string(line) + ": " + fault, path,
+              segment.offset + static_cast<std::uint64_t>(at));
+}
+
+void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::size_t longer_than,
+                    const std::string& path, std::uint64_t offset) {
+  // Of more memory the same part is for a record.
+  const double part = static_cast<double>(most_bytes) / static_cast<double>(memory_bytes);
+  const auto wanted =
+      std::max(static_cast<std::uint64_t>(1.25 * static_cast<double>(longer_than) / part),
+               memory_bytes + memory_bytes / 4);
+  throw Error(ErrorCode::no_space,
+              "a record is longer than " + format_bytes(longer_than) +
+                  ", too long for the memory of -S (" + format_bytes(memory_bytes) +
+                  "): give at least -S " + std::to_string(ceil_div(wanted, kMiB)) + "M",
+              path, offset);
+}
+
+TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io,
+                       Monitor& monitor, OnHeader on_header, OnFirst on_first)
+    : inputs_(inputs),
+      syntax_(syntax),
+      io_(io),
+      monitor_(monitor),
+      on_header_(std::move(on_header)),
+      on_first_(std::move(on_first)),
+      header_pending_(syntax.header),
+      most_open_(io::files_to_read_ahead(inputs.size())),
+      open_(static_cast<std::size_t>(std::count_if(
+          inputs.begin(), inputs.end(),
+          [](const TextInput& input) { return input.stored() && input.file.is_open(); }))) {}
+
+TextReader::~TextReader() {
+  if (input_ < inputs_.size() && !inputs_[input_].stored()) io_.cancel_streams();
+}
+
+bool TextReader::can_read_ahead() const {
+  return !exhausted() && inputs_[input_].stored() && may_open();
+}
+
+// True if what is read next can be opened beside the files that are open.
+bool TextReader::may_open() const {
+  return inputs_[input_].file.is_open() || open_ < most_open_;
+}
+
+std::size_t TextReader::headroom(std::size_t region_bytes) const {
+  if (started_ == 0) return round_up(carry_.size(), kSectorBytes);
+  return std::max(kHeadroom, std::min(most_carried_, round_down(region_bytes / 4, kSectorBytes)));
+}
+
+void TextReader::start(TextRegion& region, std::size_t bytes) {
+  region.base = region.memory + headroom(region.bytes);
+  if (started_++ == 0) take_carry(region);
+  region.limit = region.memory + bytes;
+  region.read_end = region.base;
+  region.reads.clear();
+  region.segments.clear();
+  region.first_input = input_;
+  region.first_offset = position_;
+  start_reads(region);
+}
+
+void TextReader::start_reads(TextRegion& region) {
+  while (!exhausted() && inputs_[input_].stored() && region.room() > 0 && may_open()) {
+    start_read(region, region.room());
+  }
+}
+
+void TextReader::start_read(TextRegion& region, std::size_t most) {
+  io::File& file = inputs_[input_].file;
+  if (!file.is_open()) {
+    file.open();
+    ++open_;
+  }
+  const auto shared = region.reads.emplace_back(std::make_shared<TextRegion::Read>());
+  TextRegion::Read& read = *shared;
+  read.input = input_;
+  read.offset = position_;
+  read.to = region.read_end;
+  read.wanted = static_cast<std::size_t>(
+      std::min<std::uint64_t>({kReadBytes, most, file.size() - position_}));
+  position_ += read.wanted;
+  region.read_end += read.wanted;
+  if (position_ == file.size() && !file.has_grown()) {
+    read.ends = true;
+    region.read_end = read.to + round_up(read.wanted, kSectorBytes);
+    ++input_;
+    position_ = 0;
+  }
+  io::Request request;
+  request.op = io::Op::read;
+  request.file = &file;
+  request.offset = read.offset;
+  // What a file has grown by starts anywhere in a sector, and is not read directly.
+  request.data = {read.to, file.direct() ? round_up(read.wanted, kSectorBytes) : read.wanted};
+  request.done = [this, shared,
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    {
+      auto lock = monitor_.lock();
+      shared->completion = completion;
+      shared->done = true;
+    }
+    monitor_.notify();
+    token.reset();
+  };
+  io_.queue_for(file).submit(std::move(request));
+}
+
+void TextReader::move_carry(std::byte* to) {
+  if (carry_.empty()) return;
+  std::memmove(to, carry_.data(), carry_.size());
+  carry_ = {reinterpret_cast<const char*>(to), carry_.size()};
+}
+
+void TextReader::take_carry(const TextRegion& region) {
+  XXL_CHECK(has_room_for_carry(region));
+  move_carry(region.base - carry_.size());
+}
+
+void TextReader::wait(TextRegion::Read& read) {
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return read.done; });
+}
+
+void TextReader::check(const TextRegion::Read& read) const {
+  io::check_read(inputs_[read.input].file, read.offset, read.wanted, read.completion);
+}
+
+void TextReader::cancel(TextRegion& region) {
+  for (const auto& read : region.reads) wait(*read);
+  region.reads.clear();
+  --started_;
+  input_ = region.first_input;
+  position_ = region.first_offset;
+}
+
+// Reads on from the current input, which is no file to be read at any place.
+std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
+  TextInput& input = inputs_[input_];
+  if (input.decoder != nullptr) return input.decoder->read({to, most});
+  input.file.open();
+  struct State {
+    bool done = false;
+    io::Completion completion;
+  };
+  const auto state = std::make_shared<State>();
+  io::Request request;
+  request.op = io::Op::read;
+  request.file = &input.file;
+  request.offset = io::Request::kStream;
+  request.data = {to, most};
+  request.done = [this, state,
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    {
+      auto lock = monitor_.lock();
+      state->completion = completion;
+      state->done = true;
+    }
+    monitor_.notify();
+    token.reset();
+  };
+  io_.queue_for(input.file).submit(std::move(request));
+  auto lock = monitor_.lock();
+  monitor_.wait(lock, [&] { return state->done; });
+  if (state->completion.error != 0) {
+    throw_io_error(state->completion.error, Operation::read, input.file.path(), position_);
+  }
+  return state->completion.bytes;
+}
+
+bool TextReader::finish(TextRegion& region, bool at_limit) {
+  --started_;
+  if (region.base >= region.limit) return false;
+  take_carry(region);
+  std::byte* begin = region.base - carry_.size();  // of the current segment
+  std::uint64_t offset = carry_.empty() ? region.first_offset : carry_offset_;
+  std::size_t input = carry_.empty() ? region.first_input : carry_input_;
+  carry_ = {};
+  std::byte* end = region.base;
+  const auto arrived = [&](std::size_t bytes, bool ends) {
+    end += bytes;
+    bytes_read_ += bytes;
+    if (!ends) return;
+    close_segment(region, begin, end, input, offset, true, at_limit);
+    ++input;
+    offset = 0;
+    begin = end = region.read_end;
+  };
+  const auto await = [&](TextRegion::Read& read) {
+    if (read.input != input) {  // empty files lie between
+      input = read.input;
+      offset = read.offset;
+    }
+    if (begin == end) begin = end = read.to;
+    wait(read);
+    check(read);
+    if (read.ends) {
+      inputs_[read.input].file.close();
+      --open_;
+    }
+    arrived(read.wanted, read.ends);
+  };
+  for (std::size_t next = 0;;) {
+    if (next < region.reads.size()) {
+      await(*region.reads[next++]);
+      if (started_ == 0) start_reads(region);
+      continue;
+    }
+    // Where a chunk has been started behind this one, it has what comes next: this one ended before
+    // its region did, as no more files could be opened then.
+    if (started_ > 0 || exhausted() || region.room() == 0) break;
+    if (inputs_[input_].stored()) {
+      start_read(region, region.room());
+      continue;
+    }
+    if (input != input_) {
+      input = input_;
+      offset = 0;
+    }
+    if (begin == end) begin = end = region.read_end;
+    const std::size_t most = std::min(kReadBytes, region.room());
+    const std::size_t bytes = read_stream(end, most);
+    position_ += bytes;
+    const bool ends = bytes < most;
+    region.read_end = end + bytes;
+    if (ends) {
+      region.read_end =
+          region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
+      inputs_[input_].file.close();
+      ++input_;
+      position_ = 0;
+    }
+    arrived(bytes, ends);
+  }
+  region.data_end = region.read_end;
+  if (end > begin) close_segment(region, begin, end, input, offset, false, at_limit);
+  region.reads.clear();
+  return !region.segments.empty() || carry_.empty();
+}
+
+// Of `text`, the bytes that are whole records.
+std::size_t TextReader::whole_records(std::string_view text, bool at_limit) const {
+  if (!syntax_.quoted) {
+    const void* last = memrchr(text.data(), syntax_.terminator, text.size());
+    return last == nullptr
+               ? 0
+               : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
+  }
+  if (!syntax_.skip_malformed) return scan_quotes(text, syntax_.terminator).if_outside.last;
+  RowSplitter splitter(syntax_.separator, syntax_.terminator);
+  std::size_t whole = 0;
+  while (whole < text.size()) {
+    const auto row = splitter.next(text.substr(whole), at_limit && whole == 0);
+    if (!row || !row->terminated) break;
+    whole += row->size + 1;
+  }
+  return whole;
+}
+
+void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* end,
+                               std::size_t input, std::uint64_t offset, bool input_ends,
+                               bool at_limit) {
+  std::string_view text(reinterpret_cast<const char*>(begin),
+                        static_cast<std::size_t>(end - begin));
+  if (!input_ends) {
+    const std::size_t whole = whole_records(text, at_limit);
+    carry_ = text.substr(whole);
+    most_carried_ = std::max(most_carried_, round_up(carry_.size(), kSectorBytes));
+    carry_input_ = input;
+    carry_offset_ = offset + whole;
+    text = text.substr(0, whole);
+  }
+  const std::uint64_t lines = lines_;
+  if (syntax_.quoted) {
+    lines_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), syntax_.terminator));
+  }
+  TextSegment segment{text, input, offset, lines};
+  const auto first_of = [this](std::string_view records) {
+    return records.substr(0, syntax_.quoted ? find_row_end(records, 0, syntax_.terminator)
+                                            : records.find(syntax_.terminator));
+  };
+  if (header_pending_ && !text.empty()) {
+    header_pending_ = false;
+    const std::string_view header = first_of(text);
+    on_header_(input, header);
+    const std::size_t taken = std::min(header.size() + 1, text.size());
+    segment.lines += static_cast<std::uint64_t>(std::count(
+        text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
+    segment.text.remove_prefix(taken);
+    segment.offset += taken;
+  }
+  if (on_first_ && first_pending_ && !segment.text.empty()) {
+    first_pending_ = false;
+    on_first_(first_of(segment.text));
+  }
+  if (input_ends) {
+    lines_ = 0;
+    header_pending_ = syntax_.header;
+    first_pending_ = true;
+  }
+  if (!segment.text.empty()) region.segments.push_back(segment);
+}
+
+}  // namespace xxl

@@ -1,0 +1,170 @@
+// Reads the input of a text sort into regions of memory, in chunks that end between records.
+//
+//     region:  [ headroom | chunk .................. | room for items ]
+//                  tail of the record that the chunk before had cut
+//
+// Files that can be read at any place are read asynchronously, straight to where they are sorted;
+// pipes and compressed files as they come. Each is opened when it is its turn, closed when it has
+// been read to its end, which is where it ends then: it may have grown. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "base/monitor.h"
+#include "engine/text_sort/text_input.h"
+#include "engine/text_sort/text_sort_options.h"
+#include "io/file.h"
+#include "io/io_queue.h"
+#include "record/csv_rows.h"
+
+namespace xxl {
+
+// A stretch of one input, of whole records. The last of a file may lack its terminator.
+struct TextSegment {
+  std::string_view text;
+  std::size_t input = 0;
+  std::uint64_t offset = 0;  // in the input, in bytes
+  std::uint64_t lines = 0;   // line ends in the input before (rows only)
+};
+
+// Throws Error{bad_input}: `record` of `segment`, which is of the file `path`, has this `fault`.
+[[noreturn]] void throw_malformed(const TextSegment& segment, std::string_view record,
+                                  const TextSyntax& syntax, const std::string& fault,
+                                  const std::string& path);
+
+// Throws Error{no_space}: a record that starts at `offset` of the file `path` is longer than
+// `longer_than` bytes, and with `memory_bytes` of memory no more than `most_bytes` can be held.
+[[noreturn]] void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes,
+                                 std::size_t longer_than, const std::string& path,
+                                 std::uint64_t offset);
+
+// Memory for one chunk and its items.
+struct TextRegion {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;
+  // Set by the reader:
+  std::vector<TextSegment> segments;
+  std::byte* data_end = nullptr;  // nothing lies behind
+
+  struct Read {
+    std::size_t input;
+    std::uint64_t offset;
+    std::byte* to;
+    std::size_t wanted;
+    bool ends = false;  // nothing of the input comes behind
+    bool done = false;
+    io::Completion completion;
+  };
+  std::vector<std::shared_ptr<Read>> reads;  // in order; their requests hold them too
+  std::byte* base = nullptr;                 // where the first read goes
+  std::byte* read_end = nullptr;             // where the next read goes
+  std::size_t first_input = 0;               // place of its first read
+  std::uint64_t first_offset = 0;
+  std::byte* limit = nullptr;  // where reads must end
+
+  std::size_t room() const {
+    return read_end >= limit ? 0 : static_cast<std::size_t>(limit - read_end);
+  }
+};
+
+class TextReader {
+ public:
+  // Called with the header of each input, if there are any.
+  using OnHeader = std::function<void(std::size_t input, std::string_view header)>;
+  // Called with the first record of each input behind the header.
+  using OnFirst = std::function<void(std::string_view record)>;
+
+  // All references must outlive it. `on_first` may be empty.
+  TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io, Monitor& monitor,
+             OnHeader on_header, OnFirst on_first = {});
+  // Waits for reads under way; gives up those of pipes.
+  ~TextReader();
+
+  // True when nothing is left for another start().
+  bool exhausted() const { return input_ == inputs_.size(); }
+  // True when all has been handed out.
+  bool finished() const { return exhausted() && carry_.empty(); }
+  // True if the next chunk can be read ahead, while the one before has not been finished.
+  bool can_read_ahead() const;
+
+  // Starts reading into the first `bytes` of `region`, a whole number of sectors; `region` stays
+  // where it is until finish(). Of the record that the chunk before ended within, the beginning is
+  // moved there, unless that chunk is still to be finished: see take_carry().
+  void start(TextRegion& region, std::size_t bytes);
+  // False if what the chunk before left is more than was known when `region` was started: then it
+  // must be cancelled and started again, before another region is started.
+  bool has_room_for_carry(const TextRegion& region) const {
+    return carry_.size() <= static_cast<std::size_t>(region.base - region.memory);
+  }
+  // Moves what the chunk before left to `region`, which was started ahead: before any other region
+  // is started, as the next one may lie where it is now.
+  void take_carry(const TextRegion& region);
+  // Where what the chunk before left lies.
+  const char* carry() const { return carry_.data(); }
+  // It lies at `to` from now on.
+  void move_carry(std::byte* to);
+  // Takes start() back: waits, and what was read will be read again.
+  void cancel(TextRegion& region);
+  // Completes the chunk. False if there is no whole record in it: then carried_bytes() of a record
+  // wait for a larger region. `at_limit`: there is no larger one (a malformed row may end early
+  // then). Throws Error.
+  bool finish(TextRegion& region, bool at_limit);
+
+  // What start() leaves in front of the data: as much as the chunk before has left, or while that
+  // is not known, as much as any has left so far, up to a quarter of the region.
+  std::size_t headroom(std::size_t region_bytes) const;
+  // Of the record that the last chunk ended within. It stays where it is until the next one is
+  // started, or it is moved: nothing is to write there.
+  std::size_t carried_bytes() const { return carry_.size(); }
+  // Where that record starts.
+  std::uint64_t carried_offset() const { return carry_offset_; }
+  std::size_t carried_input() const { return carry_input_; }
+  // Bytes of the inputs that have arrived.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+
+  static constexpr std::size_t kHeadroom = std::size_t{64} << 10;
+  static constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+ private:
+  bool may_open() const;
+  void start_reads(TextRegion& region);
+  void start_read(TextRegion& region, std::size_t most);
+  void wait(TextRegion::Read& read);
+  void check(const TextRegion::Read& read) const;
+  std::size_t read_stream(std::byte* to, std::size_t most);
+  void close_segment(TextRegion& region, std::byte* begin, std::byte* end, std::size_t input,
+                     std::uint64_t offset, bool input_ends, bool at_limit);
+  std::size_t whole_records(std::string_view text, bool at_limit) const;
+
+  TextInputs& inputs_;
+  const TextSyntax& syntax_;
+  io::IoService& io_;
+  Monitor& monitor_;
+  OnHeader on_header_;
+  OnFirst on_first_;
+  std::size_t most_carried_ = 0;  // so far, in whole sectors
+  unsigned started_ = 0;          // regions that are not finished
+  std::size_t input_ = 0;         // of the next read
+  std::uint64_t position_ = 0;    // in it
+  std::string_view carry_;        // start of a record that the last chunk ended within, where it
+                                  // was read, or in the region of the next chunk
+  std::size_t carry_input_ = 0;
+  std::uint64_t carry_offset_ = 0;
+  bool header_pending_ = true;  // of the input that the next segment is of
+  bool first_pending_ = true;   // likewise its first record
+  std::uint64_t lines_ = 0;     // in the current input before the next segment
+  std::uint64_t bytes_read_ = 0;
+  std::size_t most_open_;  // files that can be read at any place
+  std::size_t open_;
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

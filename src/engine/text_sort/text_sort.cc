@@ -1,0 +1,531 @@
+// The sort of text from end to end. In order: open the inputs; divide the memory; open the output;
+// form runs; merge them, in as many passes as it takes; compare what went in with what came out;
+// publish. Nothing appears before the last step.
+#include "engine/text_sort/text_sort.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "engine/output.h"
+#include "engine/phase_meter.h"
+#include "engine/record_sort/plan.h"
+#include "engine/start_again.h"
+#include "engine/text_sort/cell_size.h"
+#include "engine/text_sort/emit_rules.h"
+#include "engine/text_sort/file_cursor.h"
+#include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/run_reducer.h"
+#include "engine/text_sort/text_formation.h"
+#include "engine/text_sort/text_memory.h"
+#include "io/inline_queue.h"
+#include "io/open_files.h"
+#include "merge/cell_emitter.h"
+#include "merge/record_emitter.h"
+#include "merge/run_cursor.h"
+#include "merge/text_merger.h"
+#include "record/descending_record.h"
+#include "run/compressed_bytes.h"
+#include "run/text_output.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
+constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
+constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
+constexpr std::uint64_t kLittleBytes = kMiB;
+constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
+
+// Memory through which an accelerator is reached.
+constexpr std::uint64_t kStagingPart = 4;  // of -S
+constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
+// Before any has been seen. Of longer ones an accelerator's memory holds more.
+constexpr double kAssumedRecordBytes = 16;
+
+Codec output_codec(const TextSortOptions& options) {
+  return options.compressed_by_suffix ? io::codec_of(options.output) : Codec::none;
+}
+
+// So little is sorted sooner than threads and rings are made.
+bool is_little(const TextSortOptions& options, const TextInputs& inputs) {
+  return options.backend == io::Backend::automatic && !options.queue_factory && inputs.size_known &&
+         inputs.bytes <= kLittleBytes;
+}
+
+TextPlanInput plan_for_cpu(const TextSortOptions& options, const TextInputs& inputs) {
+  TextPlanInput input;
+  input.memory_bytes = options.memory_bytes;
+  input.input_bytes = inputs.bytes;
+  input.size_known = inputs.size_known;
+  input.temp_codec = options.temp_codec;
+  input.temp_level = options.temp_level;
+  input.temp_program = !options.compress_program.empty();
+  input.output_codec = output_codec(options);
+  if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
+  // With little memory, fewer threads get more of it each.
+  input.threads = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
+                                options.parallel != 0 ? options.parallel : available_processors()));
+  input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
+  const auto keys = sorting_keys(options.keys);
+  input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_whole_record();
+  return input;
+}
+
+struct Planned {
+  TextPlanInput input;
+  std::optional<AcceleratorPlan> accelerator;
+  std::string no_accelerator;  // why not, if it could have been used
+};
+
+// `input`, which is for the CPU, with an accelerator. Without one if it cannot do it.
+Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
+  Planned planned{input, std::nullopt, {}};
+  if (options.syntax.quoted && !options.malformed) {
+    planned.no_accelerator = "rows must be checked to be sorted there";
+    return planned;
+  }
+  input.staging_bytes = round_down(
+      static_cast<std::size_t>(std::min(options.memory_bytes / kStagingPart, kMaxStagingBytes)),
+      kSectorBytes);
+  TextSorterSpec spec;
+  spec.terminator = options.syntax.terminator;
+  spec.input_bytes = input.size_known ? std::max<std::uint64_t>(input.input_bytes, 1) : 0;
+  spec.record_bytes = kAssumedRecordBytes;
+  spec.key_bytes = input.keys_are_records ? 0 : kAssumedRecordBytes;
+  spec.threads = input.threads;
+  planned.accelerator = options.accelerator->plan_text(
+      spec, input.staging_bytes, most_driver_bytes(options.acceleration, options.memory_bytes),
+      planned.no_accelerator);
+  if (!planned.accelerator) return planned;
+  input.accelerator_bytes = planned.accelerator->chunk_bytes;
+  // What its driver takes counts, unless that leaves next to nothing.
+  input.memory_bytes -= std::min(planned.accelerator->host_bytes, input.memory_bytes / 2);
+  planned.input = input;
+  return planned;
+}
+
+// Throws Error{no_space} if nothing is left to sort with beside the largest decoder.
+void check_decoders_fit(TextPlanInput input, const TextInputs& inputs) {
+  if (input.decoder_bytes == 0) return;
+  const std::uint64_t given = input.memory_bytes;
+  input.threads = 1;
+  for (;; input.memory_bytes += kMiB) {
+    try {
+      plan_text(input);
+      break;
+    } catch (const Error&) {
+    }
+  }
+  if (input.memory_bytes != given) inputs.refuse_decoders(given, input.memory_bytes);
+}
+
+Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
+  TextPlanInput input = plan_for_cpu(options, inputs);
+  check_decoders_fit(input, inputs);
+  Planned planned;
+  if (options.acceleration == Acceleration::always) {
+    if (options.merge_only) {
+      throw Error(ErrorCode::usage, "files that are sorted already are merged on the CPU");
+    }
+    planned = plan_for_accelerator(options, input);
+    if (!planned.accelerator) throw Error(ErrorCode::device, planned.no_accelerator);
+    return planned;
+  }
+  // What fits in memory is sorted there as fast as disks deliver it.
+  if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
+      inputs.size_known && inputs.bytes >= std::max(kWorthAccelerating, options.memory_bytes)) {
+    // An accelerator wants whole keys.
+    if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
+      return plan_for_accelerator(options, input);
+    }
+    planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
+  }
+  planned.input = input;
+  if (is_little(options, inputs)) planned.input.threads = 1;
+  return planned;
+}
+
+// One sort.
+class TextSorting {
+ public:
+  explicit TextSorting(const TextSortOptions& options)
+      : options_(options),
+        keys_(sorting_keys(options.keys)),
+        inputs_(open_text_inputs(options.inputs, options.compressed_by_suffix)),
+        planned_(make_plan(options, inputs_)),
+        memory_(planned_.input, monitor_) {}
+
+  SortPlan plan() const;
+  std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
+  SortReport run();
+  // After an accelerator has failed: the CPU may do what it was to do.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file());
+  }
+
+ private:
+  std::unique_ptr<io::IoService> make_io() const;
+  void open_output();
+  void open_sink();
+  void take_header(std::size_t input, std::string_view header);
+  void write_header();
+  void sort();
+  void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
+  void merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
+  void merge_files();
+  std::size_t group_from(std::size_t first, std::size_t degree) const;
+  std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
+  RecordMerge::OnDisorder on_disorder() const;
+  void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                   RecordMerge::OnDisorder on_disorder = {});
+  void finish();
+
+  const TextSortOptions& options_;
+  std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
+  SortReport report_;
+  PhaseMeter meter_{report_, options_.progress};
+  TextInputs inputs_;
+  const Planned planned_;
+  const bool is_little_ = !planned_.accelerator && is_little(options_, inputs_);
+  Monitor monitor_;
+  TextMemory memory_;
+  std::unique_ptr<io::IoService> io_;
+  std::unique_ptr<LazyScratch> scratch_;
+  std::optional<std::string> header_;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<ByteSink> sink_;
+  std::unique_ptr<TextOutput> text_output_;
+  std::uint64_t tickets_ = 0;
+  std::unique_ptr<Workers> workers_;
+  std::vector<std::unique_ptr<TextRun>> runs_;
+  TextTotals totals_;
+  MultisetHash input_hash_;
+  std::size_t joined_bytes_ = 0;  // left for long records of files that are merged
+};
+
+SortPlan TextSorting::plan() const {
+  const TextGeometry& geometry = memory_.geometry();
+  SortPlan plan;
+  plan.input_bytes = inputs_.bytes;
+  plan.input_size_known = inputs_.size_known;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.sort_memory_bytes = geometry.regions * geometry.region_bytes;
+  plan.block_bytes = geometry.block_bytes;
+  plan.threads = memory_.threads();
+  plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
+  plan.merge_degree = geometry.regions * geometry.region_bytes / 8 * 7 / (2 * geometry.block_bytes);
+  if (options_.batch_size != 0)
+    plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
+  plan.no_accelerator = planned_.no_accelerator;
+  plan.limit = options_.limit;
+  std::uint64_t run_bytes = geometry.region_bytes / 5 * 4;
+  if (planned_.accelerator) {
+    plan.device = planned_.accelerator->description;
+    run_bytes = std::max<std::uint64_t>(planned_.accelerator->chunk_bytes, 1);
+    plan.sort_memory_bytes = run_bytes * planned_.accelerator->chunks;
+  }
+  if (options_.merge_only) {
+    plan.expected_runs = inputs_.size();
+    plan.passes = 1;
+  } else if (memory_.holds_input()) {
+    plan.expected_runs = 1;
+  } else {
+    plan.expected_runs = inputs_.bytes / run_bytes + 1;
+    plan.passes = std::max(1U, merge_passes(plan.expected_runs, plan.merge_degree));
+    plan.scratch_bytes = memory_.scratch_bytes();
+  }
+  return plan;
+}
+
+void TextSorting::take_header(std::size_t input, std::string_view header) {
+  const bool is_row = options_.syntax.quoted;
+  const auto content = [&](std::string_view text) {
+    return is_row ? without_line_end(text) : text;
+  };
+  if (!header_) {
+    header_ = std::string(header);
+    if (options_.keys_of_header) keys_ = sorting_keys(options_.keys_of_header(content(header)));
+    return;
+  }
+  if (options_.keys_of_header && content(*header_) != content(header)) {
+    throw Error(ErrorCode::bad_input,
+                "the header is not that of the first input: give files with the same columns",
+                inputs_[input].file.path(), 0);
+  }
+}
+
+// The header comes before all records.
+void TextSorting::write_header() {
+  if (!header_) return;
+  const std::string header = options_.header_written ? options_.header_written(*header_) : *header_;
+  auto piece = text_output_->begin(tickets_++, header.size() + 1);
+  piece.append_record(header, options_.syntax.terminator);
+  piece.finish();
+}
+
+void TextSorting::open_output() {
+  const bool compressed = output_codec(options_) != Codec::none;
+  const bool whole = inputs_.size_known && !options_.limit && !options_.unique && !compressed;
+  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs,
+                                     whole ? inputs_.bytes + inputs_.size() : 0, !compressed);
+}
+
+std::unique_ptr<io::IoService> TextSorting::make_io() const {
+  if (options_.queue_factory) return std::make_unique<io::IoService>(options_.queue_factory);
+  if (is_little_) {
+    return std::make_unique<io::IoService>([] { return std::make_unique<io::InlineQueue>(); });
+  }
+  return std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+}
+
+SortReport TextSorting::run() {
+  report_.plan = plan();
+  open_output();
+  io_ = make_io();
+  io_->trace(options_.time_line);
+  report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
+  inputs_.make_decoders(*io_, monitor_);
+  workers_ = std::make_unique<Workers>(
+      memory_.threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
+  scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
+  meter_.watch(*io_, *workers_);
+  try {
+    options_.merge_only ? merge_files() : sort();
+  } catch (const Monitor::Abandoned&) {
+    monitor_.check();
+    throw;
+  }
+  finish();
+  return report_;
+}
+
+// What is written goes here from now on; memory is not divided any more.
+void TextSorting::open_sink() {
+  const TextGeometry& geometry = memory_.geometry();
+  const Codec codec = output_codec(options_);
+  if (codec != Codec::none) {
+    sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
+                                              geometry.kept_frame_bytes, *io_, monitor_);
+  } else if (output_->is_file()) {
+    sink_ =
+        std::make_unique<FileBytes>(output_->target(), geometry.output_block_bytes, *io_, monitor_);
+  } else {
+    sink_ = std::make_unique<StreamBytes>(output_->target(), *io_, monitor_);
+  }
+  text_output_ = std::make_unique<TextOutput>(*sink_, memory_.write_buffers(),
+                                              geometry.output_block_bytes, monitor_);
+  write_header();
+}
+
+void TextSorting::sort() {
+  meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
+  TextFormation formation(
+      {options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
+       planned_.accelerator ? options_.accelerator : nullptr,
+       [this](std::size_t input, std::string_view header) { take_header(input, header); },
+       [this]() -> const KeyExtractor& { return *keys_; }});
+  formation.run();
+  if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
+  input_hash_ = formation.input_hash();
+  totals_.removed += formation.removed_hash();
+  report_.skipped = formation.skipped();
+  report_.accelerator = formation.accelerator_report();
+  std::vector<MergeSource> sources = formation.sources();
+  runs_ = formation.take_runs();
+  report_.runs = sources.size();
+  meter_.end("form runs");
+  if (TextOffload* const offload = formation.offload_that_holds_all()) {
+    return write_sorted(*offload, formation.record_bytes());
+  }
+
+  meter_.begin(Phase::merging, formation.record_bytes());
+  BlockMemory blocks(monitor_);
+  for (const auto span : formation.free_memory()) blocks.extents().add(span);
+  RunReducer& reducer = formation.reducer();
+  sources = reducer.reduce(std::move(sources), blocks);
+  totals_.removed += reducer.removed();
+  const bool any = std::any_of(sources.begin(), sources.end(),
+                               [](const MergeSource& source) { return source.run != nullptr; });
+  report_.passes = reducer.passes() + (any ? 1 : 0);
+  report_.merge_degree = sources.size();
+  give_back_free_memory();
+  open_sink();
+  const std::uint64_t bytes = cell_bytes(input_hash_.records, formation.record_bytes(), memory_);
+  if (merges_by_cells(sources, formation.record_bytes() / bytes, memory_.geometry().table_bytes)) {
+    merge_cells(std::move(sources), bytes, blocks);
+  } else {
+    write_merge(cursors_of(sources, scratch_->opened(), blocks));
+  }
+  text_output_->finish();
+  meter_.end("merge");
+}
+
+// All records, of `record_bytes`, are one chunk of the accelerator.
+void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
+  report_.runs = 1;
+  meter_.begin(Phase::merging, record_bytes);
+  open_sink();
+  totals_ +=
+      offload.emit(*text_output_, tickets_, [this](std::uint64_t bytes) { meter_.advance(bytes); });
+  text_output_->finish();
+  report_.accelerator = offload.report();
+  meter_.end("write");
+}
+
+void TextSorting::merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
+                              BlockMemory& blocks) {
+  const TextMergeOptions merge{options_.syntax.terminator, emit_rules(options_)};
+  CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
+  TextMerger merger(std::move(sources), {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
+                    memory_.workspaces(), blocks, emitter, *workers_, monitor_);
+  merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
+  totals_ += emitter.totals();
+}
+
+// sort -m.
+void TextSorting::merge_files() {
+  memory_.divide(0);
+  meter_.begin(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
+  const std::span<std::byte> all = memory_.regions();
+  std::size_t degree = std::max<std::size_t>(
+      2, std::min<std::size_t>(options_.batch_size != 0 ? options_.batch_size : ~0u,
+                               all.size() / (2 * kMinFileBufferBytes + kJoinedBytesPerFile)));
+  const std::size_t others =
+      options_.scratch_dirs.size() +
+      (is_little_ ? 0 : io::kQueueDescriptors + options_.scratch_dirs.size()) +
+      (options_.compress_program.empty() ? 0 : 8 * memory_.threads());
+  degree = std::min(degree, io::files_to_merge(inputs_.size(), others));
+  report_.runs = inputs_.size();
+  report_.passes = 1;
+  std::size_t count = group_from(0, degree);
+  auto cursors = open_files(0, count);
+  if (count == inputs_.size()) {
+    report_.merge_degree = inputs_.size();
+    open_sink();
+    write_merge(std::move(cursors), on_disorder());
+  } else {
+    // More files than can be merged at once: groups of them become runs.
+    RunReducer reducer(options_, *keys_, memory_, *scratch_, *workers_, monitor_);
+    std::vector<MergeSource> sources;
+    for (std::size_t first = 0;;) {
+      sources.emplace_back().run =
+          &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
+      first += count;
+      if (first == inputs_.size()) break;
+      count = group_from(first, degree);
+      cursors = open_files(first, count);
+    }
+    BlockMemory blocks(monitor_);
+    blocks.extents().add(all);
+    sources = reducer.reduce(std::move(sources), blocks);
+    totals_.removed += reducer.removed();
+    report_.passes += reducer.passes() + 1;
+    report_.merge_degree = sources.size();
+    open_sink();
+    write_merge(cursors_of(sources, scratch_->opened(), blocks));
+  }
+  text_output_->finish();
+  meter_.end("merge");
+}
+
+// How many inputs from `first` on may be merged at once: no more than `degree`, and as many as
+// there is memory for decoders.
+std::size_t TextSorting::group_from(std::size_t first, std::size_t degree) const {
+  const std::uint64_t most = inputs_.most_for_decoders(options_.memory_bytes);
+  std::uint64_t taken = 0;
+  std::size_t count = 0;
+  while (count < degree && first + count < inputs_.size()) {
+    taken += inputs_[first + count].decoder_bytes();
+    if (count > 0 && taken > most) break;
+    ++count;
+  }
+  return count;
+}
+
+RecordMerge::OnDisorder TextSorting::on_disorder() const {
+  if (!options_.check_merged) return {};
+  return [](const RecordCursor& cursor) {
+    static_cast<const FileCursor&>(cursor).fail(
+        "not in order: merging needs sorted inputs, sort this one without -m");
+  };
+}
+
+// Cursors over inputs `first` to `first` + `count`, which share the memory.
+std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t first,
+                                                                   std::size_t count) {
+  const std::span<std::byte> all = memory_.regions();
+  const std::size_t bytes =
+      round_down(std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
+  joined_bytes_ = memory_.geometry().memory_bytes - memory_.geometry().write_bytes - count * bytes;
+  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto cursor =
+        std::make_unique<FileCursor>(inputs_[first + i], options_, all.subspan(i * bytes, bytes),
+                                     joined_bytes_, *io_, monitor_, input_hash_, report_.skipped);
+    if (options_.syntax.header) {
+      if (const auto header = cursor->take_header()) take_header(first + i, *header);
+    }
+    cursors.push_back(std::move(cursor));
+  }
+  if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
+  return cursors;
+}
+
+// Brings all records of `cursors` to the output.
+void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                              RecordMerge::OnDisorder on_disorder) {
+  RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
+  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax.terminator);
+  RecordEmitter emitter(writer, emit_rules(options_));
+  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
+    meter_.advance(merge.record().size() + 1);
+  }
+  totals_ += emitter.finish();
+  writer.finish();
+}
+
+void TextSorting::finish() {
+  meter_.begin(Phase::finishing, 0);
+  monitor_.check();
+  if (options_.limit && !options_.unique &&
+      totals_.records_out != std::min(*options_.limit, input_hash_.records)) {
+    throw Error(ErrorCode::corrupt,
+                "records were lost on the way: the output was discarded; check "
+                "this machine's memory and disks");
+  }
+  if (!options_.limit) {
+    MultisetHash accounted = totals_.written;
+    accounted += totals_.removed;
+    check_permutation(input_hash_, accounted);
+  }
+  output_->publish(sink_->file_bytes(text_output_->bytes()));
+  report_.output_in_place = output_->in_place();
+  meter_.end("finish");
+  report_.records_in = input_hash_.records;
+  report_.records_out = totals_.records_out;
+  report_.checksum = totals_.written.sum;
+  meter_.finish(scratch_->store());
+}
+
+}  // namespace
+
+SortReport text_sort(const TextSortOptions& options) {
+  return run_or_start_again<TextSorting>(options);
+}
+
+SortPlan plan_text_sort(const TextSortOptions& options) {
+  TextSorting sorting(options);
+  SortPlan plan = sorting.plan();
+  plan.backend = sorting.backend_name();
+  return plan;
+}
+
+}  // namespace xxl

@@ -1,0 +1,29 @@
+// Sorting lines and rows of text, of any size and number: the public entry.
+//
+// How it works: docs/text.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/sort_report.h"
+#include "engine/text_sort/text_sort_options.h"
+
+namespace xxl {
+
+// Sorts (or, with merge_only, merges). When it returns, the output is complete and checked; when it
+// throws Error, the output does not exist or is what it was before (streams excepted). In the
+// report, records_out counts what was written (a header not), skipped what was malformed.
+SortReport text_sort(const TextSortOptions& options);
+SortPlan plan_text_sort(const TextSortOptions& options);
+
+// First record that is out of order (with `unique`: not strictly ascending); options.inputs has one
+// file.
+struct TextOrderCheck {
+  bool ordered = true;
+  std::uint64_t record = 0;  // number, from 0
+  std::string text;          // the record
+};
+TextOrderCheck check_text_order(const TextSortOptions& options);
+
+}  // namespace xxl

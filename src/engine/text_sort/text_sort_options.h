@@ -1,0 +1,51 @@
+// What a sort of lines or rows of text is asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/job.h"
+#include "io/codec.h"
+#include "record/group_fold.h"
+#include "record/key_extractor.h"
+#include "record/text_syntax.h"
+
+namespace xxl {
+
+struct TextSortOptions : JobOptions {
+  std::shared_ptr<const KeyExtractor> keys;
+  // With a header: gets that of the first input and returns the keys, in place of `keys`. May throw
+  // Error. If set, the header of every input is checked to be the same.
+  std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
+  // With a header: what is written in its place; may be empty, then it is written as it was read.
+  std::function<std::string(std::string_view header)> header_written;
+  // Gets the first record of each input that is no header, before any is looked at; may be empty.
+  std::function<void(std::string_view record)> first_record;
+  // Says what is wrong with a record, or nothing; may be empty. From many threads.
+  std::function<std::optional<std::string>(std::string_view record)> malformed;
+  TextSyntax syntax;
+  std::vector<std::string> inputs;   // "-" is standard input; by suffix, .gz .zst .lz4 are read
+  bool compressed_by_suffix = true;  // false: ignore file names: never (de)compress
+  bool unique = false;               // of records with equal keys, the first
+  // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
+  std::function<std::unique_ptr<GroupFold>()> fold;
+  std::optional<std::uint64_t> limit;  // only the first so many records of the output
+  bool merge_only = false;             // -m
+  bool check_merged = true;            // -m of an input that is not in order is an error
+  Codec temp_codec = Codec::none;      // of scratch blocks
+  int temp_level = 0;                  // 0: the codec's own
+  std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
+  // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that
+  // is an error.
+  std::function<void(const Error&)> on_no_compress_program;
+  std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
+};
+
+}  // namespace xxl

@@ -1,0 +1,96 @@
+// Counts what neighbours are like, chunk by chunk (record_chunks.h).
+#include "testdata/validate.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "engine/chunk_threads.h"
+#include "engine/record_chunks.h"
+#include "io/file.h"
+#include "io/input_checks.h"
+#include "record/key_layout.h"
+#include "testdata/record_checksum.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kMemoryBytes = 64 * kMiB;  // of all workers' buffers
+
+struct Tally {
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  std::uint64_t records = 0;
+  Sum128 checksum = 0;
+  std::uint64_t duplicate_keys = 0;
+  std::uint64_t unordered_records = 0;
+  std::uint64_t first_unordered = kNone;
+
+  // Counts record number `record`, whose predecessor's key compares to its own like `order` to 0.
+  // Without branches, which on an unsorted file would go wrong half of the time.
+  void add_pair(int order, std::uint64_t record) {
+    duplicate_keys += order == 0;
+    unordered_records += order > 0;
+    first_unordered = std::min(first_unordered, order > 0 ? record : kNone);
+  }
+
+  Tally& operator+=(const Tally& other) {
+    records += other.records;
+    checksum += other.checksum;
+    duplicate_keys += other.duplicate_keys;
+    unordered_records += other.unordered_records;
+    first_unordered = std::min(first_unordered, other.first_unordered);
+    return *this;
+  }
+};
+
+Tally examine(const KeyLayout& layout, const RecordChunk& chunk) {
+  Tally tally;
+  compare_neighbours(layout, chunk,
+                     [&](int order, std::uint64_t record) { tally.add_pair(order, record); });
+  tally.records = chunk.count;
+  tally.checksum = sum_record_crcs(chunk.records, chunk.count, layout.record_bytes());
+  return tally;
+}
+
+template <class Source>
+Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned parallel) {
+  Source source(file, layout.record_bytes(), kRecordChunkBytes);
+  const unsigned workers =
+      thread_count(parallel, kWaitingWorkers, source.chunks(), source.buffer_bytes(), kMemoryBytes);
+  MemoryRegion memory(workers * source.buffer_bytes());
+  std::mutex mutex;
+  Tally total;
+  run_threads(workers, [&](unsigned worker, const std::atomic<bool>& stop) {
+    const auto buffer =
+        memory.span().subspan(worker * source.buffer_bytes(), source.buffer_bytes());
+    Tally tally;
+    RecordChunk chunk;
+    while (!stop && source.next(buffer, chunk)) tally += examine(layout, chunk);
+    std::lock_guard lock(mutex);
+    total += tally;
+  });
+  return total;
+}
+
+}  // namespace
+
+ValidateReport validate(const RecordFormat& format, const std::string& input, unsigned parallel) {
+  const KeyLayout layout(format);
+  const io::File file = io::File::open_input(input);
+  const Tally tally = file.seekable() ? examine_file<SeekableSource>(layout, file, parallel)
+                                      : examine_file<StreamSource>(layout, file, parallel);
+  ValidateReport report;
+  report.records = tally.records;
+  report.checksum_high = static_cast<std::uint64_t>(tally.checksum >> 64);
+  report.checksum_low = static_cast<std::uint64_t>(tally.checksum);
+  report.duplicate_keys = tally.duplicate_keys;
+  if (tally.unordered_records != 0) report.first_unordered = tally.first_unordered;
+  report.unordered_records = tally.unordered_records;
+  return report;
+}
+
+}  // namespace xxl

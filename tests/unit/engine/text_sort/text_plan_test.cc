@@ -1,0 +1,50 @@
+// How the memory of a text sort is divided.
+#include "engine/text_sort/text_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "engine/text_sort/text_memory.h"
+#include "run/run_tables.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kGigabyte = 1'000'000'000;
+
+TEST(TextPlan, memory_and_tables_take_no_more_than_promised) {
+  Monitor monitor;
+  for (const std::uint64_t memory : {4, 16, 64, 256, 1024}) {
+    for (const std::uint64_t size : {0, 1, 8, 32, 1000, 100'000}) {
+      for (const unsigned threads : {1u, 2u, 16u}) {
+        TextPlanInput input;
+        input.memory_bytes = memory * kMiB;
+        input.input_bytes = size * kGigabyte;
+        input.size_known = size != 0;
+        input.threads = threads;
+        const TextMemory planned(input, monitor);
+        const TextGeometry& plan = planned.geometry();
+        EXPECT_LE(plan.memory_bytes + plan.table_bytes, input.memory_bytes + kSpareTableBytes);
+        EXPECT_GE(plan.table_bytes, kSpareTableBytes);
+      }
+    }
+  }
+}
+
+// A merge in one pass by cells, as before, wherever its tables have room.
+TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
+  TextPlanInput input;
+  input.memory_bytes = kGiB;
+  input.input_bytes = 4 * kGigabyte;
+  input.threads = 2;
+  EXPECT_EQ(plan_text(input).block_bytes, 256 * kKiB);
+  input.memory_bytes = 64 * kMiB;
+  input.input_bytes = 2 * kGigabyte;
+  const TextGeometry plan = plan_text(input);
+  EXPECT_GE(plan.memory_bytes / 2 / (2 * plan.block_bytes),
+            input.input_bytes / (plan.region_bytes / 5 * 4));
+  EXPECT_LE(expected_table_bytes(input.input_bytes, 0, plan.block_bytes), plan.table_bytes);
+}
+
+}  // namespace
+}  // namespace xxl

@@ -1,0 +1,155 @@
+#include "run/sinks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "io/transfer.h"
+#include "io_test_support.h"
+#include "simulated_queue.h"
+#include "sort_test_support.h"
+#include "watchdog.h"
+
+#include <fcntl.h>
+
+namespace xxl {
+namespace {
+
+using test::Bytes;
+
+constexpr std::size_t kBlock = 2 * kSectorBytes;
+constexpr std::size_t kBlocks = 40;
+
+class SinksTest : public testing::Test {
+ protected:
+  SinksTest() : content_(test::random_bytes(kBlocks * kBlock - 1000, random_)) {
+    order_.resize(kBlocks);
+    std::iota(order_.begin(), order_.end(), std::uint64_t{0});
+    std::shuffle(order_.begin(), order_.end(), random_);
+  }
+
+  // Block number `index` of the content, in a buffer of the pool.
+  FinishedBlock block(std::uint64_t index) {
+    const std::size_t bytes = std::min(kBlock, content_.size() - index * kBlock);
+    FinishedBlock block{buffers_.take(), bytes, index, {}, index * 11};
+    std::memcpy(block.buffer, content_.data() + index * kBlock, bytes);
+    return block;
+  }
+  void put_all(BlockSink& sink) {
+    for (const std::uint64_t index : order_) {
+      while (buffers_.available() == 0) mailbox_.wait_and_run();
+      sink.put(block(index));
+    }
+    while (sink.pending() > 0) mailbox_.wait_and_run();
+    EXPECT_EQ(buffers_.available(), buffers_.count());
+  }
+
+  test::Watchdog watchdog_;
+  io::test::TempDirectory directory_;
+  Random random_{51};
+  Bytes content_;
+  std::vector<std::uint64_t> order_;
+  MemoryRegion memory_{kBlocks * kBlock};
+  io::BufferPool buffers_{memory_.span(), kBlock};
+  Mailbox mailbox_;
+  int error_ = 0;  // of the transfers
+  io::IoService io_{test::simulated_queues(52, [this](const io::Request& request) {
+    return error_ == 0 ? test::honest_transfer(request) : io::Completion{error_, 0};
+  })};
+};
+
+TEST_F(SinksTest, a_stream_gets_its_blocks_in_order_whatever_the_order_they_come_in) {
+  const std::string path = directory_ / "stream";
+  {
+    io::File file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), path, false);
+    StreamSink sink(file, kBlock, buffers_, io_, mailbox_);
+    put_all(sink);
+  }
+  const std::string text = io::test::file_text(path);
+  ASSERT_EQ(text.size(), content_.size());
+  EXPECT_EQ(std::memcmp(text.data(), content_.data(), text.size()), 0);
+}
+
+TEST_F(SinksTest, a_file_gets_its_blocks_at_their_places_padded_with_zeros) {
+  const io::File file = io::File::create_unnamed(directory_.path());
+  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  put_all(sink);
+  MemoryRegion read(kBlocks * kBlock);
+  ASSERT_EQ(io::read_at(file, 0, read.span()), round_up(content_.size(), kSectorBytes));
+  EXPECT_EQ(std::memcmp(read.data(), content_.data(), content_.size()), 0);
+  for (std::size_t i = content_.size(); i < kBlocks * kBlock; ++i) {
+    ASSERT_EQ(read.data()[i], std::byte{0}) << i;
+  }
+}
+
+TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
+  io::ScratchStore store({directory_.path(), directory_.path(), directory_.path()}, kBlock, 53);
+  store.reserve(kBlocks * kBlock);
+  xxl::Run run;
+  run.identity = 99;
+  run.records_per_block = kBlock / 8;
+  {
+    ScratchSink sink(run, 8, store, buffers_, io_, mailbox_);
+    EXPECT_EQ(sink.payload_bytes(), kBlock);
+    EXPECT_EQ(sink.run_identity(), 99u);
+    put_all(sink);
+  }
+  ASSERT_EQ(run.blocks.size(), kBlocks);
+  EXPECT_EQ(run.records, content_.size() / 8);
+  EXPECT_EQ(store.bytes_in_use(), kBlocks * kBlock);
+  MemoryRegion read(kBlock);
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const io::ScratchPlace place = run.blocks[i].place;
+    EXPECT_EQ(run.blocks[i].checksum, i * 11);
+    io::read_at(store.file(place), store.offset(place), read.span());
+    const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
+    ASSERT_EQ(std::memcmp(read.data(), content_.data() + i * kBlock, bytes), 0) << i;
+  }
+}
+
+TEST_F(SinksTest, a_failed_write_is_thrown_with_its_file_and_place) {
+  const io::File file = io::File::create_unnamed(directory_.path());
+  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  error_ = EIO;
+  sink.put(block(3));
+  try {
+    while (sink.pending() > 0) mailbox_.wait_and_run();
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_EQ(error.sys_errno(), EIO);
+    EXPECT_EQ(error.path(), file.path());
+    EXPECT_EQ(error.offset(), 3 * kBlock);
+  }
+  EXPECT_EQ(buffers_.available(), buffers_.count());
+}
+
+TEST_F(SinksTest, a_full_disk_is_told_apart) {
+  const io::File file = io::File::create_unnamed(directory_.path());
+  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  error_ = ENOSPC;
+  sink.put(block(0));
+  try {
+    while (sink.pending() > 0) mailbox_.wait_and_run();
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::no_space);
+  }
+}
+
+TEST_F(SinksTest, destroyed_with_writes_under_way_a_sink_waits_for_them) {
+  const io::File file = io::File::create_unnamed(directory_.path());
+  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  for (const std::uint64_t index : order_) sink.put(block(index));
+}
+
+}  // namespace
+}  // namespace xxl

@@ -1,0 +1,42 @@
+// The subcommands. Each takes its options and returns the exit status; errors are thrown.
+#pragma once
+
+#include "cli/parse_options.h"
+#include "record/record_format.h"
+
+namespace xxl::cli {
+
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitDisorder = 1;  // sort -c, validate: something is out of order
+inline constexpr int kExitError = 2;
+inline constexpr int kExitJoinError = 1;     // of the stand-in for join(1)
+inline constexpr int kExitValsortError = 1;  // of the stand-in for valsort
+
+// Looks at its arguments itself: what they mean depends on the records.
+int run_sort(const CommandSpec& command, const Caller& caller,
+             std::span<const std::string> arguments);
+int run_join(const CommandSpec& command, const Caller& caller,
+             std::span<const std::string> arguments);
+int run_stand_in_join(const Caller& caller, std::span<const std::string> arguments);
+int run_gen(const ParsedOptions& options);
+int run_validate(const ParsedOptions& options);
+int run_stand_in_valsort(std::span<const std::string> arguments);
+int run_probe(const ParsedOptions& options);
+int run_info(const ParsedOptions& options);
+int run_help(const ParsedOptions& options);
+
+// Options that several commands have.
+
+// Types of records that are not binary, for parse_record_format().
+inline constexpr std::string_view kTextTypes = "lines, csv, tsv, ";
+
+// --record (or `fallback`) and --key as a format; `reverse` is -r. Throws Error{usage}.
+RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse);
+// --parallel; 0 when not given.
+unsigned parallel_option(const ParsedOptions& options);
+// --output; "-" when not given. Throws Error{usage} when two different ones are.
+std::string output_option(const ParsedOptions& options);
+// "1ea6370b955": a 128-bit checksum as gensort and valsort print it.
+std::string checksum_text(std::uint64_t high, std::uint64_t low);
+
+}  // namespace xxl::cli

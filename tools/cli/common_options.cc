@@ -1,0 +1,61 @@
+// Options that several commands have.
+#include <cstdio>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr unsigned kMaxThreads = 4096;
+
+// As in sort(1), a key with an order of its own is not affected by -r.
+bool has_own_order(std::string_view key_spec) {
+  return key_spec.ends_with(":desc") || key_spec.ends_with(":asc");
+}
+
+}  // namespace
+
+RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
+  const bool text_too = options.command().name == "sort";
+  RecordFormat format =
+      parse_record_format(options.value("record", fallback), text_too ? kTextTypes : "");
+  const std::vector<std::string> keys = options.values("key");
+  if (!keys.empty()) format.key.clear();
+  for (const std::string& spec : keys) {
+    KeyField field = parse_key_field(spec, format);
+    if (reverse && !has_own_order(spec)) field.descending = true;
+    format.key.push_back(field);
+  }
+  if (keys.empty() && reverse) {
+    for (KeyField& field : format.key) field.descending = true;
+  }
+  return format;
+}
+
+unsigned parallel_option(const ParsedOptions& options) {
+  return static_cast<unsigned>(options.number("parallel", 0, 1, kMaxThreads));
+}
+
+std::string output_option(const ParsedOptions& options) {
+  const std::string output = options.value("output", "-");
+  for (const std::string& other : options.values("output")) {
+    if (other != output) throw_usage(options.command(), "several output files given");
+  }
+  if (output.empty()) throw_usage(options.command(), "the name of the output file is empty");
+  return output;
+}
+
+std::string checksum_text(std::uint64_t high, std::uint64_t low) {
+  char text[40];
+  const auto high_bits = static_cast<std::uintmax_t>(high);
+  const auto low_bits = static_cast<std::uintmax_t>(low);
+  if (high != 0) {
+    std::snprintf(text, sizeof text, "%jx%016jx", high_bits, low_bits);
+  } else {
+    std::snprintf(text, sizeof text, "%jx", low_bits);
+  }
+  return text;
+}
+
+}  // namespace xxl::cli

@@ -1,0 +1,23 @@
+// Help text and manual pages, made from the options table.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/options_table.h"
+#include "cli/parse_options.h"
+
+namespace xxl::cli {
+
+// xxl COMMAND --help; `called_as` is how the command was called: "xxl sort", "sort".
+std::string help_text(const CommandSpec& command, std::string_view called_as);
+// xxl --version, sort --version.
+std::string version_text(const Caller& caller);
+// xxl --help.
+std::string help_text();
+
+// Manual pages in roff's man macros: xxl-COMMAND(1) and xxl(1).
+std::string manual_page(const CommandSpec& command);
+std::string manual_page();
+
+}  // namespace xxl::cli

@@ -1,0 +1,131 @@
+// Options and sections that several commands have.
+#pragma once
+
+#include "cli/option_spec.h"
+
+namespace xxl::cli {
+
+inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
+
+// Titles under which options stand in help.
+inline constexpr std::string_view kResources = "What to do it with";
+inline constexpr std::string_view kAsking = "What to tell";
+
+inline constexpr OptionSpec kIo{.long_name = "io",
+                                .value = ValueKind::required,
+                                .value_name = "KIND",
+                                .words = "auto io_uring threads",
+                                .completion = Completion::words,
+                                .group = kResources,
+                                .help = "how to talk to the disks: auto, io_uring or threads"};
+
+inline constexpr OptionSpec kGpuMemory{
+    .long_name = "gpu-memory",
+    .value = ValueKind::required,
+    .value_name = "SIZE",
+    .group = kResources,
+    .help = "use at most SIZE of each GPU's memory, instead of what is free"};
+
+inline constexpr OptionSpec kStats{.long_name = "stats",
+                                   .value = ValueKind::optional,
+                                   .value_name = "FORMAT",
+                                   .words = "table json",
+                                   .implied = "table",
+                                   .completion = Completion::words,
+                                   .group = kAsking,
+                                   .help = "report on standard error what was done: table or json"};
+
+inline constexpr OptionSpec kTimeLine{.long_name = "time-line",
+                                      .value = ValueKind::required,
+                                      .value_name = "FILE",
+                                      .completion = Completion::file,
+                                      .group = kAsking,
+                                      .help = "write to FILE what disks and GPUs did when, as CSV"};
+
+inline constexpr OptionSpec kExplain{
+    .long_name = "explain",
+    .group = kAsking,
+    .help = "print the plan and the scratch space it needs, and stop"};
+
+inline constexpr OptionSpec kHelpStandard{
+    .long_name = "help", .standard = true, .group = kAsking, .help = "print this help and exit"};
+
+inline constexpr OptionSpec kVersion{.long_name = "version",
+                                     .standard = true,
+                                     .group = kAsking,
+                                     .help = "print the version and exit"};
+
+inline constexpr OptionSpec kMultiGpu{
+    .long_name = "multi-gpu",
+    .value = ValueKind::required,
+    .value_name = "STRATEGY",
+    .words = "auto independent p2p-merge partition",
+    .completion = Completion::words,
+    .group = kResources,
+    .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
+    .details =
+        "independent: each sorts chunks of its own. partition: all sort one chunk "
+        "and read each other's memory. p2p-merge: the same by swapping halves."};
+
+inline constexpr OptionSpec kHelp{.long_name = "help", .help = "print this help and exit"};
+
+inline constexpr OptionSpec kKey{
+    .long_name = "key",
+    .value = ValueKind::required,
+    .value_name = "SPEC",
+    .help = "what to sort by: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+    .details =
+        "The first --key is the most significant. Without --key, the key is the one that "
+        "belongs to the record type."};
+
+inline constexpr OptionSpec kReverse{
+    .long_name = "reverse",
+    .short_name = 'r',
+    .help = "invert the order of every key without :asc or :desc of its own",
+    .details = "Records with equal keys keep the order of the input, as always."};
+
+inline constexpr OptionSpec kParallel{.long_name = "parallel",
+                                      .value = ValueKind::required,
+                                      .value_name = "N",
+                                      .help = "use N threads (default: one for each processor)"};
+
+inline constexpr OptionSpec kOutput{
+    .long_name = "output",
+    .short_name = 'o',
+    .value = ValueKind::required,
+    .value_name = "FILE",
+    .completion = Completion::file,
+    .help = "write to FILE instead of standard output",
+    .details =
+        "FILE appears complete or not at all; one that exists is replaced only when the new "
+        "one is complete and on disk. FILE may be one of the inputs."};
+
+inline constexpr Section kRecords{
+    "RECORDS",
+    "All records of a file have the same size, and nothing lies between them.\n"
+    "\n"
+    "  fixed:N    N bytes; the key is the whole record, unless --key says otherwise\n"
+    "  u32 u64    an unsigned number of 4 or 8 bytes, little-endian\n"
+    "  i32 i64    a signed number\n"
+    "  f32 f64    a floating-point number (IEEE 754)\n"
+    "  kv32       u32 key, 4 bytes of value\n"
+    "  kv64       u64 key, 8 bytes of value\n"
+    "  gensort    100 bytes, the key is the first 10\n"};
+
+inline constexpr Section kKeys{
+    "KEYS",
+    "A key is given as OFFSET:TYPE, OFFSET being bytes from the start of the record, from 0. TYPE "
+    "is\n"
+    "\n"
+    "  u8 u16 u32 u64    unsigned number, little-endian; u16be and so on: big-endian\n"
+    "  i8 i16 i32 i64    signed number; i16be and so on: big-endian\n"
+    "  f32 f64           floating-point number; f32be, f64be: big-endian\n"
+    "  bytesN            N bytes, compared as unsigned numbers\n"
+    "\n"
+    "Behind it may stand :desc for descending, or :asc, which also keeps -r away from this key.\n"
+    "\n"
+    "Floating-point keys are in the total order of IEEE 754: -NaN, -infinity, ..., -0.0, +0.0, "
+    "..., "
+    "+infinity, +NaN; NaNs by their bits.\n"};
+
+}  // namespace xxl::cli

@@ -1,0 +1,238 @@
+#include "cli/options_table.h"
+
+#include <array>
+
+#include "cli/options_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr std::array kGenOptions{
+    OptionSpec{.long_name = "record",
+               .value = ValueKind::required,
+               .value_name = "SPEC",
+               .words = kRecordWords,
+               .completion = Completion::words,
+               .help = "what a record is (see RECORDS; default: gensort)"},
+    OptionSpec{.long_name = "key",
+               .value = ValueKind::required,
+               .value_name = "SPEC",
+               .help = "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+               .details = "The distribution is that of the first key."},
+    OptionSpec{.long_name = "ascii",
+               .short_name = 'a',
+               .help = "gensort records as text instead of binary"},
+    OptionSpec{
+        .long_name = "skewed", .short_name = 's', .help = "gensort records with skewed keys"},
+    OptionSpec{.long_name = "start",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "number of the first record (default: 0)",
+               .details =
+                   "A record depends on its number (and the seed) alone: a file may be made in "
+                   "pieces, also on several machines."},
+    OptionSpec{.long_name = "total",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "records of the whole file that these are a part of",
+               .details = "Without it, these records are the last ones of the file. Keys that are "
+                          "zipf, sorted, reverse or nearly-sorted depend on it."},
+    OptionSpec{.long_name = "distribution",
+               .value = ValueKind::required,
+               .value_name = "NAME",
+               .words = "uniform normal zipf: sorted reverse nearly-sorted few-distinct constant",
+               .completion = Completion::words,
+               .help = "keys of records other than gensort (default: uniform)",
+               .details = "See DISTRIBUTIONS."},
+    OptionSpec{.long_name = "seed",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "seed of records other than gensort (default: 1)"},
+    OptionSpec{.long_name = "checksum",
+               .help = "print the sum of the CRC-32 of each record on standard error",
+               .details = "The sum that gensort -c and valsort print."},
+    kParallel,
+    kOutput,
+    kHelp,
+};
+
+constexpr std::array kValidateOptions{
+    OptionSpec{.long_name = "record",
+               .value = ValueKind::required,
+               .value_name = "SPEC",
+               .words = kRecordWords,
+               .completion = Completion::words,
+               .help = "what a record is (see RECORDS)"},
+    kKey,
+    kReverse,
+    kParallel,
+    kHelp,
+};
+
+constexpr std::array kProbeOptions{
+    OptionSpec{
+        .long_name = "gpu",
+        .help = "measure GPUs instead of disks",
+        .details =
+            "All that CUDA_VISIBLE_DEVICES leaves visible. Takes some 256 MiB of host memory "
+            "for each GPU, and little more than 2 GiB of its own."},
+    OptionSpec{.long_name = "size",
+               .value = ValueKind::required,
+               .value_name = "SIZE",
+               .help = "size of each of the two test files (default: 1G)",
+               .details = "As for sort -S. They have no name and are gone afterwards."},
+    OptionSpec{.long_name = "seconds",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .help = "time to measure each directory (default: 5), or all GPUs (6)",
+               .details = "For GPUs at most: a measurement takes at most 0.2 seconds. Preparing "
+                          "files or GPUs comes on top."},
+    OptionSpec{.long_name = "json", .help = "print one JSON object instead of a table"},
+    kHelp,
+};
+
+constexpr std::array kInfoOptions{kHelp};
+constexpr std::array kHelpOptions{kHelp};
+
+constexpr std::array kProbeSections{
+    Section{"JSON",
+            "--json prints one object:\n"
+            "\n"
+            "  directories    for each DIR: directory, backend, direct, choice (a row), rows\n"
+            "  a row          block_bytes, depth, read_bytes_per_second,\n"
+            "                 write_bytes_per_second, both_bytes_per_second\n"
+            "\n"
+            "With --gpu:\n"
+            "\n"
+            "  gpus           for each GPU: index, name, bus, numa_node, host_link,\n"
+            "                 memory_bytes, free_bytes, compute_capability, pinned,\n"
+            "                 pageable, registered (host memory: rates),\n"
+            "                 copy_bytes_per_second, sort (items and\n"
+            "                 u32_bytes_per_second, u64_..., u64_u64_...)\n"
+            "  rates          to_bytes_per_second, from_..., both_...\n"
+            "  sets           several GPUs at once: gpus, pinned (rates of all)\n"
+            "  host_pairs     two GPUs at once: gpus, both_bytes_per_second, share_link\n"
+            "  peers          from, to, peer, bytes_per_second,\n"
+            "                 assumed_bytes_per_second\n"
+            "  all_to_all_bytes_per_second\n"
+            "  automatic_choices  for 1, 2, 4, ... GPUs: gpus, strategy\n"
+            "  measured_choices   the same from what was measured\n"},
+};
+
+constexpr Section kDistributions{
+    "DISTRIBUTIONS",
+    "Of the keys of records other than gensort:\n"
+    "\n"
+    "  uniform        over all values; floating-point numbers from 0 to 1\n"
+    "  normal         around the middle of the range; floating-point numbers around 0\n"
+    "  zipf:THETA     the i-th most frequent key is as likely as 1 / i^THETA\n"
+    "  sorted         ascending over the whole range\n"
+    "  reverse        descending\n"
+    "  nearly-sorted  sorted, but one record in a hundred has changed places\n"
+    "  few-distinct   16 values\n"
+    "  constant       one value\n"
+    "\n"
+    "Behind the key of kv32 and kv64 stands the number of the record; all other bytes are random. "
+    "A key of bytes has the distribution in its first 8.\n"};
+
+constexpr std::array kGenSections{
+    kRecords,
+    kKeys,
+    kDistributions,
+    Section{"EXAMPLES",
+            "  xxl gen 10M -o big.dat                 one gigabyte as gensort makes it\n"
+            "  xxl gen -a -s --checksum 1000 -o small.txt\n"
+            "  xxl gen --record=u64 --distribution=zipf:0.75 --seed=7 1G -o keys.bin\n"},
+};
+
+constexpr std::array kValidateSections{
+    kRecords,
+    kKeys,
+    Section{"EXIT STATUS",
+            "  0    all records are in order\n"
+            "  1    some are not\n"
+            "  2    an error\n"},
+};
+
+// Made when first asked for: sort's part lies in another file.
+const auto& all_commands() {
+  static const std::array all{
+      sort_command(),
+      join_command(),
+      CommandSpec{
+          .name = "gen",
+          .operands = "RECORDS",
+          .summary = "make test data",
+          .description =
+              "Writes RECORDS records of test data; the number may have a suffix k, M, G or T for "
+              "powers of 1000. gensort records are those of the sort benchmark's program gensort, "
+              "byte "
+              "for byte.\n",
+          .options = kGenOptions,
+          .sections = kGenSections},
+      CommandSpec{
+          .name = "validate",
+          .operands = "[FILE]",
+          .summary = "check that a file is sorted, and sum it up",
+          .description =
+              "Prints what valsort of the sort benchmark prints: the number of records, the sum of "
+              "their CRC-32, how many records have the same key as the one before, and whether all "
+              "are in order. Without FILE, or when FILE is -, standard input is read.\n"
+              "\n"
+              "Called through a link named valsort, the program is valsort of gensort 1.5: valsort "
+              "[-q] [-tN] FILE. It reports on standard error, in the same lines, and its exit "
+              "status is 1 when records are not in order, and on errors. Without -o, -s and -i.\n",
+          .options = kValidateOptions,
+          .sections = kValidateSections},
+      CommandSpec{
+          .name = "probe",
+          .operands = "[DIR]...",
+          .operands_are_directories = true,
+          .summary = "measure disks, or GPUs",
+          .description =
+              "Measures each DIR (default: the default scratch directory): reading, writing and "
+              "both "
+              "at once, over block sizes and numbers of transfers in flight. The choice is the "
+              "smallest that comes close to the best rate of reading and writing at once.\n"
+              "\n"
+              "With --gpu, measures all GPUs instead: how fast they exchange data with the host, "
+              "alone and together, and with each other, and how fast they sort. Then it names the "
+              "GPUs that are best taken for 1, 2, 4, ... of them, and how they sort together.\n",
+          .options = kProbeOptions,
+          .sections = kProbeSections},
+      CommandSpec{.name = "info",
+                  .operands = "",
+                  .summary = "print version, build features and hardware",
+                  .description =
+                      "Prints the version, how the program was built, and what it found of the "
+                      "machine: processors, memory, how it talks to the disks.\n",
+                  .options = kInfoOptions,
+                  .sections = {}},
+      CommandSpec{.name = "help",
+                  .operands = "[COMMAND]",
+                  .summary = "print help on a command",
+                  .description = "Prints the same as xxl COMMAND --help.\n",
+                  .options = kHelpOptions,
+                  .sections = {}},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string OptionSpec::key() const {
+  return long_name.empty() ? std::string("-") + short_name : std::string(long_name);
+}
+
+std::span<const CommandSpec> commands() {
+  return all_commands();
+}
+
+const CommandSpec* find_command(std::string_view name) {
+  for (const CommandSpec& command : all_commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace xxl::cli

@@ -1,0 +1,27 @@
+// The one table of commands and options. Everything that knows an option is made from it: the
+// parser (parse_options.h), the help text and manual pages (manual.h), and the completions of
+// bash, zsh and fish (completions.h).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/option_spec.h"
+
+namespace xxl::cli {
+
+// The command sort, the largest of them (options_of_sort.cc).
+CommandSpec sort_command();
+
+// The command join (options_of_join.cc), and what it is when it is called as join(1): with the
+// options of that alone.
+CommandSpec join_command();
+CommandSpec stand_in_join_command();
+
+// All commands, in the order of the help text.
+std::span<const CommandSpec> commands();
+
+// The command called `name`, or nullptr.
+const CommandSpec* find_command(std::string_view name);
+
+}  // namespace xxl::cli

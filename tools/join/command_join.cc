@@ -1,0 +1,39 @@
+// xxl join: finds out what is joined. Text and binary records take it from there.
+#include <clocale>
+#include <cstdio>
+
+#include "cli/manual.h"
+#include "join/join_shared.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+
+int run_join(const CommandSpec& command, const Caller& caller,
+             std::span<const std::string> arguments) {
+  std::setlocale(LC_ALL, "");  // in which lines compare, and messages quote
+  const JoinArguments parsed = parse_join_arguments(command, caller, arguments);
+  if (parsed.ask == JoinArguments::Ask::help) {
+    std::fputs(help_text(command, caller.command).c_str(), stdout);
+    return kExitSuccess;
+  }
+  if (parsed.ask == JoinArguments::Ask::version) {
+    std::fputs(version_text(caller).c_str(), stdout);
+    return kExitSuccess;
+  }
+  const ParsedOptions& options = parsed.options;
+  const std::string record = options.value("record", "lines");
+  const bool binary = options.has("record1") || options.has("record2");
+  if (record == "lines" && !(binary && !options.has("record"))) {
+    refuse_options_of_others(options, Scope::lines);
+    return join_text(caller, parsed);
+  }
+  std::setlocale(LC_ALL, "C");
+  if (record == "csv" || record == "tsv") {
+    refuse_options_of_others(options, Scope::rows);
+    return join_text(caller, parsed);
+  }
+  refuse_options_of_others(options, Scope::all);
+  return join_binary(caller, parsed);
+}
+
+}  // namespace xxl::cli

@@ -1,0 +1,60 @@
+// xxl join of binary records.
+#include "base/error.h"
+#include "cli/devices.h"
+#include "engine/join/external_join.h"
+#include "join/join_shared.h"
+#include "report/time_line_file.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
+  const std::string own = side == 0 ? "record1" : "record2";
+  if (!options.has(own) && !options.has("record")) {
+    throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
+  }
+  RecordFormat format =
+      parse_record_format(options.value(own, options.value("record", "")), kTextTypes);
+  const std::vector<std::string> specs = key_specs(options, side);
+  if (!specs.empty()) format.key.clear();
+  for (const std::string& spec : specs) format.key.push_back(parse_key_field(spec, format));
+  return format;
+}
+
+std::string describe(const RecordFormat& format) {
+  return format.name + ", " + std::to_string(format.record_bytes) + " bytes, key of " +
+         std::to_string(format.key_bytes()) + " bytes";
+}
+
+}  // namespace
+
+int join_binary(const Caller& caller, const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  RecordJoinOptions join;
+  set_join_options(arguments, join);
+  join.formats = {format_of_side(options, 0), format_of_side(options, 1)};
+  join.layout = options.value("layout", "");
+  if (options.has("layout") && join.layout.empty()) {
+    throw_usage(options.command(), "--layout= leaves nothing of a row");
+  }
+  TimeLineFile time_line_file(options.value("time-line", ""), join.output);
+  join.time_line = time_line_file.time_line();
+  const DeviceChoice device = device_option(options, join.time_line);
+  join.accelerator = device.accelerator.get();
+  join.acceleration = device.acceleration;
+  const JoinSubject subject{.inputs = join.inputs,
+                            .records = {describe(join.formats[0]), describe(join.formats[1])},
+                            .kind = options.word("how", "inner"),
+                            .output = join.count_only ? "" : join.output,
+                            .scratch_dirs = join.scratch_dirs};
+  const JoinRunner runner{[&] { return plan_join(join); },
+                          [&] {
+                            const JoinReport report = external_join(join);
+                            time_line_file.write();
+                            return report;
+                          }};
+  return run_join_reports(caller, arguments, join, subject, runner);
+}
+
+}  // namespace xxl::cli

@@ -1,0 +1,128 @@
+#include "join/join_shared.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/quote.h"
+#include "base/units.h"
+#include "cli/machine.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr unsigned kMaxBatchSize = 1u << 20;
+
+JoinMethod method_option(const ParsedOptions& options) {
+  const std::string word = options.word("method", "auto");
+  if (word == "sort-merge") return JoinMethod::sort_merge;
+  return word == "hash" ? JoinMethod::hash : JoinMethod::automatic;
+}
+
+std::array<bool, kJoinSides> presorted_option(const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  std::array<bool, kJoinSides> presorted{};
+  if (arguments.watch == OrderWatch::always) presorted = {true, true};
+  if (!options.has("presorted")) return presorted;
+  if (arguments.watch == OrderWatch::never) {
+    throw_usage(options.command(), "--presorted excludes --nocheck-order");
+  }
+  options.word("presorted", "both");  // throws if the last one is no word
+  for (const std::string& side : options.values("presorted")) {
+    presorted[0] |= side != "2";
+    presorted[1] |= side != "1";
+  }
+  return presorted;
+}
+
+// True if the two names stand for one pipe or terminal.
+bool are_one_pipe(const std::string& r, const std::string& s) {
+  const auto find = [](const std::string& name, struct stat& status) {
+    const int failed = name == "-" ? fstat(STDIN_FILENO, &status) : stat(name.c_str(), &status);
+    return failed == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode);
+  };
+  struct stat first {
+  }, second{};
+  return find(r, first) && find(s, second) && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace
+
+void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
+  const ParsedOptions& options = arguments.options;
+  if (options.has("how")) join.kind = parse_join_kind(options.word("how", "inner"));
+  join.method = method_option(options);
+  join.inputs = {arguments.files[0], arguments.files[1]};
+  if (join.inputs[0] == "-" && join.inputs[1] == "-") {
+    throw_usage(options.command(), "R and S cannot both be standard input");
+  }
+  if (are_one_pipe(join.inputs[0], join.inputs[1])) {
+    throw_usage(options.command(), "R and S are one pipe, which can be read only once");
+  }
+  join.presorted = presorted_option(arguments);
+  join.count_only = options.has("count");
+  if (join.count_only && options.has("output")) {
+    throw_usage(options.command(), "--count writes no rows: it excludes --output");
+  }
+  join.output = output_option(options);
+  join.memory_bytes =
+      options.has("buffer-size")
+          ? parse_size(options.value("buffer-size", ""), "-S", usable_memory_bytes())
+          : std::max(default_memory_bytes(), kLeastMemoryBytes);
+  join.scratch_dirs = scratch_option(options);
+  join.parallel = parallel_option(options);
+  join.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
+  join.backend = backend_option(options);
+}
+
+std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t side) {
+  std::vector<std::string> specs = options.values("key");
+  const std::vector<std::string> own = options.values(side == 0 ? "key1" : "key2");
+  if (!specs.empty() && !own.empty()) {
+    throw_usage(options.command(), "--key is for both sides: it excludes --key1 and --key2");
+  }
+  if (options.has("key1") != options.has("key2")) {
+    throw_usage(options.command(), "--key1 and --key2 go together: give the key of both sides");
+  }
+  specs.insert(specs.end(), own.begin(), own.end());
+  return specs;
+}
+
+int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinOptions& join,
+                     const JoinSubject& subject, const JoinRunner& runner) {
+  const ParsedOptions& options = arguments.options;
+  const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
+  const bool show_progress = progress_option(options, true);
+  if (options.has("explain")) {
+    const JoinPlan plan = runner.plan();
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
+    return kExitSuccess;
+  }
+  Progress progress;
+  join.progress = &progress;
+  JoinReport report;
+  {
+    std::optional<ProgressLine> line;
+    if (show_progress) line.emplace(progress);
+    report = runner.join();
+  }
+  if (join.count_only) {
+    std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
+  }
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    if (report.sides[side].skipped == 0) continue;
+    std::fprintf(stderr, "%swarning: %s: %ju malformed rows left out\n", caller.prefix.c_str(),
+                 quote_controls(subject.inputs[side]).c_str(),
+                 static_cast<std::uintmax_t>(report.sides[side].skipped));
+  }
+  if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
+  if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
+  return kExitSuccess;
+}
+
+}  // namespace xxl::cli

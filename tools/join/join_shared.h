@@ -1,0 +1,30 @@
+// What joining of text and of binary records has in common on the command line.
+#pragma once
+
+#include "cli/command.h"
+#include "engine/join/join_options.h"
+#include "join/join_arguments.h"
+#include "report/join_report.h"
+#include "report/progress_line.h"
+
+namespace xxl::cli {
+
+// The two kinds of join. Each returns the exit status.
+int join_text(const Caller& caller, const JoinArguments& arguments);
+int join_binary(const Caller& caller, const JoinArguments& arguments);
+
+// Fills in what all joins have in common, but the device. Throws Error{usage}.
+void set_join_options(const JoinArguments& arguments, JoinOptions& join);
+
+// The keys of a side: those of --key and of --key1 or --key2; `side` is 0 or 1.
+std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t side);
+
+// Plans, joins and reports (--explain, --stats, --progress, --count).
+struct JoinRunner {
+  std::function<JoinPlan()> plan;
+  std::function<JoinReport()> join;
+};
+int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinOptions& join,
+                     const JoinSubject& subject, const JoinRunner& runner);
+
+}  // namespace xxl::cli

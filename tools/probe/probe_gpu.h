@@ -1,0 +1,13 @@
+// xxl probe --gpu.
+#pragma once
+
+#include "cli/parse_options.h"
+
+namespace xxl::cli {
+
+// Measures all GPUs and prints a table, or JSON; returns the exit status. Throws Error{usage} if
+// what the options ask for makes no sense, Error{device} if there is no GPU or the program was
+// built without CUDA.
+int run_probe_gpu(const ParsedOptions& options);
+
+}  // namespace xxl::cli

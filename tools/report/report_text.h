@@ -1,0 +1,38 @@
+// Pieces of reports that people and programs read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/record_sort/external_sort.h"
+#include "report/json.h"
+
+namespace xxl::cli {
+
+[[gnu::format(printf, 2, 3)]] void append_format(std::string& out, const char* format, ...);
+// "name:            value", a line.
+void append_fact(std::string& out, const char* name, const std::string& value);
+// With as many digits behind the point, which is one in every locale.
+std::string decimal_text(double value, int digits = 2);
+// "4 GiB (4294967296 bytes)".
+std::string format_exact(std::uint64_t bytes);
+double gb_per_second(std::uint64_t bytes, double seconds);
+// An array of texts.
+void append_list(Json& json, const char* name, const std::vector<std::string>& values);
+// "a, b, c".
+std::string list_text(const std::vector<std::string>& names);
+// Of an output file that was not replaced.
+inline constexpr const char* kWrittenInPlace =
+    "written in place: the file could not be replaced without loss";
+// Sixteen hexadecimal digits.
+std::string hash_text(std::uint64_t hash);
+
+// The table of phases, with its head, and the array of the same.
+void append_phases(std::string& out, const std::vector<PhaseReport>& phases);
+void append_phases(Json& json, const std::vector<PhaseReport>& phases);
+// What the GPUs did, a line each, and the array of the same.
+void append_devices(std::string& out, const AcceleratorReport& accelerator);
+void append_devices(Json& json, const AcceleratorReport& accelerator);
+
+}  // namespace xxl::cli

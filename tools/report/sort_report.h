@@ -1,0 +1,33 @@
+// What a sort will do and what it did, for people (--explain, --stats) and programs (--stats=json).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/record_sort/external_sort.h"
+
+namespace xxl::cli {
+
+// What was to be sorted.
+struct ReportSubject {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::vector<std::string> scratch_dirs;
+  std::string record;              // "u64", "lines"
+  std::string record_details;      // "8 bytes, key of 8 bytes"
+  std::uint64_t record_bytes = 0;  // 0: of any size
+};
+
+// The plan, one fact a line.
+std::string explain(const ReportSubject& subject, const SortPlan& plan);
+// The same as an object; its members are described in the manual page (options_of_sort.cc).
+std::string explain_json(const ReportSubject& subject, const SortPlan& plan);
+
+// The table of --stats.
+std::string stats_table(const ReportSubject& subject, const SortReport& report);
+
+// The object of --stats=json; its members are described in the manual page (options_of_sort.cc).
+std::string stats_json(const ReportSubject& subject, const SortReport& report);
+
+}  // namespace xxl::cli

@@ -1,0 +1,89 @@
+// xxl sort of binary records.
+#include <cstdio>
+
+#include "base/quote.h"
+#include "base/units.h"
+#include "cli/devices.h"
+#include "cli/machine.h"
+#include "report/time_line_file.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr unsigned kMaxBatchSize = 1u << 20;
+
+SortOptions sort_options(const ParsedOptions& options) {
+  SortOptions sort;
+  sort.format = format_option(options, "", options.has("reverse"));
+  sort.inputs = input_files(options);
+  sort.output = output_option(options);
+  sort.memory_bytes = options.has("buffer-size") ? parse_size(options.value("buffer-size", ""),
+                                                              "-S", usable_memory_bytes())
+                                                 : default_memory_bytes();
+  sort.scratch_dirs = scratch_option(options);
+  sort.parallel = parallel_option(options);
+  sort.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
+  sort.unique = options.has("unique");
+  sort.merge_only = options.has("merge");
+  sort.backend = backend_option(options);
+  return sort;
+}
+
+ReportSubject subject_of(const SortOptions& sort) {
+  const RecordFormat& format = sort.format;
+  return {.inputs = sort.inputs,
+          .output = sort.output,
+          .scratch_dirs = sort.scratch_dirs,
+          .record = format.name,
+          .record_details = std::to_string(format.record_bytes) + " bytes, key of " +
+                            std::to_string(format.key_bytes()) + " bytes",
+          .record_bytes = format.record_bytes};
+}
+
+int run_check(const Caller& caller, const SortOptions& sort, Check check) {
+  const OrderCheck result = check_order(sort);
+  if (result.ordered) return kExitSuccess;
+  if (check == Check::diagnose) {
+    std::fprintf(stderr, "%s%s:%ju: disorder at byte %ju\n", caller.prefix.c_str(),
+                 quote_controls(sort.inputs.front()).c_str(),
+                 static_cast<std::uintmax_t>(result.record + 1),
+                 static_cast<std::uintmax_t>(result.offset));
+  }
+  return kExitDisorder;
+}
+
+}  // namespace
+
+int sort_binary(const Caller& caller, const ParsedOptions& options) {
+  refuse_options_of_others(options, Scope::all);
+  const Check check = check_option(options);
+  SortOptions sort = sort_options(options);
+  TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
+  sort.time_line = time_line_file.time_line();
+  const DeviceChoice device = device_option(options, sort.time_line);
+  sort.accelerator = device.accelerator.get();
+  sort.acceleration = device.acceleration;
+  sort.merge_on_accelerator = device.merge;
+  const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
+  const bool show_progress = progress_option(options, true);
+
+  if (check != Check::none) return run_check(caller, sort, check);
+  const ReportSubject subject = subject_of(sort);
+  if (options.has("explain")) {
+    const SortPlan plan = plan_sort(sort);
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
+    warn_of_fewer_threads(caller, sort.memory_bytes, sort.parallel, plan);
+    return kExitSuccess;
+  }
+
+  const SortReport report = run_with_progress(external_sort, sort, show_progress);
+  time_line_file.write();
+  warn_of_fewer_threads(caller, sort.memory_bytes, sort.parallel, report.plan);
+  if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
+  if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
+  return kExitSuccess;
+}
+
+}  // namespace xxl::cli

@@ -1,0 +1,235 @@
+// xxl sort of lines, and the stand-in for sort(1).
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/quote.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "cli/machine.h"
+#include "cli/manual.h"
+#include "engine/inputs.h"
+#include "record/line_keys.h"
+#include "sort/group_folds.h"
+#include "sort/line_arguments.h"
+#include "sort/line_debug.h"
+#include "sort/sort_errors.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+[[noreturn]] void throw_file_error(const char* operation, const std::string& file,
+                                   int error_number) {
+  throw CommandLineError(std::string(operation) + ": " + quote_name(file) + ": " +
+                         std::strerror(error_number));
+}
+
+bool needs_random(const LineOrder& order) {
+  const std::vector<LineKeyField> keys = resolved_line_keys(order);
+  return std::any_of(keys.begin(), keys.end(),
+                     [](const LineKeyField& key) { return key.flags.random; });
+}
+
+// The first bytes of `source`, or without one those of the machine's generator.
+void fill_salt(const std::string& source, LineOrder& order) {
+  auto& salt = order.random_salt;
+  if (source.empty()) {
+    if (getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) {
+      throw_io_error(errno, "cannot get random bytes", {});
+    }
+    return;
+  }
+  std::FILE* file = std::fopen(source.c_str(), "rb");
+  if (file == nullptr) throw_file_error("open failed", source, errno);
+  errno = 0;
+  const std::size_t bytes = std::fread(salt.data(), 1, salt.size(), file);
+  const int error_number = std::ferror(file) != 0 ? errno : 0;
+  std::fclose(file);
+  if (bytes == salt.size()) return;
+  const std::string name = quoted_for_message(source);
+  if (error_number == 0) throw CommandLineError(name + ": end of file");
+  throw CommandLineError(name + ": read error: " + std::strerror(error_number));
+}
+
+bool can_access(const std::string& file, int mode) {
+  return faccessat(AT_FDCWD, file.c_str(), mode, AT_EACCESS) == 0;
+}
+
+// Complains about files that cannot be read as sort(1) does, before anything is done.
+void check_inputs(const std::vector<std::string>& files, const char* operation) {
+  for (const std::string& file : files) {
+    if (file != "-" && !can_access(file, R_OK)) throw_file_error(operation, file, errno);
+  }
+}
+
+// Likewise of what can be opened but not read.
+void refuse_unreadable(const std::vector<std::string>& files) {
+  for (const std::string& file : input_paths(files)) {
+    struct stat status {};
+    if (file != "-") {
+      if (stat(file.c_str(), &status) != 0) continue;
+    } else if (fstat(STDIN_FILENO, &status) != 0) {
+      throw_file_error("stat failed", file, errno);
+    } else if (!S_ISCHR(status.st_mode) && (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+      // (One that was closed is a device, and found to be so when it is read.)
+      throw_file_error("read failed", file, EBADF);
+    }
+    if (S_ISDIR(status.st_mode)) throw_file_error("read failed", file, EISDIR);
+  }
+}
+
+void check_output(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) throw_file_error("open failed", file, EISDIR);
+    if (!can_access(file, W_OK)) throw_file_error("open failed", file, errno);
+    return;
+  }
+  if (errno != ENOENT || file.empty()) throw_file_error("open failed", file, errno);
+}
+
+TextSortOptions text_options(const Caller& caller, const LineArguments& arguments) {
+  TextSortOptions sort;
+  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) takes all files as they lie
+  set_text_options(caller, arguments.options, sort);
+  LineOrder order = arguments.order;
+  order.unique |= sort.unique;
+  if (arguments.options.has("count")) sort.fold = make_line_counter;
+  if (needs_random(order)) fill_salt(arguments.random_source, order);
+  sort.keys = make_line_keys(order);
+  sort.syntax.terminator = arguments.terminator;
+  sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
+  sort.inputs = arguments.files;
+  sort.output = arguments.output.value_or("-");
+  if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
+  // sort(1) takes any size, however small or large: it is raised to what will do, and cut to what
+  // there is.
+  sort.memory_bytes =
+      std::clamp(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes,
+                 std::max(kLeastMemoryBytes, physical_memory_bytes()));
+  sort.parallel = arguments.parallel;
+  sort.batch_size = arguments.batch_size;
+  return sort;
+}
+
+// Copies the lines that come out of `pipe` to standard output, with their keys underlined. If that
+// cannot be written, `error` becomes the errno value; the pipe is closed then, which ends the sort.
+void underline(int pipe, const LineUnderliner& underliner, char terminator, int& error) {
+  std::string text;
+  std::string out;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t bytes = read(pipe, buffer, sizeof buffer);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(bytes));
+    std::size_t start = 0;
+    for (std::size_t end; (end = text.find(terminator, start)) != std::string::npos;
+         start = end + 1) {
+      underliner.append(std::string_view(text).substr(start, end - start), out);
+    }
+    text.erase(0, start);
+    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size()) {
+      error = errno;
+      break;
+    }
+    out.clear();
+  }
+  close(pipe);
+}
+
+// --debug: the sorted lines go through a pipe to where they are underlined.
+int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
+  const LineUnderliner underliner(arguments.order);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_io_error(errno, "cannot make a pipe", {});
+  int error = 0;
+  Thread reader = Thread::start("for --debug", [&, pipe = ends[0]] {
+    underline(pipe, underliner, arguments.terminator, error);
+  });
+  sort.output = "/dev/fd/" + std::to_string(ends[1]);
+  std::exception_ptr failure;
+  try {
+    text_sort(sort);
+  } catch (...) {  // whatever it is, the reader must see the end of the pipe
+    failure = std::current_exception();
+  }
+  close(ends[1]);
+  reader.join();
+  if (error != 0) throw_io_error(error, Operation::write, "standard output");
+  if (failure) std::rethrow_exception(failure);
+  return kExitSuccess;
+}
+
+int print_and_exit(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return kExitSuccess;
+}
+
+int check_lines(const Caller& caller, const LineArguments& arguments) {
+  const std::string check = std::string("-") + arguments.check;
+  if (arguments.files.size() > 1) {
+    throw CommandLineError("extra operand " + quote_name_always(arguments.files[1]) +
+                           " not allowed with " + check);
+  }
+  if (arguments.output) throw CommandLineError("options '" + check + "o' are incompatible");
+  for (const char* other : {"stats", "explain"}) {
+    if (arguments.options.has(other)) {
+      throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
+    }
+  }
+  const TextSortOptions sort = text_options(caller, arguments);
+  check_inputs(arguments.files, "open failed");
+  refuse_unreadable(arguments.files);
+  try {
+    return run_text_check(caller, sort, arguments.check == 'c' ? Check::diagnose : Check::quiet);
+  } catch (const Error& error) {
+    if (!caller.stands_in) throw;
+    throw_as_sort(error, sort, true, caller.prefix);
+  }
+}
+
+}  // namespace
+
+int sort_lines(const CommandSpec& command, const Caller& caller,
+               std::span<const std::string> arguments) {
+  const LineArguments parsed = parse_line_arguments(command, caller, arguments);
+  if (parsed.ask == LineArguments::Ask::help) {
+    return print_and_exit(help_text(command, caller.command));
+  }
+  if (parsed.ask == LineArguments::Ask::version) return print_and_exit(version_text(caller));
+  if (parsed.debug) warn_of_line_keys(caller, parsed);
+  if (parsed.check != 0) return check_lines(caller, parsed);
+
+  TextSortOptions sort = text_options(caller, parsed);
+  check_inputs(parsed.files, "cannot read");
+  if (parsed.output) check_output(*parsed.output);
+  refuse_unreadable(parsed.files);
+  try {
+    if (parsed.debug) return run_debug(parsed, sort);
+    return run_text_sort(caller, parsed.options, sort,
+                         {.inputs = sort.inputs,
+                          .output = sort.output,
+                          .scratch_dirs = sort.scratch_dirs,
+                          .record = "lines",
+                          .record_details = "of any length"});
+  } catch (const Error& error) {
+    die_of_broken_pipe(caller, error);
+    if (!caller.stands_in) throw;
+    throw_as_sort(error, sort, false, caller.prefix);
+  }
+}
+
+}  // namespace xxl::cli

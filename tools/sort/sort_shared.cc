@@ -1,0 +1,253 @@
+#include "sort/sort_shared.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "base/units.h"
+#include "cli/devices.h"
+#include "cli/machine.h"
+#include "io/codec.h"
+#include "report/time_line_file.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr int kMaxLevel = 22;
+
+std::string switch_name(const OptionSpec& option) {
+  return option.long_name.empty() ? option.key() : "--" + std::string(option.long_name);
+}
+
+bool is_for(const OptionSpec& option, Scope scope) {
+  switch (option.scope) {
+    case Scope::all:
+      return true;
+    case Scope::text:
+      return scope != Scope::all;
+    case Scope::lines:
+    case Scope::rows:
+      break;
+    case Scope::binary:
+      return scope == Scope::all;
+  }
+  return option.scope == scope;
+}
+
+std::string_view scope_text(Scope scope) {
+  switch (scope) {
+    case Scope::all:
+      break;
+    case Scope::text:
+      return "text";
+    case Scope::lines:
+      return "lines";
+    case Scope::rows:
+      return "rows of CSV and TSV";
+    case Scope::binary:
+      return "binary records";
+  }
+  return "all records";
+}
+
+}  // namespace
+
+void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
+  const CommandSpec& command = options.command();
+  for (const OptionSpec& option : command.options) {
+    if (!options.has(option.key())) continue;
+    if (!is_for(option, scope)) {
+      throw_usage(command, switch_name(option) + " is for " +
+                               std::string(scope_text(option.scope)) +
+                               " only, not for --record=" + options.value("record", "lines"));
+    }
+  }
+}
+
+// As sort(1) does: contradictions are errors, not a matter of which came last.
+Check check_option(const ParsedOptions& options) {
+  const bool words = options.has("-c") || options.has("check");
+  if (!words && !options.has("-C")) return Check::none;
+  const CommandSpec& command = options.command();
+  const bool silent =
+      options.has("-C") || options.word("check", "diagnose-first") != "diagnose-first";
+  const std::string check = silent ? "-C" : "-c";
+  const bool asks_for_words = options.has("-c") || options.values("check").size() > 1;
+  if (silent && asks_for_words) throw_usage(command, "options '-cC' are incompatible");
+  if (options.has("output")) throw_usage(command, "options '" + check + "o' are incompatible");
+  if (options.has("merge")) throw_usage(command, "options '" + check + "m' are incompatible");
+  for (const char* other : {"stats", "explain"}) {
+    if (options.has(other)) {
+      throw_usage(command, "options '" + check + "' and '--" + other + "' are incompatible");
+    }
+  }
+  if (options.operands().size() > 1) {
+    throw_usage(command, "extra operand '" + options.operands()[1] + "' not allowed with " + check);
+  }
+  return silent ? Check::quiet : Check::diagnose;
+}
+
+io::Backend backend_option(const ParsedOptions& options) {
+  const std::string word = options.word("io", "auto");
+  if (word == "io_uring") return io::Backend::io_uring;
+  if (word == "threads") return io::Backend::threads;
+  return io::Backend::automatic;
+}
+
+std::vector<std::string> scratch_option(const ParsedOptions& options) {
+  std::vector<std::string> directories = options.values("temporary-directory");
+  std::erase(directories, "");
+  if (directories.empty()) directories.push_back(default_scratch_dir());
+  return directories;
+}
+
+std::vector<std::string> read_names0(const std::string& file) {
+  std::ifstream stream;
+  if (file != "-") {
+    stream.open(file, std::ios::binary);
+    if (!stream) {
+      throw CommandLineError("open failed: " + quote_name(file) + ": " + std::strerror(errno));
+    }
+  }
+  std::istream& in = file == "-" ? std::cin : stream;
+  std::vector<std::string> names;
+  for (std::string name; std::getline(in, name, '\0');) names.push_back(name);
+  const bool failed = in.bad() || (file == "-" && std::ferror(stdin) != 0);
+  if (failed || (file != "-" && names.empty() && access((file + "/.").c_str(), F_OK) == 0)) {
+    throw CommandLineError("cannot read file names from " + quote_name_always(file));
+  }
+  if (names.empty()) throw CommandLineError("no input from " + quote_name_always(file));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == "-") {
+      throw CommandLineError("when reading file names from stdin, no file name of " +
+                             quote_name_always(names[i]) + " allowed");
+    }
+    if (names[i].empty()) {
+      throw CommandLineError(quote_name(file) + ":" + std::to_string(i + 1) +
+                             ": invalid zero-length file name");
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> input_files(const ParsedOptions& options) {
+  std::vector<std::string> files = options.operands();
+  if (options.has("files0-from")) {
+    if (!files.empty()) {
+      throw_usage(options.command(), "file operands cannot be combined with --files0-from");
+    }
+    files = read_names0(options.value("files0-from", ""));
+  }
+  if (files.empty()) files.push_back("-");
+  return files;
+}
+
+bool progress_option(const ParsedOptions& options, bool by_default) {
+  const std::string when = options.word("progress", by_default ? "auto" : "never");
+  return when == "always" || (when == "auto" && isatty(STDERR_FILENO) == 1);
+}
+
+namespace {
+
+// --temp-compress=METHOD[:LEVEL].
+void set_temp_compression(const ParsedOptions& options, TextSortOptions& sort) {
+  const std::string value = options.value("temp-compress", "none");
+  const std::string method = value.substr(0, value.find(':'));
+  if (method == "lz4") {
+    sort.temp_codec = Codec::lz4;
+  } else if (method == "zstd") {
+    sort.temp_codec = Codec::zstd;
+  } else if (value != "none") {
+    throw_usage(options.command(), "invalid argument '" + value +
+                                       "' for '--temp-compress': use one of lz4 zstd none, with "
+                                       "a level as in zstd:3");
+  }
+  if (method != value) {
+    sort.temp_level = static_cast<int>(
+        parse_number(value.substr(method.size() + 1), "--temp-compress", 1, kMaxLevel));
+    io::check_level(sort.temp_codec, sort.temp_level, "--temp-compress");
+  }
+}
+
+}  // namespace
+
+void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
+  sort.scratch_dirs = scratch_option(options);
+  sort.unique = options.has("unique") || options.has("count") || options.has("sum");
+  sort.merge_only = options.has("merge");
+  sort.syntax.header = options.has("header");
+  sort.backend = backend_option(options);
+  sort.compress_program = options.value("compress-program", "");
+  sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
+    std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
+  };
+  if (options.has("limit")) {
+    sort.limit = options.number("limit", 0, 0, ~std::uint64_t{0});
+  }
+  set_temp_compression(options, sort);
+  if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
+    throw_usage(options.command(), "--temp-compress excludes --compress-program");
+  }
+}
+
+int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
+                  const ReportSubject& subject) {
+  TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
+  sort.time_line = time_line_file.time_line();
+  const DeviceChoice device = device_option(options, sort.time_line);
+  sort.accelerator = device.accelerator.get();
+  sort.acceleration = device.acceleration;
+  const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
+  if (options.has("explain")) {
+    const SortPlan plan = plan_text_sort(sort);
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
+    return kExitSuccess;
+  }
+  const bool show_progress = progress_option(options, !caller.stands_in);
+  const SortReport report = run_with_progress(text_sort, sort, show_progress);
+  time_line_file.write();
+  if (sort.syntax.skip_malformed && report.skipped != 0) {
+    std::fprintf(stderr, "%swarning: %ju malformed rows left out\n", caller.prefix.c_str(),
+                 static_cast<std::uintmax_t>(report.skipped));
+  }
+  if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
+  if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
+  return kExitSuccess;
+}
+
+void die_of_broken_pipe(const Caller& caller, const Error& error) {
+  if (error.sys_errno() != EPIPE || !caller.broken_pipe_kills) return;
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+}
+
+int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check) {
+  const TextOrderCheck result = check_text_order(sort);
+  if (result.ordered) return kExitSuccess;
+  if (check == Check::diagnose) {
+    std::string message = caller.prefix + sort.inputs.front() + ":" +
+                          std::to_string(result.record + 1) + ": disorder: " + result.text;
+    message.push_back(sort.syntax.terminator);
+    std::fwrite(message.data(), 1, message.size(), stderr);
+  }
+  return kExitDisorder;
+}
+
+void warn_of_fewer_threads(const Caller& caller, std::uint64_t memory_bytes, unsigned parallel,
+                           const SortPlan& plan) {
+  if (plan.threads >= parallel) return;
+  std::fprintf(stderr, "%swarning: -S %s is enough for %u thread%s, not for --parallel=%u\n",
+               caller.prefix.c_str(), format_bytes(memory_bytes).c_str(), plan.threads,
+               plan.threads == 1 ? "" : "s", parallel);
+}
+
+}  // namespace xxl::cli

@@ -1,0 +1,64 @@
+// What sorting of lines, rows and binary records has in common on the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "engine/record_sort/external_sort.h"
+#include "engine/text_sort/text_sort.h"
+#include "report/progress_line.h"
+#include "report/sort_report.h"
+
+namespace xxl::cli {
+
+// The three kinds of sort. Each returns the exit status.
+int sort_lines(const CommandSpec& command, const Caller& caller,
+               std::span<const std::string> arguments);
+int sort_rows(const Caller& caller, const ParsedOptions& options);
+int sort_binary(const Caller& caller, const ParsedOptions& options);
+
+enum class Check { none, diagnose, quiet };
+
+// -c, -C and --check. Throws Error{usage} if several exclude each other, or other options.
+Check check_option(const ParsedOptions& options);
+// Throws Error{usage} when an option was given that is not for records of `scope`.
+void refuse_options_of_others(const ParsedOptions& options, Scope scope);
+
+io::Backend backend_option(const ParsedOptions& options);
+// -T, or the directory that is taken without it.
+std::vector<std::string> scratch_option(const ParsedOptions& options);
+// The files to sort: operands, those of --files0-from, or standard input.
+std::vector<std::string> input_files(const ParsedOptions& options);
+// The names in `file` ("-": standard input), each ended by a zero byte. Throws CommandLineError.
+std::vector<std::string> read_names0(const std::string& file);
+// `by_default` is what is done without --progress, if standard error is a terminal.
+bool progress_option(const ParsedOptions& options, bool by_default);
+// Fills in what lines and rows have in common beside what is above.
+void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort);
+
+// Runs sort(options), shows progress and reports statistics.
+template <class Options>
+SortReport run_with_progress(SortReport (*sort)(const Options&), Options& options, bool show) {
+  Progress progress;
+  options.progress = &progress;
+  std::optional<ProgressLine> line;
+  if (show) line.emplace(progress);
+  return sort(options);
+}
+
+// Plans, sorts and reports (--explain, --stats, --progress); `subject` is for the reports.
+int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
+                  const ReportSubject& subject);
+// -c and -C.
+int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check);
+
+// Returns if `error` is not that a pipe is not read any more. That is no mistake: `sort FILE |
+// head`. Then the program dies as programs do that know nothing of pipes, unless its parent wished
+// otherwise.
+void die_of_broken_pipe(const Caller& caller, const Error& error);
+
+void warn_of_fewer_threads(const Caller& caller, std::uint64_t memory_bytes, unsigned parallel,
+                           const SortPlan& plan);
+
+}  // namespace xxl::cli
