@@ -11,11 +11,11 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/machine.h"
+#include "cli/version.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/probe.h"
 #include "gpu/sort/gpu_summary.h"
 #include "io/io_queue.h"
-#include "cli/version.h"
 
 namespace xxl::cli {
 namespace {
