@@ -66,9 +66,10 @@ class Writer {
  public:
   explicit Writer(KeyStretch& stretch) : stretch_(stretch) {}
 
+  // Nothing, once no more is wanted: what has been made is the start of the whole key.
   void put(unsigned token) {
     if (used_ == tokens_.size()) flush();
-    tokens_[used_++] = static_cast<char>(token);
+    if (wants_more_) tokens_[used_++] = static_cast<char>(token);
   }
   void flush() {
     stretch_.key().append(tokens_.data(), used_);

@@ -485,6 +485,18 @@ TEST(NumericKey, has_the_documented_form) {
   EXPECT_EQ(encoded(" 0012.500"), "a21964");
 }
 
+TEST(VersionKey, its_start_is_a_start_wherever_a_piece_of_it_ends) {
+  for (std::size_t letters = 490; letters < 520; ++letters) {
+    const std::string text = std::string(letters, 'x') + "1234567.8b9c" + std::string(600, 'y');
+    std::string key, start;
+    KeyStretch whole(key, 0, KeyExtractor::kWholeKey), stretch(start, 0, 35);
+    append_version_key(text, whole);
+    append_version_key(text, stretch);
+    EXPECT_GE(start.size(), 35);
+    EXPECT_TRUE(key.starts_with(start)) << letters;
+  }
+}
+
 TEST(VersionKey, zero_at_the_end_is_no_difference) {
   const auto encoded = [](std::string_view text) {
     std::string key;
