@@ -87,7 +87,8 @@ class IoService {
   // `memory` (may be empty) is registered with every queue, and must outlive the service. `depth`
   // is the number of transfers in flight a disk. With Backend::automatic, io_uring is used unless
   // the kernel refuses it, and threads for file systems in memory, whose transfers are copies to be
-  // made in parallel. Files that are used as streams always get threads: where a transfer ends
+  // made in parallel. Files that are written through the page cache get threads, since each write
+  // may have to wait for the disk, and so do those that are used as streams: where a transfer ends
   // early, as at the limit of file sizes, io_uring does not advance the file's position by what was
   // written, and the rest would go to the wrong place.
   IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
@@ -113,7 +114,7 @@ class IoService {
   std::string backend_name_;
   TimeLine* time_line_ = nullptr;
   mutable std::mutex mutex_;
-  std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: of file streams
+  std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: may block
   bool streams_cancelled_ = false;
 };
 

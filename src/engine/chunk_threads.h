@@ -1,4 +1,4 @@
-// A few equal threads that share the chunks of one job: what generate and validate run on.
+// A few equal threads that share the chunks of one job: what gen, validate and sort -c run on.
 #pragma once
 
 #include <algorithm>
