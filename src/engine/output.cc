@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "run/compressed_bytes.h"
 #include "run/sinks.h"
 
 namespace xxl {
@@ -17,8 +18,8 @@ constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
 }  // namespace
 
 Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
-               bool direct)
-    : path_(std::move(path)), scratch_dirs_(std::move(scratch_dirs)), direct_(direct) {
+               Codec codec)
+    : path_(std::move(path)), scratch_dirs_(std::move(scratch_dirs)), codec_(codec) {
   if (path_ != "-" && io::OutputFile::is_replaceable(path_)) {
     open_file(bytes);
   } else {
@@ -27,7 +28,7 @@ Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uin
 }
 
 void Output::open_file(std::uint64_t bytes) {
-  file_ = std::make_shared<io::OutputFile>(path_, direct_, scratch_dirs_);
+  file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
   reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
   file_->reserve(0, reserved_bytes_);
 }
@@ -52,13 +53,23 @@ std::uint64_t Output::free_bytes() const {
   return file_->free_bytes();
 }
 
-std::unique_ptr<BlockSink> Output::make_sink(std::size_t block_bytes, io::BufferPool& buffers,
-                                             io::IoService& io, Mailbox& mailbox) {
-  if (is_file()) {
-    return std::make_unique<FileSink>(file_->file(), block_bytes, buffers, io, mailbox,
-                                      [this](std::uint64_t end) { reserve_up_to(end); });
-  }
-  return std::make_unique<StreamSink>(stream_, block_bytes, buffers, io, mailbox);
+std::unique_ptr<ByteSink> Output::make_plain_sink(std::size_t block_bytes, io::IoService& io) {
+  if (!is_file()) return std::make_unique<StreamBytes>(stream_, io);
+  return std::make_unique<FileBytes>(file_->file(), block_bytes, io,
+                                     [this](std::uint64_t end) { reserve_up_to(end); });
+}
+
+std::unique_ptr<ByteSink> Output::make_sink(std::size_t block_bytes, std::size_t kept_frame_bytes,
+                                            io::IoService& io, Monitor& monitor) {
+  if (codec_ == Codec::none) return make_plain_sink(block_bytes, io);
+  return std::make_unique<CompressedBytes>(target(), codec_, 0, kept_frame_bytes, io, monitor);
+}
+
+std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes,
+                                                    io::BufferPool& buffers, io::IoService& io,
+                                                    Mailbox& mailbox) {
+  return std::make_unique<OutputSink>(make_plain_sink(block_bytes, io), block_bytes, buffers,
+                                      mailbox);
 }
 
 std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "base/mailbox.h"
+#include "base/monitor.h"
 #include "io/buffer_pool.h"
+#include "io/codec.h"
 #include "io/io_queue.h"
 #include "io/output_file.h"
 #include "run/block_sink.h"
+#include "run/byte_sink.h"
 
 namespace xxl {
 
@@ -19,23 +22,21 @@ class Output {
  public:
   // `path`: "-" is standard output; a device or pipe is written as a stream. Reserves `bytes` for a
   // file. `scratch_dirs`: one of them is used if a file is written in place. Throws Error.
-  // `direct`: files are written by whole sectors at any place.
+  // `codec`: what it is compressed with.
   Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
-         bool direct = true);
+         Codec codec = Codec::none);
 
   bool is_file() const { return file_ != nullptr; }
-  // What is written to: the file that is to appear, or the stream.
-  const io::File& target() const { return is_file() ? file_->file() : stream_; }
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
-  // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where how
-  // large it will be is not known. Throws Error{no_space}. From any thread.
-  void reserve_up_to(std::uint64_t end);
-
-  // A sink for blocks of `block_bytes`; the arguments must outlive it.
-  std::unique_ptr<BlockSink> make_sink(std::size_t block_bytes, io::BufferPool& buffers,
-                                       io::IoService& io, Mailbox& mailbox);
+  // Where its blocks of `block_bytes` go. Compressed, it keeps `kept_frame_bytes` of those that
+  // come early (CompressedBytes). The references must outlive it.
+  std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, std::size_t kept_frame_bytes,
+                                      io::IoService& io, Monitor& monitor);
+  // The same for a stage of records, not compressed.
+  std::unique_ptr<BlockSink> make_record_sink(std::size_t block_bytes, io::BufferPool& buffers,
+                                              io::IoService& io, Mailbox& mailbox);
 
   // Starts again with a new file; what was written becomes a file of its own, which vanishes when
   // it is closed. Only for files.
@@ -48,10 +49,16 @@ class Output {
 
  private:
   void open_file(std::uint64_t bytes);
+  // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where how
+  // large it will be is not known. Throws Error{no_space}. From any thread.
+  void reserve_up_to(std::uint64_t end);
+  // The file that is to appear, or the stream.
+  const io::File& target() const { return is_file() ? file_->file() : stream_; }
+  std::unique_ptr<ByteSink> make_plain_sink(std::size_t block_bytes, io::IoService& io);
 
   std::string path_;
   std::vector<std::string> scratch_dirs_;
-  bool direct_;
+  Codec codec_;
   std::shared_ptr<io::OutputFile> file_;
   io::File stream_;
   std::mutex mutex_;

@@ -229,4 +229,12 @@ void RowLayout::write_stretches(const Stretches& stretches, const RowRecords& re
   }
 }
 
+RecordFormat RowLayout::row_format() const {
+  RecordFormat format;
+  format.name = "rows";
+  format.record_bytes = row_bytes_;
+  format.key.push_back({.offset = 0, .length = 1});
+  return format;
+}
+
 }  // namespace xxl

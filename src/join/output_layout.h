@@ -40,6 +40,8 @@ class RowLayout {
             std::string_view layout);
 
   std::size_t row_bytes() const { return row_bytes_; }
+  // For what need not know more of rows than their size.
+  RecordFormat row_format() const;
 
   // What rows of pairs have of an S, in no more bytes than they take.
   std::size_t part_bytes() const { return part_bytes_; }

@@ -15,8 +15,7 @@ std::size_t CompressedBytes::memory_bytes(Codec codec, int level, std::size_t bl
                     2 * io::frame_bound(codec, block_bytes));
 }
 
-void CompressedBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-                          std::function<void()> written) {
+void CompressedBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
   {
     auto lock = monitor_.lock();
     ++unwritten_;
@@ -26,7 +25,7 @@ void CompressedBytes::put(std::uint64_t index, std::byte* buffer, std::size_t by
   const std::size_t size = io::compress_frame(codec_, level_, {buffer, bytes}, room);
   const std::shared_ptr<std::byte[]> frame(new std::byte[size]);
   std::memcpy(frame.get(), room.data(), size);
-  written();
+  done(nullptr);
   {
     auto lock = monitor_.lock();
     monitor_.wait(lock, [&] { return index == next_ || kept_bytes_ + size <= most_kept_bytes_; });
@@ -38,14 +37,16 @@ void CompressedBytes::put(std::uint64_t index, std::byte* buffer, std::size_t by
     }
   }
   monitor_.notify();
-  frames_.put(index, frame.get(), size, [this, frame, size, token = in_flight_.begin()] {
+  const auto written = [this, frame, size, token = in_flight_.begin()](std::exception_ptr failure) {
+    if (failure != nullptr) monitor_.fail(std::move(failure));
     {
       auto lock = monitor_.lock();
       kept_bytes_ -= size;
       --unwritten_;
     }
     monitor_.notify();
-  });
+  };
+  frames_.put(index, frame.get(), size, written);
 }
 
 void CompressedBytes::finish() {
@@ -55,7 +56,7 @@ void CompressedBytes::finish() {
     empty = next_ == 0;
   }
   // A file without content is a frame without content.
-  if (empty) put(0, nullptr, 0, [] {});
+  if (empty) put(0, nullptr, 0, [](const std::exception_ptr&) {});
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return unwritten_ == 0; });
 }

@@ -12,13 +12,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <set>
 
 #include "base/in_flight.h"
 #include "base/monitor.h"
 #include "io/codec.h"
-#include "run/text_output.h"
+#include "run/byte_sink.h"
 
 namespace xxl {
 
@@ -32,15 +31,14 @@ class CompressedBytes final : public ByteSink {
         level_(level),
         most_kept_bytes_(most_kept_bytes),
         monitor_(monitor),
-        frames_(file, io, monitor) {}
+        frames_(file, io) {}
 
   // Most memory that `threads` of them need for blocks of `block_bytes`, what is kept left out.
   static std::size_t memory_bytes(Codec codec, int level, std::size_t block_bytes,
                                   unsigned threads);
 
   bool in_order() const override { return false; }
-  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-           std::function<void()> written) override;
+  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
   void finish() override;
   void give_up() override { frames_.give_up(); }
   std::uint64_t file_bytes(std::uint64_t) const override { return frames_.position(); }

@@ -9,85 +9,6 @@
 
 namespace xxl {
 
-void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-                    std::function<void()> written) {
-  const std::size_t padded = round_up(bytes, kSectorBytes);
-  std::memset(buffer + bytes, 0, padded - bytes);
-  io::Request request;
-  request.op = io::Op::write;
-  request.file = &file_;
-  request.offset = index * block_bytes_;
-  request.data = {buffer, padded};
-  request.done = [this, offset = request.offset, padded, written = std::move(written),
-                  token = in_flight_.begin()](const io::Completion& completion) mutable {
-    if (completion.error != 0 || completion.bytes < padded) {
-      monitor_.guard([&] {
-        throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write,
-                       file_.path(), offset);
-      });
-    }
-    written();
-    token.reset();
-  };
-  io_.queue_for(file_).submit(std::move(request));
-}
-
-void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-                      std::function<void()> written) {
-  std::unique_lock lock(mutex_);
-  if (given_up_) return;
-  waiting_.emplace(index, Block{buffer, bytes, std::move(written)});
-  if (writing_ || waiting_.begin()->first != next_) return;
-  Block block = std::move(waiting_.begin()->second);
-  waiting_.erase(waiting_.begin());
-  ++next_;
-  writing_ = true;
-  lock.unlock();
-  submit(std::move(block));
-}
-
-void StreamBytes::submit(Block block) {
-  io::Request request;
-  request.op = io::Op::write;
-  request.file = &file_;
-  request.offset = file_.seekable() ? position_ : io::Request::kStream;
-  position_ += block.bytes;  // whoever submits is alone
-  request.data = {block.buffer, block.bytes};
-  request.done = [this, block,
-                  token = in_flight_.begin()](const io::Completion& completion) mutable {
-    if (completion.error != 0 || completion.bytes < block.bytes) {
-      // Nothing may follow what is missing.
-      give_up();
-      monitor_.guard([&] {
-        throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write,
-                       file_.path());
-      });
-    } else {
-      block.written();
-    }
-    std::unique_lock lock(mutex_);
-    if (!waiting_.empty() && waiting_.begin()->first == next_) {
-      Block next = std::move(waiting_.begin()->second);
-      waiting_.erase(waiting_.begin());
-      ++next_;
-      lock.unlock();
-      submit(std::move(next));
-    } else {
-      writing_ = false;
-      lock.unlock();
-    }
-    token.reset();
-  };
-  io_.queue_for(file_).submit(std::move(request));
-}
-
-void StreamBytes::give_up() {
-  std::map<std::uint64_t, Block> forgotten;
-  std::lock_guard lock(mutex_);
-  given_up_ = true;
-  forgotten.swap(waiting_);
-}
-
 void TextOutput::wait_for_turn(std::uint64_t ticket) {
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return turn_ == ticket; });
@@ -194,13 +115,15 @@ void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t byt
     auto lock = monitor_.lock();
     ++pending_;
   }
-  sink_.put(index, buffer, bytes, [this, buffer, token = in_flight_.begin()] {
+  const auto done = [this, buffer, token = in_flight_.begin()](std::exception_ptr failure) {
+    if (failure != nullptr) monitor_.fail(std::move(failure));
     {
       auto lock = monitor_.lock();
       --pending_;
     }
     buffers_.give_back(buffer, block_bytes_);
-  });
+  };
+  sink_.put(index, buffer, bytes, done);
 }
 
 void TextOutput::finish() {

@@ -8,84 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <map>
-#include <mutex>
 #include <string_view>
 
 #include "base/in_flight.h"
 #include "base/monitor.h"
-#include "io/io_queue.h"
+#include "run/byte_sink.h"
 #include "run/text_scratch.h"
 
 namespace xxl {
-
-// Where blocks go. put() is called from any thread, for each block once.
-class ByteSink {
- public:
-  virtual ~ByteSink() = default;
-  // True if blocks are to come in order.
-  virtual bool in_order() const = 0;
-  // Takes block `index`, `bytes` of `buffer`, and calls `written` when the buffer is free again.
-  virtual void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-                   std::function<void()> written) = 0;
-  // After the last put(): waits for what the sink still has to do, once all buffers are free.
-  virtual void finish() {}
-  // Forgets blocks that wait for others, and all that come from now on, without calling `written`.
-  virtual void give_up() {}
-  // Bytes in the file, after all blocks are written.
-  virtual std::uint64_t file_bytes(std::uint64_t bytes_put) const { return bytes_put; }
-};
-
-// A file that can be written at any place; the last block is padded to a sector.
-class FileBytes final : public ByteSink {
- public:
-  FileBytes(const io::File& file, std::size_t block_bytes, io::IoService& io, Monitor& monitor)
-      : file_(file), block_bytes_(block_bytes), io_(io), monitor_(monitor) {}
-  bool in_order() const override { return false; }
-  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-           std::function<void()> written) override;
-
- private:
-  const io::File& file_;
-  std::size_t block_bytes_;
-  io::IoService& io_;
-  Monitor& monitor_;
-  InFlight in_flight_;
-};
-
-// A pipe, terminal or device: one block after the other. Also for a file, from its start on, that
-// is written without O_DIRECT: then blocks may have any size.
-class StreamBytes final : public ByteSink {
- public:
-  StreamBytes(const io::File& file, io::IoService& io, Monitor& monitor)
-      : file_(file), io_(io), monitor_(monitor) {}
-  bool in_order() const override { return true; }
-  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
-           std::function<void()> written) override;
-  // Bytes written, once all blocks are.
-  std::uint64_t position() const { return position_; }
-  void give_up() override;
-
- private:
-  struct Block {
-    std::byte* buffer;
-    std::size_t bytes;
-    std::function<void()> written;
-  };
-  void submit(Block block);
-
-  const io::File& file_;
-  io::IoService& io_;
-  Monitor& monitor_;
-  std::mutex mutex_;
-  std::map<std::uint64_t, Block> waiting_;
-  std::uint64_t next_ = 0;
-  bool writing_ = false;
-  std::uint64_t position_ = 0;  // of the next write
-  bool given_up_ = false;       // a write failed, or nobody wants the rest
-  InFlight in_flight_;
-};
 
 class TextOutput {
  public:

@@ -1,4 +1,5 @@
 #include "engine/join/external_join.h"
+#include "engine/job_io.h"
 
 #include <algorithm>
 #include <string>
@@ -74,7 +75,7 @@ JoinPlan choose(const RecordJoinOptions& options) {
 JoinPlan plan_join(const RecordJoinOptions& options) {
   check(options);
   JoinPlan plan = choose(options);
-  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  plan.backend = backend_name(options);
   return plan;
 }
 

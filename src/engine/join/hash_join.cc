@@ -2,6 +2,7 @@
 // held in memory and divide the memory; read it and build its table; read the other side past it;
 // write what remains of the first; compare what was done with what was to be done; publish.
 #include "engine/join/hash_join.h"
+#include "engine/job_io.h"
 
 #include <algorithm>
 #include <chrono>
@@ -42,15 +43,6 @@ JoinSide other(JoinSide side) {
 
 bool says_empty(const io::File& file) {
   return file.is_stored() && file.size() == 0;
-}
-
-// A format of records of `bytes`, for what need not know more of rows than their size.
-RecordFormat row_format(std::size_t bytes) {
-  RecordFormat format;
-  format.name = "rows";
-  format.record_bytes = bytes;
-  format.key = {{0, 1, KeyType::bytes, false, false}};
-  return format;
 }
 
 // One join.
@@ -112,7 +104,7 @@ HashJoining::HashJoining(const RecordJoinOptions& options)
     : options_(options),
       layouts_{KeyLayout(options.formats[0]), KeyLayout(options.formats[1])},
       rows_((check_compatible(options.formats), options.formats), options.kind, options.layout),
-      row_records_(row_format(rows_.row_bytes())) {
+      row_records_(rows_.row_format()) {
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     inputs_[side] = open_inputs({options.inputs[side]}, options.formats[side].record_bytes);
     report_.plan.sides[side].input_bytes = inputs_[side].bytes;
@@ -201,13 +193,7 @@ void HashJoining::set_up() {
   list_memory_ = carver.take(geometry_.lists * geometry_.list_matches * sizeof(HashMatch));
   record_memory_ = carver.take(geometry_.records_bytes);
   table_memory_ = carver.take(geometry_.table_bytes);
-  if (options_.queue_factory) {
-    io_ = std::make_unique<io::IoService>(options_.queue_factory);
-  } else {
-    const std::size_t transferred = read_memory_.size() + output_memory_.size();
-    io_ = std::make_unique<io::IoService>(options_.backend, region_.span().first(transferred));
-  }
-  io_->trace(options_.time_line);
+  io_ = open_io(options_, region_.span().first(read_memory_.size() + output_memory_.size()));
   report_.plan.backend = io_->backend_name();
   meter_.watch(*io_, *workers_);
 }
@@ -290,7 +276,7 @@ void HashJoining::probe() {
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
   if (output_ != nullptr) {
-    sink = output_->make_sink(geometry_.output_block_bytes, output_blocks, *io_, mailbox_);
+    sink = output_->make_record_sink(geometry_.output_block_bytes, output_blocks, *io_, mailbox_);
     stage =
         std::make_unique<OutputStage>(row_records_, false, output_blocks, *sink, mailbox_, true);
   }
@@ -379,7 +365,7 @@ std::optional<JoinPlan> plan_hash_join(const RecordJoinOptions& options, std::st
   reason = joining.join_plan().because;
   if (!possible) return std::nullopt;
   JoinPlan plan = joining.join_plan();
-  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  plan.backend = backend_name(options);
   return plan;
 }
 

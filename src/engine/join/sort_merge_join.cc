@@ -2,6 +2,7 @@
 // each with all of the memory; then merge both and join what comes of it, all at once; compare what
 // went in with what was joined; publish.
 #include "engine/join/sort_merge_join.h"
+#include "engine/job_io.h"
 
 #include <algorithm>
 #include <array>
@@ -36,15 +37,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
 
 constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
-
-// Records of `bytes` without a key of their own.
-RecordFormat row_format(std::size_t bytes) {
-  RecordFormat format;
-  format.name = "fixed:" + std::to_string(bytes);
-  format.record_bytes = bytes;
-  format.key.push_back({.offset = 0, .length = 1});
-  return format;
-}
 
 // One join.
 class SortMergeJoin {
@@ -294,9 +286,8 @@ void SortMergeJoin::make_runs() {
 
 void SortMergeJoin::join() {
   Workers workers(threads_);
-  io::IoService io = options_.queue_factory ? io::IoService(options_.queue_factory)
-                                            : io::IoService(options_.backend, {});
-  io.trace(options_.time_line);
+  const std::unique_ptr<io::IoService> opened_io = open_io(options_, {});
+  io::IoService& io = *opened_io;
   report_.plan.backend = io.backend_name();
   meter_.watch(io, workers);
   meter_.begin(Phase::joining, sides_[0].bytes + sides_[1].bytes);
@@ -307,11 +298,11 @@ void SortMergeJoin::join() {
   const auto list_memory = carver.take(geometry_.list_bytes);
   GroupStore group_store(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
 
-  const KeyLayout row_layout(row_format(rows_.row_bytes()));
+  const KeyLayout row_layout(rows_.row_format());
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
   if (output_) {
-    sink = output_->make_sink(geometry_.output_block_bytes, output_blocks, io, mailbox_);
+    sink = output_->make_record_sink(geometry_.output_block_bytes, output_blocks, io, mailbox_);
     stage = std::make_unique<OutputStage>(row_layout, false, output_blocks, *sink, mailbox_, true);
   }
   StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},

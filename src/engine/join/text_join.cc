@@ -2,6 +2,7 @@
 // is not sorted; join, by cells of all runs, or record by record where an input comes sorted;
 // compare what was read with what was joined; publish. Nothing appears before the last step.
 #include "engine/join/text_join.h"
+#include "engine/job_io.h"
 
 #include <algorithm>
 #include <memory>
@@ -19,7 +20,6 @@
 #include "engine/sort_report.h"
 #include "engine/text_sort/cell_size.h"
 #include "io/codec.h"
-#include "io/inline_queue.h"
 #include "io/open_files.h"
 #include "io/output_file.h"
 #include "join/cell_joiner.h"
@@ -34,7 +34,6 @@ namespace {
 
 constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
 constexpr std::uint64_t kMinSideBytes = kMiB;  // if there are as many
-constexpr std::uint64_t kLittleBytes = kMiB;   // sorted sooner than threads and rings are made
 // Parts of the memory, of -S:
 constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
 constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
@@ -114,7 +113,7 @@ class TextJoining {
   TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed);
 
   JoinPlan plan() const;
-  std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
+  std::string planned_backend() const { return backend_name(options_, is_little_); }
   JoinReport run();
 
  private:
@@ -122,7 +121,6 @@ class TextJoining {
 
   JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
   bool sorts_both() const { return !sides_[0].is_presorted() && !sides_[1].is_presorted(); }
-  std::unique_ptr<io::IoService> make_io() const;
   void plan_memory();
   TextMemory& memory() const;
   std::size_t table_bytes() const;
@@ -160,13 +158,12 @@ class TextJoining {
 };
 
 bool are_little(const TextJoinOptions& options, const std::array<JoinTextSide, kJoinSides>& sides) {
-  if (options.backend != io::Backend::automatic || options.queue_factory) return false;
   std::uint64_t bytes = 0;
   for (const JoinTextSide& side : sides) {
     if (!side.inputs().size_known) return false;
     bytes += side.inputs().bytes;
   }
-  return bytes <= kLittleBytes;
+  return is_little(options, bytes);
 }
 
 TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
@@ -286,23 +283,13 @@ JoinPlan TextJoining::plan() const {
   return plan;
 }
 
-std::unique_ptr<io::IoService> TextJoining::make_io() const {
-  if (options_.queue_factory) return std::make_unique<io::IoService>(options_.queue_factory);
-  if (is_little_) {
-    return std::make_unique<io::IoService>([] { return std::make_unique<io::InlineQueue>(); });
-  }
-  return std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
-}
-
 JoinReport TextJoining::run() {
   report_.plan = plan();
   if (!options_.count_only) {
-    const bool compressed =
-        options_.compressed_by_suffix && io::codec_of(options_.output) != Codec::none;
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0, !compressed);
+    const Codec codec = options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0, codec);
   }
-  io_ = make_io();
-  io_->trace(options_.time_line);
+  io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(
       memory().threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
@@ -373,16 +360,8 @@ void TextJoining::set_rules() {
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
-  const Codec codec = options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
-  if (codec != Codec::none) {
-    sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
-                                              geometry.kept_frame_bytes, *io_, monitor_);
-  } else if (output_->is_file()) {
-    sink_ =
-        std::make_unique<FileBytes>(output_->target(), geometry.output_block_bytes, *io_, monitor_);
-  } else {
-    sink_ = std::make_unique<StreamBytes>(output_->target(), *io_, monitor_);
-  }
+  sink_ =
+      output_->make_sink(geometry.output_block_bytes, geometry.kept_frame_bytes, *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory().write_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
@@ -581,7 +560,7 @@ JoinPlan plan_text_join(const TextJoinOptions& options) {
   const TextJoinOptions join = with_guess(options, guessed);
   TextJoining joining(join, guessed);
   JoinPlan plan = joining.plan();
-  plan.backend = joining.backend_name();
+  plan.backend = joining.planned_backend();
   return plan;
 }
 

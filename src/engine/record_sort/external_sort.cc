@@ -1,5 +1,6 @@
 // The public entry to sorting binary records.
 #include "engine/record_sort/external_sort.h"
+#include "engine/job_io.h"
 
 #include "engine/record_sort/sorting.h"
 #include "engine/start_again.h"
@@ -8,7 +9,7 @@ namespace xxl {
 
 SortPlan plan_sort(const SortOptions& options) {
   SortPlan plan = Sorting(options).plan();
-  if (!options.queue_factory) plan.backend = io::IoService(options.backend, {}).backend_name();
+  plan.backend = backend_name(options);
   return plan;
 }
 

@@ -1,4 +1,5 @@
 #include "engine/record_sort/sorting.h"
+#include "engine/job_io.h"
 
 #include <unistd.h>
 
@@ -86,15 +87,10 @@ void Sorting::set_up() {
   workers_ = std::make_unique<Workers>(geometry_.threads);
   take_memory();
   reserve_scratch();
-  if (options_.queue_factory) {
-    io_ = std::make_unique<io::IoService>(options_.queue_factory);
-  } else {
-    // The buffers of run formation lie at the start of the region.
-    const ChunkMemory memory(geometry_, layout_);
-    const std::size_t bytes = options_.merge_only ? 0 : memory.output_bytes + memory.read_bytes;
-    io_ = std::make_unique<io::IoService>(options_.backend, region_.first(bytes));
-  }
-  io_->trace(options_.time_line);
+  // The buffers of run formation lie at the start of the region.
+  const ChunkMemory memory(geometry_, layout_);
+  const std::size_t bytes = options_.merge_only ? 0 : memory.output_bytes + memory.read_bytes;
+  io_ = open_io(options_, region_.first(bytes));
   report_.plan.backend = io_->backend_name();
   meter_.watch(*io_, *workers_);
 }
@@ -219,7 +215,7 @@ BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
   const bool perhaps_all = all_in_memory || looks_sorted;
   if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
     ++runs_made_;
-    sinks_.push_back(output_->make_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
+    sinks_.push_back(output_->make_record_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
@@ -334,7 +330,8 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
       {layout_, geometry_, options_.unique, *io_, *workers_, mailbox_, scratch_.get()}, region_,
       runs, block_bytes,
       [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
-        if (target == nullptr) return output_->make_sink(block_bytes, buffers, *io_, mailbox_);
+        if (target == nullptr)
+          return output_->make_record_sink(block_bytes, buffers, *io_, mailbox_);
         return std::make_unique<ScratchSink>(*target, layout_.record_bytes(), *scratch_, buffers,
                                              *io_, mailbox_);
       },

@@ -2,6 +2,7 @@
 // form runs; merge them, in as many passes as it takes; compare what went in with what came out;
 // publish. Nothing appears before the last step.
 #include "engine/text_sort/text_sort.h"
+#include "engine/job_io.h"
 
 #include <algorithm>
 #include <memory>
@@ -23,7 +24,6 @@
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/text_formation.h"
 #include "engine/text_sort/text_memory.h"
-#include "io/inline_queue.h"
 #include "io/open_files.h"
 #include "merge/cell_emitter.h"
 #include "merge/record_emitter.h"
@@ -39,7 +39,6 @@ namespace {
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
 constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
-constexpr std::uint64_t kLittleBytes = kMiB;
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 
 // Memory through which an accelerator is reached.
@@ -52,10 +51,8 @@ Codec output_codec(const TextSortOptions& options) {
   return options.compressed_by_suffix ? io::codec_of(options.output) : Codec::none;
 }
 
-// So little is sorted sooner than threads and rings are made.
 bool is_little(const TextSortOptions& options, const TextInputs& inputs) {
-  return options.backend == io::Backend::automatic && !options.queue_factory && inputs.size_known &&
-         inputs.bytes <= kLittleBytes;
+  return is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);
 }
 
 TextPlanInput plan_for_cpu(const TextSortOptions& options, const TextInputs& inputs) {
@@ -163,7 +160,7 @@ class TextSorting {
         memory_(planned_.input, monitor_) {}
 
   SortPlan plan() const;
-  std::string backend_name() const { return is_little_ ? "inline" : make_io()->backend_name(); }
+  std::string planned_backend() const { return backend_name(options_, is_little_); }
   SortReport run();
   // After an accelerator has failed: the CPU may do what it was to do.
   bool may_start_again() const {
@@ -172,7 +169,6 @@ class TextSorting {
   }
 
  private:
-  std::unique_ptr<io::IoService> make_io() const;
   void open_output();
   void open_sink();
   void take_header(std::size_t input, std::string_view header);
@@ -272,25 +268,17 @@ void TextSorting::write_header() {
 }
 
 void TextSorting::open_output() {
-  const bool compressed = output_codec(options_) != Codec::none;
-  const bool whole = inputs_.size_known && !options_.limit && !options_.unique && !compressed;
+  const Codec codec = output_codec(options_);
+  const bool whole =
+      inputs_.size_known && !options_.limit && !options_.unique && codec == Codec::none;
   output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs,
-                                     whole ? inputs_.bytes + inputs_.size() : 0, !compressed);
-}
-
-std::unique_ptr<io::IoService> TextSorting::make_io() const {
-  if (options_.queue_factory) return std::make_unique<io::IoService>(options_.queue_factory);
-  if (is_little_) {
-    return std::make_unique<io::IoService>([] { return std::make_unique<io::InlineQueue>(); });
-  }
-  return std::make_unique<io::IoService>(options_.backend, std::span<std::byte>{});
+                                     whole ? inputs_.bytes + inputs_.size() : 0, codec);
 }
 
 SortReport TextSorting::run() {
   report_.plan = plan();
   open_output();
-  io_ = make_io();
-  io_->trace(options_.time_line);
+  io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(
@@ -310,16 +298,8 @@ SortReport TextSorting::run() {
 // What is written goes here from now on; memory is not divided any more.
 void TextSorting::open_sink() {
   const TextGeometry& geometry = memory_.geometry();
-  const Codec codec = output_codec(options_);
-  if (codec != Codec::none) {
-    sink_ = std::make_unique<CompressedBytes>(output_->target(), codec, 0,
-                                              geometry.kept_frame_bytes, *io_, monitor_);
-  } else if (output_->is_file()) {
-    sink_ =
-        std::make_unique<FileBytes>(output_->target(), geometry.output_block_bytes, *io_, monitor_);
-  } else {
-    sink_ = std::make_unique<StreamBytes>(output_->target(), *io_, monitor_);
-  }
+  sink_ =
+      output_->make_sink(geometry.output_block_bytes, geometry.kept_frame_bytes, *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.write_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
@@ -524,7 +504,7 @@ SortReport text_sort(const TextSortOptions& options) {
 SortPlan plan_text_sort(const TextSortOptions& options) {
   TextSorting sorting(options);
   SortPlan plan = sorting.plan();
-  plan.backend = sorting.backend_name();
+  plan.backend = sorting.planned_backend();
   return plan;
 }
 

@@ -76,10 +76,9 @@ class PlusRows final : public JoinRows {
 class Kept final : public ByteSink {
  public:
   bool in_order() const override { return true; }
-  void put(std::uint64_t, std::byte* buffer, std::size_t bytes,
-           std::function<void()> written) override {
+  void put(std::uint64_t, std::byte* buffer, std::size_t bytes, Done done) override {
     text_.append(reinterpret_cast<const char*>(buffer), bytes);
-    written();
+    done(nullptr);
   }
   const std::string& text() const { return text_; }
 

@@ -63,10 +63,11 @@ class CompressedBytesTest : public testing::TestWithParam<Codec> {
         monitor_.guard([&] {
           for (std::size_t at; (at = next++) < order.size();) {
             std::string& block = blocks[order[at]];
-            sink.put(order[at], reinterpret_cast<std::byte*>(block.data()), block.size(), [&] {
-              block.assign(block.size(), '?');  // the buffer is somebody else's now
-              ++freed_;
-            });
+            sink.put(order[at], reinterpret_cast<std::byte*>(block.data()), block.size(),
+                     [&](const std::exception_ptr&) {
+                       block.assign(block.size(), '?');  // the buffer is somebody else's now
+                       ++freed_;
+                     });
           }
         });
       });

@@ -70,7 +70,7 @@ TEST_F(SinksTest, a_stream_gets_its_blocks_in_order_whatever_the_order_they_come
   const std::string path = directory_ / "stream";
   {
     io::File file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), path, false);
-    StreamSink sink(file, kBlock, buffers_, io_, mailbox_);
+    OutputSink sink(std::make_unique<StreamBytes>(file, io_), kBlock, buffers_, mailbox_);
     put_all(sink);
   }
   const std::string text = io::test::file_text(path);
@@ -80,7 +80,7 @@ TEST_F(SinksTest, a_stream_gets_its_blocks_in_order_whatever_the_order_they_come
 
 TEST_F(SinksTest, a_file_gets_its_blocks_at_their_places_padded_with_zeros) {
   const io::File file = io::File::create_unnamed(directory_.path());
-  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  OutputSink sink(std::make_unique<FileBytes>(file, kBlock, io_), kBlock, buffers_, mailbox_);
   put_all(sink);
   MemoryRegion read(kBlocks * kBlock);
   ASSERT_EQ(io::read_at(file, 0, read.span()), round_up(content_.size(), kSectorBytes));
@@ -117,7 +117,7 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
 
 TEST_F(SinksTest, a_failed_write_is_thrown_with_its_file_and_place) {
   const io::File file = io::File::create_unnamed(directory_.path());
-  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  OutputSink sink(std::make_unique<FileBytes>(file, kBlock, io_), kBlock, buffers_, mailbox_);
   error_ = EIO;
   sink.put(block(3));
   try {
@@ -134,7 +134,7 @@ TEST_F(SinksTest, a_failed_write_is_thrown_with_its_file_and_place) {
 
 TEST_F(SinksTest, a_full_disk_is_told_apart) {
   const io::File file = io::File::create_unnamed(directory_.path());
-  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  OutputSink sink(std::make_unique<FileBytes>(file, kBlock, io_), kBlock, buffers_, mailbox_);
   error_ = ENOSPC;
   sink.put(block(0));
   try {
@@ -147,7 +147,7 @@ TEST_F(SinksTest, a_full_disk_is_told_apart) {
 
 TEST_F(SinksTest, destroyed_with_writes_under_way_a_sink_waits_for_them) {
   const io::File file = io::File::create_unnamed(directory_.path());
-  FileSink sink(file, kBlock, buffers_, io_, mailbox_);
+  OutputSink sink(std::make_unique<FileBytes>(file, kBlock, io_), kBlock, buffers_, mailbox_);
   for (const std::uint64_t index : order_) sink.put(block(index));
 }
 

@@ -94,7 +94,7 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_one_file) {
     io::IoService io(test::simulated_queues(static_cast<std::uint64_t>(round)));
     // No more buffers than are promised to suffice.
     WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
-    FileBytes sink(file, kBlockBytes, io, monitor_);
+    FileBytes sink(file, kBlockBytes, io);
     TextOutput output(sink, buffers, kBlockBytes, monitor_);
     write_pieces(output, pieces, GetParam(), monitor_);
     output.finish();
@@ -112,7 +112,7 @@ TEST_P(TextOutputTest, a_stream_gets_them_in_order) {
   const io::File file = stream_of(path);
   io::IoService io(test::simulated_queues(7));
   WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
-  StreamBytes sink(file, io, monitor_);
+  StreamBytes sink(file, io);
   TextOutput output(sink, buffers, kBlockBytes, monitor_);
   write_pieces(output, pieces, GetParam(), monitor_);
   output.finish();
@@ -134,7 +134,7 @@ TEST_P(TextOutputTest, nothing_follows_a_failed_write_to_a_stream_and_nobody_wai
   }));
   WriteBuffers buffers(memory_.span(), monitor_);
   {
-    StreamBytes sink(file, io, monitor_);
+    StreamBytes sink(file, io);
     TextOutput output(sink, buffers, kBlockBytes, monitor_);
     write_pieces(output, pieces, GetParam(), monitor_);
     all_wait.set_value();

@@ -1,0 +1,87 @@
+#include "run/byte_sink.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+// What became of the write of `bytes`: nothing, or an Error.
+std::exception_ptr failure_of(const io::Completion& completion, std::size_t bytes,
+                              const io::File& file, std::uint64_t offset) {
+  if (completion.error == 0 && completion.bytes == bytes) return nullptr;
+  try {
+    throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write, file.path(),
+                   offset);
+  } catch (const Error&) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace
+
+void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
+  const std::size_t padded = round_up(bytes, kSectorBytes);
+  std::memset(buffer + bytes, 0, padded - bytes);
+  io::Request request;
+  request.op = io::Op::write;
+  request.file = &file_;
+  request.offset = index * block_bytes_;
+  request.data = {buffer, padded};
+  if (reserve_) reserve_(request.offset + padded);
+  request.done = [this, offset = request.offset, padded, done = std::move(done),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    done(failure_of(completion, padded, file_, offset));
+    token.reset();
+  };
+  io_.queue_for(file_).submit(std::move(request));
+}
+
+void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
+  std::unique_lock lock(mutex_);
+  if (given_up_) return;
+  waiting_.emplace(index, Block{buffer, bytes, std::move(done)});
+  if (!writing_) submit_next(std::move(lock));
+}
+
+// Goes on with the block that is next, if it has come.
+void StreamBytes::submit_next(std::unique_lock<std::mutex> lock) {
+  writing_ = !waiting_.empty() && waiting_.begin()->first == next_;
+  if (!writing_) return;
+  Block block = std::move(waiting_.begin()->second);
+  waiting_.erase(waiting_.begin());
+  ++next_;
+  lock.unlock();
+  submit(std::move(block));
+}
+
+void StreamBytes::submit(Block block) {
+  io::Request request;
+  request.op = io::Op::write;
+  request.file = &file_;
+  request.offset = file_.seekable() ? position_ : io::Request::kStream;
+  position_ += block.bytes;  // only one thread submits at a time
+  request.data = {block.buffer, block.bytes};
+  request.done = [this, block = std::move(block),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    const std::exception_ptr failure = failure_of(completion, block.bytes, file_, Error::kNoOffset);
+    if (failure != nullptr) give_up();  // nothing may follow what is missing
+    block.done(failure);
+    submit_next(std::unique_lock(mutex_));
+    token.reset();
+  };
+  io_.queue_for(file_).submit(std::move(request));
+}
+
+void StreamBytes::give_up() {
+  std::map<std::uint64_t, Block> forgotten;
+  std::lock_guard lock(mutex_);
+  given_up_ = true;
+  forgotten.swap(waiting_);
+}
+
+}  // namespace xxl

@@ -1,0 +1,88 @@
+// Where the blocks of an output go, of records and of text: a file, a stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "base/in_flight.h"
+#include "io/io_queue.h"
+
+namespace xxl {
+
+// Takes the blocks of one output, in any order, and puts them into theirs.
+class ByteSink {
+ public:
+  // Told once when a buffer is free again: with nothing, or with what went wrong (an Error, of
+  // which the first counts). Called on threads of queues: must be short and must not throw.
+  using Done = std::function<void(std::exception_ptr failure)>;
+
+  virtual ~ByteSink() = default;
+  // True if blocks are better filled one after the other, since they leave so.
+  virtual bool in_order() const = 0;
+  // Takes block `index`, `bytes` of `buffer`: each index once, from any thread. Throws Error if
+  // there is no room for it.
+  virtual void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) = 0;
+  // After the last put(): waits for what the sink still has to do, once all buffers are free.
+  virtual void finish() {}
+  // Forgets blocks that wait for others, and all that come from now on, without calling `done`.
+  virtual void give_up() {}
+  // Bytes in the file, after all blocks are written.
+  virtual std::uint64_t file_bytes(std::uint64_t bytes_put) const { return bytes_put; }
+};
+
+// A file that can be written at any place. The last block is padded with zeros to a whole sector:
+// the file must be cut to its size afterwards.
+class FileBytes final : public ByteSink {
+ public:
+  // `block_bytes`: of all blocks but the last. `reserve`, if there is one, is told up to where a
+  // block will be written, before it is, and may throw. All references must outlive the sink.
+  FileBytes(const io::File& file, std::size_t block_bytes, io::IoService& io,
+            std::function<void(std::uint64_t end)> reserve = {})
+      : file_(file), block_bytes_(block_bytes), io_(io), reserve_(std::move(reserve)) {}
+  bool in_order() const override { return false; }
+  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
+
+ private:
+  const io::File& file_;
+  std::size_t block_bytes_;
+  io::IoService& io_;
+  std::function<void(std::uint64_t end)> reserve_;
+  InFlight in_flight_;
+};
+
+// A pipe, terminal or device: one block after the other. Also for a file, from its start on, that
+// is written without O_DIRECT: then blocks may have any size.
+class StreamBytes final : public ByteSink {
+ public:
+  StreamBytes(const io::File& file, io::IoService& io) : file_(file), io_(io) {}
+  bool in_order() const override { return true; }
+  void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
+  // Bytes written, once all blocks are.
+  std::uint64_t position() const { return position_; }
+  void give_up() override;
+
+ private:
+  struct Block {
+    std::byte* buffer;
+    std::size_t bytes;
+    Done done;
+  };
+  void submit_next(std::unique_lock<std::mutex> lock);
+  void submit(Block block);
+
+  const io::File& file_;
+  io::IoService& io_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Block> waiting_;
+  std::uint64_t next_ = 0;
+  bool writing_ = false;
+  std::uint64_t position_ = 0;  // of the next write
+  bool given_up_ = false;       // a write failed, or nobody wants the rest
+  InFlight in_flight_;
+};
+
+}  // namespace xxl
