@@ -40,7 +40,7 @@ const char* codec_name(Codec codec);
 //   }
 class Decompressor {
  public:
-  // What zstd itself takes without being told otherwise.
+  // What zstd itself takes by default.
   static constexpr std::size_t kMaxWindowBytes = 128 * kMiB;
   // Of what begins a file, as much as tells its window.
   static constexpr std::size_t kHeadBytes = 32;

@@ -218,7 +218,7 @@ bool File::has_grown(std::size_t record_bytes) {
 File File::open_standard_input() {
   const int flags = fcntl(STDIN_FILENO, F_GETFL);
   if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) throw_io_error(EBADF, Operation::read, "-");
-  // Standard input that is a file, at its start, is opened anew to be read directly.
+  // Standard input that is a file, at its start, is opened again to be read directly.
   struct stat status;
   if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
       lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
@@ -265,7 +265,7 @@ int File::wrote(std::size_t bytes) const {
   // Waits for the step before this one.
   const int result =
       sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
-  // What the disk refuses is told here and not to a later fsync; the others are no faults of a
+  // What the disk refuses is reported here and not by a later fsync; the others are no faults of a
   // disk.
   const bool disk_refused = result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
   return disk_refused ? errno : 0;

@@ -71,10 +71,10 @@ class File {
   // file is only extended, and free space checked with statvfs.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
 
-  // To be told of each `bytes` that a system call wrote. In a control group with a bound on memory
-  // it waits until no more than a sixteenth of that is left in the page cache to be written: where
-  // all pages of a group wait for a slow disk the kernel (of version 2) does not, but kills.
-  // Returns 0, or the errno value of a write to the disk that failed. From any thread.
+  // Must be called with the number of bytes of each system call that wrote. In a control group with
+  // a bound on memory it waits until no more than a sixteenth of that is left in the page cache to
+  // be written: where all pages of a group wait for a slow disk the kernel (of version 2) does not,
+  // but kills. Returns 0, or the errno value of a write to the disk that failed. From any thread.
   int wrote(std::size_t bytes) const;
 
  private:

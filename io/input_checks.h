@@ -1,4 +1,4 @@
-// What is wrong with an input file is told in the same words whoever reads it.
+// One wording for errors in input files.
 #pragma once
 
 #include <cstddef>

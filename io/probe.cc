@@ -88,7 +88,7 @@ class DiskProbe {
     return static_cast<double>(moved) / seconds;
   }
 
-  // The space is given back and reserved anew, since a sort never writes to the same place twice.
+  // The space is given back and reserved again, since a sort never writes to the same place twice.
   void clear_target() {
     if (ftruncate(target_.fd(), 0) != 0) throw_io_error(errno, "cannot cut", target_.path());
     target_.reserve(0, options_.file_bytes);

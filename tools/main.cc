@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
   try {
     const int done = dispatch(caller, arguments);
     flush_stdout(caller);
-    // What was to be told and could not be is an error, too.
+    // A message that could not be written is an error as well.
     return std::ferror(stderr) == 0 ? done : status;
   } catch (const CommandLineError& error) {
     status = error.status();

@@ -12,7 +12,7 @@ namespace xxl::gpu {
 // Throws Error{no_space} when memory of the device is short, Error{device} for all else.
 inline void check_cuda(cudaError_t status, const char* operation) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // it has been heard of
+  (void)cudaGetLastError();  // clear it: reported below
   const ErrorCode code =
       status == cudaErrorMemoryAllocation ? ErrorCode::no_space : ErrorCode::device;
   throw Error(code, std::string("GPU: ") + operation + ": " + cudaGetErrorString(status));

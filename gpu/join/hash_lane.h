@@ -44,10 +44,10 @@ struct HashPlace {
 };
 
 struct HashLane {
-  // Threads that copy, for each direction: one copies while the other hears of it.
+  // Threads that copy, for each direction: one copies while the other's completion is handled.
   static constexpr std::size_t kCopyThreads = 2;
 
-  // What is told of a build.
+  // The report of a build.
   struct Notes {
     std::uint64_t selected = 0;
     std::uint64_t chains = 0;

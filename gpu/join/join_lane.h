@@ -39,7 +39,7 @@ struct JoinPlace {
 struct JoinLane {
   // Places: two that are filled, one that is searched, one that is emptied.
   static constexpr std::size_t kPlaces = 4;
-  // Threads that copy, for each direction: one copies while the other hears of it.
+  // Threads that copy, for each direction: one copies while the other's completion is handled.
   static constexpr std::size_t kCopyThreads = 2;
 
   // `device` and `mailbox` must outlive the lane; `index` is for names in `time_line`, which may be

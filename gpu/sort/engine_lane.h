@@ -26,7 +26,7 @@
 namespace xxl::gpu {
 
 struct EngineLane {
-  // Threads that copy, for each direction: one copies while the other hears of it.
+  // Threads that copy, for each direction: one copies while the other's completion is handled.
   static constexpr std::size_t kCopyThreads = 2;
 
   // A chunk's memory: records from the front, sorted items from the back.

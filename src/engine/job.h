@@ -1,4 +1,4 @@
-// What every sort and join is told, and what is measured of it.
+// What every sort and join is asked for, and what is measured of it.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@
 // So a look-up reads the directory, one or two lines of entries, and then only records that have
 // the tag: nearly always a record that matches. What counts is the latency of memory: records are
 // looked up in groups, each step for the whole group before the next, with what the next step
-// reads prefetched. Entries of equal keys are neighbours, in order of their records: neither
-// building nor looking up minds any number of them, and matches come in the same order however
-// many threads there are.
+// reads prefetched. Entries of equal keys are neighbours, in order of their records:
+// duplicates cost nothing extra, neither in building nor in looking up, and matches come in the
+// same order whatever the number of threads.
 //
 // Sources: the no-partitioning hash join of Lutz et al., "Pump Up the Volume" (SIGMOD 2020),
 // section 5, in which all threads build and probe one table; group prefetching of Chen et al.,

@@ -25,9 +25,9 @@ class BlockMemory {
   Monitor& monitor() { return monitor_; }
   // With the monitor's lock held.
   Extents& extents() { return extents_; }
-  // Memory that goes back when nobody uses it any more. If there is none now: null, or with `must`
-  // a little more than the memory for blocks, where that is only in pieces that are too small, or
-  // else Error{no_space}.
+  // Memory for `bytes`, which goes back when the last copy of the pointer is gone. Null if there is
+  // none now. With `must` never null: where enough is free, but in pieces that are too small, it
+  // comes from beside the memory for blocks; otherwise throws Error{no_space}.
   std::shared_ptr<std::byte> borrow(std::size_t bytes, bool must);
 
  private:

@@ -13,7 +13,7 @@ namespace xxl {
 namespace {
 
 // Pieces given to the workers at once, for each of them: enough for the time until the coordinator
-// is heard again.
+// runs again.
 constexpr std::size_t kPiecesRunning = 8;
 
 bool has_cells(const std::vector<Run>& runs) {
@@ -559,7 +559,7 @@ void RunMerger::sort_large_piece(std::uint64_t ticket, std::size_t bytes,
         piece_done(ticket);
       });
     } catch (const Error&) {
-      // The merge ends as soon as the coordinator hears of it; pieces behind this one, whose turn
+      // The merge ends as soon as the coordinator learns of it; pieces behind this one, whose turn
       // comes after it, must not wait for ever.
       context_.mailbox.post([error = std::current_exception()] { std::rethrow_exception(error); });
       output_.emit(ticket, bytes, UnsortedPiece({}, context_.layout.record_bytes()));

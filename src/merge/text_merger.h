@@ -1,5 +1,5 @@
-// Merges runs of text, cell by cell. See docs/text.md. What becomes of a cell is the affair of a
-// CellWork: a sort writes its records to the output (cell_emitter.h), a join has runs of two
+// Merges runs of text, cell by cell. See docs/text.md. What becomes of a cell is up to a CellWork:
+// a sort writes its records to the output (cell_emitter.h), a join has runs of two
 // inputs, and joins what a cell has of them.
 //
 // All blocks are fetched in the order of the first cell that needs them. A cell whose blocks are

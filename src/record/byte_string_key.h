@@ -1,6 +1,6 @@
 // Byte strings as parts of a key.
 //
-// A part that others follow, or that is turned round, needs an end that sorts before every
+// A part that others follow, or that is reversed, needs an end that sorts before every
 // continuation of it. Byte 0 ends it; bytes 0 and 1 of the text are escaped by a byte 1 in front,
 // and so stay above the end and in order:
 //

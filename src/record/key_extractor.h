@@ -26,7 +26,7 @@ class KeyExtractor {
   // True if the key is the record itself: then nothing is extracted, records are compared where
   // they lie.
   virtual bool is_whole_record() const { return false; }
-  // With is_whole_record(): the order of keys is turned round (a longer record before a shorter one
+  // With is_whole_record(): the order of keys is reversed (a longer record before a shorter one
   // that it starts with).
   virtual bool is_descending() const { return false; }
   // True if all of a key costs far more than its first bytes: then it is better made only as far as

@@ -66,7 +66,8 @@ struct Pipe {
   }
 };
 
-// While it lives, writing to a pipe that nobody reads is an error, no signal, in this thread.
+// Blocks SIGPIPE in this thread while it lives: writing to a pipe without a reader is an error
+// then.
 class NoPipeSignal {
  public:
   NoPipeSignal() {

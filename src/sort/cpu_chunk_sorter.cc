@@ -181,7 +181,7 @@ void CpuChunkSorter::arrived(std::uint64_t ticket, bool stored, const MultisetHa
   }
 }
 
-// Fresh memory is dear on virtual machines: it is taken bit by bit, while the disks are busy.
+// First touch is expensive on virtual machines: memory is used gradually, while the disks are busy.
 void CpuChunkSorter::touch_more(std::size_t records) {
   input_records_ += records;
   if (geometry_.first_slabs < geometry_.slabs) {

@@ -313,7 +313,7 @@ void DistributedRecords::make_fields(std::uint64_t first, std::span<std::uint64_
 
 void DistributedRecords::store_records(std::uint64_t first, std::span<const std::uint64_t> fields,
                                        std::byte* out) const {
-  // Byte strings and big-endian numbers: the field's bytes, which are the low ones, turned round.
+  // Byte strings and big-endian numbers: the field's bytes, which are the low ones, reversed.
   const bool big_endian = key_.big_endian || key_.type == KeyType::bytes;
   const auto swap_shift = static_cast<int>(64 - 8 * field_bytes_);
   // Copies, since stores of bytes could change the members for all that the compiler knows.

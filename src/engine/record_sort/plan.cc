@@ -105,8 +105,8 @@ std::size_t output_bytes_for(std::size_t region_bytes, unsigned sorters, std::si
   return round_up(pieces + behind, block_bytes) + block_bytes;
 }
 
-// Memory that transfers go through is pinned, which is dear to make and taken from everybody: an
-// accelerator is kept busy by little of it.
+// Memory that transfers go through is pinned: expensive to allocate, and lost to other processes. A
+// little of it keeps an accelerator busy.
 std::size_t pinned_bytes(std::size_t region_bytes) {
   return std::min(region_bytes / 4, kMaxPinnedBytes);
 }

@@ -10,7 +10,7 @@ namespace xxl {
 namespace {
 
 // Pieces given to the workers at once, for each of them: enough for the time until the coordinator
-// is heard again, also where they are only copied.
+// runs again, also where they are only copied.
 constexpr std::size_t kPiecesRunning = 8;
 
 }  // namespace

@@ -393,8 +393,8 @@ MergeStretches::State Sorting::merge_state(const WaitTimes& waits) const {
           report_.merged_bytes};
 }
 
-// Has the accelerator sort the rest of a merge, if its memory is still to be had. Its sorters are
-// kept for further merges: the staging memory lies at the same place in all of them.
+// Has the accelerator sort the rest of a merge, if enough of its memory is still free. Its sorters
+// are kept for further merges: the staging memory lies at the same place in all of them.
 void Sorting::hand_over(RunMerger& merger) {
   if (large_sorters_.empty()) {
     if (!report_.merged_on_cpu_because.empty()) return;

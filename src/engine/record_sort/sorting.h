@@ -48,7 +48,7 @@ class Sorting {
   const Geometry& geometry() const { return geometry_; }
   const SortPlan& plan() const { return report_.plan; }
   bool uses_accelerator() const { return accelerator_plan_.has_value(); }
-  // Plans anew, as long as nothing has been done.
+  // Plans again, as long as nothing has been done.
   void plan_again(const SortOptions& options, const SortSurroundings& surroundings);
 
   // Sorts into the output, once.

@@ -9,8 +9,8 @@
 
 namespace xxl {
 
-// In bytes: for `records` of `record_bytes` altogether, such that those of a cell have room in a
-// worker's items, and all workers have some.
+// In bytes: for `records` of `record_bytes` altogether, such that a cell's records fit
+// in the items of a worker, and each worker gets cells.
 inline std::uint64_t cell_bytes(std::uint64_t records, std::uint64_t record_bytes,
                                 const TextMemory& memory) {
   constexpr std::uint64_t kCellBytes = 4 * kMiB;

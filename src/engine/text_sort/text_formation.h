@@ -38,7 +38,7 @@ struct FormationContext {
   Monitor& monitor;
   Workers& workers;
   io::IoService& io;
-  TextMemory& memory;        // divided here, perhaps anew, for records that need larger regions
+  TextMemory& memory;        // divided here, perhaps again, for records that need larger regions
   LazyScratch& scratch;      // opened if it is needed
   Accelerator* accelerator;  // to be used; null: the CPU sorts everything
   TextReader::OnHeader on_header;

@@ -30,12 +30,12 @@ class TextMemory {
   // Scratch for the runs of as much input as is known; 0 if none will be needed.
   std::uint64_t scratch_bytes() const;
 
-  // Divides the memory as planned; also anew, for regions that take records of `longest_record`
+  // Divides the memory as planned; also again, for regions that take records of `longest_record`
   // bytes (0: none is known to be long). Nothing of it may be in use; its bytes stay as they are.
   // If it throws Error{no_space}, nothing has changed.
   void divide(std::size_t longest_record);
 
-  // For transfers to and from an accelerator: stays where it is when the rest is divided anew.
+  // For transfers to and from an accelerator: stays where it is when the rest is divided again.
   std::span<std::byte> staging();
 
   // After divide(), until the next:

@@ -81,7 +81,7 @@ struct Planned {
   std::string no_accelerator;  // why not, if it could have been used
 };
 
-// `input`, which is for the CPU, with an accelerator. Without one if it cannot do it.
+// The plan `input` for the CPU, extended for the accelerator; unchanged if that cannot be used.
 Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
   Planned planned{input, std::nullopt, {}};
   if (options.syntax.quoted && !options.malformed) {
