@@ -138,6 +138,9 @@ File& File::operator=(File&& other) noexcept {
   device_ = other.device_;
   inode_ = other.inode_;
   has_name_ = other.has_name_;
+  codec_ = other.codec_;
+  max_window_bytes_ = other.max_window_bytes_;
+  decoder_ = std::move(other.decoder_);
   unsynced_bytes_ = other.unsynced_bytes_.load();
   return *this;
 }
@@ -186,7 +189,10 @@ void File::open() {
   }
   const std::uint64_t size = size_;
   const bool seekable = seekable_;
+  const Codec codec = codec_;
+  const std::size_t max_window_bytes = max_window_bytes_;
   *this = std::move(now);
+  if (codec != Codec::none) decompress(codec, max_window_bytes);
   if (seekable) {  // it is read as was planned, whatever it has become
     seekable_ = true;
     size_ = size;
@@ -195,8 +201,24 @@ void File::open() {
 
 void File::close() {
   if (!is_open() || !has_name_) return;
+  decoder_.reset();
   ::close(fd_);
   fd_ = -1;
+}
+
+void File::decompress(Codec codec, std::size_t max_window_bytes) {
+  codec_ = codec;
+  max_window_bytes_ = max_window_bytes;
+  seekable_ = false;
+  size_ = 0;
+  if (!is_open()) return;
+  disable_direct();
+  decoder_ = std::make_shared<Decoder>(fd_, codec, path_, max_window_bytes);
+}
+
+void File::disable_direct() {
+  if (direct_) fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) & ~O_DIRECT);
+  direct_ = false;
 }
 
 bool File::has_grown(std::size_t record_bytes) {
@@ -207,8 +229,7 @@ bool File::has_grown(std::size_t record_bytes) {
   const bool grown = now > size_;
   if (grown) {
     // What was added starts anywhere in a sector.
-    if (direct_) fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) & ~O_DIRECT);
-    direct_ = false;
+    disable_direct();
     size_ = now;
   }
   if (is_standard_input()) lseek(STDIN_FILENO, static_cast<off_t>(size_.load()), SEEK_SET);

@@ -5,8 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+
+#include "io/codec.h"
+#include "io/decoder.h"
 
 namespace xxl::io {
 
@@ -30,6 +34,12 @@ class File {
   // Looks at an input that will be read later. A file with a size has been opened, as open_input()
   // does; a pipe or device has not, since somebody waits at its other end. Throws as open_input().
   static File examine_input(const std::string& path);
+
+  // From now on the file is what it holds, decompressed: a stream. Frames of zstd that refer back
+  // by more than `max_window_bytes` are refused (Decompressor).
+  void decompress(Codec codec, std::size_t max_window_bytes);
+  // If it is decompressed and open: what streams read in place of the descriptor.
+  Decoder* decoder() const { return decoder_.get(); }
 
   // Opens an input that is not open. Throws Error{bad_input} if there is another file of its name
   // now, Error{io} if there is none.
@@ -80,6 +90,7 @@ class File {
  private:
   static File open_standard_input();
   static File open_path(const std::string& path);
+  void disable_direct();
   bool is_standard_input() const { return path_ == "-"; }
 
   int fd_ = -1;
@@ -90,7 +101,10 @@ class File {
   std::atomic<std::uint64_t> size_ = 0;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  bool has_name_ = false;                                  // path_ opens it again
+  bool has_name_ = false;  // path_ opens it again
+  Codec codec_ = Codec::none;
+  std::size_t max_window_bytes_ = 0;
+  std::shared_ptr<Decoder> decoder_;
   mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
 };
 

@@ -1,5 +1,6 @@
 #include "io/input_checks.h"
 
+#include <exception>
 #include <string>
 
 #include "base/error.h"
@@ -18,6 +19,9 @@ void check_whole_records(const File& file, std::uint64_t bytes, std::size_t reco
 void check_read(const File& file, std::uint64_t offset, std::size_t wanted,
                 const Completion& completion) {
   if (completion.error != 0) {
+    if (file.decoder() != nullptr && file.decoder()->failure() != nullptr) {
+      std::rethrow_exception(file.decoder()->failure());
+    }
     throw_io_error(completion.error, Operation::read, file.path(), offset);
   }
   if (completion.bytes >= wanted) return;

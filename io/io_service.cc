@@ -64,9 +64,10 @@ bool wants_threads(const File& file) {
          system.f_type == FUSE_SUPER_MAGIC;
 }
 
-// Files used as streams, and those on disks that are written through the page cache: each write may
-// have to wait for the disk (File::wrote()).
+// Files that are decompressed or used as streams, and those on disks that are written through the
+// page cache: each write may have to wait for the disk (File::wrote()).
 bool may_block(const File& file) {
+  if (file.decoder() != nullptr) return true;
   if (!file.is_stored()) return false;
   if (!file.seekable()) return true;
   return !file.direct() && !wants_threads(file) &&

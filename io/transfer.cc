@@ -57,7 +57,9 @@ Completion Transfer::carry_out(int cancel_fd) {
   std::int64_t result = 0;
   do {
     const bool may_have_to_wait = cancel_fd >= 0 || result == -EAGAIN;
-    if (may_have_to_wait && !wait_until_ready(cancel_fd)) {
+    const Decoder* const decoder = request_.file->decoder();
+    const bool is_ready = decoder != nullptr && decoder->has_output();
+    if (may_have_to_wait && !is_ready && !wait_until_ready(cancel_fd)) {
       cancel();
       return completion_;
     }
@@ -72,6 +74,9 @@ std::int64_t Transfer::call() const {
   const auto data = next();
   const auto at = static_cast<off_t>(offset());
   const bool stream = request_.offset == Request::kStream;
+  if (is_stream_read() && request_.file->decoder() != nullptr) {
+    return request_.file->decoder()->read(data);
+  }
   ssize_t result = 0;
   if (request_.op == Op::read) {
     result = stream ? read(fd, data.data(), data.size()) : pread(fd, data.data(), data.size(), at);

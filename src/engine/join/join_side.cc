@@ -43,7 +43,6 @@ void JoinTextSide::start(io::IoService& io, Workers& workers, Monitor& monitor) 
   io_ = &io;
   workers_ = &workers;
   monitor_ = &monitor;
-  inputs_.make_decoders(io, monitor);
   if (memory_ != nullptr) {
     scratch_ = std::make_unique<LazyScratch>(options_, *memory_, io, monitor);
   }

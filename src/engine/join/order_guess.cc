@@ -28,7 +28,7 @@ std::string_view whole_lines(std::string_view text, char terminator, bool starts
 }  // namespace
 
 bool looks_sorted(const TextInput& input, const TextSyntax& syntax, const KeyExtractor& keys) {
-  if (!input.stored() || syntax.quoted) return false;
+  if (!input.file.seekable() || syntax.quoted) return false;
   const std::uint64_t bytes = input.file.size();
   const MemoryRegion memory(kSampleBytes);
   const std::span<std::byte> buffer = memory.span().first(kSampleBytes);

@@ -518,7 +518,7 @@ std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<TextInputs, kJoinSides> inputs;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     inputs[i] = open_text_inputs({options.inputs[i]}, options.compressed_by_suffix);
-    if (!inputs[i][0].stored()) return guessed;
+    if (!inputs[i][0].file.seekable()) return guessed;
   }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&

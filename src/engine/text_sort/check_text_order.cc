@@ -47,9 +47,7 @@ class TextOrderChecking {
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
             memory_bytes_ / kMinThreadBytes, 1,
             options.parallel != 0 ? options.parallel : available_processors()))),
-        workers_(threads_) {
-    inputs_.make_decoders(io_, monitor_);
-  }
+        workers_(threads_) {}
 
   TextOrderCheck run() {
     try {

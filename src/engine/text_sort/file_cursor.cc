@@ -44,23 +44,14 @@ FileCursor::FileCursor(TextInput& input, const TextSortOptions& options,
     : input_(input),
       options_(options),
       syntax_(options.syntax),
-      memory_(memory),
       budget_(budget),
       hash_(hash),
-      skipped_(skipped) {
-  if (input.decoder == nullptr) reader_.emplace(input.file, memory, io, monitor);
-}
+      skipped_(skipped),
+      reader_(input.file, memory, io, monitor) {}
 
 // Reads on. False at the end.
 bool FileCursor::next_buffer() {
-  std::span<const std::byte> buffer;
-  if (reader_) {
-    buffer = reader_->next();
-  } else if (!at_end_) {
-    const std::size_t bytes = input_.decoder->read(memory_);
-    at_end_ = bytes < memory_.size();
-    buffer = memory_.first(bytes);
-  }
+  const std::span<const std::byte> buffer = reader_.next();
   text_ = {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
   return !buffer.empty();
 }

@@ -75,14 +75,12 @@ class FileCursor final : public RecordCursor {
   TextInput& input_;
   const TextSortOptions& options_;
   const TextSyntax& syntax_;
-  std::span<std::byte> memory_;
   std::size_t& budget_;
-  std::optional<io::AheadReader> reader_;  // of a file that is not compressed
-  bool at_end_ = false;                    // of a compressed one: nothing is left to read
-  bool is_first_ = true;                   // no record but the header was taken
-  std::string_view text_;                  // what is left of the current buffer
-  std::shared_ptr<JoinedRecord> joined_;   // the record, if it lies in several buffers
-  bool inside_quotes_ = false;             // at the end of what is joined
+  io::AheadReader reader_;
+  bool is_first_ = true;                  // no record but the header was taken
+  std::string_view text_;                 // what is left of the current buffer
+  std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
+  bool inside_quotes_ = false;            // at the end of what is joined
   std::string_view record_;
   std::uint64_t offset_ = 0;  // of the current record
   std::uint64_t next_offset_ = 0;

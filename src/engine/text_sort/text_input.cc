@@ -7,7 +7,6 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/inputs.h"
-#include "io/decoded_file.h"
 #include "io/transfer.h"
 
 namespace xxl {
@@ -34,7 +33,7 @@ std::size_t window_of(const io::File& file, Codec codec) {
 
 std::size_t TextInput::decoder_bytes() const {
   if (codec == Codec::none) return 0;
-  return io::Decompressor::memory_bytes(codec, window_bytes) + 2 * DecodedFile::kPieceBytes;
+  return io::Decompressor::memory_bytes(codec, window_bytes) + io::Decoder::kPieceBytes;
 }
 
 const TextInput& TextInputs::largest_decoder() const {
@@ -63,14 +62,6 @@ void TextInputs::refuse_decoders(std::uint64_t given, std::uint64_t enough) cons
               largest.file.path());
 }
 
-void TextInputs::make_decoders(io::IoService& io, Monitor& monitor) {
-  for (TextInput& input : *this) {
-    if (input.codec == Codec::none) continue;
-    input.decoder = std::make_unique<DecodedFile>(
-        input.file, input.codec, std::max(input.window_bytes, kUsualWindow), io, monitor);
-  }
-}
-
 TextInputs open_text_inputs(const std::vector<std::string>& paths, bool by_suffix) {
   TextInputs inputs;
   for (const std::string& path : input_paths(paths)) {
@@ -81,8 +72,9 @@ TextInputs open_text_inputs(const std::vector<std::string>& paths, bool by_suffi
       ++inputs.compressed;
       input.window_bytes = window_of(input.file, input.codec);
       inputs.decoder_bytes += input.decoder_bytes();
+      input.file.decompress(input.codec, std::max(input.window_bytes, kUsualWindow));
     }
-    if (input.stored()) {
+    if (input.file.seekable()) {
       inputs.bytes += input.file.size();
     } else {
       inputs.size_known = false;

@@ -3,27 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/monitor.h"
-#include "io/byte_source.h"
 #include "io/codec.h"
 #include "io/file.h"
-#include "io/io_queue.h"
 
 namespace xxl {
 
 struct TextInput {
   io::File file;
   Codec codec = Codec::none;
-  std::size_t window_bytes = 0;         // of a compressed file, as it begins
-  std::unique_ptr<ByteSource> decoder;  // of a compressed file, once reading may begin
-
-  // True if it can be read at any place.
-  bool stored() const { return codec == Codec::none && file.seekable(); }
+  std::size_t window_bytes = 0;  // of a compressed file, as it begins
   // What decompressing it takes, beside the memory that is divided; 0 if it is not compressed.
   std::size_t decoder_bytes() const;
 };
@@ -42,10 +33,6 @@ struct TextInputs : std::vector<TextInput> {
   // Throws Error{no_space}: of -S `given` nothing is left beside the largest decoder, `enough`
   // does.
   [[noreturn]] void refuse_decoders(std::uint64_t given, std::uint64_t enough) const;
-
-  // Must be called before compressed files are read, when the vector has its final place. Either
-  // the references outlive the inputs, or `io` ends first and `monitor` next.
-  void make_decoders(io::IoService& io, Monitor& monitor);
 };
 
 // Examines `paths` as open_inputs() does. With `by_suffix`, names tell which files are

@@ -47,14 +47,14 @@ TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoServi
       most_open_(io::files_to_read_ahead(inputs.size())),
       open_(static_cast<std::size_t>(std::count_if(
           inputs.begin(), inputs.end(),
-          [](const TextInput& input) { return input.stored() && input.file.is_open(); }))) {}
+          [](const TextInput& input) { return input.file.seekable() && input.file.is_open(); }))) {}
 
 TextReader::~TextReader() {
-  if (input_ < inputs_.size() && !inputs_[input_].stored()) io_.cancel_streams();
+  if (input_ < inputs_.size() && !inputs_[input_].file.seekable()) io_.cancel_streams();
 }
 
 bool TextReader::can_read_ahead() const {
-  return !exhausted() && inputs_[input_].stored() && may_open();
+  return !exhausted() && inputs_[input_].file.seekable() && may_open();
 }
 
 // True if what is read next can be opened beside the files that are open.
@@ -80,7 +80,7 @@ void TextReader::start(TextRegion& region, std::size_t bytes) {
 }
 
 void TextReader::start_reads(TextRegion& region) {
-  while (!exhausted() && inputs_[input_].stored() && region.room() > 0 && may_open()) {
+  while (!exhausted() && inputs_[input_].file.seekable() && region.room() > 0 && may_open()) {
     start_read(region, region.room());
   }
 }
@@ -156,7 +156,6 @@ void TextReader::cancel(TextRegion& region) {
 // Reads on from the current input, which is no file to be read at any place.
 std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   TextInput& input = inputs_[input_];
-  if (input.decoder != nullptr) return input.decoder->read({to, most});
   input.file.open();
   struct State {
     bool done = false;
@@ -181,9 +180,7 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   io_.queue_for(input.file).submit(std::move(request));
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return state->done; });
-  if (state->completion.error != 0) {
-    throw_io_error(state->completion.error, Operation::read, input.file.path(), position_);
-  }
+  io::check_read(input.file, position_, 0, state->completion);
   return state->completion.bytes;
 }
 
@@ -228,7 +225,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     // Where a chunk has been started behind this one, it has what comes next: this one ended before
     // its region did, as no more files could be opened then.
     if (started_ > 0 || exhausted() || region.room() == 0) break;
-    if (inputs_[input_].stored()) {
+    if (inputs_[input_].file.seekable()) {
       start_read(region, region.room());
       continue;
     }

@@ -280,7 +280,6 @@ SortReport TextSorting::run() {
   open_output();
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
-  inputs_.make_decoders(*io_, monitor_);
   workers_ = std::make_unique<Workers>(
       memory_.threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
   scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);

@@ -1,0 +1,46 @@
+// What a compressed file holds, in place of its bytes: how a queue reads such a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/memory_region.h"
+#include "io/codec.h"
+
+namespace xxl::io {
+
+// One thread at a time.
+class Decoder {
+ public:
+  static constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // read at a time
+
+  // Reads `fd` from where it stands; it must stay open. `path` and `max_window_bytes` as
+  // Decompressor. Memory is taken with the first read() and goes back at the end of the file.
+  Decoder(int fd, Codec codec, std::string path, std::size_t max_window_bytes);
+
+  // As read(2), but for minus an errno value instead of -1: bytes put into `to`, 0 at the end.
+  // -EAGAIN: none yet, more must be read. -EBADMSG: failure().
+  std::int64_t read(std::span<std::byte> to);
+  // True if the next read() needs nothing of the file.
+  bool has_output() const { return decompressor_ && !decompressor_->wants_input(); }
+  // An Error with the file and the byte of it where it is corrupt.
+  std::exception_ptr failure() const { return failure_; }
+
+ private:
+  std::int64_t read_on(std::span<std::byte> to);
+
+  int fd_;
+  Codec codec_;
+  std::string path_;
+  std::size_t max_window_bytes_;
+  std::optional<Decompressor> decompressor_;  // from the first read() to the end
+  MemoryRegion memory_;
+  bool finished_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace xxl::io
