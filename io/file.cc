@@ -20,6 +20,9 @@
 namespace xxl::io {
 namespace {
 
+// Frames behind the first may refer back further: as far as is usual, they may.
+constexpr std::size_t kUsualWindow = 8 * kMiB;
+
 // Size of a regular file or block device; 0 for others.
 std::uint64_t measure(int fd, const struct stat& status) {
   if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
@@ -139,7 +142,7 @@ File& File::operator=(File&& other) noexcept {
   inode_ = other.inode_;
   has_name_ = other.has_name_;
   codec_ = other.codec_;
-  max_window_bytes_ = other.max_window_bytes_;
+  window_bytes_ = other.window_bytes_;
   decoder_ = std::move(other.decoder_);
   unsynced_bytes_ = other.unsynced_bytes_.load();
   return *this;
@@ -190,9 +193,15 @@ void File::open() {
   const std::uint64_t size = size_;
   const bool seekable = seekable_;
   const Codec codec = codec_;
-  const std::size_t max_window_bytes = max_window_bytes_;
+  const std::size_t window_bytes = window_bytes_;
   *this = std::move(now);
-  if (codec != Codec::none) decompress(codec, max_window_bytes);
+  if (codec != Codec::none) {
+    disable_direct();
+    seekable_ = false;
+    codec_ = codec;
+    window_bytes_ = window_bytes;
+    start_decoder();
+  }
   if (seekable) {  // it is read as was planned, whatever it has become
     seekable_ = true;
     size_ = size;
@@ -206,14 +215,26 @@ void File::close() {
   fd_ = -1;
 }
 
-void File::decompress(Codec codec, std::size_t max_window_bytes) {
+void File::decompress(Codec codec) {
   codec_ = codec;
-  max_window_bytes_ = max_window_bytes;
+  std::byte head[Decompressor::kHeadBytes];
+  ssize_t bytes = 0;
+  disable_direct();
+  if (seekable_) bytes = pread(fd_, head, sizeof head, 0);
+  if (bytes < 0) throw_io_error(errno, Operation::read, path_);
+  window_bytes_ = Decompressor::window_bytes(codec, {head, static_cast<std::size_t>(bytes)});
   seekable_ = false;
   size_ = 0;
-  if (!is_open()) return;
-  disable_direct();
-  decoder_ = std::make_shared<Decoder>(fd_, codec, path_, max_window_bytes);
+  if (is_open()) start_decoder();
+}
+
+void File::start_decoder() {
+  decoder_ = std::make_shared<Decoder>(fd_, codec_, path_, std::max(window_bytes_, kUsualWindow));
+}
+
+std::size_t File::decoder_bytes() const {
+  if (codec_ == Codec::none) return 0;
+  return Decompressor::memory_bytes(codec_, window_bytes_) + Decoder::kPieceBytes;
 }
 
 void File::disable_direct() {

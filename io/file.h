@@ -36,8 +36,10 @@ class File {
   static File examine_input(const std::string& path);
 
   // From now on the file is what it holds, decompressed: a stream. Frames of zstd that refer back
-  // by more than `max_window_bytes` are refused (Decompressor).
-  void decompress(Codec codec, std::size_t max_window_bytes);
+  // further than the first one, and further than is usual, are refused (Decompressor).
+  void decompress(Codec codec);
+  // What decompressing it takes in bytes; 0 if it is not compressed.
+  std::size_t decoder_bytes() const;
   // If it is decompressed and open: what streams read in place of the descriptor.
   Decoder* decoder() const { return decoder_.get(); }
 
@@ -91,6 +93,7 @@ class File {
   static File open_standard_input();
   static File open_path(const std::string& path);
   void disable_direct();
+  void start_decoder();
   bool is_standard_input() const { return path_ == "-"; }
 
   int fd_ = -1;
@@ -103,7 +106,7 @@ class File {
   ino_t inode_ = 0;
   bool has_name_ = false;  // path_ opens it again
   Codec codec_ = Codec::none;
-  std::size_t max_window_bytes_ = 0;
+  std::size_t window_bytes_ = 0;  // of its first frame
   std::shared_ptr<Decoder> decoder_;
   mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
 };

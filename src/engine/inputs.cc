@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/units.h"
+#include "io/codec.h"
 #include "io/input_checks.h"
 #include "io/io_queue.h"
 #include "io/transfer.h"
 
 namespace xxl {
+namespace {
+
+// The constant beside -S has room for the usual decoder.
+constexpr std::uint64_t kDecoderBytesOfConstant = 12 * kMiB;
+constexpr std::uint64_t kDecoderPart = 4;  // of -S, at most, unless one alone takes more
+
+}  // namespace
 
 std::vector<std::string> input_paths(std::vector<std::string> paths) {
   if (paths.empty()) return {"-"};
@@ -24,16 +33,48 @@ std::optional<std::uint64_t> Inputs::records(std::size_t record_bytes) const {
   return records;
 }
 
-Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes) {
+const io::File& Inputs::largest_decoder() const {
+  return *std::max_element(files.begin(), files.end(), [](const io::File& a, const io::File& b) {
+    return a.decoder_bytes() < b.decoder_bytes();
+  });
+}
+
+std::uint64_t Inputs::most_for_decoders(std::uint64_t memory_bytes) const {
+  return std::max<std::uint64_t>(largest_decoder().decoder_bytes(),
+                                 kDecoderBytesOfConstant + memory_bytes / kDecoderPart);
+}
+
+std::uint64_t Inputs::set_aside_for_decoders(std::uint64_t memory_bytes, bool merges) const {
+  const std::uint64_t taken = merges ? std::min(decoder_bytes, most_for_decoders(memory_bytes))
+                                     : largest_decoder().decoder_bytes();
+  return taken - std::min(taken, kDecoderBytesOfConstant);
+}
+
+void Inputs::refuse_decoders(std::uint64_t given, std::uint64_t enough) const {
+  const io::File& largest = largest_decoder();
+  throw Error(ErrorCode::no_space,
+              "decompressing it takes " + format_bytes(largest.decoder_bytes()) +
+                  " of memory, too much for -S " + format_bytes(given) + ": -S " +
+                  std::to_string(ceil_div<std::uint64_t>(enough, kMiB)) + "M is enough",
+              largest.path());
+}
+
+Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix) {
   Inputs inputs;
   for (const std::string& path : input_paths(std::move(paths))) {
     io::File file = io::File::examine_input(path);
+    const Codec codec = by_suffix ? io::codec_of(path) : Codec::none;
+    if (codec != Codec::none) {
+      file.decompress(codec);
+      ++inputs.compressed;
+      inputs.decoder_bytes += file.decoder_bytes();
+    }
     if (file.seekable()) {
       io::check_whole_records(file, file.size(), record_bytes);
+      inputs.bytes += file.size();
     } else {
       inputs.size_known = false;
     }
-    inputs.bytes += file.size();
     inputs.files.empty() ? file.open() : file.close();
     inputs.files.push_back(std::move(file));
   }

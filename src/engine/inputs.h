@@ -15,21 +15,35 @@ namespace xxl {
 
 struct Inputs {
   std::vector<io::File> files;
-  std::uint64_t bytes = 0;  // of the files whose size is known
-  bool size_known = true;   // false if one is a pipe
+  std::uint64_t bytes = 0;          // of the files whose size is known
+  bool size_known = true;           // false if one is a pipe or compressed
+  std::size_t compressed = 0;       // files
+  std::uint64_t decoder_bytes = 0;  // of all of them
 
   // Records of `record_bytes` that all of them have now, after what grew was read to its end; none
   // if one is a pipe.
   std::optional<std::uint64_t> records(std::size_t record_bytes) const;
+
+  // Of -S, what is set aside for decoders: one at a time, or with `merges` as many as may take
+  // most_for_decoders().
+  std::uint64_t set_aside_for_decoders(std::uint64_t memory_bytes, bool merges) const;
+  std::uint64_t most_for_decoders(std::uint64_t memory_bytes) const;
+  // Throws Error{no_space}: of -S `given` nothing is left beside the largest decoder, `enough`
+  // does.
+  [[noreturn]] void refuse_decoders(std::uint64_t given, std::uint64_t enough) const;
+
+ private:
+  const io::File& largest_decoder() const;
 };
 
 // `paths`, or standard input ("-") if there are none. Where it is named again nothing is left of
 // it.
 std::vector<std::string> input_paths(std::vector<std::string> paths);
 
-// Examines `paths` as input_paths() has them, and opens the first. Throws Error when one
-// cannot be read or is not a whole number of records of `record_bytes`.
-Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes);
+// Examines `paths` as input_paths() has them, and opens the first. With `by_suffix`, names tell
+// which files are compressed. Throws Error when one cannot be read or is not a whole number of
+// records of `record_bytes`.
+Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix);
 
 // Reads `stream` to its end into `file` (io::File::create_unnamed()) at `offset`, by way of
 // `buffer` (aligned to and a multiple of kSectorBytes, as is the offset): a pipe cannot be read at

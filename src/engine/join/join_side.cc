@@ -32,7 +32,7 @@ JoinTextSide::JoinTextSide(const TextJoinOptions& options, JoinSide side)
       index_(static_cast<std::size_t>(side)),
       presorted_(options.presorted[index_]),
       options_(sort_options(options, index_)),
-      inputs_(open_text_inputs(options_.inputs, options_.compressed_by_suffix)),
+      inputs_(open_inputs(options_.inputs, 1, options_.compressed_by_suffix)),
       keys_(options.keys[index_]) {}
 
 void JoinTextSide::plan(const TextPlanInput& input, Monitor& monitor) {
@@ -79,7 +79,7 @@ std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
 }
 
 FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
-  cursor_ = std::make_unique<FileCursor>(inputs_[0], options_, memory, budget, *io_, *monitor_,
+  cursor_ = std::make_unique<FileCursor>(inputs_.files[0], options_, memory, budget, *io_, *monitor_,
                                          hash_, skipped_);
   if (join_.syntax.header) {
     if (const auto header = cursor_->take_header()) take_header(*header);

@@ -13,12 +13,12 @@
 #include "base/memory_region.h"
 #include "base/monitor.h"
 #include "base/workers.h"
+#include "engine/inputs.h"
 #include "engine/join/text_join_options.h"
 #include "engine/text_sort/file_cursor.h"
 #include "engine/text_sort/lazy_scratch.h"
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/text_formation.h"
-#include "engine/text_sort/text_input.h"
 #include "engine/text_sort/text_memory.h"
 #include "io/io_queue.h"
 #include "join/join_kind.h"
@@ -34,8 +34,8 @@ class JoinTextSide {
   JoinTextSide(const TextJoinOptions& options, JoinSide side);
 
   bool is_presorted() const { return presorted_; }
-  const TextInputs& inputs() const { return inputs_; }
-  const std::string& path() const { return inputs_[0].file.path(); }
+  const Inputs& inputs() const { return inputs_; }
+  const std::string& path() const { return inputs_.files[0].path(); }
 
   // Its part of the memory; with as many threads as there is memory for, `input.threads` at most.
   // Takes none yet. Throws Error{no_space}. Not of an input that is sorted already, which takes
@@ -79,7 +79,7 @@ class JoinTextSide {
   std::size_t index_;
   bool presorted_;
   TextSortOptions options_;  // of its sort
-  TextInputs inputs_;
+  Inputs inputs_;
   std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
   std::optional<std::string> header_;
   io::IoService* io_ = nullptr;

@@ -27,9 +27,9 @@ std::string_view whole_lines(std::string_view text, char terminator, bool starts
 
 }  // namespace
 
-bool looks_sorted(const TextInput& input, const TextSyntax& syntax, const KeyExtractor& keys) {
-  if (!input.file.seekable() || syntax.quoted) return false;
-  const std::uint64_t bytes = input.file.size();
+bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtractor& keys) {
+  if (!input.seekable() || syntax.quoted) return false;
+  const std::uint64_t bytes = input.size();
   const MemoryRegion memory(kSampleBytes);
   const std::span<std::byte> buffer = memory.span().first(kSampleBytes);
   std::string last, key;
@@ -37,7 +37,7 @@ bool looks_sorted(const TextInput& input, const TextSyntax& syntax, const KeyExt
   for (std::uint64_t sample = 0; sample < kSamples && behind < bytes; ++sample) {
     const std::uint64_t offset =
         std::max(behind, round_down<std::uint64_t>(bytes / kSamples * sample, kSectorBytes));
-    const std::size_t got = io::read_at(input.file, offset, buffer);
+    const std::size_t got = io::read_at(input, offset, buffer);
     std::string_view text = whole_lines({reinterpret_cast<const char*>(buffer.data()), got},
                                         syntax.terminator, offset == 0);
     if (offset == 0 && syntax.header) text.remove_prefix(text.find(syntax.terminator) + 1);

@@ -2,7 +2,7 @@
 // and whoever does so must be ready to be wrong.
 #pragma once
 
-#include "engine/text_sort/text_input.h"
+#include "engine/inputs.h"
 #include "record/key_extractor.h"
 #include "record/text_syntax.h"
 
@@ -11,6 +11,6 @@ namespace xxl {
 // True if all samples of `input`, taken from its start to its end, are in the order of `keys`, each
 // in itself and to the one before. False of what cannot be read at any place, and of rows: only
 // their start says where they begin. Throws Error.
-bool looks_sorted(const TextInput& input, const TextSyntax& syntax, const KeyExtractor& keys);
+bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtractor& keys);
 
 }  // namespace xxl

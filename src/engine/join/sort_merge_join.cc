@@ -98,7 +98,7 @@ class SortMergeJoin {
 SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
     : options_(options), rows_(options.formats, options.kind, options.layout) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes);
+    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes, false);
     sides_[i].bytes = sides_[i].inputs.bytes;
     sides_[i].size_known = sides_[i].inputs.size_known;
   }

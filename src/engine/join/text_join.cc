@@ -261,7 +261,7 @@ JoinPlan TextJoining::plan() const {
   plan.threads = memory().threads();
   plan.because = "text is joined in the order of its keys";
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    const TextInputs& inputs = sides_[i].inputs();
+    const Inputs& inputs = sides_[i].inputs();
     JoinPlan::Side& side = plan.sides[i];
     side.input_bytes = inputs.bytes;
     side.size_known = inputs.size_known;
@@ -515,15 +515,15 @@ std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
   const bool is_stream = options.output == "-" || !io::OutputFile::is_replaceable(options.output);
   if ((is_stream && !options.count_only) || options.syntax.quoted) return guessed;
-  std::array<TextInputs, kJoinSides> inputs;
+  std::array<Inputs, kJoinSides> inputs;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    inputs[i] = open_text_inputs({options.inputs[i]}, options.compressed_by_suffix);
-    if (!inputs[i][0].file.seekable()) return guessed;
+    inputs[i] = open_inputs({options.inputs[i]}, 1, options.compressed_by_suffix);
+    if (!inputs[i].files[0].seekable()) return guessed;
   }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
                  inputs[i].bytes >= options.memory_bytes / 2 &&
-                 looks_sorted(inputs[i][0], options.syntax, *options.keys[i]);
+                 looks_sorted(inputs[i].files[0], options.syntax, *options.keys[i]);
   }
   return guessed;
 }

@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
-    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes)) {
+    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes, false)) {
   plan_again(options, surroundings);
 }
 

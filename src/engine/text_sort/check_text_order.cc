@@ -40,8 +40,8 @@ class TextOrderChecking {
   explicit TextOrderChecking(const TextSortOptions& options)
       : options_(options),
         keys_(sorting_keys(options.keys)),
-        inputs_(open_text_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
-                                 options.compressed_by_suffix)),
+        inputs_(open_inputs({options.inputs.empty() ? "-" : options.inputs.front()}, 1,
+                            options.compressed_by_suffix)),
         io_(options.backend, {}),
         memory_bytes_(memory_beside_decoder()),
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
@@ -145,7 +145,7 @@ class TextOrderChecking {
     chunk->region.bytes = memory_.size() - std::min(memory_.size(), kept);
     if (chunk->region.bytes <= std::max(before, carried + 2 * kSectorBytes)) {
       throw_too_long(memory_.size(), memory_.size(), kept + carried,
-                     inputs_[reader.carried_input()].file.path(), reader.carried_offset());
+                     inputs_.files[reader.carried_input()].path(), reader.carried_offset());
     }
     free_.clear();
     free_.push_back(std::move(chunk));
@@ -189,7 +189,7 @@ class TextOrderChecking {
           if (const auto fault = options_.malformed(record)) {
             if (options_.syntax.skip_malformed) return true;
             throw_malformed(segment, record, options_.syntax, *fault,
-                            inputs_[segment.input].file.path());
+                            inputs_.files[segment.input].path());
           }
         }
         RecordKey& key = keys[order.records % 2];
@@ -238,7 +238,7 @@ class TextOrderChecking {
 
   const TextSortOptions& options_;
   std::shared_ptr<const KeyExtractor> keys_;
-  TextInputs inputs_;
+  Inputs inputs_;
   MemoryRegion memory_;
   std::vector<std::unique_ptr<Chunk>> free_;
   std::deque<std::unique_ptr<Chunk>> running_;

@@ -38,16 +38,16 @@ bool JoinedRecord::append(std::string_view bytes) {
   return true;
 }
 
-FileCursor::FileCursor(TextInput& input, const TextSortOptions& options,
-                       std::span<std::byte> memory, std::size_t& budget, io::IoService& io,
-                       Monitor& monitor, MultisetHash& hash, std::uint64_t& skipped)
+FileCursor::FileCursor(io::File& input, const TextSortOptions& options, std::span<std::byte> memory,
+                       std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
+                       std::uint64_t& skipped)
     : input_(input),
       options_(options),
       syntax_(options.syntax),
       budget_(budget),
       hash_(hash),
       skipped_(skipped),
-      reader_(input.file, memory, io, monitor) {}
+      reader_(input, memory, io, monitor) {}
 
 // Reads on. False at the end.
 bool FileCursor::next_buffer() {
@@ -72,8 +72,8 @@ void FileCursor::join(std::string_view part) {
   }
   if (!joined_->append(part)) {
     const std::size_t bytes = joined_->view().size() + part.size();
-    throw_too_long(options_.memory_bytes, budget_ + joined_->view().size(), bytes,
-                   input_.file.path(), offset_);
+    throw_too_long(options_.memory_bytes, budget_ + joined_->view().size(), bytes, input_.path(),
+                   offset_);
   }
   if (syntax_.quoted && std::count(part.begin(), part.end(), kQuote) % 2 == 1) {
     inside_quotes_ = !inside_quotes_;
@@ -137,8 +137,8 @@ bool FileCursor::advance() {
 }
 
 void FileCursor::fail(const std::string& fault) const {
-  throw Error(ErrorCode::bad_input, "line " + std::to_string(line_) + ": " + fault,
-              input_.file.path(), offset_);
+  throw Error(ErrorCode::bad_input, "line " + std::to_string(line_) + ": " + fault, input_.path(),
+              offset_);
 }
 
 }  // namespace xxl

@@ -13,7 +13,7 @@
 #include "base/checksum.h"
 #include "base/memory_region.h"
 #include "base/monitor.h"
-#include "engine/text_sort/text_input.h"
+#include "engine/inputs.h"
 #include "engine/text_sort/text_sort_options.h"
 #include "io/ahead_reader.h"
 #include "io/io_queue.h"
@@ -51,7 +51,7 @@ class FileCursor final : public RecordCursor {
   // several of them take up `budget`, which several cursors may share; where that is used up is an
   // error. Records are added to `hash`, malformed ones that are left out to `skipped`. The
   // references must outlive the cursor.
-  FileCursor(TextInput& input, const TextSortOptions& options, std::span<std::byte> memory,
+  FileCursor(io::File& input, const TextSortOptions& options, std::span<std::byte> memory,
              std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
              std::uint64_t& skipped);
 
@@ -72,7 +72,7 @@ class FileCursor final : public RecordCursor {
   std::size_t find_end() const;
   void join(std::string_view part);
 
-  TextInput& input_;
+  io::File& input_;
   const TextSortOptions& options_;
   const TextSyntax& syntax_;
   std::size_t& budget_;

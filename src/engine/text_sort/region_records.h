@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/text_sort/text_input.h"
+#include "engine/inputs.h"
 #include "engine/text_sort/text_reader.h"
 #include "engine/text_sort/text_sort_options.h"
 #include "record/text_records.h"
@@ -25,7 +25,7 @@ struct RegionPlace {
 class RegionRecords {
  public:
   // The references must outlive it.
-  RegionRecords(const TextSortOptions& options, const TextInputs& inputs)
+  RegionRecords(const TextSortOptions& options, const Inputs& inputs)
       : options_(options), inputs_(inputs) {}
 
   // True if records are looked at closely, which costs more than finding them.
@@ -50,14 +50,15 @@ class RegionRecords {
     const auto fault = options_.malformed(record);
     if (!fault) return true;
     if (!options_.syntax.skip_malformed) {
-      throw_malformed(segment, record, options_.syntax, *fault, inputs_[segment.input].file.path());
+      throw_malformed(segment, record, options_.syntax, *fault,
+                      inputs_.files[segment.input].path());
     }
     ++skipped_;
     return false;
   }
 
   const TextSortOptions& options_;
-  const TextInputs& inputs_;
+  const Inputs& inputs_;
   std::atomic<std::uint64_t> skipped_{0};
 };
 

@@ -215,7 +215,7 @@ std::uint64_t TextFormation::new_identity() {
 }
 
 void TextFormation::make_offload() {
-  const TextInputs& inputs = context_.inputs;
+  const Inputs& inputs = context_.inputs;
   OffloadContext offload{context_.options, *context_.accelerator,
                          inputs.size_known ? inputs.bytes : 0, records_, faults_, context_.monitor,
                          context_.workers, context_.memory, context_.scratch, context_.keys,
@@ -250,7 +250,7 @@ void TextFormation::finish_offload() {
 void TextFormation::run() {
   make_regions(0);
   if (context_.accelerator != nullptr) make_offload();
-  const TextInputs& inputs = context_.inputs;
+  const Inputs& inputs = context_.inputs;
   fits_in_memory_ = !inputs.size_known || context_.memory.holds_input();
   if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
   TextRegion* ahead = nullptr;
@@ -297,7 +297,7 @@ void TextFormation::run() {
       continue;
     }
     throw_too_long(context_.options.memory_bytes, geometry().region_bytes, reader_.carried_bytes(),
-                   inputs[reader_.carried_input()].file.path(), reader_.carried_offset());
+                   inputs.files[reader_.carried_input()].path(), reader_.carried_offset());
   }
   wait_for_workers();
   if (offload_ != nullptr) finish_offload();

@@ -34,7 +34,7 @@ namespace xxl {
 // What run formation is given. References and pointers must outlive it.
 struct FormationContext {
   const TextSortOptions& options;
-  TextInputs& inputs;
+  Inputs& inputs;
   Monitor& monitor;
   Workers& workers;
   io::IoService& io;

@@ -35,7 +35,7 @@ void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::siz
               path, offset);
 }
 
-TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io,
+TextReader::TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& io,
                        Monitor& monitor, OnHeader on_header, OnFirst on_first)
     : inputs_(inputs),
       syntax_(syntax),
@@ -44,22 +44,22 @@ TextReader::TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoServi
       on_header_(std::move(on_header)),
       on_first_(std::move(on_first)),
       header_pending_(syntax.header),
-      most_open_(io::files_to_read_ahead(inputs.size())),
+      most_open_(io::files_to_read_ahead(inputs.files.size())),
       open_(static_cast<std::size_t>(std::count_if(
-          inputs.begin(), inputs.end(),
-          [](const TextInput& input) { return input.file.seekable() && input.file.is_open(); }))) {}
+          inputs.files.begin(), inputs.files.end(),
+          [](const io::File& input) { return input.seekable() && input.is_open(); }))) {}
 
 TextReader::~TextReader() {
-  if (input_ < inputs_.size() && !inputs_[input_].file.seekable()) io_.cancel_streams();
+  if (input_ < inputs_.files.size() && !inputs_.files[input_].seekable()) io_.cancel_streams();
 }
 
 bool TextReader::can_read_ahead() const {
-  return !exhausted() && inputs_[input_].file.seekable() && may_open();
+  return !exhausted() && inputs_.files[input_].seekable() && may_open();
 }
 
 // True if what is read next can be opened beside the files that are open.
 bool TextReader::may_open() const {
-  return inputs_[input_].file.is_open() || open_ < most_open_;
+  return inputs_.files[input_].is_open() || open_ < most_open_;
 }
 
 std::size_t TextReader::headroom(std::size_t region_bytes) const {
@@ -80,13 +80,13 @@ void TextReader::start(TextRegion& region, std::size_t bytes) {
 }
 
 void TextReader::start_reads(TextRegion& region) {
-  while (!exhausted() && inputs_[input_].file.seekable() && region.room() > 0 && may_open()) {
+  while (!exhausted() && inputs_.files[input_].seekable() && region.room() > 0 && may_open()) {
     start_read(region, region.room());
   }
 }
 
 void TextReader::start_read(TextRegion& region, std::size_t most) {
-  io::File& file = inputs_[input_].file;
+  io::File& file = inputs_.files[input_];
   if (!file.is_open()) {
     file.open();
     ++open_;
@@ -142,7 +142,7 @@ void TextReader::wait(TextRegion::Read& read) {
 }
 
 void TextReader::check(const TextRegion::Read& read) const {
-  io::check_read(inputs_[read.input].file, read.offset, read.wanted, read.completion);
+  io::check_read(inputs_.files[read.input], read.offset, read.wanted, read.completion);
 }
 
 void TextReader::cancel(TextRegion& region) {
@@ -155,8 +155,8 @@ void TextReader::cancel(TextRegion& region) {
 
 // Reads on from the current input, which is no file to be read at any place.
 std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
-  TextInput& input = inputs_[input_];
-  input.file.open();
+  io::File& input = inputs_.files[input_];
+  input.open();
   struct State {
     bool done = false;
     io::Completion completion;
@@ -164,7 +164,7 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   const auto state = std::make_shared<State>();
   io::Request request;
   request.op = io::Op::read;
-  request.file = &input.file;
+  request.file = &input;
   request.offset = io::Request::kStream;
   request.data = {to, most};
   request.done = [this, state,
@@ -177,10 +177,10 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
     monitor_.notify();
     token.reset();
   };
-  io_.queue_for(input.file).submit(std::move(request));
+  io_.queue_for(input).submit(std::move(request));
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return state->done; });
-  io::check_read(input.file, position_, 0, state->completion);
+  io::check_read(input, position_, 0, state->completion);
   return state->completion.bytes;
 }
 
@@ -211,7 +211,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     wait(read);
     check(read);
     if (read.ends) {
-      inputs_[read.input].file.close();
+      inputs_.files[read.input].close();
       --open_;
     }
     arrived(read.wanted, read.ends);
@@ -225,7 +225,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     // Where a chunk has been started behind this one, it has what comes next: this one ended before
     // its region did, as no more files could be opened then.
     if (started_ > 0 || exhausted() || region.room() == 0) break;
-    if (inputs_[input_].file.seekable()) {
+    if (inputs_.files[input_].seekable()) {
       start_read(region, region.room());
       continue;
     }
@@ -242,7 +242,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     if (ends) {
       region.read_end =
           region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
-      inputs_[input_].file.close();
+      inputs_.files[input_].close();
       ++input_;
       position_ = 0;
     }

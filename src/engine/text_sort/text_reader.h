@@ -19,7 +19,7 @@
 
 #include "base/in_flight.h"
 #include "base/monitor.h"
-#include "engine/text_sort/text_input.h"
+#include "engine/inputs.h"
 #include "engine/text_sort/text_sort_options.h"
 #include "io/file.h"
 #include "io/io_queue.h"
@@ -83,13 +83,13 @@ class TextReader {
   using OnFirst = std::function<void(std::string_view record)>;
 
   // All references must outlive it. `on_first` may be empty.
-  TextReader(TextInputs& inputs, const TextSyntax& syntax, io::IoService& io, Monitor& monitor,
+  TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& io, Monitor& monitor,
              OnHeader on_header, OnFirst on_first = {});
   // Waits for reads under way; gives up those of pipes.
   ~TextReader();
 
   // True when nothing is left for another start().
-  bool exhausted() const { return input_ == inputs_.size(); }
+  bool exhausted() const { return input_ == inputs_.files.size(); }
   // True when all has been handed out.
   bool finished() const { return exhausted() && carry_.empty(); }
   // True if the next chunk can be read ahead, while the one before has not been finished.
@@ -144,7 +144,7 @@ class TextReader {
                      std::uint64_t offset, bool input_ends, bool at_limit);
   std::size_t whole_records(std::string_view text, bool at_limit) const;
 
-  TextInputs& inputs_;
+  Inputs& inputs_;
   const TextSyntax& syntax_;
   io::IoService& io_;
   Monitor& monitor_;

@@ -51,11 +51,11 @@ Codec output_codec(const TextSortOptions& options) {
   return options.compressed_by_suffix ? io::codec_of(options.output) : Codec::none;
 }
 
-bool is_little(const TextSortOptions& options, const TextInputs& inputs) {
+bool is_little(const TextSortOptions& options, const Inputs& inputs) {
   return is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);
 }
 
-TextPlanInput plan_for_cpu(const TextSortOptions& options, const TextInputs& inputs) {
+TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs) {
   TextPlanInput input;
   input.memory_bytes = options.memory_bytes;
   input.input_bytes = inputs.bytes;
@@ -109,7 +109,7 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
 }
 
 // Throws Error{no_space} if nothing is left to sort with beside the largest decoder.
-void check_decoders_fit(TextPlanInput input, const TextInputs& inputs) {
+void check_decoders_fit(TextPlanInput input, const Inputs& inputs) {
   if (input.decoder_bytes == 0) return;
   const std::uint64_t given = input.memory_bytes;
   input.threads = 1;
@@ -123,7 +123,7 @@ void check_decoders_fit(TextPlanInput input, const TextInputs& inputs) {
   if (input.memory_bytes != given) inputs.refuse_decoders(given, input.memory_bytes);
 }
 
-Planned make_plan(const TextSortOptions& options, const TextInputs& inputs) {
+Planned make_plan(const TextSortOptions& options, const Inputs& inputs) {
   TextPlanInput input = plan_for_cpu(options, inputs);
   check_decoders_fit(input, inputs);
   Planned planned;
@@ -155,7 +155,7 @@ class TextSorting {
   explicit TextSorting(const TextSortOptions& options)
       : options_(options),
         keys_(sorting_keys(options.keys)),
-        inputs_(open_text_inputs(options.inputs, options.compressed_by_suffix)),
+        inputs_(open_inputs(options.inputs, 1, options.compressed_by_suffix)),
         planned_(make_plan(options, inputs_)),
         memory_(planned_.input, monitor_) {}
 
@@ -188,7 +188,7 @@ class TextSorting {
   std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
   SortReport report_;
   PhaseMeter meter_{report_, options_.progress};
-  TextInputs inputs_;
+  Inputs inputs_;
   const Planned planned_;
   const bool is_little_ = !planned_.accelerator && is_little(options_, inputs_);
   Monitor monitor_;
@@ -229,7 +229,7 @@ SortPlan TextSorting::plan() const {
     plan.sort_memory_bytes = run_bytes * planned_.accelerator->chunks;
   }
   if (options_.merge_only) {
-    plan.expected_runs = inputs_.size();
+    plan.expected_runs = inputs_.files.size();
     plan.passes = 1;
   } else if (memory_.holds_input()) {
     plan.expected_runs = 1;
@@ -254,7 +254,7 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   if (options_.keys_of_header && content(*header_) != content(header)) {
     throw Error(ErrorCode::bad_input,
                 "the header is not that of the first input: give files with the same columns",
-                inputs_[input].file.path(), 0);
+                inputs_.files[input].path(), 0);
   }
 }
 
@@ -272,7 +272,7 @@ void TextSorting::open_output() {
   const bool whole =
       inputs_.size_known && !options_.limit && !options_.unique && codec == Codec::none;
   output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs,
-                                     whole ? inputs_.bytes + inputs_.size() : 0, codec);
+                                     whole ? inputs_.bytes + inputs_.files.size() : 0, codec);
 }
 
 SortReport TextSorting::run() {
@@ -381,13 +381,13 @@ void TextSorting::merge_files() {
       options_.scratch_dirs.size() +
       (is_little_ ? 0 : io::kQueueDescriptors + options_.scratch_dirs.size()) +
       (options_.compress_program.empty() ? 0 : 8 * memory_.threads());
-  degree = std::min(degree, io::files_to_merge(inputs_.size(), others));
-  report_.runs = inputs_.size();
+  degree = std::min(degree, io::files_to_merge(inputs_.files.size(), others));
+  report_.runs = inputs_.files.size();
   report_.passes = 1;
   std::size_t count = group_from(0, degree);
   auto cursors = open_files(0, count);
-  if (count == inputs_.size()) {
-    report_.merge_degree = inputs_.size();
+  if (count == inputs_.files.size()) {
+    report_.merge_degree = inputs_.files.size();
     open_sink();
     write_merge(std::move(cursors), on_disorder());
   } else {
@@ -398,7 +398,7 @@ void TextSorting::merge_files() {
       sources.emplace_back().run =
           &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
       first += count;
-      if (first == inputs_.size()) break;
+      if (first == inputs_.files.size()) break;
       count = group_from(first, degree);
       cursors = open_files(first, count);
     }
@@ -421,8 +421,8 @@ std::size_t TextSorting::group_from(std::size_t first, std::size_t degree) const
   const std::uint64_t most = inputs_.most_for_decoders(options_.memory_bytes);
   std::uint64_t taken = 0;
   std::size_t count = 0;
-  while (count < degree && first + count < inputs_.size()) {
-    taken += inputs_[first + count].decoder_bytes();
+  while (count < degree && first + count < inputs_.files.size()) {
+    taken += inputs_.files[first + count].decoder_bytes();
     if (count > 0 && taken > most) break;
     ++count;
   }
@@ -446,9 +446,9 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
   joined_bytes_ = memory_.geometry().memory_bytes - memory_.geometry().write_bytes - count * bytes;
   std::vector<std::unique_ptr<RecordCursor>> cursors;
   for (std::size_t i = 0; i < count; ++i) {
-    auto cursor =
-        std::make_unique<FileCursor>(inputs_[first + i], options_, all.subspan(i * bytes, bytes),
-                                     joined_bytes_, *io_, monitor_, input_hash_, report_.skipped);
+    auto cursor = std::make_unique<FileCursor>(inputs_.files[first + i], options_,
+                                               all.subspan(i * bytes, bytes), joined_bytes_, *io_,
+                                               monitor_, input_hash_, report_.skipped);
     if (options_.syntax.header) {
       if (const auto header = cursor->take_header()) take_header(first + i, *header);
     }
