@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "record/decimal.h"
+#include "record/iso_date.h"
 #include "record/key_stretch.h"
 
 namespace xxl {
@@ -36,10 +37,6 @@ static_assert(kLeastNumber + kGreatestPoint - kLeastPoint < kHugeNumber);
 // What lies behind the limit need not be the key's.
 void cut(std::size_t start, std::size_t limit, std::string& key) {
   if (key.size() - start > limit) key.resize(start + limit);
-}
-
-void invert(std::string& key, std::size_t from) {
-  for (std::size_t i = from; i < key.size(); ++i) key[i] = static_cast<char>(~key[i]);
 }
 
 template <class Number>
@@ -123,7 +120,7 @@ void append_number(const Decimal& number, KeyStretch& stretch) {
     key.push_back(static_cast<char>(number.point < 0 ? kTinyNumber : kHugeNumber));
     append_big_endian(static_cast<std::uint64_t>(number.point) ^ (std::uint64_t{1} << 63), 8, key);
   }
-  if (number.negative) invert(key, start);
+  if (number.negative) invert_bits(key, start);
   append_digits(number, stretch);
 }
 
@@ -133,129 +130,6 @@ bool is_integer(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
-
-// A moment, in UTC.
-struct Moment {
-  std::int64_t seconds = 0;  // since 0000-01-01, Gregorian
-  std::uint32_t nanoseconds = 0;
-};
-
-// Reads ISO 8601 from the front of a text.
-class DateReader {
- public:
-  explicit DateReader(std::string_view text) : text_(text) {}
-
-  std::optional<Moment> read() {
-    Moment moment;
-    if (!read_date(moment)) return {};
-    if (text_.empty()) return moment;
-    if (!take('T') && !take('t') && !take(' ')) return {};
-    if (!read_time(moment) || !read_zone(moment) || !text_.empty()) return {};
-    return moment;
-  }
-
- private:
-  static constexpr std::int64_t kDaySeconds = 86400;
-
-  bool take(char c) {
-    if (text_.empty() || text_[0] != c) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-
-  // A number of exactly `digits` digits, at most `high`.
-  bool number(unsigned digits, std::int64_t high, std::int64_t& value) {
-    if (text_.size() < digits) return false;
-    value = 0;
-    for (unsigned i = 0; i < digits; ++i) {
-      const unsigned digit = static_cast<unsigned char>(text_[i] - '0');
-      if (digit > 9) return false;
-      value = value * 10 + digit;
-    }
-    text_.remove_prefix(digits);
-    return value <= high;
-  }
-
-  static std::int64_t days_of_month(std::int64_t year, std::int64_t month) {
-    constexpr std::array<std::int64_t, 12> kDays{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return kDays[static_cast<std::size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
-  }
-
-  // Days from 0000-01-01. January and February count as months 13 and 14 of the year before, so
-  // that the leap day is the last of its year.
-  static std::int64_t days(std::int64_t year, std::int64_t month, std::int64_t day) {
-    const std::int64_t y = month <= 2 ? year - 1 + 400 : year + 400;
-    const std::int64_t m = month <= 2 ? month + 9 : month - 3;
-    constexpr std::int64_t kDaysOf400Years = 146097;
-    constexpr std::int64_t kJanuaryAndFebruary = 60;  // of the year 0, a leap year
-    return y * 365 + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - kDaysOf400Years +
-           kJanuaryAndFebruary;
-  }
-
-  bool read_date(Moment& moment) {
-    std::int64_t year = 0, month = 0, day = 0;
-    if (!number(4, 9999, year)) return false;
-    extended_ = take('-');
-    if (!number(2, 12, month) || month == 0) return false;
-    if (extended_ && !take('-')) return false;
-    if (!number(2, days_of_month(year, month), day) || day == 0) return false;
-    moment.seconds = days(year, month, day) * kDaySeconds;
-    return true;
-  }
-
-  bool read_time(Moment& moment) {
-    std::int64_t hour = 0, minute = 0, second = 0;
-    if (!number(2, 24, hour)) return false;
-    if (extended_ && !take(':')) return false;
-    if (!number(2, 59, minute)) return false;
-    const bool has_seconds =
-        extended_ ? take(':') : !text_.empty() && text_[0] >= '0' && text_[0] <= '9';
-    if (has_seconds && !number(2, 60, second)) return false;
-    if (has_seconds && (take('.') || take(','))) {
-      if (!read_fraction(moment)) return false;
-    }
-    if (hour == 24 && (minute != 0 || second != 0 || moment.nanoseconds != 0)) return false;
-    moment.seconds += hour * 3600 + minute * 60 + second;
-    return true;
-  }
-
-  bool read_fraction(Moment& moment) {
-    unsigned digits = 0;
-    std::uint32_t value = 0;
-    for (; !text_.empty() && text_[0] >= '0' && text_[0] <= '9'; text_.remove_prefix(1)) {
-      if (digits == 9) {
-        if (text_[0] != '0') return false;
-        continue;
-      }
-      value = value * 10 + static_cast<std::uint32_t>(text_[0] - '0');
-      ++digits;
-    }
-    if (digits == 0) return false;
-    for (; digits < 9; ++digits) value *= 10;
-    moment.nanoseconds = value;
-    return true;
-  }
-
-  bool read_zone(Moment& moment) {
-    if (text_.empty() || take('Z') || take('z')) return true;
-    take(' ');
-    const bool west = take('-');
-    if (!west && !take('+')) return false;
-    std::int64_t hour = 0, minute = 0;
-    if (!number(2, 23, hour)) return false;
-    if (!text_.empty()) {
-      take(':');
-      if (!number(2, 59, minute)) return false;
-    }
-    const std::int64_t offset = hour * 3600 + minute * 60;
-    moment.seconds += west ? offset : -offset;
-    return true;
-  }
-
-  std::string_view text_;
-  bool extended_ = false;  // with '-' in the date and ':' in the time
-};
 
 // Seconds in 39 bits and a bit that says whether nanoseconds follow. The first byte is 1 to 149, as
 // the year 9999 ends before second 2^32 x 74.
@@ -284,7 +158,7 @@ const char* type_in_words(CsvType type) {
 // Appends the value of a field that is not empty; false if it is not of the type.
 bool append_value(CsvType type, std::string_view content, KeyStretch& stretch) {
   if (type == CsvType::date) {
-    const std::optional<Moment> moment = DateReader(trim_blanks(content)).read();
+    const std::optional<Moment> moment = parse_iso_date(trim_blanks(content));
     if (moment) {
       append_moment(*moment, stretch.key());
       stretch.take();
@@ -308,153 +182,7 @@ FieldSpan* span_room(std::size_t count) {
   return room.data();
 }
 
-// For messages: the start of a value on one line.
-std::string in_quotes(std::string_view value) {
-  constexpr std::size_t kShown = 40;
-  std::string text = "'";
-  for (const char c : value.substr(0, kShown)) {
-    text.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c);
-  }
-  return text + (value.size() > kShown ? "...'" : "'");
-}
-
-std::string in_words(const CsvColumn& column) {
-  std::string text = "column " + std::to_string(column.index + 1);
-  if (!column.name.empty()) text += " (" + column.name + ")";
-  return text;
-}
-
-[[noreturn]] void throw_bad_option(std::string_view option, std::string_view spec,
-                                   const std::string& why) {
-  throw Error(ErrorCode::usage,
-              "invalid " + std::string(option) + " '" + std::string(spec) + "': " + why);
-}
-
-// Takes COLUMN off the front of `rest`; what is left starts with a ':' or is empty.
-CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string_view option) {
-  CsvColumn column;
-  if (rest.starts_with(kQuote)) {
-    rest.remove_prefix(1);
-    while (true) {
-      const std::size_t quote = rest.find(kQuote);
-      if (quote == rest.npos) throw_bad_option(option, spec, "the quote is not closed");
-      column.name.append(rest.substr(0, quote));
-      rest.remove_prefix(quote + 1);
-      if (!rest.starts_with(kQuote)) break;
-      column.name.push_back(kQuote);
-      rest.remove_prefix(1);
-    }
-    if (!rest.empty() && rest[0] != ':') {
-      throw_bad_option(option, spec, "text behind the closing quote");
-    }
-    if (column.name.empty()) throw_bad_option(option, spec, "the name of the column is empty");
-    return column;
-  }
-  const std::string_view text = rest.substr(0, rest.find(':'));
-  rest.remove_prefix(text.size());
-  if (text.empty()) throw_bad_option(option, spec, "it starts with a column: a number or a name");
-  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-    column.name = text;
-    return column;
-  }
-  std::uint64_t number = 0;
-  for (const char c : text) {
-    number = std::min<std::uint64_t>(number * 10 + static_cast<std::uint64_t>(c - '0'), 1u << 31);
-  }
-  if (number == 0) throw_bad_option(option, spec, "columns are counted from 1");
-  if (number == 1u << 31) throw_bad_option(option, spec, "the number of the column is too large");
-  column.index = number - 1;
-  return column;
-}
-
 }  // namespace
-
-CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
-  std::string_view rest = spec;
-  CsvColumn column = take_column(rest, spec, option);
-  if (!rest.empty()) {
-    throw_bad_option(option, spec, "a name with a ':' goes in quotes, as in '\"a:b\"'");
-  }
-  return column;
-}
-
-CsvKey parse_csv_key(std::string_view spec) {
-  std::string_view rest = spec;
-  CsvKey key;
-  key.column = take_column(rest, spec, "--key");
-  bool has_type = false;
-  bool has_direction = false;
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    const std::string_view word = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(word.size());
-    const bool is_direction = word == "asc" || word == "desc";
-    if (is_direction) {
-      if (has_direction) throw_bad_option("--key", spec, "more than one direction");
-      has_direction = true;
-      key.descending = word == "desc";
-      continue;
-    }
-    if (word == "text") {
-      key.type = CsvType::text;
-    } else if (word == "number") {
-      key.type = CsvType::number;
-    } else if (word == "integer") {
-      key.type = CsvType::integer;
-    } else if (word == "date") {
-      key.type = CsvType::date;
-    } else {
-      throw_bad_option("--key", spec,
-                       "behind the column there may be text, number, integer or date, and asc or "
-                       "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
-    }
-    if (has_type) throw_bad_option("--key", spec, "more than one type");
-    has_type = true;
-  }
-  return key;
-}
-
-bool needs_header(const CsvOrder& order) {
-  const auto by_name = [](const CsvColumn& column) { return column.index == CsvColumn::kByName; };
-  return (order.sum && by_name(*order.sum)) ||
-         std::any_of(order.keys.begin(), order.keys.end(),
-                     [&](const CsvKey& key) { return by_name(key.column); });
-}
-
-void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
-  RowFields fields;
-  fields.parse(without_byte_order_mark(header), order.separator);
-  if (fields.fault()) {
-    throw Error(ErrorCode::bad_input, "malformed header: " + fields.fault().describe(), path);
-  }
-  std::vector<std::string> names(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(names[i]);
-  const auto resolve = [&](CsvColumn& column) {
-    if (column.index != CsvColumn::kByName) return;
-    const auto found = std::find(names.begin(), names.end(), column.name);
-    if (found == names.end()) {
-      std::string all;
-      for (const std::string& name : names) {
-        if (all.size() > 200) {
-          all += ", ...";
-          break;
-        }
-        all += (all.empty() ? "" : ", ") + in_quotes(name);
-      }
-      throw Error(ErrorCode::usage,
-                  "the header has no column " + in_quotes(column.name) + ", only " + all, path);
-    }
-    if (std::find(found + 1, names.end(), column.name) != names.end()) {
-      throw Error(ErrorCode::usage,
-                  "the header has more than one column " + in_quotes(column.name) +
-                      ": give its number instead",
-                  path);
-    }
-    column.index = static_cast<std::size_t>(found - names.begin());
-  };
-  for (CsvKey& key : order.keys) resolve(key.column);
-  if (order.sum) resolve(*order.sum);
-}
 
 CsvKeys::CsvKeys(const CsvOrder& order)
     : separator_(order.separator), empty_last_(order.empty_last) {

@@ -76,7 +76,6 @@ class FileCursor final : public RecordCursor {
   const TextSortOptions& options_;
   const TextSyntax& syntax_;
   std::size_t& budget_;
-  io::AheadReader reader_;
   bool is_first_ = true;                  // no record but the header was taken
   std::string_view text_;                 // what is left of the current buffer
   std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
@@ -88,6 +87,7 @@ class FileCursor final : public RecordCursor {
   std::ptrdiff_t next_line_ = 1;
   MultisetHash& hash_;
   std::uint64_t& skipped_;
+  io::AheadReader reader_;
 };
 
 }  // namespace xxl

@@ -1,0 +1,159 @@
+#include "record/csv_order.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/error.h"
+#include "record/csv_rows.h"
+
+namespace xxl {
+namespace {
+
+[[noreturn]] void throw_bad_option(std::string_view option, std::string_view spec,
+                                   const std::string& why) {
+  throw Error(ErrorCode::usage,
+              "invalid " + std::string(option) + " '" + std::string(spec) + "': " + why);
+}
+
+// Takes COLUMN off the front of `rest`; what is left starts with a ':' or is empty.
+CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string_view option) {
+  CsvColumn column;
+  if (rest.starts_with(kQuote)) {
+    rest.remove_prefix(1);
+    while (true) {
+      const std::size_t quote = rest.find(kQuote);
+      if (quote == rest.npos) throw_bad_option(option, spec, "the quote is not closed");
+      column.name.append(rest.substr(0, quote));
+      rest.remove_prefix(quote + 1);
+      if (!rest.starts_with(kQuote)) break;
+      column.name.push_back(kQuote);
+      rest.remove_prefix(1);
+    }
+    if (!rest.empty() && rest[0] != ':') {
+      throw_bad_option(option, spec, "text behind the closing quote");
+    }
+    if (column.name.empty()) throw_bad_option(option, spec, "the name of the column is empty");
+    return column;
+  }
+  const std::string_view text = rest.substr(0, rest.find(':'));
+  rest.remove_prefix(text.size());
+  if (text.empty()) throw_bad_option(option, spec, "it starts with a column: a number or a name");
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    column.name = text;
+    return column;
+  }
+  std::uint64_t number = 0;
+  for (const char c : text) {
+    number = std::min<std::uint64_t>(number * 10 + static_cast<std::uint64_t>(c - '0'), 1u << 31);
+  }
+  if (number == 0) throw_bad_option(option, spec, "columns are counted from 1");
+  if (number == 1u << 31) throw_bad_option(option, spec, "the number of the column is too large");
+  column.index = number - 1;
+  return column;
+}
+
+}  // namespace
+
+CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
+  std::string_view rest = spec;
+  CsvColumn column = take_column(rest, spec, option);
+  if (!rest.empty()) {
+    throw_bad_option(option, spec, "a name with a ':' goes in quotes, as in '\"a:b\"'");
+  }
+  return column;
+}
+
+CsvKey parse_csv_key(std::string_view spec) {
+  std::string_view rest = spec;
+  CsvKey key;
+  key.column = take_column(rest, spec, "--key");
+  bool has_type = false;
+  bool has_direction = false;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(word.size());
+    const bool is_direction = word == "asc" || word == "desc";
+    if (is_direction) {
+      if (has_direction) throw_bad_option("--key", spec, "more than one direction");
+      has_direction = true;
+      key.descending = word == "desc";
+      continue;
+    }
+    if (word == "text") {
+      key.type = CsvType::text;
+    } else if (word == "number") {
+      key.type = CsvType::number;
+    } else if (word == "integer") {
+      key.type = CsvType::integer;
+    } else if (word == "date") {
+      key.type = CsvType::date;
+    } else {
+      throw_bad_option("--key", spec,
+                       "behind the column there may be text, number, integer or date, and asc or "
+                       "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
+    }
+    if (has_type) throw_bad_option("--key", spec, "more than one type");
+    has_type = true;
+  }
+  return key;
+}
+
+bool needs_header(const CsvOrder& order) {
+  const auto by_name = [](const CsvColumn& column) { return column.index == CsvColumn::kByName; };
+  return (order.sum && by_name(*order.sum)) ||
+         std::any_of(order.keys.begin(), order.keys.end(),
+                     [&](const CsvKey& key) { return by_name(key.column); });
+}
+
+void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
+  RowFields fields;
+  fields.parse(without_byte_order_mark(header), order.separator);
+  if (fields.fault()) {
+    throw Error(ErrorCode::bad_input, "malformed header: " + fields.fault().describe(), path);
+  }
+  std::vector<std::string> names(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(names[i]);
+  const auto resolve = [&](CsvColumn& column) {
+    if (column.index != CsvColumn::kByName) return;
+    const auto found = std::find(names.begin(), names.end(), column.name);
+    if (found == names.end()) {
+      std::string all;
+      for (const std::string& name : names) {
+        if (all.size() > 200) {
+          all += ", ...";
+          break;
+        }
+        all += (all.empty() ? "" : ", ") + in_quotes(name);
+      }
+      throw Error(ErrorCode::usage,
+                  "the header has no column " + in_quotes(column.name) + ", only " + all, path);
+    }
+    if (std::find(found + 1, names.end(), column.name) != names.end()) {
+      throw Error(ErrorCode::usage,
+                  "the header has more than one column " + in_quotes(column.name) +
+                      ": give its number instead",
+                  path);
+    }
+    column.index = static_cast<std::size_t>(found - names.begin());
+  };
+  for (CsvKey& key : order.keys) resolve(key.column);
+  if (order.sum) resolve(*order.sum);
+}
+
+std::string in_quotes(std::string_view value) {
+  constexpr std::size_t kShown = 40;
+  std::string text = "'";
+  for (const char c : value.substr(0, kShown)) {
+    text.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c);
+  }
+  return text + (value.size() > kShown ? "...'" : "'");
+}
+
+std::string in_words(const CsvColumn& column) {
+  std::string text = "column " + std::to_string(column.index + 1);
+  if (!column.name.empty()) text += " (" + column.name + ")";
+  return text;
+}
+
+}  // namespace xxl
