@@ -79,8 +79,8 @@ std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
 }
 
 FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
-  cursor_ = std::make_unique<FileCursor>(inputs_.files[0], options_, memory, budget, *io_, *monitor_,
-                                         hash_, skipped_);
+  cursor_ = std::make_unique<FileCursor>(inputs_.files[0], options_, memory, budget, *io_,
+                                         *monitor_, hash_, skipped_);
   if (join_.syntax.header) {
     if (const auto header = cursor_->take_header()) take_header(*header);
   }
