@@ -292,6 +292,12 @@ File File::create_unnamed(const std::string& directory) {
   return File(fd, directory, enable_direct(fd));
 }
 
+std::uint64_t File::stored_bytes() const {
+  struct stat status;
+  if (fstat(fd_, &status) != 0) throw_io_error(errno, "cannot examine", path_);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
 void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return;
   const int error = allocate(fd_, offset, bytes);

@@ -75,6 +75,8 @@ class File {
   bool is_stored() const { return is_stored_; }
   // Size in bytes when it was opened first, or has_grown() (0 for pipes).
   std::uint64_t size() const { return size_; }
+  // Of a file that was written: its size now. Throws Error{io}.
+  std::uint64_t stored_bytes() const;
   // The device the file lives on: files of one device share a queue.
   dev_t device() const { return device_; }
 

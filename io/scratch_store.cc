@@ -127,11 +127,13 @@ ScratchStore::~ScratchStore() = default;
 
 void ScratchStore::reserve(std::uint64_t bytes) {
   const std::uint64_t slots = ceil_div<std::uint64_t>(bytes, block_bytes_);
+  std::lock_guard lock(mutex_);
   if (slots > slots_) add_slots(slots - slots_);
 }
 
 ScratchStripe ScratchStore::new_stripe() {
   ScratchStripe stripe;
+  std::lock_guard lock(mutex_);
   stripe.disks_ = turns_;
   for (std::size_t i = stripe.disks_.size(); i > 1; --i) {
     std::swap(stripe.disks_[i - 1], stripe.disks_[random_.below(i)]);
@@ -140,6 +142,11 @@ ScratchStripe ScratchStore::new_stripe() {
 }
 
 ScratchPlace ScratchStore::allocate(ScratchStripe& stripe) {
+  std::lock_guard lock(mutex_);
+  return allocate_one(stripe);
+}
+
+ScratchPlace ScratchStore::allocate_one(ScratchStripe& stripe) {
   if (slots_in_use_ == slots_) {
     grow();
   }
@@ -155,14 +162,16 @@ ScratchPlace ScratchStore::allocate(ScratchStripe& stripe) {
 
 void ScratchStore::allocate(ScratchStripe& stripe, std::size_t count,
                             std::vector<ScratchPlace>& places) {
+  std::lock_guard lock(mutex_);
   const std::size_t next = stripe.next_;
   for (std::size_t i = 0; i < count; ++i) {
     stripe.next_ = next;
-    places.push_back(allocate(stripe));
+    places.push_back(allocate_one(stripe));
   }
 }
 
 void ScratchStore::release(ScratchPlace place) {
+  std::lock_guard lock(mutex_);
   XXL_CHECK(place.disk < disks_.size());
   SlotSet& free = disks_[place.disk].free;
   XXL_CHECK(place.slot < free.capacity() && !free.contains(place.slot));
@@ -183,7 +192,7 @@ const std::string& ScratchStore::directory(unsigned disk) const {
 }
 
 std::uint64_t ScratchStore::allocated_bytes(unsigned disk) const {
-  return disks_[disk].allocated_slots * block_bytes_;
+  return bytes_of(disks_[disk].allocated_slots);
 }
 
 // Slots that the free space of the disk's device has room for.
@@ -195,7 +204,7 @@ std::uint64_t ScratchStore::room_slots(unsigned disk) const {
 // refusal may mean that there is less than the file system says.
 void ScratchStore::grow() {
   std::uint64_t wanted =
-      std::clamp(reserved_bytes() / 8, kMinGrowBytes, kMaxGrowBytes) / block_bytes_;
+      std::clamp(slots_ * block_bytes_ / 8, kMinGrowBytes, kMaxGrowBytes) / block_bytes_;
   wanted = std::max<std::uint64_t>(wanted, turns_.size());
   for (;; wanted /= 2) {
     const std::vector<std::uint64_t> growth = plan_growth(wanted, {});
@@ -279,7 +288,7 @@ void ScratchStore::add_slots(std::uint64_t slots) {
 void ScratchStore::throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const {
   std::string message = "not enough scratch space: ";
   message += format_bytes(wanted_bytes) + " more wanted";
-  if (slots_ > 0) message += " than the " + format_bytes(reserved_bytes()) + " reserved";
+  if (slots_ > 0) message += " than the " + format_bytes(slots_ * block_bytes_) + " reserved";
   for (unsigned d = 0; d < disks(); ++d) {
     message += d == 0 ? "; free: " : ", ";
     message +=

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,7 @@ class ScratchStripe {
   std::size_t next_ = 0;
 };
 
-// For one thread at a time (the coordinator); the files may be read and written by any thread
-// meanwhile.
+// All methods from any thread; a stripe is for one thread at a time.
 class ScratchStore {
  public:
   static constexpr unsigned kMaxDisks = 256;
@@ -109,15 +109,21 @@ class ScratchStore {
   std::size_t block_bytes() const { return block_bytes_; }
   unsigned disks() const;
   const std::string& directory(unsigned disk) const;
-  std::uint64_t reserved_bytes() const { return slots_ * block_bytes_; }
-  std::uint64_t bytes_in_use() const { return slots_in_use_ * block_bytes_; }
-  std::uint64_t peak_bytes() const { return peak_slots_ * block_bytes_; }
+  std::uint64_t reserved_bytes() const { return bytes_of(slots_); }
+  std::uint64_t bytes_in_use() const { return bytes_of(slots_in_use_); }
+  std::uint64_t peak_bytes() const { return bytes_of(peak_slots_); }
   // Of all blocks ever handed out on `disk`, those used again counted again.
   std::uint64_t allocated_bytes(unsigned disk) const;
 
  private:
   struct Disk;
 
+  std::uint64_t bytes_of(const std::uint64_t& slots) const {
+    std::lock_guard lock(mutex_);
+    return slots * block_bytes_;
+  }
+  // With the lock held:
+  ScratchPlace allocate_one(ScratchStripe& stripe);
   std::uint64_t room_slots(unsigned disk) const;
   std::vector<std::uint64_t> plan_growth(std::uint64_t slots,
                                          const std::vector<std::uint64_t>& limit) const;
@@ -128,6 +134,7 @@ class ScratchStore {
   std::size_t block_bytes_;
   std::unique_ptr<ScratchSpace> space_;
   std::vector<Disk> disks_;
+  mutable std::mutex mutex_;         // of what changes below, and of the disks' free slots
   std::vector<std::uint8_t> turns_;  // every disk as often as its weight says; pi before shuffling
   Random random_;
   std::uint64_t slots_ = 0;  // reserved on all disks

@@ -59,6 +59,18 @@ void Inputs::refuse_decoders(std::uint64_t given, std::uint64_t enough) const {
               largest.path());
 }
 
+std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
+                                     std::initializer_list<const Inputs*> inputs) {
+  std::uint64_t decoders = 0;
+  for (const Inputs* input : inputs) decoders += input->set_aside_for_decoders(memory_bytes, false);
+  for (const Inputs* input : inputs) {
+    if (decoders > memory_bytes / 2 && input->compressed > 0) {
+      input->refuse_decoders(memory_bytes, 2 * decoders);
+    }
+  }
+  return memory_bytes - decoders;
+}
+
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix) {
   Inputs inputs;
   for (const std::string& path : input_paths(std::move(paths))) {

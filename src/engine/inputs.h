@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +36,11 @@ struct Inputs {
  private:
   const io::File& largest_decoder() const;
 };
+
+// What of -S `memory_bytes` is left beside decoders, of which each of `inputs` has one at a time.
+// Throws Error{no_space} if that is less than half.
+std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
+                                     std::initializer_list<const Inputs*> inputs);
 
 // `paths`, or standard input ("-") if there are none. Where it is named again nothing is left of
 // it.

@@ -1,9 +1,11 @@
 #include "engine/output.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "base/units.h"
 #include "run/compressed_bytes.h"
 #include "run/sinks.h"
@@ -14,6 +16,15 @@ namespace {
 // Steps in which space is reserved for what is of unknown size.
 constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
 constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
+
+// What compression may take of the memory; with very little of it, it takes more than is set aside.
+constexpr std::uint64_t kPackingPart = 4;
+constexpr std::size_t kMaxPackedBlockBytes = kMiB;
+
+// Of frames that come before it is their turn.
+std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
+  return std::size_t{2} * threads * block_bytes;
+}
 
 }  // namespace
 
@@ -29,6 +40,7 @@ Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uin
 
 void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
+  if (codec_ != Codec::none) return;  // nobody knows how much it will be
   reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
   file_->reserve(0, reserved_bytes_);
 }
@@ -53,23 +65,39 @@ std::uint64_t Output::free_bytes() const {
   return file_->free_bytes();
 }
 
-std::unique_ptr<ByteSink> Output::make_plain_sink(std::size_t block_bytes, io::IoService& io) {
+std::size_t Output::memory_bytes(Codec codec, std::size_t block_bytes, unsigned threads) {
+  if (codec == Codec::none) return 0;
+  return CompressedBytes::memory_bytes(codec, 0, block_bytes, threads) +
+         most_kept_bytes(block_bytes, threads);
+}
+
+std::unique_ptr<ByteSink> Output::make_sink(std::size_t block_bytes, unsigned threads,
+                                            io::IoService& io, Monitor& monitor) {
+  if (codec_ != Codec::none) {
+    return std::make_unique<CompressedBytes>(target(), codec_, 0,
+                                             most_kept_bytes(block_bytes, threads), io, monitor);
+  }
   if (!is_file()) return std::make_unique<StreamBytes>(stream_, io);
   return std::make_unique<FileBytes>(file_->file(), block_bytes, io,
                                      [this](std::uint64_t end) { reserve_up_to(end); });
 }
 
-std::unique_ptr<ByteSink> Output::make_sink(std::size_t block_bytes, std::size_t kept_frame_bytes,
-                                            io::IoService& io, Monitor& monitor) {
-  if (codec_ == Codec::none) return make_plain_sink(block_bytes, io);
-  return std::make_unique<CompressedBytes>(target(), codec_, 0, kept_frame_bytes, io, monitor);
-}
-
-std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes,
+std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes, unsigned threads,
                                                     io::BufferPool& buffers, io::IoService& io,
                                                     Mailbox& mailbox) {
-  return std::make_unique<OutputSink>(make_plain_sink(block_bytes, io), block_bytes, buffers,
-                                      mailbox);
+  auto monitor = std::make_unique<Monitor>();
+  auto sink = make_sink(block_bytes, threads, io, *monitor);
+  return std::make_unique<OutputSink>(std::move(sink), block_bytes, buffers, mailbox,
+                                      std::move(monitor));
+}
+
+std::uint64_t output_packing_bytes(const JobOptions& options) {
+  const std::size_t block_bytes = std::clamp<std::size_t>(
+      std::bit_floor(options.memory_bytes / 64), kSectorBytes, kMaxPackedBlockBytes);
+  const unsigned threads = options.parallel != 0 ? options.parallel : available_processors();
+  return std::min<std::uint64_t>(
+      Output::memory_bytes(options.output_codec(), block_bytes, threads),
+      options.memory_bytes / kPackingPart);
 }
 
 std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
@@ -80,7 +108,7 @@ std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
 
 void Output::publish(std::uint64_t bytes) {
   if (is_file()) {
-    file_->publish(bytes);
+    file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());
   } else {
     io::end_output_stream(path_, stream_);
   }

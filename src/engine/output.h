@@ -9,6 +9,7 @@
 
 #include "base/mailbox.h"
 #include "base/monitor.h"
+#include "engine/job.h"
 #include "io/buffer_pool.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
@@ -27,22 +28,28 @@ class Output {
          Codec codec = Codec::none);
 
   bool is_file() const { return file_ != nullptr; }
+  bool is_compressed() const { return codec_ != Codec::none; }
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
-  // Where its blocks of `block_bytes` go. Compressed, it keeps `kept_frame_bytes` of those that
-  // come early (CompressedBytes). The references must outlive it.
-  std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, std::size_t kept_frame_bytes,
-                                      io::IoService& io, Monitor& monitor);
-  // The same for a stage of records, not compressed.
-  std::unique_ptr<BlockSink> make_record_sink(std::size_t block_bytes, io::BufferPool& buffers,
-                                              io::IoService& io, Mailbox& mailbox);
+  // Most memory that compressing blocks of `block_bytes` takes, by so many threads; 0 of an output
+  // that is not compressed.
+  static std::size_t memory_bytes(Codec codec, std::size_t block_bytes, unsigned threads);
+
+  // Where its blocks of `block_bytes` go, which so many threads fill. The references must outlive
+  // it.
+  std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, unsigned threads, io::IoService& io,
+                                      Monitor& monitor);
+  // The same for a stage of records.
+  std::unique_ptr<BlockSink> make_record_sink(std::size_t block_bytes, unsigned threads,
+                                              io::BufferPool& buffers, io::IoService& io,
+                                              Mailbox& mailbox);
 
   // Starts again with a new file; what was written becomes a file of its own, which vanishes when
   // it is closed. Only for files.
   std::shared_ptr<io::File> start_again(std::uint64_t bytes);
 
-  // Makes a file of `bytes` appear; ends a stream. All is written.
+  // Makes a file of `bytes`, compressed or not, appear; ends a stream. All is written.
   void publish(std::uint64_t bytes);
   // True if an existing file was written in place. After publish().
   bool in_place() const { return is_file() && file_->in_place(); }
@@ -54,7 +61,6 @@ class Output {
   void reserve_up_to(std::uint64_t end);
   // The file that is to appear, or the stream.
   const io::File& target() const { return is_file() ? file_->file() : stream_; }
-  std::unique_ptr<ByteSink> make_plain_sink(std::size_t block_bytes, io::IoService& io);
 
   std::string path_;
   std::vector<std::string> scratch_dirs_;
@@ -64,5 +70,8 @@ class Output {
   std::mutex mutex_;
   std::uint64_t reserved_bytes_ = 0;
 };
+
+// Of -S, what compressing the output of records takes; 0 if it is not compressed.
+std::uint64_t output_packing_bytes(const JobOptions& options);
 
 }  // namespace xxl

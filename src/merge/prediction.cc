@@ -65,7 +65,7 @@ void FetchOrder::fill_window() {
   disk_of.reserve(window_.size());
   for (const BlockRef& ref : window_) {
     const Run& run = runs_[ref.run];
-    disk_of.push_back(run.in_scratch() ? run.blocks[ref.block].place.disk : std::uint8_t{0});
+    disk_of.push_back(run.in_scratch() ? run.place(run.blocks[ref.block]).disk : std::uint8_t{0});
   }
   std::vector<BlockRef> ordered;
   ordered.reserve(window_.size());

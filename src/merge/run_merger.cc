@@ -73,9 +73,9 @@ RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
       blocks_(blocks),
       output_(output),
       order_(runs, triggers_are_exact(context.layout),
-             context.scratch == nullptr ? 1 : context.scratch->disks(),
+             context.store == nullptr ? 1 : context.store->disks(),
              [&] {  // how many of the buffers the schedule may count on: section 5 of the paper
-               const std::size_t disks = context.scratch == nullptr ? 1 : context.scratch->disks();
+               const std::size_t disks = context.store == nullptr ? 1 : context.store->disks();
                const std::size_t held = blocks_held(runs, context.piece_capacity);
                XXL_CHECK(blocks.count() > held);
                const std::size_t spare = blocks.count() - held;
@@ -136,33 +136,42 @@ void RunMerger::fetch() {
 
 void RunMerger::start_read(BlockRef ref) {
   const Run& run = runs_[ref.run];
-  const std::size_t payload = run.records_in_block(ref.block) * context_.layout.record_bytes();
-  const io::File* file = nullptr;
-  std::uint64_t offset = 0;
-  std::size_t lead = 0;  // bytes read before the block for the sake of alignment
-  if (run.in_scratch()) {
-    const io::ScratchPlace place = run.blocks[ref.block].place;
-    file = &context_.scratch->file(place);
-    offset = context_.scratch->offset(place);
-  } else {
-    file = run.file.get();
-    const std::uint64_t start = run.file_offset + std::uint64_t{ref.block} * run.records_per_block *
-                                                      context_.layout.record_bytes();
-    offset = round_down<std::uint64_t>(start, kSectorBytes);
-    lead = start - offset;
-  }
   Loaded& block = loaded(ref);
   block.state = State::reading;
   block.buffer = blocks_.take();
-  const std::size_t wanted = lead + payload;
-  XXL_CHECK(round_up(wanted, kSectorBytes) <= blocks_.buffer_bytes());
   ++reading_;
+  if (!run.in_scratch()) return start_read_of_file(ref);
+  const RunBlock& stored = run.blocks[ref.block];
+  XXL_CHECK(RunStore::buffer_bytes(stored) <= blocks_.buffer_bytes());
+  context_.store->read(
+      run, stored, block.buffer,
+      [this, ref, token = in_flight_.begin()](const std::exception_ptr& failure) mutable {
+        context_.mailbox.post([this, ref, failure] {
+          if (failure != nullptr) {
+            --reading_;
+            std::rethrow_exception(failure);
+          }
+          arrived(ref, 0);
+        });
+        token.reset();
+      });
+}
+
+void RunMerger::start_read_of_file(BlockRef ref) {
+  const Run& run = runs_[ref.run];
+  const std::size_t record_bytes = context_.layout.record_bytes();
+  const std::uint64_t start =
+      run.file_offset + std::uint64_t{ref.block} * run.records_per_block * record_bytes;
+  const std::uint64_t offset = round_down<std::uint64_t>(start, kSectorBytes);
+  const std::size_t lead = start - offset;  // read before the block for the sake of alignment
+  const std::size_t wanted = lead + run.records_in_block(ref.block) * record_bytes;
+  XXL_CHECK(round_up(wanted, kSectorBytes) <= blocks_.buffer_bytes());
   io::Request request;
   request.op = io::Op::read;
-  request.file = file;
+  request.file = run.file.get();
   request.offset = offset;
-  request.data = {block.buffer, round_up(wanted, kSectorBytes)};
-  request.done = [this, ref, lead, wanted, file, offset,
+  request.data = {loaded(ref).buffer, round_up(wanted, kSectorBytes)};
+  request.done = [this, ref, lead, wanted, file = run.file.get(), offset,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     context_.mailbox.post([this, ref, lead, wanted, file, offset, completion] {
       if (completion.error != 0 || completion.bytes < wanted) {
@@ -173,24 +182,28 @@ void RunMerger::start_read(BlockRef ref) {
     });
     token.reset();
   };
-  context_.io.queue_for(*file).submit(std::move(request));
+  context_.io.queue_for(*request.file).submit(std::move(request));
 }
 
 // Has a worker check the block; only then is it there.
 void RunMerger::arrived(BlockRef ref, std::size_t lead) {
-  const std::byte* records = loaded(ref).buffer + lead;
+  std::byte* const records = loaded(ref).buffer + lead;
   context_.workers.run([this, ref, records, token = in_flight_.begin()](unsigned) mutable {
-    const std::string fault = fault_in(ref, records);
+    std::exception_ptr fault;
     MultisetHash hash;
-    if (!runs_[ref.run].in_scratch()) {
-      add_records(hash, records, runs_[ref.run].records_in_block(ref.block),
-                  context_.layout.record_bytes());
+    try {
+      check(ref, records);
+      if (!runs_[ref.run].in_scratch()) {
+        add_records(hash, records, runs_[ref.run].records_in_block(ref.block),
+                    context_.layout.record_bytes());
+      }
+    } catch (const Error&) {
+      fault = std::current_exception();
     }
     context_.mailbox.post([this, ref, records, fault, hash] {
       --reading_;
+      if (fault != nullptr) std::rethrow_exception(fault);
       if (!std::exchange(loaded(ref).counted, true)) files_hash_ += hash;
-      if (!fault.empty())
-        throw Error(runs_[ref.run].in_scratch() ? ErrorCode::corrupt : ErrorCode::bad_input, fault);
       Loaded& block = loaded(ref);
       block.records = records;
       block.state = State::arrived;
@@ -205,43 +218,37 @@ void RunMerger::arrived(BlockRef ref, std::size_t lead) {
   });
 }
 
-// What is wrong with a block that was read; empty if nothing is.
-std::string RunMerger::fault_in(BlockRef ref, const std::byte* records) const {
+// Makes sure that a block that was read is what it should be, and unpacks it. Throws Error.
+void RunMerger::check(BlockRef ref, std::byte* records) const {
   const Run& run = runs_[ref.run];
+  if (run.in_scratch()) return context_.store->open(run, ref.block, run.blocks[ref.block], records);
   const std::size_t record_bytes = context_.layout.record_bytes();
   const std::size_t count = run.records_in_block(ref.block);
-  if (run.in_scratch()) {
-    const RunBlock& block = run.blocks[ref.block];
-    const std::uint64_t checksum =
-        block_checksum({records, count * record_bytes}, block_identity(run.identity, ref.block));
-    if (checksum == block.checksum) return {};
-    return context_.scratch->file(block.place).path() + ": byte " +
-           std::to_string(context_.scratch->offset(block.place)) +
-           ": a scratch block was not read back as it was written: check this disk";
-  }
   const std::uint64_t first = std::uint64_t{ref.block} * run.records_per_block;
   // The merge has relied on the key that was read before.
   if (trigger_of(context_.layout, records) != run.blocks[ref.block].trigger) {
-    return run.file->path() + ": byte " + std::to_string(run.file_offset + first * record_bytes) +
-           ": the file was changed while it was being read: start again";
+    throw Error(ErrorCode::bad_input,
+                run.file->path() + ": byte " +
+                    std::to_string(run.file_offset + first * record_bytes) +
+                    ": the file was changed while it was being read: start again");
   }
   for (std::size_t i = 1; i < count; ++i) {
     const std::byte* record = records + i * record_bytes;
-    if (context_.layout.compare(record - record_bytes, record) > 0) return disorder(run, first + i);
+    if (context_.layout.compare(record - record_bytes, record) > 0) refuse_disorder(run, first + i);
   }
   if (ref.block + 1 < run.blocks.size() &&
       trigger_of(context_.layout, records + (count - 1) * record_bytes) >
           run.blocks[ref.block + 1].trigger) {
-    return disorder(run, first + count);
+    refuse_disorder(run, first + count);
   }
-  return {};
 }
 
-std::string RunMerger::disorder(const Run& run, std::uint64_t record) const {
-  return run.file->path() + ": byte " +
-         std::to_string(run.file_offset + record * context_.layout.record_bytes()) + ": record " +
-         std::to_string(record) +
-         " is not in order: merging needs sorted inputs, sort this one without -m";
+void RunMerger::refuse_disorder(const Run& run, std::uint64_t record) const {
+  throw Error(ErrorCode::bad_input,
+              run.file->path() + ": byte " +
+                  std::to_string(run.file_offset + record * context_.layout.record_bytes()) +
+                  ": record " + std::to_string(record) +
+                  " is not in order: merging needs sorted inputs, sort this one without -m");
 }
 
 // ---- what can be merged ----
@@ -588,8 +595,9 @@ void RunMerger::release_blocks(std::uint32_t run, std::uint64_t position) {
          std::min<std::uint64_t>((std::uint64_t{state.first_block} + 1) * per_block,
                                  runs_[run].records) <= position) {
     blocks_.give_back(state.loaded.front().buffer);
-    if (runs_[run].in_scratch())
-      context_.scratch->release(runs_[run].blocks[state.first_block].place);
+    if (runs_[run].in_scratch()) {
+      context_.store->release(runs_[run], runs_[run].blocks[state.first_block]);
+    }
     state.loaded.pop_front();
     ++state.first_block;
   }

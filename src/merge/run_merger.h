@@ -41,10 +41,10 @@
 #include "base/workers.h"
 #include "io/buffer_pool.h"
 #include "io/io_queue.h"
-#include "io/scratch_store.h"
 #include "merge/prediction.h"
 #include "run/output_stage.h"
 #include "run/run.h"
+#include "run/run_store.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -62,7 +62,7 @@ struct MergeContext {
   io::IoService& io;
   Workers& workers;
   Mailbox& mailbox;
-  io::ScratchStore* scratch;                           // null if no run is in scratch
+  RunStore* store;                                     // null if no run is in scratch
   std::vector<std::unique_ptr<PieceSorter>>& sorters;  // one a worker thread
   std::size_t piece_records;                           // wanted size of a piece
   std::size_t piece_capacity;                          // of the sorters, at least twice that
@@ -143,9 +143,10 @@ class RunMerger {
 
   void fetch();
   void start_read(BlockRef ref);
+  void start_read_of_file(BlockRef ref);
   void arrived(BlockRef ref, std::size_t lead);
-  std::string fault_in(BlockRef ref, const std::byte* records) const;
-  std::string disorder(const Run& run, std::uint64_t record) const;
+  void check(BlockRef ref, std::byte* records) const;
+  [[noreturn]] void refuse_disorder(const Run& run, std::uint64_t record) const;
   Loaded& loaded(BlockRef ref);
   const std::byte* record(std::uint32_t run, std::uint64_t index) const;
   std::uint64_t records_in_memory(std::uint32_t run) const;

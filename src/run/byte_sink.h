@@ -30,8 +30,6 @@ class ByteSink {
   virtual void finish() {}
   // Forgets blocks that wait for others, and all that come from now on, without calling `done`.
   virtual void give_up() {}
-  // Bytes in the file, after all blocks are written.
-  virtual std::uint64_t file_bytes(std::uint64_t bytes_put) const { return bytes_put; }
 };
 
 // A file that can be written at any place. The last block is padded with zeros to a whole sector:
@@ -61,8 +59,6 @@ class StreamBytes final : public ByteSink {
   StreamBytes(const io::File& file, io::IoService& io) : file_(file), io_(io) {}
   bool in_order() const override { return true; }
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
-  // Bytes written, once all blocks are.
-  std::uint64_t position() const { return position_; }
   void give_up() override;
 
  private:

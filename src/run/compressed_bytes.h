@@ -41,7 +41,6 @@ class CompressedBytes final : public ByteSink {
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
   void finish() override;
   void give_up() override { frames_.give_up(); }
-  std::uint64_t file_bytes(std::uint64_t) const override { return frames_.position(); }
 
  private:
   const Codec codec_;

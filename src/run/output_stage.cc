@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -131,27 +132,21 @@ void OutputStage::commit(const Span& span) {
   if (filled + span.bytes == payload_bytes_) finish_block(*span.block, payload_bytes_);
 }
 
+// What goes wrong comes out of the mailbox: on a worker nobody would catch it.
 void OutputStage::finish_block(const Block& block, std::size_t bytes) {
-  FinishedBlock finished{block.buffer, bytes, block.index, {}, 0};
-  if (sink_.run_identity() != 0) {
-    finished.trigger = sink_.run() != nullptr ? block_trigger(*sink_.run(), layout_, block.buffer)
-                                              : trigger_of(layout_, block.buffer);
-    finished.checksum =
-        block_checksum({block.buffer, bytes}, block_identity(sink_.run_identity(), block.index));
+  try {
+    sink_.put({block.buffer, bytes, block.index});
+  } catch (...) {
+    mailbox_.post([failure = std::current_exception()] { std::rethrow_exception(failure); });
   }
-  mailbox_.post([this, finished] {
-    ++delivered_;
-    sink_.put(finished);
-  });
 }
 
 void OutputStage::finish() {
-  std::lock_guard lock(mutex_);
+  const std::shared_ptr<Block> last = std::move(current_);
   XXL_CHECK(admitted_ == 0);
-  if (current_) {
-    XXL_CHECK(current_->filled == current_used_);
-    finish_block(*current_, current_used_);
-    current_.reset();
+  if (last) {
+    XXL_CHECK(last->filled == current_used_);
+    finish_block(*last, current_used_);
   }
   for (std::byte* buffer : ready_) buffers_.give_back(buffer);
   ready_.clear();

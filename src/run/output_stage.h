@@ -6,7 +6,7 @@
 //     stream   |  block 7          |  block 8          |  block 9
 //     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
 //
-// Whoever fills the last byte of a block finishes it: checksum, trigger, and off to the sink.
+// Whoever fills the last byte of a block gives it to the sink.
 #pragma once
 
 #include <atomic>
@@ -36,14 +36,12 @@ class OutputStage {
 
   // Sets buffers aside for a piece of up to `bytes`; false when there are not enough now.
   bool admit(std::size_t bytes);
-  // Finishes the last, partial block. All admitted pieces must have been emitted.
+  // Gives the last, partial block to the sink. All admitted pieces must have been emitted.
   void finish();
   std::uint64_t records() const {
     std::lock_guard lock(mutex_);
     return bytes_ / layout_.record_bytes();
   }
-  // After finish(): true when the sink has got every block.
-  bool delivered() const { return delivered_ == blocks_; }
   // Of what was written, if asked for, and of what was left out for `unique`.
   const MultisetHash& hash() const { return hash_; }
   const MultisetHash& removed() const { return removed_; }
@@ -89,7 +87,6 @@ class OutputStage {
   std::shared_ptr<Block> current_;
   std::size_t current_used_ = 0;
   std::uint64_t blocks_ = 0;
-  std::uint64_t delivered_ = 0;  // coordinator only
   std::uint64_t bytes_ = 0;
   MultisetHash hash_;
   MultisetHash removed_;

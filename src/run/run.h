@@ -16,17 +16,15 @@
 
 #include "base/error.h"
 #include "io/file.h"
-#include "io/scratch_store.h"
 #include "record/key_layout.h"
 #include "run/cell_grid.h"
+#include "run/run_store.h"
 #include "run/trigger.h"
 
 namespace xxl {
 
-struct RunBlock {
+struct RunBlock : StoredBlock {  // stored: of scratch runs only
   Trigger trigger;
-  std::uint64_t checksum = 0;  // of the payload and the block's identity; scratch runs only
-  io::ScratchPlace place;      // scratch runs only
 };
 
 // Where the cells of a run start, and which of them are sorted.
@@ -61,10 +59,9 @@ class RunCells {
   std::vector<std::uint8_t> sorted_;  // bytes: workers read some while others are written
 };
 
-struct Run {
+struct Run : StoredRun {
   std::uint64_t records = 0;
   std::size_t records_per_block = 0;
-  std::uint64_t identity = 0;     // seed of the blocks' checksums, different for every run
   std::deque<RunBlock> blocks;    // grows without copying
   std::optional<RunCells> cells;  // none: all of the run is sorted
   // The file of a run that was not written to scratch; its first record is at `file_offset`.
@@ -84,11 +81,6 @@ inline Trigger block_trigger(const Run& run, const KeyLayout& layout, const std:
   if (!run.cells) return key;
   const std::size_t cell = run.cells->grid().cell_of(key);
   return run.cells->is_sorted(cell) ? key : run.cells->grid().lower_bound(cell);
-}
-
-// What a block's checksum is seeded with: a block of another sort, run or place does not fit.
-inline std::uint64_t block_identity(std::uint64_t run_identity, std::uint64_t index) {
-  return run_identity ^ (index * 0x9e3779b97f4a7c15u);
 }
 
 }  // namespace xxl

@@ -4,20 +4,18 @@
 //
 //     03 f o x  85 01 b r o w n ...     "fox", then a record of 133 bytes
 //
-// It lies in one or more slots of the scratch store, perhaps packed (compressed). In memory stay
-// the checksum of what is stored, and its trigger.
+// In memory stay where it is stored (run/run_store.h), and its trigger.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "io/scratch_store.h"
+#include "run/run_store.h"
 
 namespace xxl {
 
@@ -69,19 +67,13 @@ inline std::string_view coded_record(const char* from) {
 // Triggers are cut to this: still a lower bound of their block.
 inline constexpr std::size_t kMaxTriggerBytes = 256;
 
-struct TextBlock {
-  std::uint64_t checksum = 0;
-  std::uint32_t bytes = 0;          // of its records
-  std::uint32_t stored_bytes = 0;   // in scratch
-  std::uint32_t slots = 1;          // of the scratch store
-  io::ScratchPlace place;           // of its only slot; of more slots: TextRun::places[place.slot]
+struct TextBlock : StoredBlock {
   std::uint32_t trigger_begin = 0;  // in TextRun::triggers
   std::uint16_t trigger_bytes = 0;
   // All keys of the blocks before are smaller than the trigger. (Else some may have it as their
   // beginning.)
   bool separates = true;
   bool whole_key = false;  // the trigger is the whole key of the first record
-  bool packed = false;     // what is stored must be unpacked
 };
 
 // A sorted run in the scratch store.
@@ -92,18 +84,15 @@ struct TextBlock {
 //     parts.blocks    [ table of blocks 0..203 ][ table of blocks 204..407 ]     in scratch
 //     blocks                                                 [ 408 ][ 409 ]     of the last part
 //                                                                               while it is written
-struct TextRun {
-  std::uint64_t identity = 0;  // seed of the blocks' checksums, different for every run
+struct TextRun : StoredRun {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  std::size_t largest_block = 0;         // bytes of a buffer
-  std::unique_ptr<TextRun> parts;        // null if the table is in memory
-  std::uint64_t first_block = 0;         // number of blocks[0] in the run
-  std::vector<TextBlock> blocks;         // of a table in parts without triggers
-  std::vector<io::ScratchPlace> places;  // of blocks of several slots
+  std::size_t largest_block = 0;   // bytes of a buffer
+  std::unique_ptr<TextRun> parts;  // null if the table is in memory
+  std::uint64_t first_block = 0;   // number of blocks[0] in the run
+  std::vector<TextBlock> blocks;   // of a table in parts without triggers
   std::string triggers;
-  std::string last_key;                     // at most kMaxTriggerBytes of it
-  std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
+  std::string last_key;  // at most kMaxTriggerBytes of it
 
   std::string_view trigger(const TextBlock& block) const {
     return {triggers.data() + block.trigger_begin, block.trigger_bytes};

@@ -1,5 +1,5 @@
-// Where runs of text are written to and read from: blocks of one or more slots of the scratch
-// store.
+// Where runs of text are written to and read from: a RunStore whose failures go to a monitor, and
+// runs whose tables are in scratch, too.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,11 @@
 #include <utility>
 
 #include "base/extents.h"
-#include "base/in_flight.h"
 #include "base/monitor.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
 #include "record/key_extractor.h"
-#include "run/block_packer.h"
+#include "run/run_store.h"
 #include "run/text_run.h"
 
 namespace xxl {
@@ -26,16 +25,17 @@ class WriteBuffers;
 // All methods from any thread.
 class TextScratch {
  public:
-  // The references must outlive it. `scratch` is used with the monitor's lock held. Blocks are
-  // packed by `packer`; for that to save space, slots must be smaller than blocks.
+  // The references must outlive it. `packer` as RunStore.
   TextScratch(io::ScratchStore& scratch, io::IoService& io, Monitor& monitor,
               BlockPacker packer = {})
-      : scratch_(scratch), io_(io), monitor_(monitor), packer_(std::move(packer)) {}
+      : monitor_(monitor), store_(scratch, io, std::move(packer)) {}
 
-  std::size_t slot_bytes() const { return scratch_.block_bytes(); }
+  std::size_t slot_bytes() const { return store_.slot_bytes(); }
   // Bytes of a buffer for a block of `bytes`; for reading a block.
-  static std::size_t buffer_bytes(std::size_t bytes);
-  static std::size_t buffer_bytes(const TextBlock& block);
+  static std::size_t buffer_bytes(std::size_t bytes) { return RunStore::buffer_bytes(bytes); }
+  static std::size_t buffer_bytes(const StoredBlock& block) {
+    return RunStore::buffer_bytes(block);
+  }
 
   // Writes the first `bytes` of `buffer` as the next block of `run` (checksum and place are set),
   // then calls `written` on a thread of the queue. What is in the buffer may change at once. A
@@ -57,7 +57,9 @@ class TextScratch {
 
   // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
   // is what was written.
-  void open(const TextRun& run, std::size_t index, std::byte* buffer) const;
+  void open(const TextRun& run, std::size_t index, std::byte* buffer) const {
+    store_.open(run, run.first_block + index, run.blocks[index], buffer);
+  }
 
   // For runs whose table is in scratch; begin_parts() before the first block, end_parts() after the
   // last.
@@ -67,27 +69,18 @@ class TextScratch {
   TextRun read_part(const TextRun& run, std::size_t index);
 
   // Gives the place of a block back, to be written again.
-  void release(const TextRun& run, std::size_t index);
+  void release(const TextRun& run, std::size_t index) { store_.release(run, run.blocks[index]); }
 
  private:
-  io::ScratchPlace place(const TextRun& run, const TextBlock& block, std::size_t slot) const;
-  void append_block(TextRun& run, TextBlock& block, std::uint64_t checksum);
-  void store(TextRun& run, TextBlock block, std::byte* buffer, std::function<void()> written);
+  void make_room(TextRun& run);
+  void append(TextRun& run, const TextBlock& block);
+  RunStore::Done write_begins(std::function<void()> written);
   void write_part(TextRun& run);
   void write_long_packed(TextRun& run, TextBlock block, std::string_view record);
-  void transfer(io::Op op, const TextRun& run, const TextBlock& block, std::byte* buffer,
-                std::function<void()> done);
-  void transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                      std::function<void(bool ok)> done);
-  void begin_write();
-  void end_write();
 
-  io::ScratchStore& scratch_;
-  io::IoService& io_;
   Monitor& monitor_;
-  BlockPacker packer_;
   std::size_t writes_ = 0;  // under way; with the monitor's lock
-  InFlight in_flight_;
+  RunStore store_;          // last: it waits for them
 };
 
 // Buffers for blocks being filled and written. take() waits for one.

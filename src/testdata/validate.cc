@@ -9,6 +9,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/chunk_threads.h"
+#include "engine/inputs.h"
 #include "engine/record_chunks.h"
 #include "io/file.h"
 #include "io/input_checks.h"
@@ -80,7 +81,8 @@ Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned paral
 
 ValidateReport validate(const RecordFormat& format, const std::string& input, unsigned parallel) {
   const KeyLayout layout(format);
-  const io::File file = io::File::open_input(input);
+  const Inputs inputs = open_inputs({input}, format.record_bytes, true);
+  const io::File& file = inputs.files.front();
   const Tally tally = file.seekable() ? examine_file<SeekableSource>(layout, file, parallel)
                                       : examine_file<StreamSource>(layout, file, parallel);
   ValidateReport report;

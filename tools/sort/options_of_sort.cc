@@ -281,7 +281,6 @@ constexpr std::array kSortOptions{
         .words = "lz4 zstd none",
         .implied = "lz4",
         .completion = Completion::words,
-        .scope = Scope::text,
         .group = kResources,
         .help = "compress scratch data: lz4 (the default) or zstd, with a level as in zstd:3"},
     kIo,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kMaxBatchSize = 1u << 20;
 
-SortOptions sort_options(const ParsedOptions& options) {
+SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   SortOptions sort;
   sort.format = format_option(options, "", options.has("reverse"));
   sort.inputs = input_files(options);
@@ -27,6 +27,8 @@ SortOptions sort_options(const ParsedOptions& options) {
   sort.unique = options.has("unique");
   sort.merge_only = options.has("merge");
   sort.backend = backend_option(options);
+  sort.compressed_by_suffix = !caller.stands_in;
+  set_temp_compression(options, sort);
   return sort;
 }
 
@@ -58,7 +60,7 @@ int run_check(const Caller& caller, const SortOptions& sort, Check check) {
 int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
-  SortOptions sort = sort_options(options);
+  SortOptions sort = sort_options(caller, options);
   TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
   sort.time_line = time_line_file.time_line();
   const DeviceChoice device = device_option(options, sort.time_line);

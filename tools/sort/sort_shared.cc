@@ -155,10 +155,7 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
   return when == "always" || (when == "auto" && isatty(STDERR_FILENO) == 1);
 }
 
-namespace {
-
-// --temp-compress=METHOD[:LEVEL].
-void set_temp_compression(const ParsedOptions& options, TextSortOptions& sort) {
+void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
   const std::string value = options.value("temp-compress", "none");
   const std::string method = value.substr(0, value.find(':'));
   if (method == "lz4") {
@@ -176,8 +173,6 @@ void set_temp_compression(const ParsedOptions& options, TextSortOptions& sort) {
     io::check_level(sort.temp_codec, sort.temp_level, "--temp-compress");
   }
 }
-
-}  // namespace
 
 void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
   sort.scratch_dirs = scratch_option(options);

@@ -42,7 +42,7 @@ JoinSide other(JoinSide side) {
 }
 
 bool says_empty(const io::File& file) {
-  return file.is_stored() && file.size() == 0;
+  return file.is_stored() && file.size() == 0 && file.decoder_bytes() == 0;
 }
 
 // One join.
@@ -106,7 +106,8 @@ HashJoining::HashJoining(const RecordJoinOptions& options)
       rows_((check_compatible(options.formats), options.formats), options.kind, options.layout),
       row_records_(rows_.row_format()) {
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    inputs_[side] = open_inputs({options.inputs[side]}, options.formats[side].record_bytes, false);
+    inputs_[side] = open_inputs({options.inputs[side]}, options.formats[side].record_bytes,
+                                options.compressed_by_suffix);
     report_.plan.sides[side].input_bytes = inputs_[side].bytes;
     report_.plan.sides[side].size_known = inputs_[side].size_known;
     report_.plan.sides[side].presorted = options.presorted[side];
@@ -119,7 +120,9 @@ HashJoining::HashJoining(const RecordJoinOptions& options)
 
 HashPlanInput HashJoining::plan_input(JoinSide build) const {
   HashPlanInput plan;
-  plan.memory_bytes = options_.memory_bytes;
+  plan.memory_bytes =
+      memory_beside_decoders(options_.memory_bytes, {&inputs_[0], &inputs_[1]}) -
+      output_packing_bytes(options_);
   plan.threads = options_.parallel != 0 ? options_.parallel : available_processors();
   plan.build_records = input(build).bytes / record_bytes(build);
   plan.build_record_bytes = record_bytes(build);
@@ -184,7 +187,8 @@ JoinReport HashJoining::run() {
 
 void HashJoining::set_up() {
   if (!options_.count_only)
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0);
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0,
+                                       options_.output_codec());
   workers_ = std::make_unique<Workers>(geometry_.threads);
   region_ = MemoryRegion(geometry_.region_bytes);
   Carver carver(region_.span());
@@ -276,7 +280,8 @@ void HashJoining::probe() {
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
   if (output_ != nullptr) {
-    sink = output_->make_record_sink(geometry_.output_block_bytes, output_blocks, *io_, mailbox_);
+    sink = output_->make_record_sink(geometry_.output_block_bytes, geometry_.threads, output_blocks,
+                                     *io_, mailbox_);
     stage =
         std::make_unique<OutputStage>(row_records_, false, output_blocks, *sink, mailbox_, true);
   }
@@ -303,7 +308,8 @@ void HashJoining::probe() {
   }
   stage->finish();
   const auto start = Clock::now();
-  while (!stage->delivered() || sink->pending() > 0) mailbox_.wait_and_run();
+  while (sink->pending() > 0) mailbox_.wait_and_run();
+  sink->finish();
   finish_waits_.write_seconds += seconds_since(start);
   output_hash_ = stage->hash();
 }

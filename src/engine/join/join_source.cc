@@ -16,30 +16,36 @@ namespace {
 // Gives the blocks of a merge's output to the joiner, in order.
 class JoinSink final : public BlockSink {
  public:
-  JoinSink(std::size_t record_bytes, io::BufferPool& buffers, JoinSide side, StreamJoiner& joiner)
+  JoinSink(std::size_t record_bytes, io::BufferPool& buffers, Mailbox& mailbox, JoinSide side,
+           StreamJoiner& joiner)
       : record_bytes_(record_bytes),
         payload_bytes_(buffers.buffer_bytes() / record_bytes * record_bytes),
         buffers_(buffers),
+        mailbox_(mailbox),
         side_(side),
         joiner_(joiner) {}
 
   std::size_t payload_bytes() const override { return payload_bytes_; }
-  std::uint64_t run_identity() const override { return 0; }
-  std::size_t pending() const override { return waiting_.size(); }
   void put(const FinishedBlock& block) override {
+    ++pending_;
+    mailbox_.post([this, block] { add(block); });
+  }
+
+ private:
+  void add(const FinishedBlock& block) {
     waiting_.emplace(block.index, block);
     for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_;
-         it = waiting_.erase(it), ++next_) {
+         it = waiting_.erase(it), ++next_, --pending_) {
       std::byte* const buffer = it->second.buffer;
       joiner_.add(side_, {{buffer, it->second.bytes / record_bytes_},
                           [this, buffer] { buffers_.give_back(buffer); }});
     }
   }
 
- private:
   std::size_t record_bytes_;
   std::size_t payload_bytes_;
   io::BufferPool& buffers_;
+  Mailbox& mailbox_;
   JoinSide side_;
   StreamJoiner& joiner_;
   std::map<std::uint64_t, FinishedBlock> waiting_;  // by index
@@ -55,13 +61,14 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
                                Workers& workers, Mailbox& mailbox, JoinSide side,
                                StreamJoiner& joiner)
     : side_(side), joiner_(joiner) {
-  const auto open_run = [&sorting, this](const ChunkSorter&, io::BufferPool& buffers,
+  const auto open_run = [&sorting, &mailbox, this](const ChunkSorter&, io::BufferPool& buffers,
                                          bool all_in_memory, bool) -> BlockSink& {
     // Of keys that agree in all that splitters hold, even what fits may become several runs.
     const bool surely_all =
         all_in_memory && sorting.layout().words() <= kMaxSplitterWords && sink_ == nullptr;
     if (!surely_all) throw DoesNotFit{};
-    sink_ = std::make_unique<JoinSink>(sorting.layout().record_bytes(), buffers, side_, joiner_);
+    sink_ = std::make_unique<JoinSink>(sorting.layout().record_bytes(), buffers, mailbox, side_,
+                                       joiner_);
     return *sink_;
   };
   try {
@@ -79,7 +86,7 @@ void ResidentSource::pump() {
     formation.finish();
     state_ = State::finishing;
   }
-  if (state_ == State::finishing && formation.delivered()) {
+  if (state_ == State::finishing && (sink_ == nullptr || sink_->pending() == 0)) {
     state_ = State::ended;
     joiner_.end(side_);
   }
@@ -94,7 +101,8 @@ MergedSource::MergedSource(const RunMergeContext& context, std::span<std::byte> 
       merge_(
           context, region, runs, context.geometry.final_block_bytes,
           [&](io::BufferPool& buffers) {
-            return std::make_unique<JoinSink>(context.layout.record_bytes(), buffers, side, joiner);
+            return std::make_unique<JoinSink>(context.layout.record_bytes(), buffers,
+                                              context.mailbox, side, joiner);
           },
           false) {}
 
@@ -105,7 +113,7 @@ void MergedSource::pump() {
     merge_.stage().finish();
     state_ = State::finishing;
   }
-  if (state_ == State::finishing && merge_.stage().delivered()) {
+  if (state_ == State::finishing && merge_.sink().pending() == 0) {
     state_ = State::ended;
     joiner_.end(side_);
   }

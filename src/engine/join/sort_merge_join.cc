@@ -87,6 +87,9 @@ class SortMergeJoin {
   PhaseMeter meter_{report_, options_.progress};
   MemoryRegion region_;  // outlives what an accelerator has pinned
   std::array<Side, kJoinSides> sides_;
+  std::uint64_t memory_bytes() const { return options_.memory_bytes - codec_bytes_; }
+
+  std::uint64_t codec_bytes_ = 0;  // of -S, what decoders and compression take
   JoinGeometry geometry_;
   unsigned threads_ = 1;
   bool in_memory_ = false;  // sides are sorted there, and not in runs
@@ -98,10 +101,15 @@ class SortMergeJoin {
 SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
     : options_(options), rows_(options.formats, options.kind, options.layout) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes, false);
+    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes,
+                                   options_.compressed_by_suffix);
     sides_[i].bytes = sides_[i].inputs.bytes;
     sides_[i].size_known = sides_[i].inputs.size_known;
   }
+  codec_bytes_ = options_.memory_bytes -
+                 memory_beside_decoders(options_.memory_bytes,
+                                        {&sides_[0].inputs, &sides_[1].inputs}) +
+                 output_packing_bytes(options_);
   // If the order turns out not to be there, it must be possible to start again.
   const bool is_file = options_.output != "-" && io::OutputFile::is_replaceable(options_.output);
   const bool assumes_order = attempt.assumes_order && (is_file || options_.count_only) &&
@@ -115,6 +123,8 @@ SortOptions SortMergeJoin::sort_options(std::size_t side) const {
   static_cast<JobOptions&>(sort) = options_;
   sort.format = options_.formats[side];
   sort.inputs = {options_.inputs[side]};
+  sort.output = "-";  // the rows are compressed, if anything is
+  sort.memory_bytes = memory_bytes();
   sort.merge_on_accelerator = AcceleratedMerge::never;
   return sort;
 }
@@ -160,7 +170,7 @@ void SortMergeJoin::divide(const JoinPlanInput& input) {
 
 void SortMergeJoin::make_plan(bool in_memory) {
   JoinPlanInput input;
-  input.memory_bytes = options_.memory_bytes;
+  input.memory_bytes = memory_bytes();
   input.row_bytes = rows_.row_bytes();
   threads_ = options_.parallel != 0 ? options_.parallel : available_processors();
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -258,8 +268,9 @@ void SortMergeJoin::report_plan() {
 
 JoinReport SortMergeJoin::run() {
   if (!options_.count_only)
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0);
-  region_ = MemoryRegion(static_cast<std::size_t>(options_.memory_bytes));
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0,
+                                       options_.output_codec());
+  region_ = MemoryRegion(static_cast<std::size_t>(memory_bytes()));
   if (!in_memory_) make_runs();
   join();
   return std::move(report_);
@@ -302,7 +313,8 @@ void SortMergeJoin::join() {
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
   if (output_) {
-    sink = output_->make_record_sink(geometry_.output_block_bytes, output_blocks, io, mailbox_);
+    sink = output_->make_record_sink(geometry_.output_block_bytes, threads_, output_blocks, io,
+                                     mailbox_);
     stage = std::make_unique<OutputStage>(row_layout, false, output_blocks, *sink, mailbox_, true);
   }
   StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
@@ -331,7 +343,7 @@ void SortMergeJoin::join() {
       Sorting& sorting = *side.sorting;
       sources[i] = std::make_unique<MergedSource>(
           RunMergeContext{*side.layout, sorting.geometry(), false, io, workers, mailbox_,
-                          sorting.scratch()},
+                          sorting.scratch(), sorting.packer()},
           memory, sorting.runs(), sorting.input_hash(), which, joiner);
     } else {
       sources[i] =
@@ -342,7 +354,8 @@ void SortMergeJoin::join() {
   pump(sources, joiner);
   if (stage) {
     stage->finish();
-    while (!stage->delivered() || sink->pending() > 0) mailbox_.wait_and_run();
+    while (sink->pending() > 0) mailbox_.wait_and_run();
+    sink->finish();
   }
   meter_.end("join", waits_);
   meter_.begin(Phase::finishing, 0);

@@ -57,21 +57,6 @@ struct Budget {
   std::uint64_t rest = 0;          // for sorting and merging
 };
 
-// What is left of -S beside the decoders of both inputs: half of it at least.
-std::uint64_t memory_beside_decoders(const TextJoinOptions& options,
-                                     const std::array<JoinTextSide, kJoinSides>& sides) {
-  std::uint64_t decoders = 0;
-  for (const JoinTextSide& side : sides) {
-    decoders += side.inputs().set_aside_for_decoders(options.memory_bytes, false);
-  }
-  for (const JoinTextSide& side : sides) {
-    if (decoders > options.memory_bytes / 2 && side.inputs().compressed > 0) {
-      side.inputs().refuse_decoders(options.memory_bytes, 2 * decoders);
-    }
-  }
-  return options.memory_bytes - decoders;
-}
-
 Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is_little) {
   Budget budget;
   budget.threads = static_cast<unsigned>(
@@ -171,7 +156,8 @@ TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinS
       guessed_(guessed),
       sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
       is_little_(are_little(options, sides_)),
-      budget_(make_budget(options, memory_beside_decoders(options, sides_), is_little_)) {
+      budget_(make_budget(options, memory_beside_decoders(options.memory_bytes,
+                                                        {&sides_[0].inputs(), &sides_[1].inputs()}), is_little_)) {
   try {
     plan_memory();
   } catch (const Error& error) {
@@ -189,9 +175,7 @@ void TextJoining::plan_memory() {
   common.threads = budget_.threads;
   common.keys_are_records = false;
   if (options_.spare_table_bytes) common.spare_table_bytes = *options_.spare_table_bytes;
-  common.output_codec = options_.compressed_by_suffix && !options_.count_only
-                            ? io::codec_of(options_.output)
-                            : Codec::none;
+  if (!options_.count_only) common.output_codec = options_.output_codec();
   std::array<TextPlanInput, kJoinSides> inputs{common, common};
   bool known = true;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -286,8 +270,8 @@ JoinPlan TextJoining::plan() const {
 JoinReport TextJoining::run() {
   report_.plan = plan();
   if (!options_.count_only) {
-    const Codec codec = options_.compressed_by_suffix ? io::codec_of(options_.output) : Codec::none;
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0, codec);
+    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0,
+                                       options_.output_codec());
   }
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
@@ -361,7 +345,7 @@ void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
   sink_ =
-      output_->make_sink(geometry.output_block_bytes, geometry.kept_frame_bytes, *io_, monitor_);
+      output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory().write_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
@@ -476,7 +460,7 @@ void TextJoining::finish() {
                                           "this machine's memory");
     }
     report_.bytes_written = text_output_->bytes();
-    output_->publish(sink_->file_bytes(text_output_->bytes()));
+    output_->publish(text_output_->bytes());
     report_.output_in_place = output_->in_place();
   }
   meter_.end("finish");

@@ -40,7 +40,6 @@ struct TextJoinOptions : JoinOptions {
   // Called from many threads, once the first records are known.
   std::function<bool(std::string_view r)> matches_nothing;
   TextSyntax syntax;                             // of both
-  bool compressed_by_suffix = true;              // as TextSortOptions
   std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
 };
 

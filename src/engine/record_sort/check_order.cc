@@ -9,6 +9,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/chunk_threads.h"
+#include "engine/inputs.h"
 #include "engine/record_chunks.h"
 #include "engine/record_sort/external_sort.h"
 #include "io/file.h"
@@ -57,14 +58,15 @@ class FirstFound {
 
 // The first record out of order, or kNone.
 template <class Source>
-std::uint64_t find_disorder(const SortOptions& options, const io::File& file) {
+std::uint64_t find_disorder(const SortOptions& options, std::uint64_t given,
+                            const io::File& file) {
   const std::size_t record_bytes = options.format.record_bytes;
-  const std::uint64_t memory_bytes = std::min(options.memory_bytes, kMostMemoryBytes);
+  const std::uint64_t memory_bytes = std::min(given, kMostMemoryBytes);
   Source source(file, record_bytes,
                 std::min<std::size_t>(kRecordChunkBytes, memory_bytes / kLeastChunks));
   const std::uint64_t needed = source.buffer_bytes() + source.own_bytes() +
                                options.format.key_bytes() / sizeof(std::uint64_t) * kLayoutBytes;
-  if (needed > options.memory_bytes) refuse_memory(options, needed);
+  if (needed > given) refuse_memory(options, needed);
   const KeyLayout layout(options.format);
   const unsigned workers =
       thread_count(options.parallel, kWaitingWorkers, source.chunks(), source.buffer_bytes(),
@@ -95,9 +97,13 @@ std::uint64_t find_disorder(const SortOptions& options, const io::File& file) {
 }  // namespace
 
 OrderCheck check_order(const SortOptions& options) {
-  io::File file = io::File::open_input(options.inputs.empty() ? "-" : options.inputs.front());
-  const std::uint64_t disorder = file.seekable() ? find_disorder<SeekableSource>(options, file)
-                                                 : find_disorder<StreamSource>(options, file);
+  Inputs inputs = open_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
+                              options.format.record_bytes, options.compressed_by_suffix);
+  io::File& file = inputs.files.front();
+  const std::uint64_t memory = memory_beside_decoders(options.memory_bytes, {&inputs});
+  const std::uint64_t disorder = file.seekable()
+                                     ? find_disorder<SeekableSource>(options, memory, file)
+                                     : find_disorder<StreamSource>(options, memory, file);
   if (file.seekable()) file.has_grown();  // leaves standard input at its end
   if (disorder != kNone) return {false, disorder, disorder * options.format.record_bytes};
   return {};

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
+#include "run/block_packer.h"
 #include "run/run.h"
 #include "sort/piece_sorter.h"
 
@@ -51,6 +52,10 @@ constexpr std::uint64_t kUnknownRuns = 64;
 // At least so much memory, and at most so many runs, if not all of the budget is to be used.
 constexpr std::size_t kAmpleBytes = 128 * kMiB;
 constexpr std::uint64_t kFewRuns = 16;
+// Compression and its buffers take no more than this part of the memory; with very little of it,
+// they take more than is set aside.
+constexpr std::uint64_t kPackingPart = 4;
+constexpr std::size_t kSlotsOfPackedBlock = 8;
 
 std::size_t largest_power_of_two(std::size_t value) {
   return std::bit_floor(value);
@@ -292,6 +297,14 @@ std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
   return round_down(bytes, kSectorBytes);
 }
 
+// What compression of scratch blocks takes beside the memory that is divided.
+std::uint64_t packing_bytes(const PlanInput& input, const Geometry& geometry) {
+  const std::uint64_t bytes =
+      geometry.threads *
+      BlockPacker::memory_bytes(input.temp_codec, input.temp_level, geometry.block_bytes);
+  return std::min(bytes, input.memory_bytes / kPackingPart);
+}
+
 Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
                   bool cells_unsorted) {
   Geometry geometry;
@@ -305,12 +318,18 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   geometry.block_bytes = plan_block(input, merge_bytes, record_bytes);
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
+  geometry.slot_bytes = geometry.block_bytes;
+  if (input.temp_codec != Codec::none) {
+    geometry.slot_bytes =
+        round_up(std::max(geometry.block_bytes / kSlotsOfPackedBlock, kSectorBytes), kSectorBytes);
+  }
   const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
   std::uint64_t table_bytes = blocks * sizeof(RunBlock);
   if (cells_unsorted) {
     const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
     table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxBuckets / 4);
   }
+  table_bytes += packing_bytes(input, geometry);
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
   geometry.table_bytes = table_bytes;
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);

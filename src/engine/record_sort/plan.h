@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "io/codec.h"
 #include "record/key_layout.h"
 #include "sort/cpu_chunk_sorter.h"
 
@@ -23,18 +24,21 @@ struct PlanInput {
   bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
   std::uint64_t chunk_bytes = 0;   // with `accelerated`: of a run
   bool merge_accelerated = false;  // an accelerator may sort pieces of the merge
+  Codec temp_codec = Codec::none;        // of scratch blocks
+  int temp_level = 0;
   std::uint64_t merge_memory_bytes = 0;  // that merges may take; 0: as much as the rest
 };
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
 struct Geometry {
   std::size_t region_bytes = 0;   // the one large piece of memory
-  std::uint64_t table_bytes = 0;  // beside it: what is remembered of runs
+  std::uint64_t table_bytes = 0;  // beside it: what is remembered of runs, and compression
   unsigned threads = 1;
 
   // Runs.
   std::size_t block_bytes = 0;
   std::size_t records_per_block = 0;  // number
+  std::size_t slot_bytes = 0;         // of the scratch store
 
   // Run formation: output blocks | read blocks | sorters | table of buckets.
   std::size_t read_block_bytes = 0;

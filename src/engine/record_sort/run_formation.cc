@@ -42,7 +42,6 @@ void RunFormation::run() {
     }
   }
   finish();
-  while (!delivered()) mailbox_.wait_and_run();
 }
 
 bool RunFormation::pump() {
@@ -50,11 +49,6 @@ bool RunFormation::pump() {
   pull_pieces();
   push_blocks();
   return !(input_ended_ && sorter_.finished() && !piece_ && pieces_running_ == 0);
-}
-
-bool RunFormation::delivered() const {
-  return std::all_of(stages_.begin(), stages_.end(),
-                     [](const auto& stage) { return stage->delivered(); });
 }
 
 void RunFormation::push_blocks() {
@@ -86,7 +80,7 @@ void RunFormation::push_blocks() {
 
 void RunFormation::note_order(const io::RecordBlock& block) {
   const std::size_t record_bytes = layout_.record_bytes();
-  if (run_open_ || block.records.size() < record_bytes) return;
+  if (stage_ != nullptr || block.records.size() < record_bytes) return;
   ++blocks_seen_;
   const std::byte* start = block.records.data();
   if (largest_start_.empty() || layout_.compare(largest_start_.data(), start) <= 0) {
@@ -105,21 +99,20 @@ void RunFormation::pull_pieces() {
   while (pieces_running_ < kPiecesRunning * workers_.width()) {
     if (!piece_) piece_ = sorter_.pull();
     if (!piece_) return;
-    if (run_open_ && piece_->run != run_) {
+    if (stage_ != nullptr && piece_->run != run_) {
       if (pieces_running_ > 0) return;
       close_run();
     }
-    if (!run_open_) {
+    if (stage_ == nullptr) {
       BlockSink& sink = open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
-      stages_.push_back(std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink,
-                                                      mailbox_, sink.run_identity() == 0));
-      run_open_ = true;
+      stage_ = std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink, mailbox_,
+                                             sink.run() == nullptr);
       run_ = piece_->run;
       tickets_ = 0;
       run_records_ = 0;
       cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
     }
-    if (!stages_.back()->admit(piece_->records * layout_.record_bytes())) {
+    if (!stage_->admit(piece_->records * layout_.record_bytes())) {
       output_full_ = true;
       return;
     }
@@ -132,7 +125,7 @@ void RunFormation::start_piece() {
   const bool sorting = cells_ == nullptr || !piece_->whole_cell;
   if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);
   run_records_ += piece_->records;
-  workers_.run([this, sorting, &stage = *stages_.back(), ticket = tickets_++,
+  workers_.run([this, sorting, &stage = *stage_, ticket = tickets_++,
                 piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
     const std::size_t bytes = piece.records * layout_.record_bytes();
     if (sorting) {
@@ -148,11 +141,11 @@ void RunFormation::start_piece() {
 }
 
 void RunFormation::close_run() {
-  if (!run_open_) return;
-  stages_.back()->finish();
+  if (stage_ == nullptr) return;
+  stage_->finish();
   if (cells_ != nullptr) cells_->finish(run_records_);
-  close_run_(*stages_.back());
-  run_open_ = false;
+  close_run_(*stage_);
+  stage_.reset();
 }
 
 }  // namespace xxl

@@ -35,7 +35,7 @@ class RunFormation {
                ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
                Mailbox& mailbox, OpenRun open_run, CloseRun close_run, Progress* progress);
 
-  // Forms all runs. Writes may still be under way when it returns, but every sink has its blocks.
+  // Forms all runs. Writes may still be under way when it returns.
   void run();
 
   // Step by step, in place of run(), without waiting:
@@ -43,8 +43,6 @@ class RunFormation {
   bool pump();
   // After that: closes the last run.
   void finish() { close_run(); }
-  // After finish(): true when the sinks have got every block.
-  bool delivered() const;
   // True if nothing will happen before blocks of the output are given back.
   bool waits_for_output() const { return output_full_ && pieces_running_ == 0; }
 
@@ -70,9 +68,7 @@ class RunFormation {
   Progress* progress_;
   std::optional<io::RecordBlock> block_;     // waiting for room in the sorter
   std::optional<ChunkSorter::Piece> piece_;  // waiting for room in the output
-  std::vector<std::unique_ptr<OutputStage>>
-      stages_;  // of the runs; blocks on their way refer to them
-  bool run_open_ = false;
+  std::unique_ptr<OutputStage> stage_;       // of the open run
   std::uint64_t run_ = 0;
   std::uint64_t tickets_ = 0;
   RunCells* cells_ = nullptr;      // of the open run, if it may be left unsorted within cells

@@ -27,8 +27,11 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
   sink_ = make_sink(output_blocks_);
   stage_ = std::make_unique<OutputStage>(context.layout, context.unique, output_blocks_, *sink_,
                                          context.mailbox, hash_output);
+  if (context.scratch != nullptr) {
+    store_ = std::make_unique<RunStore>(*context.scratch, context.io, context.packer);
+  }
   context_.reset(new MergeContext{context.layout, context.io, context.workers, context.mailbox,
-                                  context.scratch, sorters_, geometry.merge_piece_records,
+                                  store_.get(), sorters_, geometry.merge_piece_records,
                                   geometry.merge_piece_capacity, std::move(spare)});
   merger_ = std::make_unique<RunMerger>(*context_, runs, *blocks_, *stage_);
 }

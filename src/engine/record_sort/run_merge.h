@@ -32,6 +32,7 @@ struct RunMergeContext {
   Workers& workers;  // of geometry.threads threads
   Mailbox& mailbox;
   io::ScratchStore* scratch;  // null if no run is in scratch
+  BlockPacker packer;         // of blocks in scratch
 };
 
 // Coordinator thread only.
@@ -57,6 +58,7 @@ class RunMerge {
   std::span<std::byte> large_staging_;
   std::unique_ptr<io::BufferPool> blocks_;
   std::unique_ptr<BlockSink> sink_;
+  std::unique_ptr<RunStore> store_;
   std::unique_ptr<OutputStage> stage_;
   std::unique_ptr<MergeContext> context_;
   std::unique_ptr<RunMerger> merger_;  // last: it waits for what is under way

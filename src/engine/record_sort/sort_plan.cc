@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "engine/output.h"
 #include "io/open_files.h"
 
 namespace xxl {
@@ -30,7 +31,8 @@ const char* kind_name(RecordKind kind) {
 PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
                      const SortSurroundings& surroundings) {
   PlanInput input;
-  input.memory_bytes = options.memory_bytes;
+  input.memory_bytes = memory_beside_decoders(options.memory_bytes, {&inputs}) -
+                       output_packing_bytes(options);
   input.input_bytes = inputs.bytes;
   input.input_size_known = inputs.size_known;
   input.threads = options.parallel != 0 ? options.parallel : available_processors();
@@ -47,6 +49,8 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   input.unique = options.unique;
   input.merge_inputs = inputs.files.size();
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
+  input.temp_codec = options.temp_codec;
+  input.temp_level = options.temp_level;
   return input;
 }
 

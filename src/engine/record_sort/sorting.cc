@@ -37,7 +37,8 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
-    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes, false)) {
+    : Sorting(options, open_inputs(options.inputs, options.format.record_bytes,
+                                    options.compressed_by_suffix)) {
   plan_again(options, surroundings);
 }
 
@@ -56,7 +57,8 @@ void Sorting::plan_again(const SortOptions& options, const SortSurroundings& sur
 }
 
 SortReport Sorting::run() {
-  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, inputs_.bytes);
+  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, inputs_.bytes,
+                                     options_.output_codec());
   set_up();
   if (options_.merge_only) {
     open_merge_inputs();
@@ -150,8 +152,8 @@ void Sorting::reserve_scratch() {
 
 void Sorting::open_scratch(std::uint64_t bytes) {
   scratch_ =
-      std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.block_bytes, seed_);
-  if (bytes > 0) scratch_->reserve(bytes);
+      std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.slot_bytes, seed_);
+  if (bytes > 0 && options_.temp_codec == Codec::none) scratch_->reserve(bytes);
 }
 
 Run Sorting::new_run() {
@@ -200,7 +202,7 @@ void Sorting::form_runs() {
 
 // True if the output can take the first run before it is known to be the only one.
 bool Sorting::may_write_output_early() const {
-  if (!output_->is_file() || !inputs_.size_known) return false;
+  if (!output_->is_file() || output_->is_compressed() || !inputs_.size_known) return false;
   if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
   // Should other runs follow after all, this one stays while the real output is written.
   return output_->free_bytes() >= inputs_.bytes;
@@ -215,7 +217,8 @@ BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
   const bool perhaps_all = all_in_memory || looks_sorted;
   if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
     ++runs_made_;
-    sinks_.push_back(output_->make_record_sink(geometry_.block_bytes, buffers, *io_, mailbox_));
+    sinks_.push_back(output_->make_record_sink(geometry_.block_bytes, geometry_.threads, buffers,
+                                               *io_, mailbox_));
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
@@ -227,23 +230,33 @@ BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
       grid_ = std::make_unique<CellGrid>(std::move(boundaries));
     }
     if (grid_) forming_.back().cells.emplace(*grid_);
-    sinks_.push_back(std::make_unique<ScratchSink>(forming_.back(), layout_.record_bytes(),
-                                                   *scratch_, buffers, *io_, mailbox_));
+    sinks_.push_back(make_scratch_sink(forming_.back(), buffers));
   }
   return *sinks_.back();
 }
 
 void Sorting::close_run(const OutputStage& stage) {
   removed_hash_ += stage.removed();
-  if (sinks_.back()->run_identity() == 0) {
+  if (sinks_.back()->run() == nullptr) {
     output_records_ = stage.records();
     output_hash_ = stage.hash();
   }
 }
 
-void Sorting::drain(const BlockSink& sink, WaitTimes& waits) {
+std::unique_ptr<BlockSink> Sorting::make_scratch_sink(Run& run, io::BufferPool& buffers) {
+  return std::make_unique<ScratchSink>(run, layout_, buffers, mailbox_, *scratch_, *io_,
+                                       packer());
+}
+
+BlockPacker Sorting::packer() const {
+  if (options_.temp_codec == Codec::none) return {};
+  return {options_.temp_codec, options_.temp_level, geometry_.block_bytes};
+}
+
+void Sorting::drain(BlockSink& sink, WaitTimes& waits) {
   const auto start = Clock::now();
   while (sink.pending() > 0) mailbox_.wait_and_run();
+  sink.finish();
   waits.write_seconds += seconds_since(start);
 }
 
@@ -327,13 +340,13 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     if (run.file != nullptr) run.file->open();
   }
   RunMerge merge(
-      {layout_, geometry_, options_.unique, *io_, *workers_, mailbox_, scratch_.get()}, region_,
+      {layout_, geometry_, options_.unique, *io_, *workers_, mailbox_, scratch_.get(), packer()},
+      region_,
       runs, block_bytes,
       [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
         if (target == nullptr)
-          return output_->make_record_sink(block_bytes, buffers, *io_, mailbox_);
-        return std::make_unique<ScratchSink>(*target, layout_.record_bytes(), *scratch_, buffers,
-                                             *io_, mailbox_);
+          return output_->make_record_sink(block_bytes, geometry_.threads, buffers, *io_, mailbox_);
+        return make_scratch_sink(*target, buffers);
       },
       target == nullptr);
   large_staging_ = merge.large_staging();
@@ -374,7 +387,6 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   }
   report_.merged_on_accelerator_bytes += merger.records_handed_over() * layout_.record_bytes();
   stage.finish();
-  while (!stage.delivered()) mailbox_.wait_and_run();
   drain(merge.sink(), waits);
   removed_hash_ += stage.removed();
   if (target == nullptr) {

@@ -78,6 +78,7 @@ class Sorting {
   // After make_runs():
   std::vector<Run>& runs() { return runs_; }
   io::ScratchStore* scratch() { return scratch_.get(); }
+  BlockPacker packer() const;  // of their blocks
   const MultisetHash& input_hash() const { return input_hash_; }
   const SortReport& report() const { return report_; }
 
@@ -101,7 +102,8 @@ class Sorting {
   void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
   void hand_over(RunMerger& merger);
   MergeStretches::State merge_state(const WaitTimes& waits) const;
-  void drain(const BlockSink& sink, WaitTimes& waits);
+  std::unique_ptr<BlockSink> make_scratch_sink(Run& run, io::BufferPool& buffers);
+  void drain(BlockSink& sink, WaitTimes& waits);
   void finish();
   bool may_write_output_early() const;
 

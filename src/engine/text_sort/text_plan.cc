@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/output.h"
 #include "engine/text_sort/text_reader.h"
 #include "run/block_packer.h"
-#include "run/compressed_bytes.h"
 #include "run/run_tables.h"
 #include "sort/string_sort.h"
 
@@ -59,12 +59,10 @@ std::size_t packing_bytes(const TextPlanInput& input, std::size_t packed_block_b
       input.threads;
   // What a program makes of a block, once while it comes and once to be written.
   if (input.temp_program) bytes += input.threads * packed_block_bytes;
-  if (input.output_codec != Codec::none) {
-    const std::size_t block =
-        output_block_bytes(static_cast<std::size_t>(input.memory_bytes), input.threads);
-    bytes += CompressedBytes::memory_bytes(input.output_codec, 0, block, input.threads) +
-             2 * input.threads * block;
-  }
+  bytes += Output::memory_bytes(
+      input.output_codec,
+      output_block_bytes(static_cast<std::size_t>(input.memory_bytes), input.threads),
+      input.threads);
   return std::min(bytes, static_cast<std::size_t>(input.memory_bytes / kPackingPart));
 }
 
@@ -229,7 +227,6 @@ TextGeometry plan_text(const TextPlanInput& input) {
   plan.table_bytes = runs.table_bytes;
   plan.block_bytes = runs.block_bytes;
   plan.packed_block_bytes = 2 * runs.block_bytes;
-  plan.kept_frame_bytes = 2 * input.threads * plan.output_block_bytes;
   const bool packs = input.temp_codec != Codec::none || input.temp_program;
   plan.slot_bytes =
       packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes) : plan.block_bytes;

@@ -41,7 +41,6 @@ struct TextGeometry {
   std::size_t slot_bytes = 0;          // of scratch
   std::size_t packed_block_bytes = 0;  // scratch blocks of more than this stay as they are
   std::size_t output_block_bytes = 0;  // of the output
-  std::size_t kept_frame_bytes = 0;    // of compressed output
   std::size_t chunk_bytes = 0;         // to be read into a region at most
   std::size_t table_bytes = 0;         // that tables of runs may take (run/run_tables.h)
 };

@@ -47,10 +47,6 @@ constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
 // Before any has been seen. Of longer ones an accelerator's memory holds more.
 constexpr double kAssumedRecordBytes = 16;
 
-Codec output_codec(const TextSortOptions& options) {
-  return options.compressed_by_suffix ? io::codec_of(options.output) : Codec::none;
-}
-
 bool is_little(const TextSortOptions& options, const Inputs& inputs) {
   return is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);
 }
@@ -63,7 +59,7 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs)
   input.temp_codec = options.temp_codec;
   input.temp_level = options.temp_level;
   input.temp_program = !options.compress_program.empty();
-  input.output_codec = output_codec(options);
+  input.output_codec = options.output_codec();
   if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
   // With little memory, fewer threads get more of it each.
   input.threads = static_cast<unsigned>(
@@ -268,7 +264,7 @@ void TextSorting::write_header() {
 }
 
 void TextSorting::open_output() {
-  const Codec codec = output_codec(options_);
+  const Codec codec = options_.output_codec();
   const bool whole =
       inputs_.size_known && !options_.limit && !options_.unique && codec == Codec::none;
   output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs,
@@ -298,7 +294,7 @@ SortReport TextSorting::run() {
 void TextSorting::open_sink() {
   const TextGeometry& geometry = memory_.geometry();
   sink_ =
-      output_->make_sink(geometry.output_block_bytes, geometry.kept_frame_bytes, *io_, monitor_);
+      output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.write_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
@@ -485,7 +481,7 @@ void TextSorting::finish() {
     accounted += totals_.removed;
     check_permutation(input_hash_, accounted);
   }
-  output_->publish(sink_->file_bytes(text_output_->bytes()));
+  output_->publish(text_output_->bytes());
   report_.output_in_place = output_->in_place();
   meter_.end("finish");
   report_.records_in = input_hash_.records;

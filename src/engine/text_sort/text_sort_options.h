@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "engine/job.h"
-#include "io/codec.h"
 #include "record/group_fold.h"
 #include "record/key_extractor.h"
 #include "record/text_syntax.h"
@@ -31,16 +30,13 @@ struct TextSortOptions : JobOptions {
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<std::string>(std::string_view record)> malformed;
   TextSyntax syntax;
-  std::vector<std::string> inputs;   // "-" is standard input; by suffix, .gz .zst .lz4 are read
-  bool compressed_by_suffix = true;  // false: ignore file names: never (de)compress
-  bool unique = false;               // of records with equal keys, the first
+  std::vector<std::string> inputs;  // "-" is standard input
+  bool unique = false;              // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
   std::optional<std::uint64_t> limit;  // only the first so many records of the output
   bool merge_only = false;             // -m
   bool check_merged = true;            // -m of an input that is not in order is an error
-  Codec temp_codec = Codec::none;      // of scratch blocks
-  int temp_level = 0;                  // 0: the codec's own
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
   // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that
   // is an error.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "io/transfer.h"
 #include "io_test_support.h"
 #include "run/file_run.h"
+#include "run/run_store.h"
 #include "simulated_queue.h"
 #include "sort/classifier.h"
 #include "sort_test_support.h"
@@ -26,24 +28,29 @@ namespace {
 using test::Bytes;
 using test::format_of;
 
-// Keeps the merged stream; a block's buffer is given back at once.
+// Keeps the merged stream.
 class CollectingSink final : public BlockSink {
  public:
-  CollectingSink(std::size_t payload_bytes, io::BufferPool& buffers)
-      : payload_bytes_(payload_bytes), buffers_(buffers) {}
+  CollectingSink(std::size_t payload_bytes, io::BufferPool& buffers, Mailbox& mailbox)
+      : payload_bytes_(payload_bytes), buffers_(buffers), mailbox_(mailbox) {}
   std::size_t payload_bytes() const override { return payload_bytes_; }
-  std::uint64_t run_identity() const override { return 0; }
-  std::size_t pending() const override { return 0; }
   void put(const FinishedBlock& block) override {
-    stream_.resize(std::max(stream_.size(), block.index * payload_bytes_ + block.bytes));
-    std::memcpy(stream_.data() + block.index * payload_bytes_, block.buffer, block.bytes);
-    buffers_.give_back(block.buffer);
+    ++pending_;
+    mailbox_.post([this, block] { keep(block); });
   }
   const Bytes& stream() const { return stream_; }
 
  private:
+  void keep(const FinishedBlock& block) {
+    --pending_;
+    stream_.resize(std::max(stream_.size(), block.index * payload_bytes_ + block.bytes));
+    std::memcpy(stream_.data() + block.index * payload_bytes_, block.buffer, block.bytes);
+    buffers_.give_back(block.buffer);
+  }
+
   std::size_t payload_bytes_;
   io::BufferPool& buffers_;
+  Mailbox& mailbox_;
   Bytes stream_;
 };
 
@@ -111,7 +118,6 @@ class Harness {
     run.records = records.size() / format_.record_bytes;
     run.records_per_block = shape_.block_bytes / format_.record_bytes;
     run.identity = random_() | 1;
-    io::ScratchStripe stripe = store_.new_stripe();
     const std::size_t payload = run.records_per_block * format_.record_bytes;
     MemoryRegion buffer(shape_.block_bytes);
     for (std::size_t at = 0; at < records.size(); at += payload) {
@@ -119,14 +125,23 @@ class Harness {
       std::memcpy(buffer.data(), records.data() + at, bytes);
       RunBlock block;
       block.trigger = block_trigger(run, layout_, buffer.data());
-      block.checksum =
-          block_checksum({buffer.data(), bytes}, block_identity(run.identity, run.blocks.size()));
-      block.place = store_.allocate(stripe);
-      io::write_at(store_.file(block.place), store_.offset(block.place), buffer.span());
+      static_cast<StoredBlock&>(block) = write(run, {buffer.data(), bytes});
       run.blocks.push_back(block);
     }
     runs_.push_back(std::move(run));
     append(records);
+  }
+
+  StoredBlock write(Run& run, std::span<std::byte> records) {
+    std::promise<void> written;
+    RunStore honest(store_, honest_io_);
+    const StoredBlock block = honest.write(
+        run, run.blocks.size(), records.data(), records.size(),
+        [&written](const std::exception_ptr& failure) {
+          failure == nullptr ? written.set_value() : written.set_exception(failure);
+        });
+    written.get_future().get();
+    return block;
   }
 
  public:
@@ -177,10 +192,10 @@ class Harness {
       spare_memory.emplace_back(capacity * format_.record_bytes);
       spare.push_back(spare_memory.back().span());
     }
-    CollectingSink sink(kSectorBytes - 96, output_pool);
+    CollectingSink sink(kSectorBytes - 96, output_pool, mailbox_);
     OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
     const MergeContext context{
-        layout_, io_, workers_, mailbox_, &store_, sorters, shape_.piece_records, capacity, spare};
+        layout_, io_, workers_, mailbox_, &run_store_, sorters, shape_.piece_records, capacity, spare};
     LargePieces large;
     large.piece_records = kLarge * shape_.piece_records;
     large.piece_capacity = 2 * large.piece_records + 1;
@@ -204,7 +219,7 @@ class Harness {
     }
     handed_over_ = merger.records_handed_over();
     stage.finish();
-    while (!stage.delivered()) mailbox_.wait_and_run();
+    while (sink.pending() > 0) mailbox_.wait_and_run();
     EXPECT_EQ(pool.available(), pool.count());
     EXPECT_EQ(output_pool.available(), output_pool.count());
     EXPECT_EQ(store_.bytes_in_use(), 0u);
@@ -236,6 +251,8 @@ class Harness {
   Workers workers_;
   Random random_;
   io::IoService io_;
+  io::IoService honest_io_{test::simulated_queues(1)};  // what writes runs
+  RunStore run_store_{store_, io_};
 };
 
 struct Parameter {

@@ -101,7 +101,7 @@ TEST_P(CompressedBytesTest, FramesAreInOrderWhateverOrderBlocksComeIn) {
       sink.finish();
       EXPECT_EQ(freed_, blocks.size());
       freed_ = 0;
-      output.publish(sink.file_bytes(content.size()));
+      output.publish(output.file().stored_bytes());
     }
     EXPECT_EQ(decompressed(GetParam(), io::test::file_text(directory_ / "out")), content);
   }
@@ -112,8 +112,8 @@ TEST_P(CompressedBytesTest, AFileWithoutBlocksIsAFrameWithoutContent) {
   io::IoService io(test::simulated_queues(1));
   CompressedBytes sink(output.file(), GetParam(), 0, 1000, io, monitor_);
   sink.finish();
-  EXPECT_GT(sink.file_bytes(0), 0u);
-  output.publish(sink.file_bytes(0));
+  EXPECT_GT(output.file().stored_bytes(), 0u);
+  output.publish(output.file().stored_bytes());
   EXPECT_EQ(decompressed(GetParam(), io::test::file_text(directory_ / "out")), "");
 }
 

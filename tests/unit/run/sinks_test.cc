@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <future>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "io/transfer.h"
 #include "io_test_support.h"
+#include "run/compressed_bytes.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
 #include "watchdog.h"
@@ -39,7 +42,7 @@ class SinksTest : public testing::Test {
   // Block number `index` of the content, in a buffer of the pool.
   FinishedBlock block(std::uint64_t index) {
     const std::size_t bytes = std::min(kBlock, content_.size() - index * kBlock);
-    FinishedBlock block{buffers_.take(), bytes, index, {}, index * 11};
+    FinishedBlock block{buffers_.take(), bytes, index};
     std::memcpy(block.buffer, content_.data() + index * kBlock, bytes);
     return block;
   }
@@ -54,6 +57,7 @@ class SinksTest : public testing::Test {
 
   test::Watchdog watchdog_;
   io::test::TempDirectory directory_;
+  const KeyLayout layout_{test::format_of("u64")};
   Random random_{51};
   Bytes content_;
   std::vector<std::uint64_t> order_;
@@ -97,9 +101,8 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
   run.identity = 99;
   run.records_per_block = kBlock / 8;
   {
-    ScratchSink sink(run, 8, store, buffers_, io_, mailbox_);
+    ScratchSink sink(run, layout_, buffers_, mailbox_, store, io_);
     EXPECT_EQ(sink.payload_bytes(), kBlock);
-    EXPECT_EQ(sink.run_identity(), 99u);
     put_all(sink);
   }
   ASSERT_EQ(run.blocks.size(), kBlocks);
@@ -108,10 +111,61 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
   MemoryRegion read(kBlock);
   for (std::size_t i = 0; i < kBlocks; ++i) {
     const io::ScratchPlace place = run.blocks[i].place;
-    EXPECT_EQ(run.blocks[i].checksum, i * 11);
     io::read_at(store.file(place), store.offset(place), read.span());
     const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
+    const std::byte* const first = content_.data() + i * kBlock;
+    EXPECT_EQ(run.blocks[i].trigger, trigger_of(layout_, first));
+    EXPECT_EQ(run.blocks[i].checksum, block_checksum({first, bytes}, block_identity(99, i)));
     ASSERT_EQ(std::memcmp(read.data(), content_.data() + i * kBlock, bytes), 0) << i;
+  }
+}
+
+TEST_F(SinksTest, a_run_of_packed_blocks_is_read_back_as_it_was) {
+  for (std::size_t i = 0; i < content_.size(); i += 2) content_[i] = std::byte{0};
+  io::ScratchStore store({directory_.path(), directory_.path()}, kSectorBytes, 53);
+  xxl::Run run;
+  run.identity = 99;
+  run.records_per_block = kBlock / 8;
+  const BlockPacker packer(Codec::zstd, 0, kBlock);
+  {
+    ScratchSink sink(run, layout_, buffers_, mailbox_, store, io_, packer);
+    put_all(sink);
+  }
+  EXPECT_LT(store.bytes_in_use(), kBlocks * kBlock);
+  RunStore blocks(store, io_, packer);
+  MemoryRegion read(kBlock);
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    std::promise<void> arrived;
+    blocks.read(run, run.blocks[i], read.data(),
+                [&arrived](const std::exception_ptr& failure) {
+                  failure == nullptr ? arrived.set_value() : arrived.set_exception(failure);
+                });
+    arrived.get_future().get();
+    blocks.open(run, i, run.blocks[i], read.data());
+    const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
+    ASSERT_EQ(std::memcmp(read.data(), content_.data() + i * kBlock, bytes), 0) << i;
+    read.data()[7] ^= std::byte{1};
+    EXPECT_THROW(blocks.open(run, i, run.blocks[i], read.data()), Error);
+    blocks.release(run, run.blocks[i]);
+  }
+  EXPECT_EQ(store.bytes_in_use(), 0u);
+}
+
+TEST_F(SinksTest, a_failed_write_of_compressed_output_is_thrown_at_the_end) {
+  const io::File file = io::File::create_unnamed(directory_.path());
+  auto monitor = std::make_unique<Monitor>();
+  auto frames =
+      std::make_unique<CompressedBytes>(file, Codec::zstd, 0, kBlocks * kBlock, io_, *monitor);
+  OutputSink sink(std::move(frames), kBlock, buffers_, mailbox_, std::move(monitor));
+  error_ = EIO;
+  try {
+    std::sort(order_.begin(), order_.end());
+    for (const std::uint64_t index : order_) sink.put(block(index));
+    while (sink.pending() > 0) mailbox_.wait_and_run();
+    sink.finish();
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sys_errno(), EIO);
   }
 }
 

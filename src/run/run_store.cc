@@ -1,0 +1,180 @@
+#include "run/run_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/units.h"
+
+namespace xxl {
+
+// Finds a place for `block`, of which the sizes are known.
+void RunStore::allocate(StoredRun& run, StoredBlock& block) {
+  block.slots = static_cast<std::uint32_t>(
+      std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
+  std::lock_guard lock(mutex_);
+  if (!run.stripe) run.stripe = scratch_.new_stripe();
+  if (block.slots == 1) {
+    block.place = scratch_.allocate(*run.stripe);
+    return;
+  }
+  block.place.slot = static_cast<std::uint32_t>(run.places.size());
+  if (packer_.packs()) {  // slots are small
+    scratch_.allocate(*run.stripe, block.slots, run.places);
+    return;
+  }
+  for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+    run.places.push_back(scratch_.allocate(*run.stripe));
+  }
+}
+
+std::vector<io::ScratchPlace> RunStore::places_of(const StoredRun& run,
+                                                  const StoredBlock& block) const {
+  std::lock_guard lock(mutex_);
+  std::vector<io::ScratchPlace> places(block.slots);
+  for (std::size_t slot = 0; slot < block.slots; ++slot) places[slot] = run.place(block, slot);
+  return places;
+}
+
+StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buffer,
+                            std::size_t bytes, Done done) {
+  StoredBlock block;
+  block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
+  std::shared_ptr<std::byte> larger;
+  std::byte* from = buffer;
+  // Packed blocks are written as whole slots. The ends of slots would otherwise be stretches of the
+  // file that were reserved and never written, and file systems take long to delete such a file.
+  std::size_t padded = buffer_bytes(bytes);
+  if (const std::span<const std::byte> packed = packer_.pack({buffer, bytes}, slot_bytes());
+      !packed.empty()) {
+    block.packed = true;
+    block.stored_bytes = static_cast<std::uint32_t>(packed.size());
+    padded = round_up(packed.size(), slot_bytes());
+    // The block's own buffer is used again, unless it is too small: a program may do as it likes.
+    if (padded > buffer_bytes(bytes)) {
+      from = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, padded));
+      if (from == nullptr) throw std::bad_alloc();
+      larger.reset(from, std::free);
+    }
+    std::memcpy(from, packed.data(), packed.size());
+    std::memset(from + packed.size(), 0, padded - packed.size());
+  }
+  block.checksum = block_checksum(std::span<const std::byte>(from, block.stored_bytes),
+                                  block_identity(run.identity, index));
+  allocate(run, block);
+  transfer(io::Op::write, places_of(run, block), padded, from,
+           [done = std::move(done), larger](std::exception_ptr failure) { done(failure); });
+  return block;
+}
+
+StoredBlock RunStore::place(StoredRun& run, std::uint64_t index,
+                            std::initializer_list<std::span<const std::byte>> parts) {
+  StoredBlock block;
+  for (const auto& part : parts) block.bytes += static_cast<std::uint32_t>(part.size());
+  block.stored_bytes = block.bytes;
+  block.checksum = block_checksum(parts, block_identity(run.identity, index));
+  allocate(run, block);
+  return block;
+}
+
+void RunStore::write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
+                          std::span<std::byte> data, Done done) {
+  transfer_slots(io::Op::write, places_of(run, block)[slot], data, std::move(done));
+}
+
+void RunStore::read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) {
+  transfer(io::Op::read, places_of(run, block), buffer_bytes(block.stored_bytes), buffer,
+           std::move(done));
+}
+
+void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, std::size_t bytes,
+                        std::byte* buffer, Done done) {
+  struct Pending {
+    std::mutex mutex;
+    std::size_t left = 1;  // one for whoever starts them
+    std::exception_ptr failure;
+    Done done;
+
+    void end(std::exception_ptr error) {
+      {
+        std::lock_guard lock(mutex);
+        if (failure == nullptr) failure = std::move(error);
+        if (--left > 0) return;
+      }
+      done(failure);
+    }
+  };
+  const auto pending = std::make_shared<Pending>();
+  pending->done = std::move(done);
+  for (std::size_t slot = 0; slot < places.size();) {
+    const io::ScratchPlace where = places[slot];
+    const std::size_t begin = slot * slot_bytes();
+    // Slots that lie one behind the other are one transfer.
+    std::size_t count = 1;
+    const auto follows = [&](const io::ScratchPlace& next) {
+      return next.disk == where.disk && next.slot == where.slot + count;
+    };
+    while (slot + count < places.size() && follows(places[slot + count])) ++count;
+    {
+      std::lock_guard lock(pending->mutex);
+      ++pending->left;
+    }
+    transfer_slots(op, where, {buffer + begin, std::min(count * slot_bytes(), bytes - begin)},
+                   [pending](std::exception_ptr failure) { pending->end(std::move(failure)); });
+    slot += count;
+  }
+  pending->end(nullptr);
+}
+
+// Slots one behind the other, from `where` on.
+void RunStore::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                              Done done) {
+  io::Request request;
+  request.op = op;
+  request.file = &scratch_.file(where);
+  request.offset = scratch_.offset(where);
+  request.data = data;
+  request.done = [op, file = request.file, offset = request.offset, wanted = data.size(),
+                  done = std::move(done),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    std::exception_ptr failure;
+    if (completion.error != 0 || completion.bytes != wanted) {
+      try {
+        throw_io_error(completion.error != 0 ? completion.error : EIO,
+                       op == io::Op::read ? "cannot read scratch" : "cannot write scratch",
+                       file->path(), offset);
+      } catch (const Error&) {
+        failure = std::current_exception();
+      }
+    }
+    done(std::move(failure));
+    done = nullptr;
+    token.reset();
+  };
+  io_.queue_for(*request.file).submit(std::move(request));
+}
+
+void RunStore::open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
+                    std::byte* buffer) const {
+  if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
+                     block_identity(run.identity, index)) == block.checksum &&
+      (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
+    return;
+  }
+  const io::ScratchPlace where = places_of(run, block).front();
+  throw Error(ErrorCode::corrupt,
+              "a block read back from scratch is not the one that was written: check this "
+              "machine's memory and disks",
+              scratch_.directory(where.disk), scratch_.offset(where));
+}
+
+void RunStore::release(const StoredRun& run, const StoredBlock& block) {
+  for (const io::ScratchPlace& place : places_of(run, block)) scratch_.release(place);
+}
+
+}  // namespace xxl

@@ -1,0 +1,107 @@
+// Where the blocks of runs lie between being written and being merged: in one or more slots of the
+// scratch store each, perhaps packed (compressed), with a checksum of what is stored and whose it
+// is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "io/io_queue.h"
+#include "io/scratch_store.h"
+#include "run/block_packer.h"
+
+namespace xxl {
+
+// A block in scratch, as its run remembers it.
+struct StoredBlock {
+  std::uint64_t checksum = 0;      // of what is stored, seeded with the block's identity
+  std::uint32_t bytes = 0;         // of its records
+  std::uint32_t stored_bytes = 0;  // in scratch
+  std::uint32_t slots = 1;         // of the scratch store
+  io::ScratchPlace place;          // of its only slot; of more slots: StoredRun::places[place.slot]
+  bool packed = false;             // what is stored must be unpacked
+};
+
+// What the blocks of a run have in common.
+struct StoredRun {
+  std::uint64_t identity = 0;            // seed of the blocks' checksums, different for every run
+  std::vector<io::ScratchPlace> places;  // of blocks of several slots
+  std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
+
+  io::ScratchPlace place(const StoredBlock& block, std::size_t slot = 0) const {
+    return block.slots == 1 ? block.place : places[block.place.slot + slot];
+  }
+};
+
+// What a block's checksum is seeded with: a block of another sort, run or place does not fit.
+inline std::uint64_t block_identity(std::uint64_t run_identity, std::uint64_t index) {
+  return run_identity ^ (index * 0x9e3779b97f4a7c15u);
+}
+
+// From any thread; the blocks of one run also from several at a time.
+class RunStore {
+ public:
+  // Told, once, on a thread of a queue, when a transfer has ended: with nothing, or with an Error.
+  // Must be short and must not throw.
+  using Done = std::function<void(std::exception_ptr failure)>;
+
+  // The references must outlive it. Blocks are packed by `packer`; for that to save space, slots
+  // must be smaller than blocks.
+  RunStore(io::ScratchStore& scratch, io::IoService& io, BlockPacker packer = {})
+      : scratch_(scratch), io_(io), packer_(std::move(packer)) {}
+
+  std::size_t slot_bytes() const { return scratch_.block_bytes(); }
+  unsigned disks() const { return scratch_.disks(); }
+  const BlockPacker& packer() const { return packer_; }
+  // Bytes of a buffer for a block of `bytes`; for reading a block.
+  static std::size_t buffer_bytes(std::size_t bytes) { return round_up(bytes, kSectorBytes); }
+  static std::size_t buffer_bytes(const StoredBlock& block) {
+    return buffer_bytes(std::max(block.bytes, block.stored_bytes));
+  }
+
+  // Writes the first `bytes` of `buffer` as block `index` of `run`; what is behind them up to
+  // buffer_bytes(), too. What is in the buffer may change at once. Returns what is to be
+  // remembered. Throws Error if the block cannot be packed or there is no space.
+  StoredBlock write(StoredRun& run, std::uint64_t index, std::byte* buffer, std::size_t bytes,
+                    Done done);
+  // For blocks that are written slot by slot: gives what lies in `parts`, one behind the other, its
+  // place, as it is.
+  StoredBlock place(StoredRun& run, std::uint64_t index,
+                    std::initializer_list<std::span<const std::byte>> parts);
+  // Writes one slot of it; data.size() is a multiple of kSectorBytes.
+  void write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
+                  std::span<std::byte> data, Done done);
+
+  // Reads what is stored of `block` into `buffer` of buffer_bytes(block).
+  void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done);
+  // Turns what was read into `buffer` into the records of block `index`. Throws Error{corrupt}
+  // unless it is what was written.
+  void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
+            std::byte* buffer) const;
+
+  // Gives the place of a block back, to be written again.
+  void release(const StoredRun& run, const StoredBlock& block);
+
+ private:
+  void allocate(StoredRun& run, StoredBlock& block);
+  void transfer(io::Op op, const std::vector<io::ScratchPlace>& places, std::size_t bytes,
+                std::byte* buffer, Done done);
+  void transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data, Done done);
+  std::vector<io::ScratchPlace> places_of(const StoredRun& run, const StoredBlock& block) const;
+
+  io::ScratchStore& scratch_;
+  io::IoService& io_;
+  BlockPacker packer_;
+  mutable std::mutex mutex_;  // of the tables of runs that are written
+  InFlight in_flight_;
+};
+
+}  // namespace xxl
