@@ -118,6 +118,7 @@ RunMerger::Loaded& RunMerger::loaded(BlockRef ref) {
 }
 
 void RunMerger::fetch() {
+  if (merged_ == total_) return;
   while (blocks_.available() > 0) {
     BlockRef ref;
     if (!refetch_.empty()) {
@@ -516,6 +517,7 @@ void RunMerger::append_segments(std::uint32_t run, std::uint64_t first, std::uin
 }
 
 bool RunMerger::cut_piece() {
+  if (merged_ == total_) return false;
   if (pieces_running_ >= kPiecesRunning * context_.workers.width()) return false;
   while (!cut_) {
     if (region_records_ == 0 && !plan_region()) return false;

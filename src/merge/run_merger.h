@@ -86,6 +86,8 @@ class RunMerger {
   void hand_over(LargePieces pieces);
   // Does what can be done now without waiting.
   void pump();
+  // Nothing more is wanted but the pieces under way.
+  void stop() { total_ = merged_; }
   // True when every record has left through the output stage.
   bool finished() const { return merged_ == total_ && pieces_.empty(); }
   // Nothing is under way: if it has not finished, it waits for room in the output.

@@ -10,13 +10,14 @@
 namespace xxl {
 
 OutputStage::OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers,
-                         BlockSink& sink, Mailbox& mailbox, bool hash_output)
+                         BlockSink& sink, Mailbox& mailbox, bool hash_output, std::uint64_t limit)
     : layout_(layout),
       buffers_(buffers),
       sink_(sink),
       mailbox_(mailbox),
       unique_(unique),
       hash_output_(hash_output),
+      limit_(limit),
       payload_bytes_(sink.payload_bytes()) {
   XXL_CHECK(payload_bytes_ <= buffers.buffer_bytes());
 }
@@ -85,7 +86,8 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
 void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source) {
   wait_for_turn(ticket);
   const std::size_t first = skip_duplicate(source);
-  const auto spans = reserve(admitted, (source.size() - first) * layout_.record_bytes());
+  const std::uint64_t count = std::min<std::uint64_t>(source.size() - first, limit_ - records());
+  const auto spans = reserve(admitted, static_cast<std::size_t>(count) * layout_.record_bytes());
   end_turn(ticket);
   fill(spans, source, first);
 }

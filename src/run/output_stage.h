@@ -27,10 +27,13 @@ namespace xxl {
 
 class OutputStage {
  public:
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
   // All references must outlive the stage. `unique`: a piece's first record is left out when its
-  // key is that of the record before. `hash_output`: keep a multiset hash of what is written.
+  // key is that of the record before. `hash_output`: keep a multiset hash of what is written. Only
+  // the first `limit` records are written.
   OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers, BlockSink& sink,
-              Mailbox& mailbox, bool hash_output);
+              Mailbox& mailbox, bool hash_output, std::uint64_t limit = kNoLimit);
 
   // --- coordinator ---
 
@@ -42,6 +45,8 @@ class OutputStage {
     std::lock_guard lock(mutex_);
     return bytes_ / layout_.record_bytes();
   }
+  // No more records will be written. From any thread.
+  bool full() const { return records() >= limit_; }
   // Of what was written, if asked for, and of what was left out for `unique`.
   const MultisetHash& hash() const { return hash_; }
   const MultisetHash& removed() const { return removed_; }
@@ -79,6 +84,7 @@ class OutputStage {
   Mailbox& mailbox_;
   const bool unique_;
   const bool hash_output_;
+  const std::uint64_t limit_;
   const std::size_t payload_bytes_;
 
   mutable std::mutex mutex_;       // of what follows

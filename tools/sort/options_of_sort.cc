@@ -271,7 +271,6 @@ constexpr std::array kSortOptions{
     OptionSpec{.long_name = "limit",
                .value = ValueKind::required,
                .value_name = "N",
-               .scope = Scope::text,
                .group = kDoing,
                .help = "write only the first N records of the result"},
     OptionSpec{

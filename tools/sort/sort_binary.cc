@@ -26,6 +26,7 @@ SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   sort.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
   sort.unique = options.has("unique");
   sort.merge_only = options.has("merge");
+  sort.limit = limit_option(options);
   sort.backend = backend_option(options);
   sort.compressed_by_suffix = !caller.stands_in;
   set_temp_compression(options, sort);

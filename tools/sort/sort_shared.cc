@@ -155,6 +155,11 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
   return when == "always" || (when == "auto" && isatty(STDERR_FILENO) == 1);
 }
 
+std::optional<std::uint64_t> limit_option(const ParsedOptions& options) {
+  if (!options.has("limit")) return std::nullopt;
+  return options.number("limit", 0, 0, ~std::uint64_t{0});
+}
+
 void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
   const std::string value = options.value("temp-compress", "none");
   const std::string method = value.substr(0, value.find(':'));
@@ -184,9 +189,7 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
   sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
   };
-  if (options.has("limit")) {
-    sort.limit = options.number("limit", 0, 0, ~std::uint64_t{0});
-  }
+  sort.limit = limit_option(options);
   set_temp_compression(options, sort);
   if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
     throw_usage(options.command(), "--temp-compress excludes --compress-program");

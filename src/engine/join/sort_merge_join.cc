@@ -342,7 +342,7 @@ void SortMergeJoin::join() {
     } else if (side.sorting) {
       Sorting& sorting = *side.sorting;
       sources[i] = std::make_unique<MergedSource>(
-          RunMergeContext{*side.layout, sorting.geometry(), false, io, workers, mailbox_,
+          RunMergeContext{*side.layout, sorting.geometry(), false, OutputStage::kNoLimit, io, workers, mailbox_,
                           sorting.scratch(), sorting.packer()},
           memory, sorting.runs(), sorting.input_hash(), which, joiner);
     } else {

@@ -45,6 +45,7 @@ class InputSorting {
     const KeyLayout& layout;
     const Geometry& geometry;
     bool unique;
+    std::uint64_t limit;  // records of a run, at most
     Inputs& inputs;
     io::IoService& io;
     Workers& workers;  // of geometry.threads threads

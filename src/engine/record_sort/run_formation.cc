@@ -15,12 +15,13 @@ constexpr std::size_t kPiecesRunning = 8;
 
 }  // namespace
 
-RunFormation::RunFormation(const KeyLayout& layout, bool unique, io::SequentialReader& reader,
-                           ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
+RunFormation::RunFormation(const KeyLayout& layout, bool unique, std::uint64_t limit,
+                           io::SequentialReader& reader, ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
                            Mailbox& mailbox, OpenRun open_run, CloseRun close_run,
                            Progress* progress)
     : layout_(layout),
       unique_(unique),
+      limit_(limit),
       reader_(reader),
       sorter_(sorter),
       workers_(workers),
@@ -106,7 +107,7 @@ void RunFormation::pull_pieces() {
     if (stage_ == nullptr) {
       BlockSink& sink = open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
       stage_ = std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink, mailbox_,
-                                             sink.run() == nullptr);
+                                             sink.run() == nullptr, limit_);
       run_ = piece_->run;
       tickets_ = 0;
       run_records_ = 0;
@@ -128,7 +129,9 @@ void RunFormation::start_piece() {
   workers_.run([this, sorting, &stage = *stage_, ticket = tickets_++,
                 piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
     const std::size_t bytes = piece.records * layout_.record_bytes();
-    if (sorting) {
+    if (stage.full()) {
+      stage.emit(ticket, bytes, UnsortedPiece({}, layout_.record_bytes()));
+    } else if (sorting) {
       stage.emit(ticket, bytes, piece.sort(thread));
     } else {
       stage.emit(ticket, bytes, piece.leave_unsorted());

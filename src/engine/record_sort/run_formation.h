@@ -30,8 +30,9 @@ class RunFormation {
   // where it can be.)
   using CloseRun = std::function<void(const OutputStage& stage)>;
 
-  // All references must outlive the formation. `hash_output` as in OutputStage.
-  RunFormation(const KeyLayout& layout, bool unique, io::SequentialReader& reader,
+  // All references must outlive the formation. A run gets no more than `limit` records.
+  RunFormation(const KeyLayout& layout, bool unique, std::uint64_t limit,
+               io::SequentialReader& reader,
                ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
                Mailbox& mailbox, OpenRun open_run, CloseRun close_run, Progress* progress);
 
@@ -58,6 +59,7 @@ class RunFormation {
 
   const KeyLayout& layout_;
   bool unique_;
+  std::uint64_t limit_;
   io::SequentialReader& reader_;
   ChunkSorter& sorter_;
   Workers& workers_;

@@ -26,7 +26,7 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
       carver.take(geometry.merge_blocks * geometry.block_bytes), geometry.block_bytes);
   sink_ = make_sink(output_blocks_);
   stage_ = std::make_unique<OutputStage>(context.layout, context.unique, output_blocks_, *sink_,
-                                         context.mailbox, hash_output);
+                                         context.mailbox, hash_output, context.limit);
   if (context.scratch != nullptr) {
     store_ = std::make_unique<RunStore>(*context.scratch, context.io, context.packer);
   }

@@ -28,6 +28,7 @@ struct RunMergeContext {
   const KeyLayout& layout;
   const Geometry& geometry;
   bool unique;
+  std::uint64_t limit;  // records that are written, at most
   io::IoService& io;
   Workers& workers;  // of geometry.threads threads
   Mailbox& mailbox;

@@ -47,6 +47,7 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   }
   input.merge_only = options.merge_only;
   input.unique = options.unique;
+  input.limit = options.limit;
   input.merge_inputs = inputs.files.size();
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
   input.temp_codec = options.temp_codec;
@@ -73,10 +74,13 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
   if (options.merge_only) {
     if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
   } else if (!in_memory) {
-    plan.scratch_bytes =
-        ceil_div<std::uint64_t>(inputs.bytes, geometry.records_per_block * layout.record_bytes()) *
-            geometry.block_bytes +
-        16 * geometry.block_bytes;
+    std::uint64_t blocks =
+        ceil_div<std::uint64_t>(inputs.bytes, geometry.records_per_block * layout.record_bytes());
+    if (options.limit) {
+      const std::uint64_t of_run = *options.limit / geometry.records_per_block + 1;
+      blocks = of_run < blocks ? std::min(blocks, of_run * plan.expected_runs) : blocks;
+    }
+    plan.scratch_bytes = (blocks + 16) * geometry.block_bytes;
   }
 }
 

@@ -57,7 +57,7 @@ void Sorting::plan_again(const SortOptions& options, const SortSurroundings& sur
 }
 
 SortReport Sorting::run() {
-  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, inputs_.bytes,
+  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, most_output_bytes(),
                                      options_.output_codec());
   set_up();
   if (options_.merge_only) {
@@ -129,8 +129,8 @@ std::unique_ptr<InputSorting> Sorting::sort_in_memory(std::span<std::byte> regio
   region_ = region;
   if (accelerator_plan_) open_accelerator(workers, mailbox);
   return std::make_unique<InputSorting>(
-      InputSorting::Context{layout_, geometry_, options_.unique, inputs_, io, workers, mailbox,
-                            seed_, options_.progress},
+      InputSorting::Context{layout_, geometry_, options_.unique, OutputStage::kNoLimit, inputs_, io,
+                            workers, mailbox, seed_, options_.progress},
       region_, std::move(accelerated_), std::move(open_run), [](const OutputStage&) {});
 }
 
@@ -168,7 +168,7 @@ void Sorting::form_runs() {
   WaitTimes waits;
   {
     InputSorting sorting(
-        {layout_, geometry_, options_.unique, inputs_, *io_, *workers_, mailbox_, seed_,
+        {layout_, geometry_, options_.unique, limit(), inputs_, *io_, *workers_, mailbox_, seed_,
          options_.progress},
         region_, std::move(accelerated_),
         [this](const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
@@ -187,7 +187,7 @@ void Sorting::form_runs() {
   report_.runs = runs_made_;
   // The first run is the whole output, or it is one run among others.
   if (output_records_ > 0 && runs_made_ > 1) {
-    std::shared_ptr<io::File> file = output_->start_again(inputs_.bytes);
+    std::shared_ptr<io::File> file = output_->start_again(most_output_bytes());
     runs_.push_back(
         open_file_run(std::move(file), 0, output_records_, layout_, geometry_.block_bytes));
     output_records_ = 0;
@@ -205,7 +205,7 @@ bool Sorting::may_write_output_early() const {
   if (!output_->is_file() || output_->is_compressed() || !inputs_.size_known) return false;
   if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
   // Should other runs follow after all, this one stays while the real output is written.
-  return output_->free_bytes() >= inputs_.bytes;
+  return output_->free_bytes() >= most_output_bytes();
 }
 
 BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
@@ -340,7 +340,8 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     if (run.file != nullptr) run.file->open();
   }
   RunMerge merge(
-      {layout_, geometry_, options_.unique, *io_, *workers_, mailbox_, scratch_.get(), packer()},
+      {layout_, geometry_, options_.unique, limit(), *io_, *workers_, mailbox_, scratch_.get(),
+       packer()},
       region_,
       runs, block_bytes,
       [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
@@ -366,6 +367,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
+    if (stage.full()) merger.stop();
     const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
     const auto start = Clock::now();
     mailbox_.wait_and_run();
@@ -429,11 +431,27 @@ void Sorting::hand_over(RunMerger& merger) {
   merger.hand_over(std::move(pieces));
 }
 
+// Throws Error{corrupt} unless the output has all that it should.
+void Sorting::check_output() const {
+  const std::optional<std::uint64_t> expected = inputs_.records(layout_.record_bytes());
+  if (!options_.limit) {
+    MultisetHash accounted = output_hash_;
+    accounted += removed_hash_;
+    return check_permutation(input_hash_, accounted, expected);
+  }
+  const bool reads_all = !options_.merge_only;
+  const bool lost_some = reads_all && expected && *expected != input_hash_.records;
+  const std::uint64_t wanted = std::min(*options_.limit, expected.value_or(input_hash_.records));
+  const bool has_all = options_.unique || (!expected && !reads_all) || output_records_ == wanted;
+  if (!lost_some && has_all) return;
+  throw Error(ErrorCode::corrupt,
+              "records were lost on the way: the output was discarded; check this machine's memory "
+              "and disks");
+}
+
 void Sorting::finish() {
   meter_.begin(Phase::finishing, 0);
-  MultisetHash accounted = output_hash_;
-  accounted += removed_hash_;
-  check_permutation(input_hash_, accounted, inputs_.records(layout_.record_bytes()));
+  check_output();
   output_->publish(output_records_ * layout_.record_bytes());
   report_.output_in_place = output_->in_place();
   meter_.end("finish");

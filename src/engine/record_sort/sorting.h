@@ -105,6 +105,11 @@ class Sorting {
   std::unique_ptr<BlockSink> make_scratch_sink(Run& run, io::BufferPool& buffers);
   void drain(BlockSink& sink, WaitTimes& waits);
   void finish();
+  void check_output() const;
+  std::uint64_t limit() const { return options_.limit.value_or(OutputStage::kNoLimit); }
+  std::uint64_t most_output_bytes() const {
+    return std::min(limit(), inputs_.bytes / layout_.record_bytes()) * layout_.record_bytes();
+  }
   bool may_write_output_early() const;
 
   std::uint64_t bytes_of(const std::vector<Run>& runs) const;
