@@ -13,7 +13,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/join/join_side.h"
-#include "engine/join/order_guess.h"
+#include "engine/order_guess.h"
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
@@ -499,15 +499,17 @@ std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
   const bool is_stream = options.output == "-" || !io::OutputFile::is_replaceable(options.output);
   if ((is_stream && !options.count_only) || options.syntax.quoted) return guessed;
-  std::array<Inputs, kJoinSides> inputs;
+  std::array<io::File, kJoinSides> inputs;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    inputs[i] = open_inputs({options.inputs[i]}, 1, options.compressed_by_suffix);
-    if (!inputs[i].files[0].seekable()) return guessed;
+    const std::string& path = options.inputs[i];
+    if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return guessed;
+    inputs[i] = io::File::examine_input(path);
+    if (!inputs[i].seekable()) return guessed;
   }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
-                 inputs[i].bytes >= options.memory_bytes / 2 &&
-                 looks_sorted(inputs[i].files[0], options.syntax, *options.keys[i]);
+                 inputs[i].size() >= options.memory_bytes / 2 &&
+                 looks_sorted(inputs[i], options.syntax, *options.keys[i]);
   }
   return guessed;
 }

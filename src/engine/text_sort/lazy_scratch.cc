@@ -17,13 +17,17 @@ TextScratch& LazyScratch::get() {
   } else if (options_.temp_codec != Codec::none) {
     packer = BlockPacker(options_.temp_codec, options_.temp_level, geometry.packed_block_bytes);
   }
-  // How much it will be of packed blocks, or of the records that may be among the first of --limit,
-  // is not known beforehand.
-  if (memory_.input().size_known && !options_.merge_only && !packer.packs() && !options_.limit) {
+  scratch_ = std::make_unique<TextScratch>(*store_, io_, monitor_, std::move(packer));
+  if (!options_.merge_only) reserve_for_sort();
+  return *scratch_;
+}
+
+// How much it will be of packed blocks, or of the records that may be among the first of --limit,
+// is not known beforehand.
+void LazyScratch::reserve_for_sort() {
+  if (memory_.input().size_known && !scratch_->packs() && !options_.limit) {
     store_->reserve(memory_.scratch_bytes());
   }
-  scratch_ = std::make_unique<TextScratch>(*store_, io_, monitor_, std::move(packer));
-  return *scratch_;
 }
 
 }  // namespace xxl

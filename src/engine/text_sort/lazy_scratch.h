@@ -23,11 +23,18 @@ class LazyScratch {
   // Opens it, and reserves the space that will be needed, if it is not open. From any thread.
   // Throws Error.
   TextScratch& get();
+  // The same for a merge of inputs that may have to be sorted after all.
+  void reserve() {
+    get();
+    reserve_for_sort();
+  }
   // Null if it is not open. Only while no other thread may open it.
   TextScratch* opened() { return scratch_.get(); }
   const io::ScratchStore* store() const { return store_.get(); }
 
  private:
+  void reserve_for_sort();
+
   const TextSortOptions& options_;
   const TextMemory& memory_;
   io::IoService& io_;

@@ -16,6 +16,7 @@
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
+#include "engine/order_guess.h"
 #include "engine/start_again.h"
 #include "engine/text_sort/cell_size.h"
 #include "engine/text_sort/emit_rules.h"
@@ -40,6 +41,8 @@ constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two 
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
 constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
+// More files take longer to be merged than to be sorted, by one thread.
+constexpr std::size_t kMostGuessedFiles = 16;
 
 // Memory through which an accelerator is reached.
 constexpr std::uint64_t kStagingPart = 4;  // of -S
@@ -145,11 +148,17 @@ Planned make_plan(const TextSortOptions& options, const Inputs& inputs) {
   return planned;
 }
 
+// Thrown by a merge of inputs that were only thought to be sorted.
+struct WrongGuess {};
+
 // One sort.
 class TextSorting {
  public:
-  explicit TextSorting(const TextSortOptions& options)
+  // `assumes_sorted`: of a merge of inputs that nobody said to be sorted; WrongGuess is thrown where
+  // they are not.
+  explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
       : options_(options),
+        assumes_sorted_(assumes_sorted),
         keys_(sorting_keys(options.keys)),
         inputs_(open_inputs(options.inputs, 1, options.compressed_by_suffix)),
         planned_(make_plan(options, inputs_)),
@@ -181,6 +190,7 @@ class TextSorting {
   void finish();
 
   const TextSortOptions& options_;
+  const bool assumes_sorted_;
   std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
   SortReport report_;
   PhaseMeter meter_{report_, options_.progress};
@@ -280,6 +290,7 @@ SortReport TextSorting::run() {
       memory_.threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
   scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
   meter_.watch(*io_, *workers_);
+  if (assumes_sorted_) scratch_->reserve();
   try {
     options_.merge_only ? merge_files() : sort();
   } catch (const Monitor::Abandoned&) {
@@ -426,6 +437,7 @@ std::size_t TextSorting::group_from(std::size_t first, std::size_t degree) const
 }
 
 RecordMerge::OnDisorder TextSorting::on_disorder() const {
+  if (assumes_sorted_) return [](const RecordCursor&) { throw WrongGuess{}; };
   if (!options_.check_merged) return {};
   return [](const RecordCursor& cursor) {
     static_cast<const FileCursor&>(cursor).fail(
@@ -490,9 +502,45 @@ void TextSorting::finish() {
   meter_.finish(scratch_->store());
 }
 
+// Whether it pays to merge the inputs as if they were sorted: they look so, would not be sorted in
+// memory, and one thread compares their keys as fast as disks are; and if they are not, the sort can
+// start again.
+bool may_be_sorted(const TextSortOptions& options) {
+  const bool is_file = options.output != "-" && io::OutputFile::is_replaceable(options.output);
+  if (!is_file || options.merge_only || options.syntax.quoted || options.keys == nullptr ||
+      options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
+      options.limit) {
+    return false;
+  }
+  const std::vector<std::string> paths = input_paths(options.inputs);
+  if (paths.size() > kMostGuessedFiles) return false;
+  std::vector<io::File> files;
+  std::uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return false;
+    files.push_back(io::File::examine_input(path));
+    bytes += files.back().size();
+  }
+  if (bytes <= options.memory_bytes) return false;
+  return std::all_of(files.begin(), files.end(), [&](const io::File& file) {
+    return looks_sorted(file, options.syntax, *options.keys);
+  });
+}
+
 }  // namespace
 
 SortReport text_sort(const TextSortOptions& options) {
+  if (may_be_sorted(options)) {
+    const io::StandardInputPlace input;
+    TextSortOptions merge = options;
+    merge.merge_only = true;
+    merge.acceleration = Acceleration::never;
+    try {
+      return TextSorting(merge, true).run();
+    } catch (const WrongGuess&) {
+      input.restore();  // nothing has been lost, and nothing has appeared
+    }
+  }
   return run_or_start_again<TextSorting>(options);
 }
 

@@ -1,4 +1,4 @@
-#include "engine/join/order_guess.h"
+#include "engine/order_guess.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -35,8 +35,11 @@ bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtr
   std::string last, key;
   std::uint64_t behind = 0;  // the sample before
   for (std::uint64_t sample = 0; sample < kSamples && behind < bytes; ++sample) {
-    const std::uint64_t offset =
-        std::max(behind, round_down<std::uint64_t>(bytes / kSamples * sample, kSectorBytes));
+    // The last one is at the end: files grow there.
+    const std::uint64_t wanted = sample + 1 < kSamples
+                                     ? bytes / kSamples * sample
+                                     : bytes - std::min<std::uint64_t>(bytes, kSampleBytes / 2);
+    const std::uint64_t offset = std::max(behind, round_down<std::uint64_t>(wanted, kSectorBytes));
     const std::size_t got = io::read_at(input, offset, buffer);
     std::string_view text = whole_lines({reinterpret_cast<const char*>(buffer.data()), got},
                                         syntax.terminator, offset == 0);

@@ -1,5 +1,5 @@
-// Whether an input of lines looks sorted, by samples of it: then it may be joined as it is read,
-// and whoever does so must be ready to be wrong.
+// Whether an input of lines looks sorted, by samples of it: then it may be joined or copied as it
+// is read, and whoever does so must be ready to be wrong.
 #pragma once
 
 #include "engine/inputs.h"
