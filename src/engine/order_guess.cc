@@ -34,6 +34,8 @@ bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtr
   const std::span<std::byte> buffer = memory.span().first(kSampleBytes);
   std::string last, key;
   std::uint64_t behind = 0;  // the sample before
+  bool any = false;          // last is a key
+  const bool descending = keys.is_whole_record() && keys.is_descending();
   for (std::uint64_t sample = 0; sample < kSamples && behind < bytes; ++sample) {
     // The last one is at the end: files grow there.
     const std::uint64_t wanted = sample + 1 < kSamples
@@ -48,7 +50,8 @@ bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtr
       const std::size_t end = text.find(syntax.terminator);
       key.clear();
       keys.append_key(text.substr(0, end), KeyExtractor::kWholeKey, key);
-      if (key < last) return false;
+      if (any && (descending ? last < key : key < last)) return false;
+      any = true;
       std::swap(key, last);
       text.remove_prefix(end + 1);
     }

@@ -21,7 +21,7 @@ struct PlanInput {
   unsigned batch_size = 0;  // 0: no limit
   bool merge_only = false;
   bool unique = false;
-  std::optional<std::uint64_t> limit;  // of a run and of the output, in records
+  std::optional<std::uint64_t> limit = {};  // of a run and of the output, in records
   std::size_t merge_inputs = 0;    // files to be merged with merge_only
   bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
   std::uint64_t chunk_bytes = 0;   // with `accelerated`: of a run

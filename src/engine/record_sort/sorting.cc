@@ -193,7 +193,9 @@ void Sorting::form_runs() {
     output_records_ = 0;
     output_hash_ = {};
   } else {
-    sorted_into_output_ = output_records_ > 0 || runs_made_ == 0;
+    // What is compressed has a frame even if that is empty: a merge of nothing makes it.
+    const bool wants_frame = output_ != nullptr && output_->is_compressed();
+    sorted_into_output_ = output_records_ > 0 || (runs_made_ == 0 && !wants_frame);
   }
   for (Run& run : forming_) runs_.push_back(std::move(run));
   forming_.clear();
@@ -313,7 +315,7 @@ void Sorting::merge_runs(bool into_output) {
     meter_.begin(Phase::merging, bytes_of(runs_), pass, std::max(pass, passes));
     std::vector<Run> merged;
     WaitTimes waits;
-    for (std::size_t first = 0; first < runs_.size(); first += degree) {
+    for (std::size_t first = 0; first == 0 || first < runs_.size(); first += degree) {
       const std::size_t count = std::min(degree, runs_.size() - first);
       std::vector<Run> group(
           std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first)),
