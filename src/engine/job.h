@@ -41,15 +41,13 @@ struct JobOptions {
   Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
-  bool compressed_by_suffix = true;      // .gz .zst .lz4 are read and written; false: names say nothing
-  Codec temp_codec = Codec::none;        // of scratch blocks
-  int temp_level = 0;                    // 0: the codec's own
-  Progress* progress = nullptr;          // updated while running; may be null
-  TimeLine* time_line = nullptr;         // what was done when; may be null
+  bool compressed_by_suffix = true;  // .gz .zst .lz4 are read and written; false: names say nothing
+  Codec temp_codec = Codec::none;    // of scratch blocks
+  int temp_level = 0;                // 0: the codec's own
+  Progress* progress = nullptr;      // updated while running; may be null
+  TimeLine* time_line = nullptr;     // what was done when; may be null
 
-  Codec output_codec() const {
-    return compressed_by_suffix ? io::codec_of(output) : Codec::none;
-  }
+  Codec output_codec() const { return compressed_by_suffix ? io::codec_of(output) : Codec::none; }
 };
 
 struct PhaseReport {

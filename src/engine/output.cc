@@ -92,12 +92,11 @@ std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes, uns
 }
 
 std::uint64_t output_packing_bytes(const JobOptions& options) {
-  const std::size_t block_bytes = std::clamp<std::size_t>(
-      std::bit_floor(options.memory_bytes / 64), kSectorBytes, kMaxPackedBlockBytes);
+  const std::size_t block_bytes = std::clamp<std::size_t>(std::bit_floor(options.memory_bytes / 64),
+                                                          kSectorBytes, kMaxPackedBlockBytes);
   const unsigned threads = options.parallel != 0 ? options.parallel : available_processors();
-  return std::min<std::uint64_t>(
-      Output::memory_bytes(options.output_codec(), block_bytes, threads),
-      options.memory_bytes / kPackingPart);
+  return std::min<std::uint64_t>(Output::memory_bytes(options.output_codec(), block_bytes, threads),
+                                 options.memory_bytes / kPackingPart);
 }
 
 std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {

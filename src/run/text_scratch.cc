@@ -149,7 +149,8 @@ void TextScratch::write_long_packed(TextRun& run, TextBlock block, std::string_v
 
 void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view record,
                              WriteBuffers& buffers) {
-  if (store_.packer().takes(coded_bytes(record.size()))) return write_long_packed(run, block, record);
+  if (store_.packer().takes(coded_bytes(record.size())))
+    return write_long_packed(run, block, record);
   char length[kMaxLengthBytes];
   const std::size_t length_bytes =
       static_cast<std::size_t>(put_length(length, record.size()) - length);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "sort/radix_sort.h"
@@ -39,169 +40,76 @@ struct Order {
   }
 };
 
-// Records that are nothing but a numeric key.
+// What is sorted in place of records that are nothing but a numeric key.
 template <class Key, bool kFloat>
-class KeySorter final : public PieceSorter {
+class Numbers {
  public:
-  KeySorter(const KeyLayout& layout, bool unique, std::size_t capacity, std::byte* scratch)
-      : order_{static_cast<Key>(layout.transform().flip)},
-        unique_(unique),
-        capacity_(capacity),
-        keys_(reinterpret_cast<Key*>(scratch)) {}
+  using Item = Key;
 
-  static std::size_t scratch_bytes(std::size_t capacity) { return 2 * capacity * sizeof(Key); }
+  explicit Numbers(const KeyLayout& layout) : order_{static_cast<Key>(layout.transform().flip)} {}
 
-  void sort(std::span<const Segment> segments) override {
-    removed_ = {};
-    count_ = 0;
-    for (const Segment& segment : segments) {
-      XXL_CHECK(count_ + segment.count <= capacity_);
-      Key* out = keys_ + count_;
-      for (std::size_t i = 0; i < segment.count; ++i) {
-        out[i] = order_.encode(load<Key>(segment.records + i * sizeof(Key)));
-      }
-      count_ += segment.count;
-    }
-    radix_sort(std::span<Key>(keys_, count_), std::span<Key>(keys_ + capacity_, count_),
-               [](Key key) { return key; });
-    if (unique_) remove_duplicates();
-  }
-
-  std::size_t size() const override { return count_; }
-
-  void write(std::size_t first, std::size_t count, std::byte* out) const override {
+  std::size_t record_bytes() const { return sizeof(Key); }
+  Item load(const std::byte* record) const { return order_.encode(xxl::load<Key>(record)); }
+  void store(const Item* items, std::size_t count, std::byte* out) const {
     for (std::size_t i = 0; i < count; ++i) {
-      store(out + i * sizeof(Key), order_.decode(keys_[first + i]));
+      xxl::store(out + i * sizeof(Key), order_.decode(items[i]));
     }
   }
+  void sort(std::span<Item> items, std::span<Item> scratch) const {
+    radix_sort(items, scratch, [](Key key) { return key; });
+  }
+  bool equal(Item a, Item b) const { return a == b; }
 
  private:
-  void remove_duplicates() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (kept > 0 && keys_[kept - 1] == keys_[i]) {
-        const Key bits = order_.decode(keys_[i]);
-        add_records(removed_, reinterpret_cast<const std::byte*>(&bits), 1, sizeof bits);
-      } else {
-        keys_[kept++] = keys_[i];
-      }
-    }
-    count_ = kept;
-  }
-
   Order<Key, kFloat> order_;
-  bool unique_;
-  std::size_t capacity_;
-  Key* keys_;
-  std::size_t count_ = 0;
 };
 
-// Records of a numeric key and a value of the same size.
+// Of records of a numeric key and a value of the same size.
 template <class Key, bool kFloat>
-class PairSorter final : public PieceSorter {
+class Pairs {
  public:
   struct Item {
     Key key;
     Key value;
   };
 
-  PairSorter(const KeyLayout& layout, bool unique, std::size_t capacity, std::byte* scratch)
-      : order_{static_cast<Key>(layout.transform().flip)},
-        unique_(unique),
-        capacity_(capacity),
-        items_(reinterpret_cast<Item*>(scratch)) {}
+  explicit Pairs(const KeyLayout& layout) : order_{static_cast<Key>(layout.transform().flip)} {}
 
-  static std::size_t scratch_bytes(std::size_t capacity) { return 2 * capacity * sizeof(Item); }
-
-  void sort(std::span<const Segment> segments) override {
-    removed_ = {};
-    count_ = 0;
-    for (const Segment& segment : segments) {
-      XXL_CHECK(count_ + segment.count <= capacity_);
-      Item* out = items_ + count_;
-      for (std::size_t i = 0; i < segment.count; ++i) {
-        const std::byte* record = segment.records + i * sizeof(Item);
-        out[i] = {order_.encode(load<Key>(record)), load<Key>(record + sizeof(Key))};
-      }
-      count_ += segment.count;
-    }
-    radix_sort(std::span<Item>(items_, count_), std::span<Item>(items_ + capacity_, count_),
-               [](const Item& item) { return item.key; });
-    if (unique_) remove_duplicates();
+  std::size_t record_bytes() const { return sizeof(Item); }
+  Item load(const std::byte* record) const {
+    return {order_.encode(xxl::load<Key>(record)), xxl::load<Key>(record + sizeof(Key))};
   }
-
-  std::size_t size() const override { return count_; }
-
-  void write(std::size_t first, std::size_t count, std::byte* out) const override {
+  void store(const Item* items, std::size_t count, std::byte* out) const {
     for (std::size_t i = 0; i < count; ++i) {
-      const Item& item = items_[first + i];
-      store(out + i * sizeof(Item), order_.decode(item.key));
-      store(out + i * sizeof(Item) + sizeof(Key), item.value);
+      xxl::store(out + i * sizeof(Item), order_.decode(items[i].key));
+      xxl::store(out + i * sizeof(Item) + sizeof(Key), items[i].value);
     }
   }
+  void sort(std::span<Item> items, std::span<Item> scratch) const {
+    radix_sort(items, scratch, [](const Item& item) { return item.key; });
+  }
+  bool equal(const Item& a, const Item& b) const { return a.key == b.key; }
 
  private:
-  void remove_duplicates() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (kept > 0 && items_[kept - 1].key == items_[i].key) {
-        const Item record{order_.decode(items_[i].key), items_[i].value};
-        add_records(removed_, reinterpret_cast<const std::byte*>(&record), 1, sizeof record);
-      } else {
-        items_[kept++] = items_[i];
-      }
-    }
-    count_ = kept;
-  }
-
   Order<Key, kFloat> order_;
-  bool unique_;
-  std::size_t capacity_;
-  Item* items_;
-  std::size_t count_ = 0;
 };
 
-// Any record: (prefix, pointer) pairs are sorted; equal prefixes are refined by the words of the
-// key that follow; the records themselves move once, in write().
-class PointerSorter final : public PieceSorter {
+// Of any record: (prefix, pointer) pairs are sorted; equal prefixes are refined by the words of the
+// key that follow; the records themselves move once, in store().
+class Pointers {
  public:
   struct Item {
     std::uint64_t prefix;
     const std::byte* record;
   };
 
-  PointerSorter(const KeyLayout& layout, bool unique, std::size_t capacity, std::byte* scratch)
-      : layout_(layout),
-        unique_(unique),
-        capacity_(capacity),
-        items_(reinterpret_cast<Item*>(scratch)) {}
+  explicit Pointers(const KeyLayout& layout) : layout_(layout) {}
 
-  static std::size_t scratch_bytes(std::size_t capacity) { return 2 * capacity * sizeof(Item); }
-
-  void sort(std::span<const Segment> segments) override {
-    removed_ = {};
-    count_ = 0;
-    const std::size_t record_bytes = layout_.record_bytes();
-    for (const Segment& segment : segments) {
-      XXL_CHECK(count_ + segment.count <= capacity_);
-      const std::byte* record = segment.records;
-      for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
-        items_[count_ + i] = {layout_.word(record, 0), record};
-      }
-      count_ += segment.count;
-    }
-    const std::span<Item> items(items_, count_);
-    radix_sort(items, scratch_for(items), prefix_of);
-    if (layout_.words() > 1) refine(items, 1);
-    if (unique_) remove_duplicates();
-  }
-
-  std::size_t size() const override { return count_; }
-
-  void write(std::size_t first, std::size_t count, std::byte* out) const override {
+  std::size_t record_bytes() const { return layout_.record_bytes(); }
+  Item load(const std::byte* record) const { return {layout_.word(record, 0), record}; }
+  void store(const Item* items, std::size_t count, std::byte* out) const {
     constexpr std::size_t kAhead = 12;
     const std::size_t record_bytes = layout_.record_bytes();
-    const Item* items = items_ + first;
     for (std::size_t i = 0; i < count; ++i, out += record_bytes) {
       if (i + kAhead < count) {
         const std::byte* later = items[i + kAhead].record;
@@ -211,27 +119,33 @@ class PointerSorter final : public PieceSorter {
       std::memcpy(out, items[i].record, record_bytes);
     }
   }
+  void sort(std::span<Item> items, std::span<Item> scratch) const {
+    radix_sort(items, scratch, prefix_of);
+    if (layout_.words() > 1) refine(items, scratch, 1);
+  }
+  bool equal(const Item& a, const Item& b) const {
+    return a.prefix == b.prefix && layout_.compare(a.record, b.record) == 0;
+  }
 
  private:
   static constexpr std::size_t kSmallGroup = 24;
   static constexpr auto prefix_of = [](const Item& item) { return item.prefix; };
 
-  std::span<Item> scratch_for(std::span<Item> items) const {
-    return {items_ + capacity_ + (items.data() - items_), items.size()};
-  }
-
   // Orders every group of equal prefixes in `items` by key words `word` and following, stably.
-  void refine(std::span<Item> items, std::size_t word) {
+  void refine(std::span<Item> items, std::span<Item> scratch, std::size_t word) const {
     for (std::size_t first = 0; first + 1 < items.size();) {
       const std::uint64_t prefix = items[first].prefix;
       std::size_t last = first + 1;
       while (last < items.size() && items[last].prefix == prefix) ++last;
-      if (last - first > 1) refine_group(items.subspan(first, last - first), word);
+      if (last - first > 1) {
+        refine_group(items.subspan(first, last - first), scratch.subspan(first, last - first),
+                     word);
+      }
       first = last;
     }
   }
 
-  void refine_group(std::span<Item> group, std::size_t word) {
+  void refine_group(std::span<Item> group, std::span<Item> scratch, std::size_t word) const {
     if (group.size() <= kSmallGroup) {
       insertion_sort(group, word);
       return;
@@ -248,8 +162,8 @@ class PointerSorter final : public PieceSorter {
       if (differ || word + 1 == layout_.words()) break;
       ++word;
     }
-    if (differ) radix_sort(group, scratch_for(group), prefix_of);
-    if (word + 1 < layout_.words()) refine(group, word + 1);
+    if (differ) radix_sort(group, scratch, prefix_of);
+    if (word + 1 < layout_.words()) refine(group, scratch, word + 1);
     for (Item& item : group) item.prefix = prefix;
   }
 
@@ -273,12 +187,53 @@ class PointerSorter final : public PieceSorter {
     return false;
   }
 
+  const KeyLayout& layout_;
+};
+
+// A sorter of the items that stand for records.
+template <class Items>
+class SorterOf final : public PieceSorter {
+ public:
+  using Item = typename Items::Item;
+
+  SorterOf(const KeyLayout& layout, bool unique, std::size_t capacity, std::byte* scratch)
+      : kind_(layout),
+        unique_(unique),
+        capacity_(capacity),
+        items_(reinterpret_cast<Item*>(scratch)) {}
+
+  static std::size_t scratch_bytes(std::size_t capacity) { return 2 * capacity * sizeof(Item); }
+
+  void sort(std::span<const Segment> segments) override {
+    removed_ = {};
+    count_ = 0;
+    const std::size_t record_bytes = kind_.record_bytes();
+    for (const Segment& segment : segments) {
+      XXL_CHECK(count_ + segment.count <= capacity_);
+      Item* const out = items_ + count_;
+      for (std::size_t i = 0; i < segment.count; ++i) {
+        out[i] = kind_.load(segment.records + i * record_bytes);
+      }
+      count_ += segment.count;
+    }
+    kind_.sort({items_, count_}, {items_ + capacity_, count_});
+    if (unique_) remove_duplicates();
+  }
+
+  std::size_t size() const override { return count_; }
+
+  void write(std::size_t first, std::size_t count, std::byte* out) const override {
+    kind_.store(items_ + first, count, out);
+  }
+
+ private:
   void remove_duplicates() {
+    std::vector<std::byte> record(kind_.record_bytes());
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (kept > 0 && items_[kept - 1].prefix == items_[i].prefix &&
-          layout_.compare(items_[kept - 1].record, items_[i].record) == 0) {
-        add_records(removed_, items_[i].record, 1, layout_.record_bytes());
+      if (kept > 0 && kind_.equal(items_[kept - 1], items_[i])) {
+        kind_.store(items_ + i, 1, record.data());
+        add_records(removed_, record.data(), 1, record.size());
       } else {
         items_[kept++] = items_[i];
       }
@@ -286,7 +241,7 @@ class PointerSorter final : public PieceSorter {
     count_ = kept;
   }
 
-  const KeyLayout& layout_;
+  Items kind_;
   bool unique_;
   std::size_t capacity_;
   Item* items_;
@@ -299,21 +254,21 @@ auto with_sorter_type(const KeyLayout& layout, Use use) {
   const bool is_float = layout.transform().is_float;
   switch (layout.kind()) {
     case RecordKind::key32:
-      return is_float ? use(static_cast<KeySorter<std::uint32_t, true>*>(nullptr))
-                      : use(static_cast<KeySorter<std::uint32_t, false>*>(nullptr));
+      return is_float ? use(static_cast<SorterOf<Numbers<std::uint32_t, true>>*>(nullptr))
+                      : use(static_cast<SorterOf<Numbers<std::uint32_t, false>>*>(nullptr));
     case RecordKind::key64:
-      return is_float ? use(static_cast<KeySorter<std::uint64_t, true>*>(nullptr))
-                      : use(static_cast<KeySorter<std::uint64_t, false>*>(nullptr));
+      return is_float ? use(static_cast<SorterOf<Numbers<std::uint64_t, true>>*>(nullptr))
+                      : use(static_cast<SorterOf<Numbers<std::uint64_t, false>>*>(nullptr));
     case RecordKind::pair32:
-      return is_float ? use(static_cast<PairSorter<std::uint32_t, true>*>(nullptr))
-                      : use(static_cast<PairSorter<std::uint32_t, false>*>(nullptr));
+      return is_float ? use(static_cast<SorterOf<Pairs<std::uint32_t, true>>*>(nullptr))
+                      : use(static_cast<SorterOf<Pairs<std::uint32_t, false>>*>(nullptr));
     case RecordKind::pair64:
-      return is_float ? use(static_cast<PairSorter<std::uint64_t, true>*>(nullptr))
-                      : use(static_cast<PairSorter<std::uint64_t, false>*>(nullptr));
+      return is_float ? use(static_cast<SorterOf<Pairs<std::uint64_t, true>>*>(nullptr))
+                      : use(static_cast<SorterOf<Pairs<std::uint64_t, false>>*>(nullptr));
     case RecordKind::generic:
       break;
   }
-  return use(static_cast<PointerSorter*>(nullptr));
+  return use(static_cast<SorterOf<Pointers>*>(nullptr));
 }
 
 }  // namespace

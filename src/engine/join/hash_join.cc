@@ -120,9 +120,8 @@ HashJoining::HashJoining(const RecordJoinOptions& options)
 
 HashPlanInput HashJoining::plan_input(JoinSide build) const {
   HashPlanInput plan;
-  plan.memory_bytes =
-      memory_beside_decoders(options_.memory_bytes, {&inputs_[0], &inputs_[1]}) -
-      output_packing_bytes(options_);
+  plan.memory_bytes = memory_beside_decoders(options_.memory_bytes, {&inputs_[0], &inputs_[1]}) -
+                      output_packing_bytes(options_);
   plan.threads = options_.parallel != 0 ? options_.parallel : available_processors();
   plan.build_records = input(build).bytes / record_bytes(build);
   plan.build_record_bytes = record_bytes(build);

@@ -62,7 +62,7 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
                                StreamJoiner& joiner)
     : side_(side), joiner_(joiner) {
   const auto open_run = [&sorting, &mailbox, this](const ChunkSorter&, io::BufferPool& buffers,
-                                         bool all_in_memory, bool) -> BlockSink& {
+                                                   bool all_in_memory, bool) -> BlockSink& {
     // Of keys that agree in all that splitters hold, even what fits may become several runs.
     const bool surely_all =
         all_in_memory && sorting.layout().words() <= kMaxSplitterWords && sink_ == nullptr;

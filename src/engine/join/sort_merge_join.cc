@@ -106,10 +106,10 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
     sides_[i].bytes = sides_[i].inputs.bytes;
     sides_[i].size_known = sides_[i].inputs.size_known;
   }
-  codec_bytes_ = options_.memory_bytes -
-                 memory_beside_decoders(options_.memory_bytes,
-                                        {&sides_[0].inputs, &sides_[1].inputs}) +
-                 output_packing_bytes(options_);
+  codec_bytes_ =
+      options_.memory_bytes -
+      memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs, &sides_[1].inputs}) +
+      output_packing_bytes(options_);
   // If the order turns out not to be there, it must be possible to start again.
   const bool is_file = options_.output != "-" && io::OutputFile::is_replaceable(options_.output);
   const bool assumes_order = attempt.assumes_order && (is_file || options_.count_only) &&
@@ -342,8 +342,8 @@ void SortMergeJoin::join() {
     } else if (side.sorting) {
       Sorting& sorting = *side.sorting;
       sources[i] = std::make_unique<MergedSource>(
-          RunMergeContext{*side.layout, sorting.geometry(), false, OutputStage::kNoLimit, io, workers, mailbox_,
-                          sorting.scratch(), sorting.packer()},
+          RunMergeContext{*side.layout, sorting.geometry(), false, OutputStage::kNoLimit, io,
+                          workers, mailbox_, sorting.scratch(), sorting.packer()},
           memory, sorting.runs(), sorting.input_hash(), which, joiner);
     } else {
       sources[i] =

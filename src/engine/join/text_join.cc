@@ -156,8 +156,10 @@ TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinS
       guessed_(guessed),
       sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
       is_little_(are_little(options, sides_)),
-      budget_(make_budget(options, memory_beside_decoders(options.memory_bytes,
-                                                        {&sides_[0].inputs(), &sides_[1].inputs()}), is_little_)) {
+      budget_(make_budget(
+          options,
+          memory_beside_decoders(options.memory_bytes, {&sides_[0].inputs(), &sides_[1].inputs()}),
+          is_little_)) {
   try {
     plan_memory();
   } catch (const Error& error) {
@@ -344,8 +346,7 @@ void TextJoining::set_rules() {
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
-  sink_ =
-      output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
+  sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory().write_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();

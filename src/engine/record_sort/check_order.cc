@@ -58,8 +58,7 @@ class FirstFound {
 
 // The first record out of order, or kNone.
 template <class Source>
-std::uint64_t find_disorder(const SortOptions& options, std::uint64_t given,
-                            const io::File& file) {
+std::uint64_t find_disorder(const SortOptions& options, std::uint64_t given, const io::File& file) {
   const std::size_t record_bytes = options.format.record_bytes;
   const std::uint64_t memory_bytes = std::min(given, kMostMemoryBytes);
   Source source(file, record_bytes,

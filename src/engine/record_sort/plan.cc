@@ -357,8 +357,8 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
 // True if leaving runs unsorted within cells can be thought of: keys that are triggers, and more
 // input than memory.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
-  return input.input_size_known && !input.merge_only && !input.unique && !input.limit && !input.accelerated &&
-         triggers_are_exact(layout) && input.input_bytes > input.memory_bytes;
+  return input.input_size_known && !input.merge_only && !input.unique && !input.limit &&
+         !input.accelerated && triggers_are_exact(layout) && input.input_bytes > input.memory_bytes;
 }
 
 std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout& layout) {

@@ -22,11 +22,11 @@ struct PlanInput {
   bool merge_only = false;
   bool unique = false;
   std::optional<std::uint64_t> limit = {};  // of a run and of the output, in records
-  std::size_t merge_inputs = 0;    // files to be merged with merge_only
+  std::size_t merge_inputs = 0;             // files to be merged with merge_only
   bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
   std::uint64_t chunk_bytes = 0;   // with `accelerated`: of a run
   bool merge_accelerated = false;  // an accelerator may sort pieces of the merge
-  Codec temp_codec = Codec::none;        // of scratch blocks
+  Codec temp_codec = Codec::none;  // of scratch blocks
   int temp_level = 0;
   std::uint64_t merge_memory_bytes = 0;  // that merges may take; 0: as much as the rest
 };

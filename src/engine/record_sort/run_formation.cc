@@ -16,9 +16,9 @@ constexpr std::size_t kPiecesRunning = 8;
 }  // namespace
 
 RunFormation::RunFormation(const KeyLayout& layout, bool unique, std::uint64_t limit,
-                           io::SequentialReader& reader, ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
-                           Mailbox& mailbox, OpenRun open_run, CloseRun close_run,
-                           Progress* progress)
+                           io::SequentialReader& reader, ChunkSorter& sorter, Workers& workers,
+                           io::BufferPool& output_blocks, Mailbox& mailbox, OpenRun open_run,
+                           CloseRun close_run, Progress* progress)
     : layout_(layout),
       unique_(unique),
       limit_(limit),
@@ -126,8 +126,8 @@ void RunFormation::start_piece() {
   const bool sorting = cells_ == nullptr || !piece_->whole_cell;
   if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);
   run_records_ += piece_->records;
-  workers_.run([this, sorting, &stage = *stage_, ticket = tickets_++,
-                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
+  workers_.run([this, sorting, &stage = *stage_, ticket = tickets_++, piece = std::move(*piece_),
+                token = in_flight_.begin()](unsigned thread) mutable {
     const std::size_t bytes = piece.records * layout_.record_bytes();
     if (stage.full()) {
       stage.emit(ticket, bytes, UnsortedPiece({}, layout_.record_bytes()));

@@ -32,9 +32,9 @@ class RunFormation {
 
   // All references must outlive the formation. A run gets no more than `limit` records.
   RunFormation(const KeyLayout& layout, bool unique, std::uint64_t limit,
-               io::SequentialReader& reader,
-               ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
-               Mailbox& mailbox, OpenRun open_run, CloseRun close_run, Progress* progress);
+               io::SequentialReader& reader, ChunkSorter& sorter, Workers& workers,
+               io::BufferPool& output_blocks, Mailbox& mailbox, OpenRun open_run,
+               CloseRun close_run, Progress* progress);
 
   // Forms all runs. Writes may still be under way when it returns.
   void run();

@@ -20,10 +20,10 @@ enum class AcceleratedMerge {
 
 struct SortOptions : JobOptions {
   RecordFormat format;
-  std::vector<std::string> inputs;  // "-" is standard input; empty means {"-"}
-  bool unique = false;              // -u: keep the first record of each key
+  std::vector<std::string> inputs;     // "-" is standard input; empty means {"-"}
+  bool unique = false;                 // -u: keep the first record of each key
   std::optional<std::uint64_t> limit;  // only the first so many records of the output
-  bool merge_only = false;          // -m: the inputs are sorted, merge them
+  bool merge_only = false;             // -m: the inputs are sorted, merge them
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
 };
 

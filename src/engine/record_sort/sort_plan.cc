@@ -31,8 +31,8 @@ const char* kind_name(RecordKind kind) {
 PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
                      const SortSurroundings& surroundings) {
   PlanInput input;
-  input.memory_bytes = memory_beside_decoders(options.memory_bytes, {&inputs}) -
-                       output_packing_bytes(options);
+  input.memory_bytes =
+      memory_beside_decoders(options.memory_bytes, {&inputs}) - output_packing_bytes(options);
   input.input_bytes = inputs.bytes;
   input.input_size_known = inputs.size_known;
   input.threads = options.parallel != 0 ? options.parallel : available_processors();

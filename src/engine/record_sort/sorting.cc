@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
     : Sorting(options, open_inputs(options.inputs, options.format.record_bytes,
-                                    options.compressed_by_suffix)) {
+                                   options.compressed_by_suffix)) {
   plan_again(options, surroundings);
 }
 
@@ -151,8 +151,7 @@ void Sorting::reserve_scratch() {
 }
 
 void Sorting::open_scratch(std::uint64_t bytes) {
-  scratch_ =
-      std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.slot_bytes, seed_);
+  scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.slot_bytes, seed_);
   if (bytes > 0 && options_.temp_codec == Codec::none) scratch_->reserve(bytes);
 }
 
@@ -246,8 +245,7 @@ void Sorting::close_run(const OutputStage& stage) {
 }
 
 std::unique_ptr<BlockSink> Sorting::make_scratch_sink(Run& run, io::BufferPool& buffers) {
-  return std::make_unique<ScratchSink>(run, layout_, buffers, mailbox_, *scratch_, *io_,
-                                       packer());
+  return std::make_unique<ScratchSink>(run, layout_, buffers, mailbox_, *scratch_, *io_, packer());
 }
 
 BlockPacker Sorting::packer() const {
@@ -344,8 +342,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   RunMerge merge(
       {layout_, geometry_, options_.unique, limit(), *io_, *workers_, mailbox_, scratch_.get(),
        packer()},
-      region_,
-      runs, block_bytes,
+      region_, runs, block_bytes,
       [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
         if (target == nullptr)
           return output_->make_record_sink(block_bytes, geometry_.threads, buffers, *io_, mailbox_);

@@ -13,10 +13,10 @@
 #include "base/machine_limits.h"
 #include "base/units.h"
 #include "base/workers.h"
+#include "engine/order_guess.h"
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
-#include "engine/order_guess.h"
 #include "engine/start_again.h"
 #include "engine/text_sort/cell_size.h"
 #include "engine/text_sort/emit_rules.h"
@@ -154,8 +154,8 @@ struct WrongGuess {};
 // One sort.
 class TextSorting {
  public:
-  // `assumes_sorted`: of a merge of inputs that nobody said to be sorted; WrongGuess is thrown where
-  // they are not.
+  // `assumes_sorted`: of a merge of inputs that nobody said to be sorted; WrongGuess is thrown
+  // where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
       : options_(options),
         assumes_sorted_(assumes_sorted),
@@ -304,8 +304,7 @@ SortReport TextSorting::run() {
 // What is written goes here from now on; memory is not divided any more.
 void TextSorting::open_sink() {
   const TextGeometry& geometry = memory_.geometry();
-  sink_ =
-      output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
+  sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.write_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
@@ -503,8 +502,8 @@ void TextSorting::finish() {
 }
 
 // Whether it pays to merge the inputs as if they were sorted: they look so, would not be sorted in
-// memory, and one thread compares their keys as fast as disks are; and if they are not, the sort can
-// start again.
+// memory, and one thread compares their keys as fast as disks are; and if they are not, the sort
+// can start again.
 bool may_be_sorted(const TextSortOptions& options) {
   const bool is_file = options.output != "-" && io::OutputFile::is_replaceable(options.output);
   if (!is_file || options.merge_only || options.syntax.quoted || options.keys == nullptr ||

@@ -135,11 +135,11 @@ class Harness {
   StoredBlock write(Run& run, std::span<std::byte> records) {
     std::promise<void> written;
     RunStore honest(store_, honest_io_);
-    const StoredBlock block = honest.write(
-        run, run.blocks.size(), records.data(), records.size(),
-        [&written](const std::exception_ptr& failure) {
-          failure == nullptr ? written.set_value() : written.set_exception(failure);
-        });
+    const StoredBlock block =
+        honest.write(run, run.blocks.size(), records.data(), records.size(),
+                     [&written](const std::exception_ptr& failure) {
+                       failure == nullptr ? written.set_value() : written.set_exception(failure);
+                     });
     written.get_future().get();
     return block;
   }
@@ -195,7 +195,8 @@ class Harness {
     CollectingSink sink(kSectorBytes - 96, output_pool, mailbox_);
     OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
     const MergeContext context{
-        layout_, io_, workers_, mailbox_, &run_store_, sorters, shape_.piece_records, capacity, spare};
+        layout_,  io_,  workers_, mailbox_, &run_store_, sorters, shape_.piece_records,
+        capacity, spare};
     LargePieces large;
     large.piece_records = kLarge * shape_.piece_records;
     large.piece_capacity = 2 * large.piece_records + 1;

@@ -121,7 +121,8 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
 }
 
 TEST_F(SinksTest, a_run_of_packed_blocks_is_read_back_as_it_was) {
-  for (std::size_t i = 0; i < content_.size(); ++i) content_[i] &= std::byte{3};  // two bits of eight
+  for (std::size_t i = 0; i < content_.size(); ++i)
+    content_[i] &= std::byte{3};  // two bits of eight
   io::ScratchStore store({directory_.path(), directory_.path()}, kSectorBytes, 53);
   xxl::Run run;
   run.identity = 99;
@@ -136,10 +137,9 @@ TEST_F(SinksTest, a_run_of_packed_blocks_is_read_back_as_it_was) {
   MemoryRegion read(kBlock);
   for (std::size_t i = 0; i < kBlocks; ++i) {
     std::promise<void> arrived;
-    blocks.read(run, run.blocks[i], read.data(),
-                [&arrived](const std::exception_ptr& failure) {
-                  failure == nullptr ? arrived.set_value() : arrived.set_exception(failure);
-                });
+    blocks.read(run, run.blocks[i], read.data(), [&arrived](const std::exception_ptr& failure) {
+      failure == nullptr ? arrived.set_value() : arrived.set_exception(failure);
+    });
     arrived.get_future().get();
     blocks.open(run, i, run.blocks[i], read.data());
     const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
