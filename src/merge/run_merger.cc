@@ -89,6 +89,14 @@ RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
       cell_records_(records_of_cells(grid_, runs)) {
   XXL_CHECK(blocks.count() > runs.size() && runs.size() <= context.piece_records);
   for (const Run& run : runs) total_ += run.records;
+  if (context.keeper == nullptr) return;
+  XXL_CHECK(grid_ != nullptr);
+  for (std::size_t cell = 0; cell < cell_records_.size(); ++cell) {
+    const std::uint64_t kept = context.keeper->kept_records(cell);
+    cell_records_[cell] += kept;
+    total_ += kept;
+    XXL_CHECK(kept == 0 || takes_whole(cell));
+  }
 }
 
 void RunMerger::hand_over(LargePieces pieces) {
@@ -407,6 +415,7 @@ bool RunMerger::plan_whole_cells() {
          records + cell_records_[last + 1] <= context_.piece_records) {
     records += cell_records_[++last];
   }
+  kept_from_ = cell_;
   cell_ = last;
   for (std::uint32_t run = 0; run < states_.size(); ++run) {
     states_[run].region_end = cell_end(run);
@@ -501,6 +510,10 @@ void RunMerger::cut_next() {
     cut.ends[run] = end;
   }
   if (!splitters_.empty()) splitters_.pop_back();
+  for (; context_.keeper != nullptr && kept_from_ < cell_; ++kept_from_) {
+    context_.keeper->append_kept(kept_from_, cut.segments);
+    cut.records += context_.keeper->kept_records(kept_from_);
+  }
   region_records_ -= cut.records;
   if (cut.records > 0) cut_ = std::move(cut);
 }

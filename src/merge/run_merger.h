@@ -45,6 +45,7 @@
 #include "run/output_stage.h"
 #include "run/run.h"
 #include "run/run_store.h"
+#include "sort/chunk_sorter.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -68,6 +69,9 @@ struct MergeContext {
   std::size_t piece_capacity;                          // of the sorters, at least twice that
   // For runs with cells: memory for piece_capacity records, one a worker thread.
   std::vector<std::span<std::byte>> spare = {};
+  // What it keeps is merged with the runs, all of which have its cells; no cell that it keeps
+  // something of has more than piece_capacity records. Null: nothing is kept.
+  const ChunkSorter* keeper = nullptr;
 };
 
 class RunMerger {
@@ -195,6 +199,7 @@ class RunMerger {
   const CellGrid* grid_ = nullptr;           // common to all runs, if there is one
   std::vector<std::uint64_t> cell_records_;  // of all runs
   std::size_t cell_ = 0;                     // the first one not yet merged
+  std::size_t kept_from_ = 0;                // of the region: the first cell with kept records
   std::size_t sorting_ = 0;                  // cells of runs being sorted
   std::deque<BlockRef> refetch_;             // dropped, to be fetched again
   std::optional<LargePieces> large_;         // once they have been handed over

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/checksum.h"
 #include "sort/classifier.h"
@@ -54,6 +55,13 @@ class ChunkSorter {
   // The keys that divide the key space into cells, chosen with the first push; none if pieces never
   // are whole cells.
   virtual std::span<const SplitterKey> cell_boundaries() const { return {}; }
+  // A sorter may keep what is in memory at the end, cell by cell, in place of giving it out: then
+  // it has finished, and these records come behind those of all its runs, where keys are equal.
+  virtual std::uint64_t kept_records(std::size_t) const { return 0; }
+  // Those of `cell`, in stable order of arrival. From any thread.
+  virtual void append_kept(std::size_t /*cell*/, std::vector<Segment>&) const {}
+  // Gives out, as one more run, what it keeps of the cells for which `spills(cell)`.
+  virtual void spill(const std::function<bool(std::size_t cell)>& /*spills*/) {}
   // Of everything taken so far.
   virtual const MultisetHash& input_hash() const = 0;
 };

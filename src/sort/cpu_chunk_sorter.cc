@@ -281,14 +281,14 @@ bool CpuChunkSorter::close_bucket() {
   const bool one_key = table_.frontier_is_one_key();
   if (records > geometry_.piece_capacity && one_key) {
     // The bucket stays open: a record of this key that is still to come fits behind these.
-    make_ready(table_.empty_frontier(), cell, false);
+    close(table_.empty_frontier(), cell, false);
     return true;
   }
   // (A cell of one key may have left in part; it is in order in any case.)
   const bool whole_cell = !one_key && table_.frontier_is_whole_cell();
   const Chain chain = table_.close_frontier(geometry_.piece_capacity);
   if (chain.records > 0) {
-    make_ready(chain, cell, whole_cell);
+    close(chain, cell, whole_cell);
     return true;
   }
   if (!one_key) pausing_ = split_frontier_ = true;
@@ -310,6 +310,35 @@ void CpuChunkSorter::break_up_frontier() {
 
 std::size_t CpuChunkSorter::piece_slabs() const {
   return std::max<std::size_t>(1, geometry_.piece_capacity / table_.records_per_slab());
+}
+
+void CpuChunkSorter::close(const Chain& chain, std::size_t cell, bool whole_cell) {
+  keeps_rest() ? keep(chain, cell) : make_ready(chain, cell, whole_cell);
+}
+
+// A bucket is closed once at the most from now on, so that records of equal keys stay in order.
+void CpuChunkSorter::keep(const Chain& chain, std::size_t cell) {
+  table_records_ -= chain.records;
+  if (kept_.size() <= cell) kept_.resize(table_.cells().size() + 1);
+  kept_[cell].records += chain.records;
+  kept_[cell].chains.push_back(chain);
+}
+
+void CpuChunkSorter::append_kept(std::size_t cell, std::vector<Segment>& segments) const {
+  if (cell >= kept_.size()) return;
+  for (const Chain& chain : kept_[cell].chains) table_.append_segments(chain, segments);
+}
+
+void CpuChunkSorter::spill(const std::function<bool(std::size_t cell)>& spills) {
+  ++run_;
+  for (std::size_t cell = 0; cell < kept_.size(); ++cell) {
+    if (kept_[cell].records == 0 || !spills(cell)) continue;
+    const Kept kept = std::exchange(kept_[cell], {});
+    for (const Chain& chain : kept.chains) {
+      table_records_ += chain.records;  // as it was before
+      make_ready(chain, cell, kept.chains.size() == 1 && chain.records <= geometry_.piece_capacity);
+    }
+  }
 }
 
 void CpuChunkSorter::make_ready(const Chain& chain, std::size_t cell, bool whole_cell) {

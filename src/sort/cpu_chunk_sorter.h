@@ -36,6 +36,7 @@ struct CpuChunkGeometry {
   std::size_t first_slabs = 0;     // used from the start; the others as input arrives
   std::size_t resident_bytes = 0;  // of records that are surely held before any has to leave
   std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
+  bool keeps_rest = false;         // what is in memory at the end, unless that is all of the input
 
   // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces
   // of up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
@@ -57,6 +58,11 @@ class CpuChunkSorter final : public ChunkSorter {
   bool finished() const override;
   bool may_be_several_runs() const override { return closed_early_; }
   std::span<const SplitterKey> cell_boundaries() const override { return table_.cells(); }
+  std::uint64_t kept_records(std::size_t cell) const override {
+    return cell < kept_.size() ? kept_[cell].records : 0;
+  }
+  void append_kept(std::size_t cell, std::vector<Segment>& segments) const override;
+  void spill(const std::function<bool(std::size_t cell)>& spills) override;
   const MultisetHash& input_hash() const override { return input_hash_; }
 
  private:
@@ -79,6 +85,12 @@ class CpuChunkSorter final : public ChunkSorter {
     Chain chain;
   };
 
+  // What is kept of a cell: its buckets, in the order in which they were closed.
+  struct Kept {
+    std::uint64_t records = 0;
+    std::vector<Chain> chains;
+  };
+
   bool has_room(const Arrival& arrival) const;
   void start(Arrival arrival);
   void arrived(std::uint64_t ticket, bool stored, const MultisetHash& hash);
@@ -89,6 +101,9 @@ class CpuChunkSorter final : public ChunkSorter {
   bool close_bucket();
   void break_up_frontier();
   void touch_more(std::size_t records);
+  bool keeps_rest() const { return geometry_.keeps_rest && sealed_ && closed_early_; }
+  void close(const Chain& chain, std::size_t cell, bool whole_cell);
+  void keep(const Chain& chain, std::size_t cell);
   void make_ready(const Chain& chain, std::size_t cell, bool whole_cell);
   std::size_t piece_slabs() const;
   std::size_t slabs_for(std::uint64_t records) const;
@@ -121,6 +136,7 @@ class CpuChunkSorter final : public ChunkSorter {
   std::size_t closed_slabs_ = 0;             // of all buckets ever closed
   std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers
   std::uint64_t run_ = 0;
+  std::vector<Kept> kept_;  // by cell
   MultisetHash input_hash_;
   InFlight in_flight_;
 };

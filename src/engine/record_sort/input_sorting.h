@@ -65,6 +65,8 @@ class InputSorting {
 
   RunFormation& formation() const { return *formation_; }
   const ChunkSorter& sorter() const { return *sorter_; }
+  // As ChunkSorter: a further run for formation().run().
+  void spill(const std::function<bool(std::size_t cell)>& spills) { sorter_->spill(spills); }
 
  private:
   std::unique_ptr<io::BufferPool> output_blocks_;

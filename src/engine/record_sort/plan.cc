@@ -52,6 +52,12 @@ constexpr std::uint64_t kUnknownRuns = 64;
 // At least so much memory, and at most so many runs, if not all of the budget is to be used.
 constexpr std::size_t kAmpleBytes = 128 * kMiB;
 constexpr std::uint64_t kFewRuns = 16;
+// What is in memory at the end of the input is kept if the input is no more than so many times the
+// memory. Merging then has the least part of it that will do.
+constexpr std::uint64_t kKeepingInputs = 2;
+constexpr std::uint64_t kLeastPartBesideKept = 16;
+constexpr std::uint64_t kMostPartBesideKept = 4;
+constexpr std::size_t kPrefetchBlocksBesideKept = 12;
 // Compression and its buffers take no more than this part of the memory; with very little of it,
 // they take more than is set aside.
 constexpr std::uint64_t kPackingPart = 4;
@@ -246,7 +252,8 @@ void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLay
 
 // Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
 // TooSmall if it could not for as many runs as there may be.
-void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout,
+                bool keeps_rest) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::uint64_t records = input.input_bytes / record_bytes;
   const auto cell_records = static_cast<std::size_t>(records / geometry.chunk.buckets + 1);
@@ -256,7 +263,8 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   const std::size_t blocks_a_run =
       ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
   const std::size_t others =
-      ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) + kCellPrefetchBlocks;
+      ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) +
+      (keeps_rest ? kPrefetchBlocksBesideKept : kCellPrefetchBlocks);
   if (geometry.merge_blocks < others) throw TooSmall{};
   geometry.merge_degree =
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
@@ -305,16 +313,19 @@ std::uint64_t packing_bytes(const PlanInput& input, const Geometry& geometry) {
   return std::min(bytes, input.memory_bytes / kPackingPart);
 }
 
+// `kept_part`: what is in memory at the end of the input is kept there, and merging has that part
+// of the memory; 0: nothing is kept.
 Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
-                  bool cells_unsorted) {
+                  bool cells_unsorted, std::uint64_t kept_part) {
   Geometry geometry;
   geometry.cells_unsorted = cells_unsorted;
   geometry.threads = threads;
   const std::size_t record_bytes = layout.record_bytes();
   if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
-  const std::uint64_t merge_bytes = input.merge_memory_bytes != 0
-                                        ? std::min(input.merge_memory_bytes, input.memory_bytes)
-                                        : input.memory_bytes;
+  std::uint64_t merge_bytes = input.merge_memory_bytes != 0
+                                  ? std::min(input.merge_memory_bytes, input.memory_bytes)
+                                  : input.memory_bytes;
+  if (kept_part != 0) merge_bytes = input.memory_bytes / kept_part;
   geometry.block_bytes = plan_block(input, merge_bytes, record_bytes);
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
@@ -334,6 +345,11 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   geometry.table_bytes = table_bytes;
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
   geometry.merge_region_bytes = geometry.region_bytes;
+  if (kept_part != 0) {
+    geometry.merge_region_bytes = round_down<std::size_t>(merge_bytes, kSectorBytes);
+    geometry.region_bytes = round_down<std::size_t>(
+        input.memory_bytes - table_bytes - geometry.merge_region_bytes, kSectorBytes);
+  }
   if (input.merge_memory_bytes != 0) {
     geometry.merge_region_bytes = round_down<std::size_t>(
         std::min<std::uint64_t>(input.merge_memory_bytes, input.memory_bytes - table_bytes),
@@ -347,24 +363,34 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
     plan_formation(geometry, layout);
   }
   if (cells_unsorted) {
-    plan_cells(geometry, input, layout);
+    plan_cells(geometry, input, layout, kept_part != 0);
+    geometry.chunk.keeps_rest = kept_part != 0;
+    if (kept_part != 0) geometry.chunk.first_slabs = geometry.chunk.slabs;
   } else {
     plan_merge_of_runs(geometry, input, layout);
   }
   return geometry;
 }
 
-// True if leaving runs unsorted within cells can be thought of: keys that are triggers, and more
-// input than memory.
+// True if leaving runs unsorted within cells can be thought of, of input that does not fit in memory:
+// keys that are triggers.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
   return input.input_size_known && !input.merge_only && !input.unique && !input.limit &&
-         !input.accelerated && triggers_are_exact(layout) && input.input_bytes > input.memory_bytes;
+         !input.accelerated && triggers_are_exact(layout) &&
+         input.input_bytes > input.memory_bytes / 2;
+}
+
+// True if keeping what is in memory at the end saves a good part of what would be written and read.
+bool may_keep_rest(const PlanInput& input, const KeyLayout& layout) {
+  return may_leave_cells_unsorted(input, layout) && input.merge_memory_bytes == 0 &&
+         input.input_bytes / kKeepingInputs <= input.memory_bytes;
 }
 
 std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout& layout) {
-  const auto plan = [&](unsigned threads, bool cells_unsorted) -> std::optional<Geometry> {
+  const auto plan = [&](unsigned threads, bool cells_unsorted,
+                        std::uint64_t kept_part = 0) -> std::optional<Geometry> {
     try {
-      return try_plan(input, layout, threads, cells_unsorted);
+      return try_plan(input, layout, threads, cells_unsorted, kept_part);
     } catch (const TooSmall&) {
     } catch (const Error&) {  // from the plan of the bucket table
     }
@@ -372,9 +398,15 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
   };
   // With little memory, fewer threads get more of it each.
   for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
+    const std::optional<Geometry> sorted = plan(threads, false);
+    if (sorted && input.input_bytes <= sorted->chunk.resident_bytes) return sorted;
     std::optional<Geometry> geometry;
-    if (may_leave_cells_unsorted(input, layout)) geometry = plan(threads, true);
-    if (!geometry) geometry = plan(threads, false);
+    for (std::uint64_t part = kLeastPartBesideKept;
+         !geometry && part >= kMostPartBesideKept && may_keep_rest(input, layout); part /= 2) {
+      geometry = plan(threads, true, part);
+    }
+    if (!geometry && may_leave_cells_unsorted(input, layout)) geometry = plan(threads, true);
+    if (!geometry) geometry = sorted;
     if (geometry) return geometry;
   }
   return std::nullopt;

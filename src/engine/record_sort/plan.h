@@ -31,7 +31,8 @@ struct PlanInput {
   std::uint64_t merge_memory_bytes = 0;  // that merges may take; 0: as much as the rest
 };
 
-// Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`.
+// Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`, but for what is
+// kept while runs are merged.
 struct Geometry {
   std::size_t region_bytes = 0;   // the one large piece of memory
   std::uint64_t table_bytes = 0;  // beside it: what is remembered of runs, and compression
@@ -49,6 +50,8 @@ struct Geometry {
   std::size_t piece_capacity = 0;  // records
   CpuChunkGeometry chunk;
   bool cells_unsorted = false;  // runs are left unsorted within cells (run/cell_grid.h)
+  // chunk.keeps_rest: the memory of the merge comes before that of run formation, in one region.
+  std::size_t kept_merge_bytes() const { return chunk.keeps_rest ? merge_region_bytes : 0; }
   // With an accelerator, in place of sorters and table: slices of sorted records.
   std::size_t slice_bytes = 0;
   std::size_t slices = 0;  // number

@@ -32,8 +32,9 @@ struct RunMergeContext {
   io::IoService& io;
   Workers& workers;  // of geometry.threads threads
   Mailbox& mailbox;
-  io::ScratchStore* scratch;  // null if no run is in scratch
-  BlockPacker packer;         // of blocks in scratch
+  io::ScratchStore* scratch;            // null if no run is in scratch
+  BlockPacker packer;                   // of blocks in scratch
+  const ChunkSorter* keeper = nullptr;  // MergeContext
 };
 
 // Coordinator thread only.

@@ -89,10 +89,10 @@ void Sorting::set_up() {
   workers_ = std::make_unique<Workers>(geometry_.threads);
   take_memory();
   reserve_scratch();
-  // The buffers of run formation lie at the start of the region.
+  // The buffers of run formation lie at the start of its region.
   const ChunkMemory memory(geometry_, layout_);
   const std::size_t bytes = options_.merge_only ? 0 : memory.output_bytes + memory.read_bytes;
-  io_ = open_io(options_, region_.first(bytes));
+  io_ = open_io(options_, region_.subspan(geometry_.kept_merge_bytes(), bytes));
   report_.plan.backend = io_->backend_name();
   meter_.watch(*io_, *workers_);
 }
@@ -135,7 +135,9 @@ std::unique_ptr<InputSorting> Sorting::sort_in_memory(std::span<std::byte> regio
 }
 
 void Sorting::take_region() {
-  const std::size_t bytes = std::max(geometry_.region_bytes, geometry_.merge_region_bytes);
+  const std::size_t bytes = geometry_.chunk.keeps_rest
+                                ? geometry_.merge_region_bytes + geometry_.region_bytes
+                                : std::max(geometry_.region_bytes, geometry_.merge_region_bytes);
   if (given_memory_.empty()) {
     own_memory_ = MemoryRegion(bytes);
     region_ = own_memory_.span();
@@ -165,23 +167,23 @@ Run Sorting::new_run() {
 void Sorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.bytes);
   WaitTimes waits;
-  {
-    InputSorting sorting(
-        {layout_, geometry_, options_.unique, limit(), inputs_, *io_, *workers_, mailbox_, seed_,
-         options_.progress},
-        region_, std::move(accelerated_),
-        [this](const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
-               bool looks_sorted) -> BlockSink& {
-          return open_run(sorter, buffers, all_in_memory, looks_sorted);
-        },
-        [this](const OutputStage& stage) { close_run(stage); });
-    sorting.formation().run();
-    waits = sorting.formation().waits();
-    for (const auto& sink : sinks_) drain(*sink, waits);
-    sinks_.clear();
-    input_hash_ = sorting.sorter().input_hash();
-    if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
-  }
+  keeper_ = std::make_unique<InputSorting>(
+      InputSorting::Context{layout_, geometry_, options_.unique, limit(), inputs_, *io_, *workers_,
+                            mailbox_, seed_, options_.progress},
+      region_.subspan(geometry_.kept_merge_bytes()), std::move(accelerated_),
+      [this](const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
+             bool looks_sorted) -> BlockSink& {
+        return open_run(sorter, buffers, all_in_memory, looks_sorted);
+      },
+      [this](const OutputStage& stage) { close_run(stage); });
+  keeper_->formation().run();
+  const bool keeps = geometry_.chunk.keeps_rest && spill_what_cannot_stay();
+  waits = keeper_->formation().waits();
+  for (const auto& sink : sinks_) drain(*sink, waits);
+  sinks_.clear();
+  input_hash_ = keeper_->sorter().input_hash();
+  if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
+  if (!keeps) keeper_.reset();
   pinned_.reset();
   report_.runs = runs_made_;
   // The first run is the whole output, or it is one run among others.
@@ -199,6 +201,24 @@ void Sorting::form_runs() {
   for (Run& run : forming_) runs_.push_back(std::move(run));
   forming_.clear();
   meter_.end("form runs", waits);
+}
+
+// Of what run formation has kept, writes to scratch what the merge cannot take from memory: all if
+// it is not one merge of runs with cells, or else cells that are too large. False if nothing is
+// left.
+bool Sorting::spill_what_cannot_stay() {
+  const bool in_cells = output_records_ == 0 && grid_ != nullptr &&
+                        std::all_of(forming_.begin(), forming_.end(),
+                                    [](const Run& run) { return run.cells.has_value(); });
+  const bool keeps = in_cells && forming_.size() < geometry_.merge_degree;
+  const ChunkSorter& sorter = keeper_->sorter();
+  keeper_->spill([&](std::size_t cell) {
+    std::uint64_t records = sorter.kept_records(cell);
+    for (const Run& run : forming_) records += keeps ? run.cells->records(cell) : 0;
+    return !keeps || records > geometry_.merge_piece_capacity;
+  });
+  keeper_->formation().run();
+  return keeps;
 }
 
 // True if the output can take the first run before it is known to be the only one.
@@ -339,9 +359,10 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   for (const Run& run : runs) {
     if (run.file != nullptr) run.file->open();
   }
+  const ChunkSorter* const keeper = keeper_ != nullptr ? &keeper_->sorter() : nullptr;
   RunMerge merge(
       {layout_, geometry_, options_.unique, limit(), *io_, *workers_, mailbox_, scratch_.get(),
-       packer()},
+       packer(), keeper},
       region_, runs, block_bytes,
       [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
         if (target == nullptr)

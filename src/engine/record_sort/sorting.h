@@ -97,6 +97,7 @@ class Sorting {
   BlockSink& open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
                       bool looks_sorted);
   void close_run(const OutputStage& stage);
+  bool spill_what_cannot_stay();
   void open_merge_inputs();
   void merge_runs(bool into_output);
   void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
@@ -144,6 +145,7 @@ class Sorting {
   Mailbox mailbox_;
   std::unique_ptr<Pinned> pinned_;
   std::unique_ptr<ChunkSorter> accelerated_;                 // until runs are formed
+  std::unique_ptr<InputSorting> keeper_;                     // and after that, what is kept
   std::span<std::byte> large_staging_;                       // of the merge
   std::vector<std::unique_ptr<PieceSorter>> large_sorters_;  // once the accelerator merges
   std::vector<std::unique_ptr<BlockSink>> sinks_;
