@@ -318,15 +318,18 @@ void CpuChunkSorter::close(const Chain& chain, std::size_t cell, bool whole_cell
 
 // A bucket is closed once at the most from now on, so that records of equal keys stay in order.
 void CpuChunkSorter::keep(const Chain& chain, std::size_t cell) {
+  if (!end_run_) end_run_ = run_;
   table_records_ -= chain.records;
   if (kept_.size() <= cell) kept_.resize(table_.cells().size() + 1);
-  kept_[cell].records += chain.records;
-  kept_[cell].chains.push_back(chain);
+  Kept& kept = kept_[cell];
+  kept.records += chain.records;
+  (run_ == *end_run_ ? kept.upper : kept.lower).push_back(chain);
 }
 
 void CpuChunkSorter::append_kept(std::size_t cell, std::vector<Segment>& segments) const {
   if (cell >= kept_.size()) return;
-  for (const Chain& chain : kept_[cell].chains) table_.append_segments(chain, segments);
+  for (const Chain& chain : kept_[cell].lower) table_.append_segments(chain, segments);
+  for (const Chain& chain : kept_[cell].upper) table_.append_segments(chain, segments);
 }
 
 void CpuChunkSorter::spill(const std::function<bool(std::size_t cell)>& spills) {
@@ -334,9 +337,12 @@ void CpuChunkSorter::spill(const std::function<bool(std::size_t cell)>& spills) 
   for (std::size_t cell = 0; cell < kept_.size(); ++cell) {
     if (kept_[cell].records == 0 || !spills(cell)) continue;
     const Kept kept = std::exchange(kept_[cell], {});
-    for (const Chain& chain : kept.chains) {
-      table_records_ += chain.records;  // as it was before
-      make_ready(chain, cell, kept.chains.size() == 1 && chain.records <= geometry_.piece_capacity);
+    const bool whole_cell = kept.lower.size() + kept.upper.size() == 1;
+    for (const auto& chains : {kept.lower, kept.upper}) {
+      for (const Chain& chain : chains) {
+        table_records_ += chain.records;  // as it was before
+        make_ready(chain, cell, whole_cell && chain.records <= geometry_.piece_capacity);
+      }
     }
   }
 }

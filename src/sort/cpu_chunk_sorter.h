@@ -85,10 +85,12 @@ class CpuChunkSorter final : public ChunkSorter {
     Chain chain;
   };
 
-  // What is kept of a cell: its buckets, in the order in which they were closed.
+  // What is kept of a cell: buckets in order of their keys, first those of the cell's upper part if
+  // the frontier lay inside.
   struct Kept {
     std::uint64_t records = 0;
-    std::vector<Chain> chains;
+    std::vector<Chain> upper;  // of the run that was current when the input ended
+    std::vector<Chain> lower;  // of the next one
   };
 
   bool has_room(const Arrival& arrival) const;
@@ -136,7 +138,8 @@ class CpuChunkSorter final : public ChunkSorter {
   std::size_t closed_slabs_ = 0;             // of all buckets ever closed
   std::atomic<std::size_t> freed_slabs_{0};  // of these, given back by workers
   std::uint64_t run_ = 0;
-  std::vector<Kept> kept_;  // by cell
+  std::vector<Kept> kept_;                // by cell
+  std::optional<std::uint64_t> end_run_;  // current when the input ended
   MultisetHash input_hash_;
   InFlight in_flight_;
 };
