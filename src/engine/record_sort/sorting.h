@@ -145,12 +145,13 @@ class Sorting {
   Mailbox mailbox_;
   std::unique_ptr<Pinned> pinned_;
   std::unique_ptr<ChunkSorter> accelerated_;                 // until runs are formed
-  std::unique_ptr<InputSorting> keeper_;                     // and after that, what is kept
   std::span<std::byte> large_staging_;                       // of the merge
   std::vector<std::unique_ptr<PieceSorter>> large_sorters_;  // once the accelerator merges
   std::vector<std::unique_ptr<BlockSink>> sinks_;
   std::deque<Run> forming_;
-  std::unique_ptr<io::IoService> io_;  // last: its destructor waits for what is in flight
+  std::unique_ptr<io::IoService> io_;  // its destructor waits for what is in flight
+  // Forms runs, and after that keeps what stays in memory. Last: its pieces go to sinks.
+  std::unique_ptr<InputSorting> keeper_;
 };
 
 }  // namespace xxl

@@ -26,6 +26,7 @@ struct Shape {
   std::size_t piece_bytes = 8 * kKiB;
   bool gradual = false;         // memory is touched bit by bit
   bool leave_unsorted = false;  // what is a whole cell
+  bool keeps_rest = false;
 };
 
 // Pushes records through a sorter as run formation does, but with a pace of its own.
@@ -42,6 +43,7 @@ class Harness {
         leave_unsorted_(shape.leave_unsorted),
         workers_(shape.threads),
         random_(seed) {
+    geometry_.keeps_rest = shape.keeps_rest;
     if (shape.gradual) {
       geometry_.first_slabs = std::min(geometry_.slabs, 2 * geometry_.headroom_slabs);
     }
@@ -109,9 +111,23 @@ class Harness {
       wait();
     }
     EXPECT_EQ(taken_records_, count);
+    return runs_so_far();
+  }
+
+  // Pulls what a spill has given.
+  std::vector<Bytes> pull_spilled() {
+    for (;;) {
+      while (pull(1)) {
+      }
+      if (sorter_->finished() && pieces_running_ == 0) return runs_so_far();
+      wait();
+    }
+  }
+
+  std::vector<Bytes> runs_so_far() const {
     std::vector<Bytes> runs;
     for (const auto& [number, pieces] : runs_) {
-      EXPECT_EQ(number, runs.size());
+      EXPECT_TRUE(number == runs.size() || geometry_.keeps_rest);  // one that is kept is left out
       Bytes& run = runs.emplace_back();
       for (const auto& piece : pieces) {
         run.insert(run.end(), piece->content.begin(), piece->content.end());
@@ -265,6 +281,52 @@ TEST_P(CpuChunkSorterOfFormat, a_piece_said_to_be_a_whole_cell_is_all_of_it_in_i
       }
       Bytes all;
       for (const Bytes& run : runs) all.insert(all.end(), run.begin(), run.end());
+      ASSERT_EQ(test::sorted_records(format, all), test::sorted_records(format, records));
+    }
+  }
+}
+
+// What is kept, behind the runs, makes up the input; what is spilled of it is a run like others.
+TEST_P(CpuChunkSorterOfFormat, keeps_what_is_in_memory_at_the_end_or_spills_it) {
+  const RecordFormat& format = GetParam().format;
+  std::uint64_t seed = 300;
+  for (const test::Distribution& distribution : test::distributions()) {
+    for (const std::size_t spilled : {0u, 2u, 1u}) {  // none, every second cell, all
+      SCOPED_TRACE(distribution.name + " seed " + std::to_string(++seed));
+      Random random(seed);
+      const Bytes records = distribution.make(format, 3 * kMiB / 2 / format.record_bytes, random);
+      Harness harness(format, {.memory_bytes = 700 * kKiB, .keeps_rest = true}, seed);
+      std::vector<Bytes> runs = harness.form_runs(records, seed % 2 == 0);
+      const std::size_t runs_before = runs.size();
+      CpuChunkSorter& sorter = harness.sorter();
+      const std::size_t cells = sorter.cell_boundaries().size() + 1;
+      std::uint64_t kept = 0;
+      for (std::size_t cell = 0; cell < cells; ++cell) kept += sorter.kept_records(cell);
+      if (distribution.name == "uniform") {
+        EXPECT_GT(kept, harness.slab_records() / 2);
+      }
+      sorter.spill([&](std::size_t cell) { return spilled != 0 && cell % spilled == 0; });
+      runs = harness.pull_spilled();
+      EXPECT_LE(runs.size(), runs_before + 1);
+      Bytes all;
+      for (const Bytes& run : runs) {
+        ASSERT_EQ(run, test::sorted_records(format, run));
+        all.insert(all.end(), run.begin(), run.end());
+      }
+      expect_pieces_in_cells(harness);
+      if (HasFailure()) return;
+      for (std::size_t cell = 0; cell < cells; ++cell) {
+        std::vector<Segment> segments;
+        sorter.append_kept(cell, segments);
+        std::uint64_t count = 0;
+        for (const Segment& segment : segments) {
+          count += segment.count;
+          all.insert(all.end(), segment.records,
+                     segment.records + segment.count * format.record_bytes);
+        }
+        ASSERT_EQ(count, sorter.kept_records(cell));
+        ASSERT_TRUE(count == 0 || spilled == 0 || cell % spilled != 0);
+      }
       ASSERT_EQ(test::sorted_records(format, all), test::sorted_records(format, records));
     }
   }
