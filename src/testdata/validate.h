@@ -18,9 +18,9 @@ struct ValidateReport {
   std::uint64_t unordered_records = 0;           // neighbours out of order
 };
 
-// Reads `input` ("-" is standard input; .gz, .zst, .lz4 are decompressed) on `parallel` threads (0: as many as processors), in at
-// most 64 MiB unless single records are very large. Throws Error, also when the file is not a whole
-// number of records.
+// Reads `input` ("-" is standard input; .gz, .zst, .lz4 are decompressed) on `parallel` threads (0:
+// as many as processors), in at most 64 MiB unless single records are very large. Throws Error,
+// also when the file is not a whole number of records.
 ValidateReport validate(const RecordFormat& format, const std::string& input,
                         unsigned parallel = 0);
 

@@ -262,9 +262,8 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   plan_merge(geometry, input, layout);
   const std::size_t blocks_a_run =
       ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
-  const std::size_t others =
-      ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) +
-      (keeps_rest ? kPrefetchBlocksBesideKept : kCellPrefetchBlocks);
+  const std::size_t others = ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) +
+                             (keeps_rest ? kPrefetchBlocksBesideKept : kCellPrefetchBlocks);
   if (geometry.merge_blocks < others) throw TooSmall{};
   geometry.merge_degree =
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
@@ -372,8 +371,8 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   return geometry;
 }
 
-// True if leaving runs unsorted within cells can be thought of, of input that does not fit in memory:
-// keys that are triggers.
+// True if leaving runs unsorted within cells can be thought of, of input that does not fit in
+// memory: keys that are triggers.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
   return input.input_size_known && !input.merge_only && !input.unique && !input.limit &&
          !input.accelerated && triggers_are_exact(layout) &&
