@@ -152,18 +152,17 @@ void RunMerger::start_read(BlockRef ref) {
   if (!run.in_scratch()) return start_read_of_file(ref);
   const RunBlock& stored = run.blocks[ref.block];
   XXL_CHECK(RunStore::buffer_bytes(stored) <= blocks_.buffer_bytes());
-  context_.store->read(
-      run, stored, block.buffer,
-      [this, ref, token = in_flight_.begin()](const std::exception_ptr& failure) mutable {
-        context_.mailbox.post([this, ref, failure] {
-          if (failure != nullptr) {
-            --reading_;
-            std::rethrow_exception(failure);
-          }
-          arrived(ref, 0);
-        });
-        token.reset();
-      });
+  context_.store->read(run, stored, block.buffer,
+                       [this, ref, token = in_flight_.begin()](std::exception_ptr failure) mutable {
+                         context_.mailbox.post([this, ref, failure = std::move(failure)] {
+                           if (failure != nullptr) {
+                             --reading_;
+                             std::rethrow_exception(failure);
+                           }
+                           arrived(ref, 0);
+                         });
+                         token.reset();
+                       });
 }
 
 void RunMerger::start_read_of_file(BlockRef ref) {
@@ -209,7 +208,7 @@ void RunMerger::arrived(BlockRef ref, std::size_t lead) {
     } catch (const Error&) {
       fault = std::current_exception();
     }
-    context_.mailbox.post([this, ref, records, fault, hash] {
+    context_.mailbox.post([this, ref, records, fault = std::move(fault), hash] {
       --reading_;
       if (fault != nullptr) std::rethrow_exception(fault);
       if (!std::exchange(loaded(ref).counted, true)) files_hash_ += hash;

@@ -68,9 +68,9 @@ void StreamBytes::submit(Block block) {
   request.data = {block.buffer, block.bytes};
   request.done = [this, block = std::move(block),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
-    const std::exception_ptr failure = failure_of(completion, block.bytes, file_, Error::kNoOffset);
+    std::exception_ptr failure = failure_of(completion, block.bytes, file_, Error::kNoOffset);
     if (failure != nullptr) give_up();  // nothing may follow what is missing
-    block.done(failure);
+    block.done(std::move(failure));
     submit_next(std::unique_lock(mutex_));
     token.reset();
   };

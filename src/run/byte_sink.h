@@ -17,7 +17,8 @@ namespace xxl {
 class ByteSink {
  public:
   // Told once when a buffer is free again: with nothing, or with what went wrong (an Error, of
-  // which the first counts). Called on threads of queues: must be short and must not throw.
+  // which the first counts). Called on threads of queues, which keep nothing of the failure: must
+  // be short and must not throw.
   using Done = std::function<void(std::exception_ptr failure)>;
 
   virtual ~ByteSink() = default;

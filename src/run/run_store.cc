@@ -67,8 +67,9 @@ StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buff
   block.checksum = block_checksum(std::span<const std::byte>(from, block.stored_bytes),
                                   block_identity(run.identity, index));
   allocate(run, block);
-  transfer(io::Op::write, places_of(run, block), padded, from,
-           [done = std::move(done), larger](std::exception_ptr failure) { done(failure); });
+  transfer(
+      io::Op::write, places_of(run, block), padded, from,
+      [done = std::move(done), larger](std::exception_ptr failure) { done(std::move(failure)); });
   return block;
 }
 
@@ -106,7 +107,7 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
         if (failure == nullptr) failure = std::move(error);
         if (--left > 0) return;
       }
-      done(failure);
+      done(std::move(failure));
     }
   };
   const auto pending = std::make_shared<Pending>();

@@ -1,6 +1,7 @@
 #include "run/sinks.h"
 
 #include <exception>
+#include <utility>
 
 #include "base/error.h"
 
@@ -13,8 +14,8 @@ void ScratchSink::put(const FinishedBlock& block) {
   stored.trigger = block_trigger(run_, layout_, block.buffer);
   static_cast<StoredBlock&>(stored) =
       store_.write(run_, block.index, block.buffer, block.bytes,
-                   [this, buffer = block.buffer](const std::exception_ptr& failure) {
-                     mailbox_.post([this, buffer, failure] {
+                   [this, buffer = block.buffer](std::exception_ptr failure) {
+                     mailbox_.post([this, buffer, failure = std::move(failure)] {
                        --pending_;
                        buffers_.give_back(buffer);
                        if (failure != nullptr) std::rethrow_exception(failure);
@@ -30,8 +31,8 @@ void OutputSink::put(const FinishedBlock& block) {
   ++pending_;
   try {
     sink_->put(block.index, block.buffer, block.bytes,
-               [this, buffer = block.buffer](const std::exception_ptr& failure) {
-                 mailbox_.post([this, buffer, failure] {
+               [this, buffer = block.buffer](std::exception_ptr failure) {
+                 mailbox_.post([this, buffer, failure = std::move(failure)] {
                    --pending_;
                    buffers_.give_back(buffer);
                    if (failure != nullptr) std::rethrow_exception(failure);
