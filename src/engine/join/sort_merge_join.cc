@@ -123,7 +123,7 @@ SortOptions SortMergeJoin::sort_options(std::size_t side) const {
   static_cast<JobOptions&>(sort) = options_;
   sort.format = options_.formats[side];
   sort.inputs = {options_.inputs[side]};
-  sort.output = "-";  // the rows are compressed, if anything is
+  sort.output.assign(1, '-');  // the rows are compressed, if anything is
   sort.memory_bytes = memory_bytes();
   sort.merge_on_accelerator = AcceleratedMerge::never;
   return sort;
