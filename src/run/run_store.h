@@ -3,10 +3,12 @@
 // is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "base/in_flight.h"
+#include "base/units.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
 #include "run/block_packer.h"
