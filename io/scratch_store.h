@@ -118,6 +118,7 @@ class ScratchStore {
  private:
   struct Disk;
 
+  // Of one of the counts below, read with the lock.
   std::uint64_t bytes_of(const std::uint64_t& slots) const {
     std::lock_guard lock(mutex_);
     return slots * block_bytes_;

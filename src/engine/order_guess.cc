@@ -27,6 +27,17 @@ std::string_view whole_lines(std::string_view text, char terminator, bool starts
 
 }  // namespace
 
+std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::string>& paths,
+                                                     const JobOptions& options) {
+  std::vector<io::File> files;
+  for (const std::string& path : paths) {
+    if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return std::nullopt;
+    files.push_back(io::File::examine_input(path));
+    if (!files.back().seekable()) return std::nullopt;
+  }
+  return files;
+}
+
 bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtractor& keys) {
   if (!input.seekable() || syntax.quoted) return false;
   const std::uint64_t bytes = input.size();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "run/block_packer.h"
 #include "run/compressed_bytes.h"
 #include "run/sinks.h"
 
@@ -17,9 +18,11 @@ namespace {
 constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
 constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
 
-// What compression may take of the memory; with very little of it, it takes more than is set aside.
-constexpr std::uint64_t kPackingPart = 4;
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
+
+bool is_file_path(const std::string& path) {
+  return path != "-" && io::OutputFile::is_replaceable(path);
+}
 
 // Of frames that come before it is their turn.
 std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
@@ -31,7 +34,7 @@ std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
 Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
                Codec codec)
     : path_(std::move(path)), scratch_dirs_(std::move(scratch_dirs)), codec_(codec) {
-  if (path_ != "-" && io::OutputFile::is_replaceable(path_)) {
+  if (is_file_path(path_)) {
     open_file(bytes);
   } else {
     stream_ = io::open_output_stream(path_);
@@ -89,6 +92,10 @@ std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes, uns
   auto sink = make_sink(block_bytes, threads, io, *monitor);
   return std::make_unique<OutputSink>(std::move(sink), block_bytes, buffers, mailbox,
                                       std::move(monitor));
+}
+
+bool output_is_file(const JobOptions& options) {
+  return is_file_path(options.output);
 }
 
 std::uint64_t output_packing_bytes(const JobOptions& options) {

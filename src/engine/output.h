@@ -71,6 +71,9 @@ class Output {
   std::uint64_t reserved_bytes_ = 0;
 };
 
+// True if the output is a file that appears at the end: until then a job may start again.
+bool output_is_file(const JobOptions& options);
+
 // Of -S, what compressing the output of records takes; 0 if it is not compressed.
 std::uint64_t output_packing_bytes(const JobOptions& options);
 

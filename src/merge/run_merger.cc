@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/input_checks.h"
+#include "run/file_run.h"
 
 namespace xxl {
 namespace {
@@ -230,33 +231,7 @@ void RunMerger::arrived(BlockRef ref, std::size_t lead) {
 void RunMerger::check(BlockRef ref, std::byte* records) const {
   const Run& run = runs_[ref.run];
   if (run.in_scratch()) return context_.store->open(run, ref.block, run.blocks[ref.block], records);
-  const std::size_t record_bytes = context_.layout.record_bytes();
-  const std::size_t count = run.records_in_block(ref.block);
-  const std::uint64_t first = std::uint64_t{ref.block} * run.records_per_block;
-  // The merge has relied on the key that was read before.
-  if (trigger_of(context_.layout, records) != run.blocks[ref.block].trigger) {
-    throw Error(ErrorCode::bad_input,
-                run.file->path() + ": byte " +
-                    std::to_string(run.file_offset + first * record_bytes) +
-                    ": the file was changed while it was being read: start again");
-  }
-  for (std::size_t i = 1; i < count; ++i) {
-    const std::byte* record = records + i * record_bytes;
-    if (context_.layout.compare(record - record_bytes, record) > 0) refuse_disorder(run, first + i);
-  }
-  if (ref.block + 1 < run.blocks.size() &&
-      trigger_of(context_.layout, records + (count - 1) * record_bytes) >
-          run.blocks[ref.block + 1].trigger) {
-    refuse_disorder(run, first + count);
-  }
-}
-
-void RunMerger::refuse_disorder(const Run& run, std::uint64_t record) const {
-  throw Error(ErrorCode::bad_input,
-              run.file->path() + ": byte " +
-                  std::to_string(run.file_offset + record * context_.layout.record_bytes()) +
-                  ": record " + std::to_string(record) +
-                  " is not in order: merging needs sorted inputs, sort this one without -m");
+  check_file_block(run, context_.layout, ref.block, records);
 }
 
 // ---- what can be merged ----

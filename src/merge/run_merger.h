@@ -152,7 +152,6 @@ class RunMerger {
   void start_read_of_file(BlockRef ref);
   void arrived(BlockRef ref, std::size_t lead);
   void check(BlockRef ref, std::byte* records) const;
-  [[noreturn]] void refuse_disorder(const Run& run, std::uint64_t record) const;
   Loaded& loaded(BlockRef ref);
   const std::byte* record(std::uint32_t run, std::uint64_t index) const;
   std::uint64_t records_in_memory(std::uint32_t run) const;

@@ -10,6 +10,8 @@
 namespace xxl {
 namespace {
 
+constexpr std::size_t kSlotsOfBlock = 8;
+
 // The packed form of the block that this thread has at hand.
 std::vector<std::byte>& packed_of_thread() {
   thread_local std::vector<std::byte> packed;
@@ -17,6 +19,10 @@ std::vector<std::byte>& packed_of_thread() {
 }
 
 }  // namespace
+
+std::size_t BlockPacker::slot_bytes(std::size_t block_bytes) {
+  return round_up(std::max(block_bytes / kSlotsOfBlock, kSectorBytes), kSectorBytes);
+}
 
 std::size_t BlockPacker::memory_bytes(Codec codec, int level, std::size_t most_bytes) {
   if (codec == Codec::none) return 0;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -13,6 +14,10 @@
 #include "io/codec.h"
 
 namespace xxl {
+
+// Compression and its buffers are set aside no more than this part of the memory of a job; with
+// very little of it, they take more than that.
+inline constexpr std::uint64_t kPackingPart = 4;
 
 // From any thread.
 class BlockPacker {
@@ -33,6 +38,8 @@ class BlockPacker {
   bool takes(std::size_t bytes) const {
     return !program_.empty() || (codec_ != Codec::none && bytes <= most_bytes_);
   }
+  // Slots of the scratch store for blocks of `block_bytes` that are packed.
+  static std::size_t slot_bytes(std::size_t block_bytes);
   // Most memory that a thread needs.
   static std::size_t memory_bytes(Codec codec, int level, std::size_t most_bytes);
 

@@ -46,4 +46,40 @@ Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uin
   return run;
 }
 
+namespace {
+
+[[noreturn]] void refuse_disorder(const Run& run, std::size_t record_bytes, std::uint64_t record) {
+  throw Error(ErrorCode::bad_input,
+              run.file->path() + ": byte " +
+                  std::to_string(run.file_offset + record * record_bytes) + ": record " +
+                  std::to_string(record) +
+                  " is not in order: merging needs sorted inputs, sort this one without -m");
+}
+
+}  // namespace
+
+void check_file_block(const Run& run, const KeyLayout& layout, std::size_t index,
+                      const std::byte* records) {
+  const std::size_t record_bytes = layout.record_bytes();
+  const std::size_t count = run.records_in_block(index);
+  const std::uint64_t first = std::uint64_t{index} * run.records_per_block;
+  // The merge has relied on the key that was read before.
+  if (trigger_of(layout, records) != run.blocks[index].trigger) {
+    throw Error(ErrorCode::bad_input,
+                run.file->path() + ": byte " +
+                    std::to_string(run.file_offset + first * record_bytes) +
+                    ": the file was changed while it was being read: start again");
+  }
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::byte* record = records + i * record_bytes;
+    if (layout.compare(record - record_bytes, record) > 0) {
+      refuse_disorder(run, record_bytes, first + i);
+    }
+  }
+  if (index + 1 < run.blocks.size() &&
+      trigger_of(layout, records + (count - 1) * record_bytes) > run.blocks[index + 1].trigger) {
+    refuse_disorder(run, record_bytes, first + count);
+  }
+}
+
 }  // namespace xxl

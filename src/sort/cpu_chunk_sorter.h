@@ -85,8 +85,8 @@ class CpuChunkSorter final : public ChunkSorter {
     Chain chain;
   };
 
-  // What is kept of a cell: buckets in order of their keys, first those of the cell's upper part if
-  // the frontier lay inside.
+  // What is kept of a cell. If the frontier lay inside it, the buckets of its upper part are closed
+  // before those of its lower part.
   struct Kept {
     std::uint64_t records = 0;
     std::vector<Chain> upper;  // of the run that was current when the input ended

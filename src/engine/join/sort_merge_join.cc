@@ -111,8 +111,8 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
       memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs, &sides_[1].inputs}) +
       output_packing_bytes(options_);
   // If the order turns out not to be there, it must be possible to start again.
-  const bool is_file = options_.output != "-" && io::OutputFile::is_replaceable(options_.output);
-  const bool assumes_order = attempt.assumes_order && (is_file || options_.count_only) &&
+  const bool assumes_order = attempt.assumes_order &&
+                             (output_is_file(options_) || options_.count_only) &&
                              sides_[0].size_known && sides_[1].size_known;
   for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
   find_plan(attempt.in_memory);

@@ -498,19 +498,13 @@ void check_method(const TextJoinOptions& options) {
 // sorted in memory. None if the join could not start again: the output a stream, an input a pipe.
 std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
-  const bool is_stream = options.output == "-" || !io::OutputFile::is_replaceable(options.output);
-  if ((is_stream && !options.count_only) || options.syntax.quoted) return guessed;
-  std::array<io::File, kJoinSides> inputs;
-  for (std::size_t i = 0; i < kJoinSides; ++i) {
-    const std::string& path = options.inputs[i];
-    if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return guessed;
-    inputs[i] = io::File::examine_input(path);
-    if (!inputs[i].seekable()) return guessed;
-  }
+  if (!output_is_file(options) && !options.count_only) return guessed;
+  const auto inputs = inputs_to_guess({options.inputs.begin(), options.inputs.end()}, options);
+  if (!inputs) return guessed;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
-                 inputs[i].size() >= options.memory_bytes / 2 &&
-                 looks_sorted(inputs[i], options.syntax, *options.keys[i]);
+                 (*inputs)[i].size() >= options.memory_bytes / 2 &&
+                 looks_sorted((*inputs)[i], options.syntax, *options.keys[i]);
   }
   return guessed;
 }

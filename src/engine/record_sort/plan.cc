@@ -58,10 +58,6 @@ constexpr std::uint64_t kKeepingInputs = 2;
 constexpr std::uint64_t kLeastPartBesideKept = 16;
 constexpr std::uint64_t kMostPartBesideKept = 4;
 constexpr std::size_t kPrefetchBlocksBesideKept = 12;
-// Compression and its buffers take no more than this part of the memory; with very little of it,
-// they take more than is set aside.
-constexpr std::uint64_t kPackingPart = 4;
-constexpr std::size_t kSlotsOfPackedBlock = 8;
 
 std::size_t largest_power_of_two(std::size_t value) {
   return std::bit_floor(value);
@@ -328,11 +324,9 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   geometry.block_bytes = plan_block(input, merge_bytes, record_bytes);
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
-  geometry.slot_bytes = geometry.block_bytes;
-  if (input.temp_codec != Codec::none) {
-    geometry.slot_bytes =
-        round_up(std::max(geometry.block_bytes / kSlotsOfPackedBlock, kSectorBytes), kSectorBytes);
-  }
+  geometry.slot_bytes = input.temp_codec == Codec::none
+                            ? geometry.block_bytes
+                            : BlockPacker::slot_bytes(geometry.block_bytes);
   const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
   std::uint64_t table_bytes = blocks * sizeof(RunBlock);
   if (cells_unsorted) {

@@ -167,7 +167,7 @@ Run Sorting::new_run() {
 void Sorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.bytes);
   WaitTimes waits;
-  keeper_ = std::make_unique<InputSorting>(
+  input_sorting_ = std::make_unique<InputSorting>(
       InputSorting::Context{layout_, geometry_, options_.unique, limit(), inputs_, *io_, *workers_,
                             mailbox_, seed_, options_.progress},
       region_.subspan(geometry_.kept_merge_bytes()), std::move(accelerated_),
@@ -176,14 +176,14 @@ void Sorting::form_runs() {
         return open_run(sorter, buffers, all_in_memory, looks_sorted);
       },
       [this](const OutputStage& stage) { close_run(stage); });
-  keeper_->formation().run();
+  input_sorting_->formation().run();
   const bool keeps = geometry_.chunk.keeps_rest && spill_what_cannot_stay();
-  waits = keeper_->formation().waits();
+  waits = input_sorting_->formation().waits();
   for (const auto& sink : sinks_) drain(*sink, waits);
   sinks_.clear();
-  input_hash_ = keeper_->sorter().input_hash();
+  input_hash_ = input_sorting_->sorter().input_hash();
   if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
-  if (!keeps) keeper_.reset();
+  if (!keeps) input_sorting_.reset();
   pinned_.reset();
   report_.runs = runs_made_;
   // The first run is the whole output, or it is one run among others.
@@ -211,13 +211,13 @@ bool Sorting::spill_what_cannot_stay() {
                         std::all_of(forming_.begin(), forming_.end(),
                                     [](const Run& run) { return run.cells.has_value(); });
   const bool keeps = in_cells && forming_.size() < geometry_.merge_degree;
-  const ChunkSorter& sorter = keeper_->sorter();
-  keeper_->spill([&](std::size_t cell) {
+  const ChunkSorter& sorter = input_sorting_->sorter();
+  input_sorting_->spill([&](std::size_t cell) {
     std::uint64_t records = sorter.kept_records(cell);
     for (const Run& run : forming_) records += keeps ? run.cells->records(cell) : 0;
     return !keeps || records > geometry_.merge_piece_capacity;
   });
-  keeper_->formation().run();
+  input_sorting_->formation().run();
   return keeps;
 }
 
@@ -319,6 +319,14 @@ std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
   return records * layout_.record_bytes();
 }
 
+std::uint64_t Sorting::kept_bytes() const {
+  std::uint64_t records = 0;
+  for (std::size_t cell = 0; input_sorting_ != nullptr && cell < grid_->cells(); ++cell) {
+    records += input_sorting_->sorter().kept_records(cell);
+  }
+  return records * layout_.record_bytes();
+}
+
 // With `into_output` false all but the last pass, whose runs are left.
 void Sorting::merge_runs(bool into_output) {
   const unsigned passes = std::max(1U, merge_passes(runs_.size(), geometry_.merge_degree));
@@ -330,7 +338,7 @@ void Sorting::merge_runs(bool into_output) {
     const bool last = runs_.size() <= degree;
     if (last && !into_output) break;
     report_.passes = pass;
-    meter_.begin(Phase::merging, bytes_of(runs_), pass, std::max(pass, passes));
+    meter_.begin(Phase::merging, bytes_of(runs_) + kept_bytes(), pass, std::max(pass, passes));
     std::vector<Run> merged;
     WaitTimes waits;
     for (std::size_t first = 0; first == 0 || first < runs_.size(); first += degree) {
@@ -359,7 +367,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   for (const Run& run : runs) {
     if (run.file != nullptr) run.file->open();
   }
-  const ChunkSorter* const keeper = keeper_ != nullptr ? &keeper_->sorter() : nullptr;
+  const ChunkSorter* const keeper = input_sorting_ != nullptr ? &input_sorting_->sorter() : nullptr;
   RunMerge merge(
       {layout_, geometry_, options_.unique, limit(), *io_, *workers_, mailbox_, scratch_.get(),
        packer(), keeper},

@@ -114,6 +114,7 @@ class Sorting {
   bool may_write_output_early() const;
 
   std::uint64_t bytes_of(const std::vector<Run>& runs) const;
+  std::uint64_t kept_bytes() const;  // of the input, in memory while runs are merged
   Run new_run();
 
   SortOptions options_;
@@ -151,7 +152,7 @@ class Sorting {
   std::deque<Run> forming_;
   std::unique_ptr<io::IoService> io_;  // its destructor waits for what is in flight
   // Forms runs, and after that keeps what stays in memory. Last: its pieces go to sinks.
-  std::unique_ptr<InputSorting> keeper_;
+  std::unique_ptr<InputSorting> input_sorting_;
 };
 
 }  // namespace xxl

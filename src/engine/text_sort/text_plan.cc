@@ -34,10 +34,6 @@ constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
 constexpr std::size_t kRegionBytes = 32 * kMiB;
 constexpr std::size_t kMinRegionBytes = 160 * kKiB;
 constexpr std::size_t kMaxRegionBytes = 2 * kGiB - kMiB;  // places of records have 31 bits each
-// Compression and its buffers take no more than this part of the memory; with very little of it,
-// they take more than is set aside.
-constexpr std::size_t kPackingPart = 4;
-constexpr std::size_t kSlotsOfPackedBlock = 8;
 
 // Bytes of a region for each item that a worker has: records of as many bytes and more fill it.
 constexpr std::size_t kRegionBytesPerItem = 32;
@@ -228,8 +224,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   plan.block_bytes = runs.block_bytes;
   plan.packed_block_bytes = 2 * runs.block_bytes;
   const bool packs = input.temp_codec != Codec::none || input.temp_program;
-  plan.slot_bytes =
-      packs ? std::max(plan.block_bytes / kSlotsOfPackedBlock, kSectorBytes) : plan.block_bytes;
+  plan.slot_bytes = packs ? BlockPacker::slot_bytes(plan.block_bytes) : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
     // Little input is shared out to all threads.

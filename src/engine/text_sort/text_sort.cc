@@ -503,27 +503,23 @@ void TextSorting::finish() {
 
 // Whether it pays to merge the inputs as if they were sorted: they look so, would not be sorted in
 // memory, and one thread compares their keys as fast as disks are; and if they are not, the sort
-// can start again.
+// can start again. Not with a limit: what is not read would not be checked.
 bool may_be_sorted(const TextSortOptions& options) {
-  const bool is_file = options.output != "-" && io::OutputFile::is_replaceable(options.output);
-  if (!is_file || options.merge_only || options.syntax.quoted || options.keys == nullptr ||
+  if (options.merge_only || options.limit || options.keys == nullptr ||
       options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
-      options.limit) {
+      !output_is_file(options)) {
     return false;
   }
   const std::vector<std::string> paths = input_paths(options.inputs);
   if (paths.size() > kMostGuessedFiles) return false;
-  std::vector<io::File> files;
+  const auto files = inputs_to_guess(paths, options);
+  if (!files) return false;
   std::uint64_t bytes = 0;
-  for (const std::string& path : paths) {
-    if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return false;
-    files.push_back(io::File::examine_input(path));
-    bytes += files.back().size();
-  }
-  if (bytes <= options.memory_bytes) return false;
-  return std::all_of(files.begin(), files.end(), [&](const io::File& file) {
-    return looks_sorted(file, options.syntax, *options.keys);
-  });
+  for (const io::File& file : *files) bytes += file.size();
+  return bytes > options.memory_bytes &&
+         std::all_of(files->begin(), files->end(), [&](const io::File& file) {
+           return looks_sorted(file, options.syntax, *options.keys);
+         });
 }
 
 }  // namespace
