@@ -1,0 +1,61 @@
+// The surroundings of a whole sort of records: files of its own, and an oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "engine/record_sort/external_sort.h"
+#include "io_test_support.h"
+#include "sort_test_support.h"
+
+namespace xxl {
+
+constexpr std::uint64_t kMemory = kMiB;
+
+class ExternalSortTest : public test::WholeSortTest {
+ protected:
+  std::string add_input(const test::Bytes& records) {
+    const std::string path = directory_ / ("in" + std::to_string(inputs_.size()));
+    io::test::write_file(path, test::text_of(records));
+    inputs_.push_back(path);
+    all_.insert(all_.end(), records.begin(), records.end());
+    return path;
+  }
+
+  SortOptions options(const RecordFormat& format, std::uint64_t memory = kMemory) const {
+    SortOptions options;
+    options.format = format;
+    options.inputs = inputs_;
+    options.output = output_;
+    options.memory_bytes = memory;
+    options.scratch_dirs = {scratch_};
+    options.parallel = 2;
+    return options;
+  }
+
+  // Sorts and compares the output with the oracle's.
+  SortReport expect_sorted(const SortOptions& options) {
+    const SortReport report = external_sort(options);
+    const std::string expected =
+        test::text_of(test::sorted_records(options.format, all_, options.unique));
+    EXPECT_TRUE(io::test::file_text(options.output) == expected) << "the output is wrong";
+    EXPECT_EQ(report.records_in, all_.size() / options.format.record_bytes);
+    EXPECT_EQ(report.records_out, expected.size() / options.format.record_bytes);
+    expect_nothing_left();
+    return report;
+  }
+
+  Error error_of(const SortOptions& options) const {
+    return error_of_sort(options.output, [&] { external_sort(options); });
+  }
+
+  std::vector<std::string> inputs_;
+  test::Bytes all_;  // of all inputs, one behind the other
+};
+
+}  // namespace xxl
