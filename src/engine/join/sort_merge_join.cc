@@ -124,6 +124,7 @@ SortOptions SortMergeJoin::sort_options(std::size_t side) const {
   sort.format = options_.formats[side];
   sort.inputs = {options_.inputs[side]};
   sort.output.assign(1, '-');  // the rows are compressed, if anything is
+  sort.parallel = threads_;
   sort.memory_bytes = memory_bytes();
   sort.merge_on_accelerator = AcceleratedMerge::never;
   return sort;
@@ -199,7 +200,6 @@ bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
     if (!sides_[i].sorting) continue;
     if (!sides_[i].size_known) return false;
     SortOptions sort = sort_options(i);
-    sort.parallel = threads_;
     sort.memory_bytes = geometry_.side_bytes[i];
     try {
       sides_[i].sorting->plan_again(sort, {});
@@ -230,7 +230,6 @@ void SortMergeJoin::plan_runs(JoinPlanInput& input) {
     for (std::size_t i = 0; i < kJoinSides; ++i) {
       if (!sides_[i].sorting) continue;
       SortOptions sort = sort_options(i);
-      sort.parallel = threads_;
       sort.memory_bytes -= std::min(sort.memory_bytes, input.sides[1 - i].table_bytes);
       SortSurroundings surroundings;
       surroundings.merge_memory_bytes = geometry_.side_bytes[i];

@@ -1,6 +1,5 @@
 // The public entry to sorting binary records.
 #include "engine/record_sort/external_sort.h"
-#include "engine/job_io.h"
 
 #include "engine/record_sort/sorting.h"
 #include "engine/start_again.h"
@@ -8,8 +7,9 @@
 namespace xxl {
 
 SortPlan plan_sort(const SortOptions& options) {
-  SortPlan plan = Sorting(options).plan();
-  plan.backend = backend_name(options);
+  const Sorting sorting(options);
+  SortPlan plan = sorting.plan();
+  plan.backend = sorting.planned_backend();
   return plan;
 }
 

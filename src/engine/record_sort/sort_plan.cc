@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "engine/job_io.h"
 #include "engine/output.h"
 #include "io/open_files.h"
 
@@ -84,6 +85,12 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
   }
 }
 
+// Who asks for threads, or for an accelerator, gets them.
+bool sort_is_little(const SortOptions& options, const Inputs& inputs) {
+  return options.parallel == 0 && options.acceleration != Acceleration::always &&
+         is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);
+}
+
 }  // namespace
 
 PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout,
@@ -91,6 +98,8 @@ PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout
   PlannedSort planned;
   PlanInput input = plan_input(options, inputs, surroundings);
   input.merge_accelerated = options.merge_only && options.acceleration == Acceleration::always;
+  planned.is_little = sort_is_little(options, inputs);
+  if (planned.is_little) input.threads = 1;
   planned.geometry = plan_geometry(input, layout);
   const CpuChunkGeometry& chunk = planned.geometry.chunk;
   SortPlan& plan = planned.plan;

@@ -17,6 +17,7 @@ struct PlannedSort {
   Geometry geometry;
   SortPlan plan;
   std::optional<AcceleratorPlan> accelerator;  // if it is used
+  bool is_little = false;                      // done by the calling thread alone
 };
 
 // What of a sort is not in its options.

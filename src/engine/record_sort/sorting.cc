@@ -1,5 +1,4 @@
 #include "engine/record_sort/sorting.h"
-#include "engine/job_io.h"
 
 #include <unistd.h>
 
@@ -85,15 +84,20 @@ void Sorting::make_runs(std::span<std::byte> region) {
   workers_.reset();
 }
 
+void Sorting::start_workers() {
+  workers_ = std::make_unique<Workers>(
+      geometry_.threads, is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
+}
+
 void Sorting::set_up() {
-  workers_ = std::make_unique<Workers>(geometry_.threads);
+  start_workers();
   take_memory();
   reserve_scratch();
   // The buffers of run formation lie at the start of its region.
   const ChunkMemory memory(geometry_, layout_);
   const std::size_t bytes = options_.merge_only ? 0 : memory.output_bytes + memory.read_bytes;
-  io_ = open_io(options_, region_.subspan(geometry_.kept_merge_bytes(), bytes));
-  report_.plan.backend = io_->backend_name();
+  io_ = open_io(options_, region_.subspan(geometry_.kept_merge_bytes(), bytes), is_little_);
+  report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   meter_.watch(*io_, *workers_);
 }
 
@@ -108,7 +112,7 @@ void Sorting::take_memory() {
     if (error.code() != ErrorCode::no_space) throw;
     take(plan_sort_on_cpu(options_, layout_, inputs_, surroundings_));
     report_.plan.no_accelerator = error.what();
-    workers_ = std::make_unique<Workers>(geometry_.threads);
+    start_workers();
     take_region();
   }
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/checksum.h"
@@ -15,6 +16,7 @@
 #include "base/memory_region.h"
 #include "base/workers.h"
 #include "engine/inputs.h"
+#include "engine/job_io.h"
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/input_sorting.h"
@@ -47,6 +49,7 @@ class Sorting {
   const Inputs& inputs() const { return inputs_; }
   const Geometry& geometry() const { return geometry_; }
   const SortPlan& plan() const { return report_.plan; }
+  std::string planned_backend() const { return backend_name(options_, is_little_); }
   bool uses_accelerator() const { return accelerator_plan_.has_value(); }
   // Plans again, as long as nothing has been done.
   void plan_again(const SortOptions& options, const SortSurroundings& surroundings);
@@ -87,8 +90,10 @@ class Sorting {
     geometry_ = planned.geometry;
     report_.plan = std::move(planned.plan);
     accelerator_plan_ = std::move(planned.accelerator);
+    is_little_ = planned.is_little;
   }
   void set_up();
+  void start_workers();
   void take_memory();
   void open_accelerator(Workers& workers, Mailbox& mailbox);
   void take_region();
@@ -123,6 +128,7 @@ class Sorting {
   Inputs inputs_;
   Geometry geometry_;
   std::optional<AcceleratorPlan> accelerator_plan_;
+  bool is_little_ = false;
   SortReport report_;
   PhaseMeter meter_{report_, options_.progress};
 
