@@ -36,8 +36,8 @@
 #include "base/time_line.h"
 #include "gpu/array/array_sort.h"
 #include "gpu/cuda/cuda_device.h"
+#include "gpu/join/array_hash_join.h"
 #include "gpu/join/array_join.h"
-#include "gpu/join/hash_join.h"
 #include "record/record_format.h"
 
 namespace {

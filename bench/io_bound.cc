@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/probe.h"
+#include "io/disk_probe.h"
 
 namespace {
 

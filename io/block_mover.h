@@ -16,7 +16,7 @@ class BlockMover {
  public:
   using Clock = std::chrono::steady_clock;
 
-  struct Job {
+  struct Move {
     // Without a source, what happens to be in the buffers is written; without a target, what was
     // read is dropped. The target is written from its start.
     const File* source = nullptr;
@@ -34,7 +34,7 @@ class BlockMover {
   BlockMover(IoService& service, std::span<std::byte> memory, std::size_t block_bytes);
 
   // Returns the bytes moved. Throws Error{io} after a transfer failed.
-  std::uint64_t move(const Job& job);
+  std::uint64_t move(const Move& move);
 
  private:
   struct Failure {
@@ -58,7 +58,7 @@ class BlockMover {
 
   std::mutex mutex_;
   std::condition_variable all_retired_;
-  Job job_;
+  Move move_;
   std::uint64_t next_place_ = 0;
   std::size_t buffers_at_work_ = 0;
   Failure failure_;

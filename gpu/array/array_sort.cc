@@ -79,7 +79,7 @@ void ArraySorter::feed() {
       fed_ = 0;
       continue;
     }
-    ChunkEngine::Piece* const piece = engine_.open_piece();
+    ChunkEngine::DevicePiece* const piece = engine_.open_piece();
     if (piece == nullptr) {
       XXL_CHECK(!engine_.chunk_is_full());
       return;

@@ -186,12 +186,12 @@ class CudaStream final : public Stream {
   }
 
   void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
-             MatchTotals* totals) override {
+             TileTotals* totals) override {
     use();
     match_items(key_bytes, r, s, ranges, totals, stream_);
   }
 
-  void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+  void write_matches(const DeviceRows& rows, std::span<const std::uint64_t> tile_rows,
                      std::byte* to) override {
     use();
     const std::vector<MatchPiece> pieces = match_pieces(rows, tile_rows);
@@ -202,22 +202,22 @@ class CudaStream final : public Stream {
     use();
     check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "clear");
   }
-  void select(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
-              std::size_t most, std::uint64_t* selected) override {
+  void select(const DeviceHashTable& table, const std::byte* records, std::size_t count,
+              std::byte* to, std::size_t most, std::uint64_t* selected) override {
     use();
     select_near(table, records, count, to, most, selected, stream_);
   }
-  void insert(const HashTable& table, std::size_t first, std::size_t end,
+  void insert(const DeviceHashTable& table, std::size_t first, std::size_t end,
               std::uint32_t* chains) override {
     use();
     insert_near(table, first, end, chains, stream_);
   }
-  void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-             std::size_t count, MatchRange* found, MatchTotals* totals) override {
+  void probe(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
+             std::size_t count, MatchRange* found, TileTotals* totals) override {
     use();
     probe_table(table, shape, records, count, found, totals, stream_);
   }
-  void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+  void write_rows(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
                   std::size_t count, const MatchRange* found,
                   std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
                   std::uint64_t rows, std::byte* to) override {

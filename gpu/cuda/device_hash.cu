@@ -22,7 +22,7 @@ __device__ Key key_at(const std::byte* records, std::size_t i, std::uint32_t rec
 
 // Records are as many keys, one or two; blocks take places for all of theirs at once.
 template <class Key>
-__global__ void select_tiles(HashTable table, const Key* records, std::size_t count, Key* to,
+__global__ void select_tiles(DeviceHashTable table, const Key* records, std::size_t count, Key* to,
                              std::size_t most, unsigned long long* selected) {
   using Scan = cub::BlockScan<unsigned, kThreads>;
   __shared__ typename Scan::TempStorage scratch;
@@ -32,7 +32,7 @@ __global__ void select_tiles(HashTable table, const Key* records, std::size_t co
   const std::size_t end = min(begin + kMatchTile, count);
   for (std::size_t first = begin; first < end; first += kThreads) {
     const std::size_t i = first + threadIdx.x;
-    const bool taken = i < end && table.is_near(HashTable::hash(records[i * words]));
+    const bool taken = i < end && table.is_near(DeviceHashTable::hash(records[i * words]));
     unsigned place, all;
     Scan(scratch).ExclusiveSum(taken, place, all);
     if (threadIdx.x == 0) base = atomicAdd(selected, static_cast<unsigned long long>(all));
@@ -45,7 +45,7 @@ __global__ void select_tiles(HashTable table, const Key* records, std::size_t co
 }
 
 template <class Key>
-__global__ void insert_tiles(HashTable table, std::size_t first, std::size_t end,
+__global__ void insert_tiles(DeviceHashTable table, std::size_t first, std::size_t end,
                              std::uint32_t* chains) {
   const HashPart& part = table.near;
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
@@ -54,7 +54,7 @@ __global__ void insert_tiles(HashTable table, std::size_t first, std::size_t end
     const Key key = key_at<Key>(part.records, i, table.record_bytes);
     const auto number = static_cast<std::uint32_t>(i + 1);
     std::uint32_t rest = 0;
-    for (std::uint64_t slot = part.home(HashTable::hash(key));; slot = part.after(slot)) {
+    for (std::uint64_t slot = part.home(DeviceHashTable::hash(key));; slot = part.after(slot)) {
       const std::uint32_t there = atomicCAS(part.slots + slot, 0u, number);
       if (there == 0) break;
       if (table.key_of<Key>(part, there) != key) continue;
@@ -68,8 +68,8 @@ __global__ void insert_tiles(HashTable table, std::size_t first, std::size_t end
 }
 
 template <class Key>
-__global__ void probe_tiles(HashTable table, ProbeShape shape, const std::byte* records,
-                            std::size_t count, MatchRange* found, MatchTotals* totals) {
+__global__ void probe_tiles(DeviceHashTable table, ProbeShape shape, const std::byte* records,
+                            std::size_t count, MatchRange* found, TileTotals* totals) {
   using Reduce = cub::BlockReduce<unsigned long long, kThreads>;
   __shared__ typename Reduce::TempStorage scratch;
   const std::size_t begin = blockIdx.x * kMatchTile;
@@ -78,7 +78,7 @@ __global__ void probe_tiles(HashTable table, ProbeShape shape, const std::byte* 
 #pragma unroll 4
   for (std::size_t i = begin + threadIdx.x; i < end; i += kThreads) {
     const Key key = key_at<Key>(records, i, shape.record_bytes);
-    const std::uint64_t hash = HashTable::hash(key);
+    const std::uint64_t hash = DeviceHashTable::hash(key);
     const HashPart& part = table.part_of(hash);
     MatchRange range;
     range.first = table.find<Key>(part, hash, key);
@@ -91,7 +91,7 @@ __global__ void probe_tiles(HashTable table, ProbeShape shape, const std::byte* 
   __syncthreads();
   matched = Reduce(scratch).Sum(matched);
   if (threadIdx.x == 0) {
-    MatchTotals sum;
+    TileTotals sum;
     sum.pairs = pairs;
     sum.matched_r = static_cast<std::uint32_t>(matched);
     totals[blockIdx.x] = sum;
@@ -100,7 +100,7 @@ __global__ void probe_tiles(HashTable table, ProbeShape shape, const std::byte* 
 
 // Each thread writes the rows of one record at a time; those of a block are neighbours.
 template <class Key>
-__global__ void write_tiles(HashTable table, ProbeShape shape, const std::byte* records,
+__global__ void write_tiles(DeviceHashTable table, ProbeShape shape, const std::byte* records,
                             std::size_t count, const MatchRange* found,
                             const std::uint64_t* tile_rows, std::uint64_t first_row,
                             std::uint64_t rows, Key* to) {
@@ -124,7 +124,7 @@ __global__ void write_tiles(HashTable table, ProbeShape shape, const std::byte* 
       const Key* const record = reinterpret_cast<const Key*>(records) + i * record_words;
       const Key key = record[0];
       const Key value = record_words > 1 ? record[1] : Key{};
-      const HashPart& part = table.part_of(HashTable::hash(key));
+      const HashPart& part = table.part_of(DeviceHashTable::hash(key));
       const bool pairs = shape.pairs && range.count != 0;
       std::uint32_t number = range.first;
       for (unsigned long long k = 0; k < mine; ++k) {
@@ -150,8 +150,8 @@ __global__ void write_tiles(HashTable table, ProbeShape shape, const std::byte* 
 
 }  // namespace
 
-void select_near(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
-                 std::size_t most, std::uint64_t* selected, cudaStream_t stream) {
+void select_near(const DeviceHashTable& table, const std::byte* records, std::size_t count,
+                 std::byte* to, std::size_t most, std::uint64_t* selected, cudaStream_t stream) {
   if (count == 0) return;
   auto* const counter = reinterpret_cast<unsigned long long*>(selected);
   if (table.key_bytes == 4) {
@@ -166,8 +166,8 @@ void select_near(const HashTable& table, const std::byte* records, std::size_t c
   check_cuda(cudaGetLastError(), "select");
 }
 
-void insert_near(const HashTable& table, std::size_t first, std::size_t end, std::uint32_t* chains,
-                 cudaStream_t stream) {
+void insert_near(const DeviceHashTable& table, std::size_t first, std::size_t end,
+                 std::uint32_t* chains, cudaStream_t stream) {
   if (first == end) return;
   const auto blocks = static_cast<unsigned>(
       min(ceil_div<std::size_t>(end - first, kThreads), std::size_t{1} << 20));
@@ -179,8 +179,8 @@ void insert_near(const HashTable& table, std::size_t first, std::size_t end, std
   check_cuda(cudaGetLastError(), "insert");
 }
 
-void probe_table(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-                 std::size_t count, MatchRange* found, MatchTotals* totals, cudaStream_t stream) {
+void probe_table(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
+                 std::size_t count, MatchRange* found, TileTotals* totals, cudaStream_t stream) {
   if (count == 0) return;
   if (table.key_bytes == 4) {
     probe_tiles<std::uint32_t>
@@ -192,7 +192,7 @@ void probe_table(const HashTable& table, const ProbeShape& shape, const std::byt
   check_cuda(cudaGetLastError(), "probe");
 }
 
-void write_found(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+void write_found(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
                  std::size_t count, const MatchRange* found, const std::uint64_t* tile_rows,
                  std::uint64_t first_row, std::uint64_t rows, std::byte* to, cudaStream_t stream) {
   if (count == 0 || rows == 0) return;

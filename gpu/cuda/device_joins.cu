@@ -49,7 +49,7 @@ __device__ void add_in_warp(unsigned long long value, unsigned long long* sum) {
 // search, which is then in the cache.
 template <class Key>
 __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
-                            std::uint32_t s_count, MatchRange* ranges, MatchTotals* totals) {
+                            std::uint32_t s_count, MatchRange* ranges, TileTotals* totals) {
   __shared__ std::uint32_t low, high, s_end;
   __shared__ unsigned long long pairs, matched_r, matched_s;
   const auto begin = static_cast<std::uint32_t>(blockIdx.x * kMatchTile);
@@ -79,7 +79,7 @@ __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
   add_in_warp(my_matched_s, &matched_s);
   __syncthreads();
   if (threadIdx.x == 0) {
-    MatchTotals sum;
+    TileTotals sum;
     sum.pairs = pairs;
     sum.matched_r = static_cast<std::uint32_t>(matched_r);
     sum.matched_s = static_cast<std::uint32_t>(matched_s);
@@ -94,7 +94,7 @@ constexpr std::uint64_t kPieceRows = 8192;
 // A block for each piece. As records of R have any number of rows, threads take rows, not records:
 // each finds its record in the sums of the numbers of rows.
 template <class Key>
-__global__ void write_pieces(MatchRows m, const MatchPiece* pieces, Key* to) {
+__global__ void write_pieces(DeviceRows m, const MatchPiece* pieces, Key* to) {
   using Scan = cub::BlockScan<unsigned long long, kThreads>;
   __shared__ typename Scan::TempStorage scratch;
   __shared__ unsigned long long starts[kThreads];
@@ -170,7 +170,7 @@ __global__ void write_pieces(MatchRows m, const MatchPiece* pieces, Key* to) {
 }
 
 template <class Key>
-void match_with(const Items& r, const Items& s, MatchRange* ranges, MatchTotals* totals,
+void match_with(const Items& r, const Items& s, MatchRange* ranges, TileTotals* totals,
                 cudaStream_t stream) {
   const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(r.count, kMatchTile));
   match_tiles<<<tiles, kThreads, 0, stream>>>(
@@ -181,7 +181,7 @@ void match_with(const Items& r, const Items& s, MatchRange* ranges, MatchTotals*
 }  // namespace
 
 void match_items(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
-                 MatchTotals* totals, cudaStream_t stream) {
+                 TileTotals* totals, cudaStream_t stream) {
   if (r.count == 0) return;
   if (key_bytes == 4) {
     match_with<std::uint32_t>(r, s, ranges, totals, stream);
@@ -191,7 +191,7 @@ void match_items(unsigned key_bytes, const Items& r, const Items& s, MatchRange*
   check_cuda(cudaGetLastError(), "match");
 }
 
-std::vector<MatchPiece> match_pieces(const MatchRows& rows,
+std::vector<MatchPiece> match_pieces(const DeviceRows& rows,
                                      std::span<const std::uint64_t> tile_rows) {
   std::vector<MatchPiece> pieces;
   const std::uint64_t end_row = rows.first_row + rows.rows;
@@ -206,7 +206,7 @@ std::vector<MatchPiece> match_pieces(const MatchRows& rows,
   return pieces;
 }
 
-void write_match_rows(const MatchRows& rows, const MatchPiece* pieces, std::size_t piece_count,
+void write_match_rows(const DeviceRows& rows, const MatchPiece* pieces, std::size_t piece_count,
                       std::byte* to, cudaStream_t stream) {
   if (piece_count == 0) return;
   const auto blocks = static_cast<unsigned>(piece_count);

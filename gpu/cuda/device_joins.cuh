@@ -15,7 +15,7 @@
 namespace xxl::gpu {
 
 void match_items(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
-                 MatchTotals* totals, cudaStream_t stream);
+                 TileTotals* totals, cudaStream_t stream);
 
 // Rows of one tile, for a block.
 struct MatchPiece {
@@ -26,11 +26,11 @@ struct MatchPiece {
 
 // Divides the rows that are to be written into pieces of about the same size, however they are
 // distributed over tiles.
-std::vector<MatchPiece> match_pieces(const MatchRows& rows,
+std::vector<MatchPiece> match_pieces(const DeviceRows& rows,
                                      std::span<const std::uint64_t> tile_rows);
 
 // `pieces` is in device or shared memory.
-void write_match_rows(const MatchRows& rows, const MatchPiece* pieces, std::size_t piece_count,
+void write_match_rows(const DeviceRows& rows, const MatchPiece* pieces, std::size_t piece_count,
                       std::byte* to, cudaStream_t stream);
 
 }  // namespace xxl::gpu

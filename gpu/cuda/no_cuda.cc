@@ -1,7 +1,7 @@
-// In place of cuda_device.cu and probe.cu where there is no CUDA compiler.
+// In place of cuda_device.cu and gpu_probe.cu where there is no CUDA compiler.
 #include "base/error.h"
 #include "gpu/cuda/cuda_device.h"
-#include "gpu/probe/probe.h"
+#include "gpu/probe/gpu_probe.h"
 
 namespace xxl::gpu {
 namespace {

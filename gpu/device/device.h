@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "gpu/device/hash_table.h"
+#include "gpu/device/device_hash_table.h"
 #include "gpu/device/key_view.h"
 #include "gpu/device/match.h"
 #include "record/key_layout.h"
@@ -126,31 +126,32 @@ class Stream {
   // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`, which may be in
   // shared memory. Values are not looked at.
   virtual void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
-                     MatchTotals* totals) = 0;
+                     TileTotals* totals) = 0;
   // Writes rows of a part that has been matched. `tile_rows` (in host memory): the number of the
   // first row of each tile of R, and of the end.
-  virtual void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+  virtual void write_matches(const DeviceRows& rows, std::span<const std::uint64_t> tile_rows,
                              std::byte* to) = 0;
 
   // Joining by hash. A table is in memory of the device but for its far part.
   virtual void clear(std::byte* memory, std::size_t bytes) = 0;
   // Appends those of `count` records that are in the near part to `to`, where `selected` are
   // already. Counts all, but writes only as long as there are no more than `most`.
-  virtual void select(const HashTable& table, const std::byte* records, std::size_t count,
+  virtual void select(const DeviceHashTable& table, const std::byte* records, std::size_t count,
                       std::byte* to, std::size_t most, std::uint64_t* selected) = 0;
   // Enters records [first, end) of the near part, all of which belong there, into its slots. Sets
   // `chains` if some key was there.
-  virtual void insert(const HashTable& table, std::size_t first, std::size_t end,
+  virtual void insert(const DeviceHashTable& table, std::size_t first, std::size_t end,
                       std::uint32_t* chains) = 0;
   // Looks up records: first is the front of the chain. Totals, of each tile, without what is of S;
   // they may be in shared memory.
-  virtual void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-                     std::size_t count, MatchRange* found, MatchTotals* totals) = 0;
+  virtual void probe(const DeviceHashTable& table, const ProbeShape& shape,
+                     const std::byte* records, std::size_t count, MatchRange* found,
+                     TileTotals* totals) = 0;
   // Writes those rows of `count` records that have been looked up whose numbers are in
   // [first_row, first_row + rows). `tile_rows` (in host memory): the number of the first row of
   // each tile, and of the end.
-  virtual void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-                          std::size_t count, const MatchRange* found,
+  virtual void write_rows(const DeviceHashTable& table, const ProbeShape& shape,
+                          const std::byte* records, std::size_t count, const MatchRange* found,
                           std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
                           std::uint64_t rows, std::byte* to) = 0;
 };

@@ -50,8 +50,8 @@ XXL_HOST_DEVICE inline std::uint64_t text_word(const unsigned char* bytes, std::
 
 // How the keys of records are read. The arrays are in memory of the device that reads them.
 struct KeyView {
-  // Part of a numeric field or byte string in a word: KeyLayout::Segment.
-  const KeyLayout::Segment* segments = nullptr;
+  // Part of a numeric field or byte string in a word: KeyLayout::WordPart.
+  const KeyLayout::WordPart* segments = nullptr;
   const std::uint32_t* first_segment = nullptr;  // of each word, and of one more
   std::uint32_t words = 1;
   bool text = false;
@@ -92,7 +92,7 @@ struct KeyView {
     const auto* record = reinterpret_cast<const unsigned char*>(address);
     std::uint64_t result = 0;
     for (std::uint32_t i = first_segment[index]; i < first_segment[index + 1]; ++i) {
-      const KeyLayout::Segment& s = segments[i];
+      const KeyLayout::WordPart& s = segments[i];
       std::uint64_t value = load(record + s.offset, s.bytes, s.big_endian);
       if (s.is_float) value = order_float(value, s.bytes);
       value ^= s.flip;

@@ -1,7 +1,7 @@
 // Which records of S have the key of each record of R: what a device says of two sorted relations.
 //
 // R and S are the two inputs of a join. Sorted, all records of S with one key lie side by side, so
-// that a range says it, and rows are made of ranges wherever the records are (join_rows.h).
+// that a range says it, and rows are made of ranges wherever the records are (array_join_rows.h).
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@ struct MatchRange {
 inline constexpr std::size_t kMatchTile = 1024;
 
 // Of a tile.
-struct MatchTotals {
+struct TileTotals {
   std::uint64_t pairs = 0;      // sum of the counts
   std::uint32_t matched_r = 0;  // records of R that have a partner
   std::uint32_t matched_s = 0;  // of S, counted where the first record of R with their key is
   std::uint32_t s_end = 0;      // end of the last range
   std::uint32_t unused = 0;
 
-  friend bool operator==(const MatchTotals&, const MatchTotals&) = default;
+  friend bool operator==(const TileTotals&, const TileTotals&) = default;
 };
 
-// Rows that a device writes of a part: join_rows.h says which there are, and how they look. All
-// pointers are to its memory. Values are of no bytes or as many as the key.
-struct MatchRows {
+// Rows that a device writes of a part: array_join_rows.h says which there are, and how they look.
+// All pointers are to its memory. Values are of no bytes or as many as the key.
+struct DeviceRows {
   const std::byte* r = nullptr;  // records
   const std::byte* s = nullptr;
   std::uint32_t r_count = 0, s_count = 0;

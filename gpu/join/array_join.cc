@@ -247,9 +247,9 @@ class ArrayJoiner::Run {
         });
   }
 
-  MatchRows match_rows(const Entry& entry, std::uint64_t rows) const {
+  DeviceRows match_rows(const Entry& entry, std::uint64_t rows) const {
     const JoinPart& part = entry.matched.part;
-    MatchRows m;
+    DeviceRows m;
     m.r = entry.place.records;
     m.s = s_records(entry);
     m.r_count = static_cast<std::uint32_t>(part.r_count());
@@ -337,12 +337,11 @@ ArrayJoiner::~ArrayJoiner() = default;
 
 void ArrayJoiner::make_staging() {
   const std::size_t bytes =
-      aligned(ceil_div(place_shape_.records, kMatchTile) * sizeof(MatchTotals));
+      aligned(ceil_div(place_shape_.records, kMatchTile) * sizeof(TileTotals));
   const std::size_t count = devices_.size() * JoinLane::kPlaces * kStagingForPlace;
   totals_memory_ = SharedMemory(*devices_.front(), count * bytes);
   for (std::size_t i = 0; i < count; ++i) {
-    staging_.push_back(
-        {nullptr, reinterpret_cast<MatchTotals*>(totals_memory_.data() + i * bytes)});
+    staging_.push_back({nullptr, reinterpret_cast<TileTotals*>(totals_memory_.data() + i * bytes)});
   }
 }
 

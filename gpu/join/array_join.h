@@ -20,8 +20,8 @@
 #include "base/mailbox.h"
 #include "base/time_line.h"
 #include "gpu/device/device.h"
+#include "gpu/join/array_join_rows.h"
 #include "gpu/join/join_lane.h"
-#include "gpu/join/join_rows.h"
 #include "record/key_layout.h"
 
 namespace xxl::gpu {
@@ -53,8 +53,8 @@ class ArrayJoiner {
 
   // Joins two arrays of whole records, each sorted by its keys; sorted they must be, it is not
   // checked. Pinned memory (Device::pin), also of `rows`, is several times faster. Rows are written
-  // to the front of `rows`, in the order of the keys (join_rows.h). Throws Error{no_space} if they
-  // do not fit, Error{device}; after either the joiner is of no use.
+  // to the front of `rows`, in the order of the keys (array_join_rows.h). Throws Error{no_space} if
+  // they do not fit, Error{device}; after either the joiner is of no use.
   JoinCounts join(Bytes r, Bytes s, const WantedRows& wanted, std::span<std::byte> rows);
   // The numbers alone.
   JoinCounts count(Bytes r, Bytes s);
@@ -69,7 +69,7 @@ class ArrayJoiner {
   // Host memory for what is known of a part. Without `ranges` where they stay on the device.
   struct Staging {
     MatchRange* ranges = nullptr;
-    MatchTotals* totals = nullptr;
+    TileTotals* totals = nullptr;
   };
   enum class Result { rows, matches, counts };
 

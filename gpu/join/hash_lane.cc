@@ -32,7 +32,7 @@ HashLane::HashLane(Device& device, std::size_t index, const HashLaneShape& shape
   near.slots = reinterpret_cast<std::uint32_t*>(
       take(HashLaneShape::slots(shape.build_records) * sizeof(std::uint32_t)));
   notes = reinterpret_cast<Notes*>(take(sizeof(Notes)));
-  const std::size_t totals_bytes = ceil_div(shape.batch_records, kMatchTile) * sizeof(MatchTotals);
+  const std::size_t totals_bytes = ceil_div(shape.batch_records, kMatchTile) * sizeof(TileTotals);
   shared_ =
       SharedMemory(device, aligned(sizeof(Notes)) + HashLaneShape::kPlaces * aligned(totals_bytes));
   host_notes = reinterpret_cast<Notes*>(shared_.data());
@@ -41,8 +41,8 @@ HashLane::HashLane(Device& device, std::size_t index, const HashLaneShape& shape
     place.records = take(shape.batch_records * shape.probe_record_bytes);
     place.rows = take(shape.batch_records * shape.row_bytes);
     place.found = reinterpret_cast<MatchRange*>(take(shape.batch_records * sizeof(MatchRange)));
-    place.totals = reinterpret_cast<MatchTotals*>(shared_.data() + aligned(sizeof(Notes)) +
-                                                  i * aligned(totals_bytes));
+    place.totals = reinterpret_cast<TileTotals*>(shared_.data() + aligned(sizeof(Notes)) +
+                                                 i * aligned(totals_bytes));
     places.push_back(place);
   }
   const std::string name = "GPU " + std::to_string(index);

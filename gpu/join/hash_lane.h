@@ -40,7 +40,7 @@ struct HashPlace {
   std::byte* records = nullptr;
   std::byte* rows = nullptr;
   MatchRange* found = nullptr;
-  MatchTotals* totals = nullptr;  // in shared memory
+  TileTotals* totals = nullptr;  // in shared memory
 };
 
 struct HashLane {

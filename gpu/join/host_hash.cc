@@ -17,12 +17,13 @@ Key key_at(const std::byte* record) {
 }
 
 template <class Key>
-bool insert_with(const HashTable& table, const HashPart& part, std::size_t first, std::size_t end) {
+bool insert_with(const DeviceHashTable& table, const HashPart& part, std::size_t first,
+                 std::size_t end) {
   const bool near = &part == &table.near;
   bool chains = false;
   for (std::size_t i = first; i < end; ++i) {
     const auto key = key_at<Key>(part.records + i * table.record_bytes);
-    const std::uint64_t hash = HashTable::hash(key);
+    const std::uint64_t hash = DeviceHashTable::hash(key);
     if (table.is_near(hash) != near) continue;
     const auto number = static_cast<std::uint32_t>(i + 1);
     for (std::uint64_t slot = part.home(hash);; slot = part.after(slot)) {
@@ -43,8 +44,8 @@ bool insert_with(const HashTable& table, const HashPart& part, std::size_t first
 }
 
 template <class Key>
-std::uint64_t probe_with(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-                         std::size_t count, MatchRange* found) {
+std::uint64_t probe_with(const DeviceHashTable& table, const ProbeShape& shape,
+                         const std::byte* records, std::size_t count, MatchRange* found) {
   // A few at a time, so that memory is fetched for all of them at once.
   constexpr std::size_t kGroup = 32;
   std::uint64_t hashes[kGroup];
@@ -53,7 +54,7 @@ std::uint64_t probe_with(const HashTable& table, const ProbeShape& shape, const 
     const std::size_t group = std::min(kGroup, count - first);
     const std::byte* const from = records + first * shape.record_bytes;
     for (std::size_t i = 0; i < group; ++i) {
-      hashes[i] = HashTable::hash(key_at<Key>(from + i * shape.record_bytes));
+      hashes[i] = DeviceHashTable::hash(key_at<Key>(from + i * shape.record_bytes));
       const HashPart& part = table.part_of(hashes[i]);
       __builtin_prefetch(part.slots + part.home(hashes[i]));
     }
@@ -77,7 +78,7 @@ std::uint64_t probe_with(const HashTable& table, const ProbeShape& shape, const 
 }
 
 template <class Key>
-void write_with(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+void write_with(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
                 std::size_t count, const MatchRange* found, std::byte* rows) {
   RowStream out(rows);
   const std::uint32_t record_bytes = shape.record_bytes;
@@ -99,7 +100,7 @@ void write_with(const HashTable& table, const ProbeShape& shape, const std::byte
       if (shape.rows(found[i].count) != 0) put(record, &shape.missing);
       continue;
     }
-    const HashPart& part = table.part_of(HashTable::hash(key_at<Key>(record)));
+    const HashPart& part = table.part_of(DeviceHashTable::hash(key_at<Key>(record)));
     for (std::uint32_t k = 0; k < found[i].count; ++k) {
       put(record, part.records + std::uint64_t{number - 1} * table.record_bytes + sizeof(Key));
       if (table.chains) number = part.next[number - 1];
@@ -110,20 +111,21 @@ void write_with(const HashTable& table, const ProbeShape& shape, const std::byte
 
 }  // namespace
 
-bool insert_records(const HashTable& table, const HashPart& part, std::size_t first,
+bool insert_records(const DeviceHashTable& table, const HashPart& part, std::size_t first,
                     std::size_t end) {
   return table.key_bytes == 4 ? insert_with<std::uint32_t>(table, part, first, end)
                               : insert_with<std::uint64_t>(table, part, first, end);
 }
 
-std::uint64_t probe_records(const HashTable& table, const ProbeShape& shape,
+std::uint64_t probe_records(const DeviceHashTable& table, const ProbeShape& shape,
                             const std::byte* records, std::size_t count, MatchRange* found) {
   return table.key_bytes == 4 ? probe_with<std::uint32_t>(table, shape, records, count, found)
                               : probe_with<std::uint64_t>(table, shape, records, count, found);
 }
 
-void write_probe_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-                      std::size_t count, const MatchRange* found, std::byte* rows) {
+void write_probe_rows(const DeviceHashTable& table, const ProbeShape& shape,
+                      const std::byte* records, std::size_t count, const MatchRange* found,
+                      std::byte* rows) {
   if (table.key_bytes == 4) {
     write_with<std::uint32_t>(table, shape, records, count, found, rows);
   } else {

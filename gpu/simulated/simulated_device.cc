@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/join/array_join_rows.h"
 #include "gpu/join/host_hash.h"
-#include "gpu/join/join_rows.h"
 
 namespace xxl::gpu {
 namespace {
@@ -204,7 +204,7 @@ class SimulatedStream final : public Stream {
   }
 
   void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
-             MatchTotals* totals) override {
+             TileTotals* totals) override {
     begin("match");
     const ItemShape keys{key_bytes, 0};
     std::size_t first = 0, end = 0;
@@ -220,7 +220,7 @@ class SimulatedStream final : public Stream {
       const MatchRange range{static_cast<std::uint32_t>(first),
                              static_cast<std::uint32_t>(end - first)};
       if (ranges != nullptr) ranges[i] = range;
-      MatchTotals& sum = totals[i / kMatchTile];
+      TileTotals& sum = totals[i / kMatchTile];
       if (i % kMatchTile == 0) sum = {};
       sum.pairs += range.count;
       sum.matched_r += range.count != 0;
@@ -229,7 +229,7 @@ class SimulatedStream final : public Stream {
     }
   }
 
-  void write_matches(const MatchRows& rows, std::span<const std::uint64_t> tile_rows,
+  void write_matches(const DeviceRows& rows, std::span<const std::uint64_t> tile_rows,
                      std::byte* to) override {
     begin("write matches");
     XXL_CHECK(tile_rows.size() == ceil_div<std::size_t>(rows.r_count, kMatchTile) + 1);
@@ -251,36 +251,36 @@ class SimulatedStream final : public Stream {
     begin("clear");
     std::memset(memory, 0, bytes);
   }
-  void select(const HashTable& table, const std::byte* records, std::size_t count, std::byte* to,
-              std::size_t most, std::uint64_t* selected) override {
+  void select(const DeviceHashTable& table, const std::byte* records, std::size_t count,
+              std::byte* to, std::size_t most, std::uint64_t* selected) override {
     begin("select");
     for (std::size_t i = 0; i < count; ++i) {
       const std::byte* const record = records + i * table.record_bytes;
-      if (!table.is_near(HashTable::hash(read(record, table.key_bytes)))) continue;
+      if (!table.is_near(DeviceHashTable::hash(read(record, table.key_bytes)))) continue;
       const std::uint64_t place = (*selected)++;
       if (place < most) {
         std::memcpy(to + place * table.record_bytes, record, table.record_bytes);
       }
     }
   }
-  void insert(const HashTable& table, std::size_t first, std::size_t end,
+  void insert(const DeviceHashTable& table, std::size_t first, std::size_t end,
               std::uint32_t* chains) override {
     begin("insert");
     if (insert_records(table, table.near, first, end)) *chains = 1;
   }
-  void probe(const HashTable& table, const ProbeShape& shape, const std::byte* records,
-             std::size_t count, MatchRange* found, MatchTotals* totals) override {
+  void probe(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
+             std::size_t count, MatchRange* found, TileTotals* totals) override {
     begin("probe");
     probe_records(table, shape, records, count, found);
     for (std::size_t i = 0; i < count; ++i) {
-      MatchTotals& sum = totals[i / kMatchTile];
+      TileTotals& sum = totals[i / kMatchTile];
       if (i % kMatchTile == 0) sum = {};
       sum.pairs += found[i].count;
       sum.matched_r += found[i].count != 0;
     }
   }
   // One row after the other.
-  void write_rows(const HashTable& table, const ProbeShape& shape, const std::byte* records,
+  void write_rows(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
                   std::size_t count, const MatchRange* found,
                   std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
                   std::uint64_t rows, std::byte* to) override {

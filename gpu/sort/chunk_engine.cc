@@ -40,9 +40,9 @@ std::size_t ChunkEngine::arena_of(std::size_t chunk) const {
   return strategy_ == MultiGpu::independent ? chunk / devices_.size() : chunk;
 }
 
-ChunkEngine::Chunk* ChunkEngine::chunk_to_fill() {
+ChunkEngine::ChunkSlot* ChunkEngine::chunk_to_fill() {
   if (filling_ == nullptr) {
-    Chunk& next = chunks_[chunk_numbers_ % chunks_.size()];
+    ChunkSlot& next = chunks_[chunk_numbers_ % chunks_.size()];
     if (next.state != ChunkState::free) return nullptr;
     next.state = ChunkState::filling;
     next.number = chunk_numbers_++;
@@ -52,7 +52,7 @@ ChunkEngine::Chunk* ChunkEngine::chunk_to_fill() {
   return filling_;
 }
 
-bool ChunkEngine::has_room(const Chunk& chunk, std::size_t device) const {
+bool ChunkEngine::has_room(const ChunkSlot& chunk, std::size_t device) const {
   const auto slot = static_cast<std::size_t>(&chunk - chunks_.data());
   const EngineLane::Arena& arena = lanes_[device]->arenas[arena_of(slot)];
   return arena.pieces < geometry_.device_pieces &&
@@ -65,8 +65,8 @@ bool ChunkEngine::chunk_is_full() const {
                       [this](std::size_t device) { return has_room(*filling_, device); });
 }
 
-ChunkEngine::Piece* ChunkEngine::open_piece() {
-  Chunk* const chunk = chunk_to_fill();
+ChunkEngine::DevicePiece* ChunkEngine::open_piece() {
+  ChunkSlot* const chunk = chunk_to_fill();
   if (chunk == nullptr) return nullptr;
   const auto slot = static_cast<std::size_t>(chunk - chunks_.data());
   const bool lands = geometry_.landing_bytes(format_) > 0;
@@ -75,7 +75,7 @@ ChunkEngine::Piece* ChunkEngine::open_piece() {
     if (!has_room(*chunk, device)) continue;
     EngineLane& lane = *lanes_[device];
     if (lands && lane.landing.empty()) return nullptr;
-    auto piece = std::make_unique<Piece>();
+    auto piece = std::make_unique<DevicePiece>();
     piece->device = device;
     piece->number = piece_numbers_++;
     piece->chunk = slot;
@@ -104,8 +104,8 @@ ChunkEngine::Piece* ChunkEngine::open_piece() {
   return nullptr;
 }
 
-void ChunkEngine::copy_in(Piece& piece, std::byte* device, const std::byte* host, std::size_t bytes,
-                          std::function<void()> done) {
+void ChunkEngine::copy_in(DevicePiece& piece, std::byte* device, const std::byte* host,
+                          std::size_t bytes, std::function<void()> done) {
   EngineLane& lane = *lanes_[piece.device];
   ++piece.copies;
   lane.in[lane.next_in++ % EngineLane::kCopyThreads]->run(
@@ -116,12 +116,12 @@ void ChunkEngine::copy_in(Piece& piece, std::byte* device, const std::byte* host
       });
 }
 
-void ChunkEngine::copy_ended(Piece& piece) {
+void ChunkEngine::copy_ended(DevicePiece& piece) {
   --piece.copies;
   if (piece.closed && piece.copies == 0) sort_piece(piece);
 }
 
-void ChunkEngine::close_piece(Piece* piece, std::size_t items, std::size_t bytes) {
+void ChunkEngine::close_piece(DevicePiece* piece, std::size_t items, std::size_t bytes) {
   XXL_CHECK(items <= geometry_.piece_items && bytes <= geometry_.piece_bytes && !piece->closed);
   EngineLane::Arena& arena = lanes_[piece->device]->arenas[arena_of(piece->chunk)];
   const ItemShape& item = format_.shape.item;
@@ -140,7 +140,7 @@ void ChunkEngine::close_piece(Piece* piece, std::size_t items, std::size_t bytes
   if (piece->copies == 0) sort_piece(*piece);
 }
 
-void ChunkEngine::sort_piece(Piece& piece) {
+void ChunkEngine::sort_piece(DevicePiece& piece) {
   EngineLane& lane = *lanes_[piece.device];
   lane.arriving->run(
       "sort piece",
@@ -161,7 +161,7 @@ void ChunkEngine::sort_piece(Piece& piece) {
       [this, &piece] { piece_sorted(piece); });
 }
 
-void ChunkEngine::piece_sorted(Piece& piece) {
+void ChunkEngine::piece_sorted(DevicePiece& piece) {
   if (piece.landing != nullptr) lanes_[piece.device]->landing.push_back(piece.landing);
   --chunks_[piece.chunk].unsorted;
   pump();
@@ -182,7 +182,7 @@ void ChunkEngine::seal() {
 
 void ChunkEngine::pump() {
   for (const auto& leaving : leaving_) {
-    const Chunk& chunk = chunks_[leaving->chunk];
+    const ChunkSlot& chunk = chunks_[leaving->chunk];
     if (leaving->state == LeavingState::waiting && chunk.number == leaving->number &&
         chunk.state == ChunkState::sealed && chunk.unsorted == 0) {
       leave(*leaving);
@@ -199,7 +199,7 @@ void ChunkEngine::pump() {
 // All pieces of the chunk are sorted.
 void ChunkEngine::leave(Leaving& leaving) {
   leaving.state = LeavingState::cutting;
-  Chunk& chunk = chunks_[leaving.chunk];
+  ChunkSlot& chunk = chunks_[leaving.chunk];
   chunk.state = ChunkState::leaving;
   if (strategy_ == MultiGpu::p2p_merge) {
     exchange(leaving, chunk);
@@ -216,7 +216,7 @@ void ChunkEngine::leave(Leaving& leaving) {
 
 // Each device puts out the range of ranks that it holds in the end. How many items that will be is
 // known before they are there: as many as it has.
-void ChunkEngine::exchange(Leaving& leaving, Chunk& chunk) {
+void ChunkEngine::exchange(Leaving& leaving, ChunkSlot& chunk) {
   std::vector<ChunkExchange::SortedPiece> pieces;
   for (const auto& piece : chunk.pieces) pieces.push_back({piece->device, piece->sorted});
   auto first = std::make_shared<std::vector<std::size_t>>();  // batch of each device
@@ -385,7 +385,7 @@ void ChunkEngine::gather(EngineLane& lane, const Leaving& leaving, Batch& batch)
 
 // With the last batch the chunk's memory is free.
 void ChunkEngine::batch_gathered(const Leaving& leaving) {
-  Chunk& chunk = chunks_[leaving.chunk];
+  ChunkSlot& chunk = chunks_[leaving.chunk];
   if (--chunk.ungathered > 0) return;
   for (const std::size_t device : chunk.devices) {
     EngineLane::Arena& arena = lanes_[device]->arenas[arena_of(leaving.chunk)];
@@ -401,7 +401,7 @@ bool ChunkEngine::can_give(const Batch& batch) {
   return batch.sliced && batch.given < batch.slices.size() && batch.slots[batch.given] != nullptr;
 }
 
-ChunkEngine::Slice ChunkEngine::give(Leaving& leaving, Batch& batch) {
+ChunkEngine::DeviceSlice ChunkEngine::give(Leaving& leaving, Batch& batch) {
   const std::size_t index = batch.given++;
   if (batch.given == batch.slices.size()) ++leaving.given;
   const TextSlice& part = batch.slices[index];
@@ -410,24 +410,24 @@ ChunkEngine::Slice ChunkEngine::give(Leaving& leaving, Batch& batch) {
           batch.device,   batch.slots[index]};
 }
 
-std::optional<ChunkEngine::Slice> ChunkEngine::next_slice() {
+std::optional<ChunkEngine::DeviceSlice> ChunkEngine::next_slice() {
   if (leaving_.empty()) return std::nullopt;
   Leaving& leaving = *leaving_.front();
   if (leaving.batches.empty() || !can_give(leaving.batches[leaving.next])) return std::nullopt;
-  const Slice slice = give(leaving, leaving.batches[leaving.next]);
+  const DeviceSlice slice = give(leaving, leaving.batches[leaving.next]);
   leaving.next = leaving.given;
   if (leaving.given == leaving.batches.size()) leaving_.pop_front();
   return slice;
 }
 
-std::optional<ChunkEngine::Slice> ChunkEngine::any_slice() {
+std::optional<ChunkEngine::DeviceSlice> ChunkEngine::any_slice() {
   for (auto it = leaving_.begin(); it != leaving_.end(); ++it) {
     Leaving& leaving = **it;
     for (std::size_t b = leaving.next; b < leaving.batches.size(); ++b) {
       Batch& batch = leaving.batches[b];
       if (b == leaving.next && batch.sliced && batch.given == batch.slices.size()) ++leaving.next;
       if (!can_give(batch)) continue;
-      const Slice slice = give(leaving, batch);
+      const DeviceSlice slice = give(leaving, batch);
       if (leaving.given == leaving.batches.size()) leaving_.erase(it);
       return slice;
     }
@@ -435,7 +435,7 @@ std::optional<ChunkEngine::Slice> ChunkEngine::any_slice() {
   return std::nullopt;
 }
 
-void ChunkEngine::copy_out(const Slice& slice, std::byte* host, std::function<void()> done) {
+void ChunkEngine::copy_out(const DeviceSlice& slice, std::byte* host, std::function<void()> done) {
   EngineLane& lane = *lanes_[slice.device];
   lane.out[lane.next_out++ % EngineLane::kCopyThreads]->run(
       "copy out", [slice, host](Stream& stream) { stream.copy_out(host, slice.data, slice.bytes); },

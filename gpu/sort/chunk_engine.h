@@ -46,7 +46,7 @@ namespace xxl::gpu {
 class ChunkEngine {
  public:
   // A piece on its way to a device. Belongs to the engine.
-  struct Piece {
+  struct DevicePiece {
     std::byte* records = nullptr;  // where they are to be copied, in device memory
     Items items;                   // text: where the key words and addresses go
     std::size_t device = 0;
@@ -63,7 +63,7 @@ class ChunkEngine {
   };
 
   // A stretch of a sorted chunk that lies in device memory, ready to be copied out.
-  struct Slice {
+  struct DeviceSlice {
     std::uint64_t chunk = 0;  // number: 0, 1, 2, ...
     std::uint64_t first = 0;  // record, in the chunk (of fixed records)
     std::size_t records = 0;
@@ -83,24 +83,24 @@ class ChunkEngine {
   // All calls by the coordinator thread, from its mailbox's loop; `done` are called from there.
 
   // A place for a piece of up to geometry.piece_items and piece_bytes; null if there is none now.
-  Piece* open_piece();
+  DevicePiece* open_piece();
   // True if open_piece() finds no room until this chunk is sealed.
   bool chunk_is_full() const;
   // Copies `bytes` at `host` to `device`, a place in the memory of the piece.
-  void copy_in(Piece& piece, std::byte* device, const std::byte* host, std::size_t bytes,
+  void copy_in(DevicePiece& piece, std::byte* device, const std::byte* host, std::size_t bytes,
                std::function<void()> done);
   // The piece is complete, with `items` records of `bytes` in all. It is sorted when all its copies
   // are done.
-  void close_piece(Piece* piece, std::size_t items, std::size_t bytes);
+  void close_piece(DevicePiece* piece, std::size_t items, std::size_t bytes);
   // The chunk is complete; the next piece begins another one. The chunk must not be empty.
   void seal();
 
   // The next slice in order, if it is ready now. It is followed by copy_out().
-  std::optional<Slice> next_slice();
+  std::optional<DeviceSlice> next_slice();
   // Any slice of fixed records that is ready.
-  std::optional<Slice> any_slice();
+  std::optional<DeviceSlice> any_slice();
   // Copies the slice to `host`; its memory is free again when `done` is called.
-  void copy_out(const Slice& slice, std::byte* host, std::function<void()> done);
+  void copy_out(const DeviceSlice& slice, std::byte* host, std::function<void()> done);
 
   // Nothing has arrived that has not been given out as a slice.
   bool empty() const;
@@ -130,12 +130,12 @@ class ChunkEngine {
   };
   enum class ChunkState { free, filling, sealed, leaving };
   // A place for a chunk.
-  struct Chunk {
+  struct ChunkSlot {
     ChunkState state = ChunkState::free;
     std::uint64_t number = 0;
     std::uint64_t records = 0;
     std::vector<std::size_t> devices;
-    std::vector<std::unique_ptr<Piece>> pieces;
+    std::vector<std::unique_ptr<DevicePiece>> pieces;
     std::size_t unsorted = 0;    // pieces, with those that are open
     std::size_t ungathered = 0;  // batches
   };
@@ -152,15 +152,15 @@ class ChunkEngine {
     std::size_t given = 0;                    // batches that have
   };
 
-  Chunk* chunk_to_fill();
-  bool has_room(const Chunk& chunk, std::size_t device) const;
+  ChunkSlot* chunk_to_fill();
+  bool has_room(const ChunkSlot& chunk, std::size_t device) const;
   std::size_t arena_of(std::size_t chunk) const;
-  void copy_ended(Piece& piece);
-  void sort_piece(Piece& piece);
-  void piece_sorted(Piece& piece);
+  void copy_ended(DevicePiece& piece);
+  void sort_piece(DevicePiece& piece);
+  void piece_sorted(DevicePiece& piece);
   void pump();
   void leave(Leaving& leaving);
-  void exchange(Leaving& leaving, Chunk& chunk);
+  void exchange(Leaving& leaving, ChunkSlot& chunk);
   void add_batches(Leaving& leaving, std::uint64_t records,
                    std::span<const std::size_t> devices) const;
   void cut(Leaving& leaving, std::size_t begin, std::size_t end, std::size_t device,
@@ -171,14 +171,14 @@ class ChunkEngine {
   void gather(EngineLane& lane, const Leaving& leaving, Batch& batch);
   void batch_gathered(const Leaving& leaving);
   static bool can_give(const Batch& batch);
-  Slice give(Leaving& leaving, Batch& batch);
+  DeviceSlice give(Leaving& leaving, Batch& batch);
 
   std::vector<Device*> devices_;
   ChunkFormat format_;
   ChunkGeometry geometry_;
   MultiGpu strategy_;
-  std::vector<Chunk> chunks_;  // slots
-  Chunk* filling_ = nullptr;
+  std::vector<ChunkSlot> chunks_;  // slots
+  ChunkSlot* filling_ = nullptr;
   std::deque<std::unique_ptr<Leaving>> leaving_;
   std::uint64_t chunk_numbers_ = 0;
   std::uint64_t piece_numbers_ = 0;

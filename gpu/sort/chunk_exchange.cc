@@ -20,7 +20,7 @@ std::vector<std::uint64_t> ChunkExchange::items_of_devices() const {
 }
 
 void ChunkExchange::start() {
-  Group all{0, lanes_.size(), {}};
+  DeviceGroup all{0, lanes_.size(), {}};
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     all.fragments.push_back({i, 0, pieces_[i].items.count, {pieces_[i].device, i, 0}});
   }
@@ -28,7 +28,7 @@ void ChunkExchange::start() {
   divide(std::move(all));
 }
 
-void ChunkExchange::divide(Group group) {
+void ChunkExchange::divide(DeviceGroup group) {
   if (group.end - group.first == 1) {
     ready_(group.first, sequences_of(group.fragments));
     return;
@@ -43,7 +43,7 @@ void ChunkExchange::divide(Group group) {
   cut(std::move(group));
 }
 
-void ChunkExchange::cut(Group group) {
+void ChunkExchange::cut(DeviceGroup group) {
   const std::uint64_t rank = items_before(group.fragments, group.middle());
   if (rank == 0 || items_before(group.fragments, group.end) == rank) {
     std::vector<std::uint64_t> cuts(group.fragments.size(), 0);  // a half has nothing
@@ -51,7 +51,7 @@ void ChunkExchange::cut(Group group) {
     swap_halves(group, cuts);
     return;
   }
-  auto work = std::make_shared<std::pair<Group, std::vector<std::uint64_t>>>(
+  auto work = std::make_shared<std::pair<DeviceGroup, std::vector<std::uint64_t>>>(
       std::move(group), std::vector<std::uint64_t>());
   const EngineLane& lane = *lanes_[work->first.first];
   lane.leaving->run(
@@ -63,10 +63,10 @@ void ChunkExchange::cut(Group group) {
       [this, work] { swap_halves(work->first, work->second); });
 }
 
-void ChunkExchange::swap_halves(const Group& group, const std::vector<std::uint64_t>& cuts) {
+void ChunkExchange::swap_halves(const DeviceGroup& group, const std::vector<std::uint64_t>& cuts) {
   struct Work {
-    Group left;
-    Group right;
+    DeviceGroup left;
+    DeviceGroup right;
     std::vector<std::vector<Swap>> parts;  // of devices
     std::size_t undone = 0;                // parts
   };

@@ -58,7 +58,7 @@ class ChunkExchange {
 
  private:
   // Devices [first, end), and all that they hold.
-  struct Group {
+  struct DeviceGroup {
     std::size_t first = 0;
     std::size_t end = 0;
     std::vector<Fragment> fragments;
@@ -66,9 +66,9 @@ class ChunkExchange {
     std::size_t middle() const { return first + (end - first) / 2; }
   };
 
-  void divide(Group group);
-  void cut(Group group);
-  void swap_halves(const Group& group, const std::vector<std::uint64_t>& cuts);
+  void divide(DeviceGroup group);
+  void cut(DeviceGroup group);
+  void swap_halves(const DeviceGroup& group, const std::vector<std::uint64_t>& cuts);
   void swap_on(std::size_t device, std::span<const Swap> swaps, Stream& stream) const;
   Items items_at(const Place& place, std::uint64_t count) const;
   std::vector<Items> sequences_of(std::span<const Fragment> fragments) const;

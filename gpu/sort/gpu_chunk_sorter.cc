@@ -125,7 +125,7 @@ std::optional<ChunkSorter::Piece> GpuChunkSorter::pull() {
   end_input();
   fetch();
   if (coming_.empty() || !coming_.front()->there) return std::nullopt;
-  const ChunkEngine::Slice slice = coming_.front()->slice;
+  const ChunkEngine::DeviceSlice slice = coming_.front()->slice;
   StagedSlice* const slot = coming_.front()->slot;
   coming_.pop_front();
   slot->set(slice.records);

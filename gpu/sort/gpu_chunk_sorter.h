@@ -52,7 +52,7 @@ class GpuChunkSorter final : public ChunkSorter {
   };
   // A slice on its way to the host, or there.
   struct Coming {
-    ChunkEngine::Slice slice;
+    ChunkEngine::DeviceSlice slice;
     StagedSlice* slot;
     bool there = false;
   };
@@ -69,7 +69,7 @@ class GpuChunkSorter final : public ChunkSorter {
   Workers& workers_;
   Mailbox& mailbox_;
   std::deque<std::unique_ptr<Arrival>> arrivals_;  // the last one may not be sent yet
-  ChunkEngine::Piece* piece_ = nullptr;            // that is being filled
+  ChunkEngine::DevicePiece* piece_ = nullptr;      // that is being filled
   std::size_t piece_filled_ = 0;                   // records
   bool chunk_open_ = false;
   std::uint64_t chunks_ = 0;  // begun

@@ -250,15 +250,15 @@ void GpuTextSorter::fetch() {
   }
 }
 
-std::optional<TextSorter::Slice> GpuTextSorter::next_slice() {
+std::optional<TextSorter::SortedSlice> GpuTextSorter::next_slice() {
   fetch();
   if (coming_.empty() || !coming_.front()->there) return std::nullopt;
-  const Slice slice = coming_.front()->slice;
+  const SortedSlice slice = coming_.front()->slice;
   coming_.pop_front();
   return slice;
 }
 
-void GpuTextSorter::release(const Slice& slice) {
+void GpuTextSorter::release(const SortedSlice& slice) {
   free_slices_.push_back(slice.buffer);
 }
 

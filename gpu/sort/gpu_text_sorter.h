@@ -56,8 +56,8 @@ class GpuTextSorter final : public TextSorter {
   void drop(Pack* pack) override;
   void seal() override;
   std::uint64_t sealed() const override { return sealed_; }
-  std::optional<Slice> next_slice() override;
-  void release(const Slice& slice) override;
+  std::optional<SortedSlice> next_slice() override;
+  void release(const SortedSlice& slice) override;
 
   const ChunkEngine& engine() const { return engine_; }
 
@@ -65,7 +65,7 @@ class GpuTextSorter final : public TextSorter {
   class EntryPack;
   // A slice on its way to the host, or there.
   struct Coming {
-    Slice slice;
+    SortedSlice slice;
     bool there = false;
   };
 
@@ -78,9 +78,9 @@ class GpuTextSorter final : public TextSorter {
   std::vector<std::unique_ptr<EntryPack>> packs_;
   std::vector<EntryPack*> free_packs_;
   std::vector<std::byte*> slices_;
-  std::vector<std::size_t> free_slices_;  // places in slices_
-  ChunkEngine::Piece* piece_ = nullptr;   // that is being filled
-  std::size_t piece_items_ = 0;           // of it
+  std::vector<std::size_t> free_slices_;       // places in slices_
+  ChunkEngine::DevicePiece* piece_ = nullptr;  // that is being filled
+  std::size_t piece_items_ = 0;                // of it
   std::size_t piece_bytes_ = 0;
   std::uint64_t chunk_items_ = 0;           // of the chunk that is being filled
   std::uint64_t sealed_ = 0;                // chunks

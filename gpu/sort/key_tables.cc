@@ -8,7 +8,7 @@
 namespace xxl::gpu {
 
 KeyView upload_key_view(const KeyLayout& layout, std::byte* table, Stream& stream) {
-  std::vector<KeyLayout::Segment> segments;
+  std::vector<KeyLayout::WordPart> segments;
   std::vector<std::uint32_t> first;
   for (std::size_t word = 0; word < layout.words(); ++word) {
     first.push_back(static_cast<std::uint32_t>(segments.size()));
@@ -27,7 +27,7 @@ KeyView upload_key_view(const KeyLayout& layout, std::byte* table, Stream& strea
   KeyView view;
   view.words = static_cast<std::uint32_t>(layout.words());
   view.first_segment = reinterpret_cast<const std::uint32_t*>(table);
-  view.segments = reinterpret_cast<const KeyLayout::Segment*>(table + first_bytes);
+  view.segments = reinterpret_cast<const KeyLayout::WordPart*>(table + first_bytes);
   return view;
 }
 

@@ -88,7 +88,7 @@ void GroupStore::spill(std::span<const std::byte> bytes) {
 
 // Reads a block into the second half, which is empty once there are blocks.
 std::span<const std::byte> GroupStore::load(std::size_t index) {
-  const Block& block = blocks_[index];
+  const SpilledBlock& block = blocks_[index];
   const std::size_t stored = round_up(block.bytes, kSectorBytes);
   std::span<std::byte> to = halves_[1].memory;
   if (stored > to.size()) {

@@ -52,7 +52,7 @@ class GroupStore {
     std::span<std::byte> memory;
     std::size_t used = 0;
   };
-  struct Block {
+  struct SpilledBlock {
     std::uint64_t offset;
     std::size_t bytes;
     std::uint64_t checksum;
@@ -78,7 +78,7 @@ class GroupStore {
   std::size_t filling_ = 0;
   std::string directory_;
   std::optional<io::File> file_;
-  std::vector<Block> blocks_;
+  std::vector<SpilledBlock> blocks_;
   std::uint64_t end_ = 0;  // of what is in the file
   std::uint64_t records_ = 0;
   std::uint64_t spilled_bytes_ = 0;

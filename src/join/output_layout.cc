@@ -64,18 +64,18 @@ RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKi
     shape_ = find_shape(formats, kind);
   }
   with_part_ = both_;
-  for (Stretch& stretch : with_part_) {
-    if (stretch.source != Source::s) continue;
-    stretch.from = part_bytes_;
-    part_bytes_ += stretch.bytes;
+  for (CopyStep& step : with_part_) {
+    if (step.source != Source::s) continue;
+    step.from = part_bytes_;
+    part_bytes_ += step.bytes;
   }
 }
 
-// Adds a stretch behind the others, or makes the last one longer.
-void RowLayout::add(Stretches& stretches, Source source, std::size_t from, std::size_t to,
+// Appends a step, or makes the last one longer.
+void RowLayout::add(CopySteps& steps, Source source, std::size_t from, std::size_t to,
                     std::size_t bytes) const {
-  if (!stretches.empty()) {
-    Stretch& last = stretches.back();
+  if (!steps.empty()) {
+    CopyStep& last = steps.back();
     const bool follows = last.source == source && last.to + last.bytes == to;
     const bool in_record = source == Source::r || source == Source::s;
     if (follows && (source == Source::zero || (in_record && last.from + last.bytes == from))) {
@@ -83,7 +83,7 @@ void RowLayout::add(Stretches& stretches, Source source, std::size_t from, std::
       return;
     }
   }
-  stretches.push_back({source, from, to, bytes});
+  steps.push_back({source, from, to, bytes});
 }
 
 // Bytes [from, from + bytes) of the record of `side`.
@@ -199,32 +199,31 @@ RowLayout::Shape RowLayout::find_shape(const std::array<RecordFormat, kJoinSides
 }
 
 void RowLayout::write_part(const std::byte* s, std::byte* part) const {
-  for (const Stretch& stretch : both_) {
-    if (stretch.source != Source::s) continue;
-    std::memcpy(part, s + stretch.from, stretch.bytes);
-    part += stretch.bytes;
+  for (const CopyStep& step : both_) {
+    if (step.source != Source::s) continue;
+    std::memcpy(part, s + step.from, step.bytes);
+    part += step.bytes;
   }
 }
 
-void RowLayout::write_stretches(const Stretches& stretches, const RowRecords& records,
-                                std::byte* out) {
-  for (const Stretch& stretch : stretches) {
-    std::byte* to = out + stretch.to;
-    switch (stretch.source) {
+void RowLayout::write_steps(const CopySteps& steps, const RowRecords& records, std::byte* out) {
+  for (const CopyStep& step : steps) {
+    std::byte* to = out + step.to;
+    switch (step.source) {
       case Source::r:
-        std::memcpy(to, records.r + stretch.from, stretch.bytes);
+        std::memcpy(to, records.r + step.from, step.bytes);
         break;
       case Source::s:
-        std::memcpy(to, records.s + stretch.from, stretch.bytes);
+        std::memcpy(to, records.s + step.from, step.bytes);
         break;
       case Source::reversed_s:
-        std::reverse_copy(records.s + stretch.from, records.s + stretch.from + stretch.bytes, to);
+        std::reverse_copy(records.s + step.from, records.s + step.from + step.bytes, to);
         break;
       case Source::zero:
-        std::memset(to, 0, stretch.bytes);
+        std::memset(to, 0, step.bytes);
         break;
       case Source::constant:
-        *to = static_cast<std::byte>(stretch.from);
+        *to = static_cast<std::byte>(step.from);
     }
   }
 }

@@ -1,9 +1,9 @@
 // Of what bytes a row of a join of binary records consists, and how it is put together.
 //
-// A row is a list of stretches, each copied from R's record or S's, or zero where the row has no
-// such record. There are three lists, one for rows of both, of R alone and of S alone, so that
-// nothing is decided while a row is written; stretches that are neighbours in the record and in
-// the row are one. Rows of small records of which the key comes first are a few loads and stores.
+// A row is a list of steps, each of which copies bytes from R's record or S's, or writes zeros
+// where the row has no such record. There are three lists, for rows of both, of R alone and of S
+// alone, so that nothing is decided while a row is written; neighbours in the record and in the row
+// are one step. Rows of small records of which the key comes first are a few loads and stores.
 //
 //     kv64 x kv64      R: [key][a]      S: [key][b]
 //     both                [key][a][b]     R's record, then 8 bytes of S's at offset 8
@@ -48,7 +48,7 @@ class RowLayout {
   void write_part(const std::byte* s, std::byte* part) const;
   // The row of `r` and an S of which there is such a part.
   void write_with_part(const std::byte* r, const std::byte* part, std::byte* out) const {
-    write_stretches(with_part_, {r, part}, out);
+    write_steps(with_part_, {r, part}, out);
   }
 
   // Writes `count` rows one behind the other. `records_of(i)` (0 <= i < count, called once each, in
@@ -79,7 +79,7 @@ class RowLayout {
   // Rows of a key of K bytes, V bytes of R's and W of S's: records begin with the key, and the rest
   // is the value.
   enum class Shape {
-    any,  // by the list of stretches
+    any,  // by the list of steps
     k4,   // the key alone
     k4_r,
     k4_s,
@@ -91,15 +91,15 @@ class RowLayout {
   };
 
   enum class Source { r, s, reversed_s, zero, constant };
-  struct Stretch {
+  struct CopyStep {
     Source source;
     std::size_t from;  // offset in the record; constant: the byte
     std::size_t to;    // offset in the row
     std::size_t bytes;
   };
-  using Stretches = std::vector<Stretch>;
+  using CopySteps = std::vector<CopyStep>;
 
-  void add(Stretches& stretches, Source source, std::size_t from, std::size_t to,
+  void add(CopySteps& steps, Source source, std::size_t from, std::size_t to,
            std::size_t bytes) const;
   void add_bytes(JoinSide side, std::size_t from, std::size_t bytes);
   void add_key(const std::array<RecordFormat, kJoinSides>& formats);
@@ -108,11 +108,10 @@ class RowLayout {
   void parse(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
              std::string_view layout);
   Shape find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind) const;
-  const Stretches& stretches_of(const RowRecords& records) const {
+  const CopySteps& stretches_of(const RowRecords& records) const {
     return records.s == nullptr ? only_r_ : records.r == nullptr ? only_s_ : both_;
   }
-  static void write_stretches(const Stretches& stretches, const RowRecords& records,
-                              std::byte* out);
+  static void write_steps(const CopySteps& steps, const RowRecords& records, std::byte* out);
 
   template <std::size_t K, std::size_t V, std::size_t W>
   static void write_small(const RowRecords& records, std::byte* out) {
@@ -140,8 +139,8 @@ class RowLayout {
 
   std::size_t row_bytes_ = 0;
   Shape shape_ = Shape::any;
-  Stretches both_, only_r_, only_s_;
-  Stretches with_part_;  // both_, with a part of S in place of S
+  CopySteps both_, only_r_, only_s_;
+  CopySteps with_part_;  // both_, with a part of S in place of S
   std::size_t part_bytes_ = 0;
 };
 
@@ -167,7 +166,7 @@ void RowLayout::write_each(std::size_t count, RecordsOf&& records_of, std::byte*
     case Shape::any:
       for (std::size_t i = 0; i < count; ++i, out += row_bytes_) {
         const RowRecords records = records_of(i);
-        write_stretches(stretches_of(records), records, out);
+        write_steps(stretches_of(records), records, out);
       }
   }
 }

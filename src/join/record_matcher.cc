@@ -63,7 +63,7 @@ class Cursor {
   const RecordSequence& sequence_;
   const std::size_t record_bytes_;
   const std::byte* at_ = nullptr;
-  const std::byte* end_ = nullptr;  // of the stretch
+  const std::byte* end_ = nullptr;  // of the segment
   std::uint32_t number_ = 0;
 };
 
@@ -232,27 +232,28 @@ Reading reading_of(const KeyLayout& layout) {
 void RecordSequence::append(const Segment& segment) {
   if (segment.count == 0) return;
   XXL_CHECK(size_ + segment.count < ~std::uint32_t{0});
-  stretches_.push_back({segment.records, size_, segment.count});
+  segments_.push_back({segment.records, size_, segment.count});
   size_ += segment.count;
 }
 
 const std::byte* RecordSequence::at(std::size_t index, std::size_t& count) const {
-  auto stretch = stretches_.begin();
-  if (stretches_.size() > 4) {
-    stretch = std::upper_bound(stretches_.begin(), stretches_.end(), index,
-                               [](std::size_t i, const Stretch& s) { return i < s.first; }) -
-              1;
+  auto segment = segments_.begin();
+  if (segments_.size() > 4) {
+    segment =
+        std::upper_bound(segments_.begin(), segments_.end(), index,
+                         [](std::size_t i, const NumberedSegment& s) { return i < s.first; }) -
+        1;
   } else {
-    while (index >= stretch->first + stretch->count) ++stretch;
+    while (index >= segment->first + segment->count) ++segment;
   }
-  const std::size_t offset = index - stretch->first;
-  count = stretch->count - offset;
-  return stretch->records + offset * record_bytes_;
+  const std::size_t offset = index - segment->first;
+  count = segment->count - offset;
+  return segment->records + offset * record_bytes_;
 }
 
 void RecordSequence::add_to(MultisetHash& hash) const {
-  for (const Stretch& stretch : stretches_) {
-    add_records(hash, stretch.records, stretch.count, record_bytes_);
+  for (const NumberedSegment& segment : segments_) {
+    add_records(hash, segment.records, segment.count, record_bytes_);
   }
 }
 

@@ -41,13 +41,13 @@ struct Match {
   }
 };
 
-// Consecutive records in memory, in stretches; a sequence of up to 2^32 - 1 in all.
+// Consecutive records in memory, in segments; a sequence of up to 2^32 - 1 in all.
 class RecordSequence {
  public:
   explicit RecordSequence(std::size_t record_bytes) : record_bytes_(record_bytes) {}
 
   void clear() {
-    stretches_.clear();
+    segments_.clear();
     size_ = 0;
   }
   // `segment` must stay where it is.
@@ -55,19 +55,19 @@ class RecordSequence {
 
   std::size_t size() const { return size_; }
   std::size_t record_bytes() const { return record_bytes_; }
-  // Record `index`, and in `count` how many follow in its stretch, itself included.
+  // Record `index`, and in `count` how many follow in its segment, itself included.
   const std::byte* at(std::size_t index, std::size_t& count) const;
   void add_to(MultisetHash& hash) const;
 
  private:
-  struct Stretch {
+  struct NumberedSegment {
     const std::byte* records;
     std::size_t first;  // number in the sequence
     std::size_t count;
   };
   std::size_t record_bytes_;
   std::size_t size_ = 0;
-  std::vector<Stretch> stretches_;
+  std::vector<NumberedSegment> segments_;
 };
 
 // What matching found, beside the matches.

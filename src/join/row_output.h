@@ -62,7 +62,7 @@ class RowOutput {
   std::size_t buffer_bytes_;
   std::string buffer_;
   std::size_t row_begin_ = 0;
-  std::optional<TextOutput::Piece> piece_;
+  std::optional<TextOutput::Reservation> piece_;
   MultisetHash written_;
 };
 

@@ -17,12 +17,12 @@ constexpr std::size_t kS = static_cast<std::size_t>(JoinSide::s);
 constexpr std::size_t kTasksRunning = 4;
 
 // Rows of a part of a piece.
-class MatchRows final : public RecordSource {
+class MergedRows final : public RecordSource {
  public:
   // `rows` from row `offset` of match `match` on. References must outlive it.
-  MatchRows(const RowLayout& layout, const std::array<RecordSequence, kJoinSides>& records,
-            std::span<const Match> matches, std::size_t match, std::uint64_t offset,
-            std::size_t rows)
+  MergedRows(const RowLayout& layout, const std::array<RecordSequence, kJoinSides>& records,
+             std::span<const Match> matches, std::size_t match, std::uint64_t offset,
+             std::size_t rows)
       : layout_(layout),
         records_(records),
         matches_(matches),
@@ -136,7 +136,7 @@ StreamJoiner::StreamJoiner(const StreamJoinContext& context)
   XXL_CHECK(!lists_.empty() && context.part_bytes >= context.rows.row_bytes());
 }
 
-void StreamJoiner::add(JoinSide which, Block block) {
+void StreamJoiner::add(JoinSide which, SideBlock block) {
   Side& side = side_of(which);
   if (block.records.count == 0) return block.release();
   const std::uint64_t first = side.available;
@@ -367,7 +367,7 @@ bool StreamJoiner::start_piece() {
   if (lists_.empty() || running_ >= kTasksRunning * context_.workers.width()) return false;
   if (!region_ && !plan_region(false)) return false;
   std::array<std::uint64_t, kJoinSides> end = region_->end;
-  auto piece = std::make_unique<Piece>(context_);
+  auto piece = std::make_unique<JoinPiece>(context_);
   piece->kept = region_->kept;
   if (region_->kept) {
     const std::size_t passing = *region_->kept == JoinSide::s ? kR : kS;
@@ -398,7 +398,7 @@ bool StreamJoiner::start_piece() {
   return true;
 }
 
-void StreamJoiner::match(Piece& piece) {
+void StreamJoiner::match(JoinPiece& piece) {
   ++running_;
   context_.workers.run([this, &piece, token = in_flight_.begin()](unsigned) mutable {
     const MatchTotals totals =
@@ -424,7 +424,7 @@ void StreamJoiner::match(Piece& piece) {
 }
 
 // Takes the next part off the piece's rows; returns how many.
-std::uint64_t StreamJoiner::take_part(Piece& piece) {
+std::uint64_t StreamJoiner::take_part(JoinPiece& piece) {
   const std::uint64_t most = context_.part_bytes / context_.rows.row_bytes();
   const std::uint64_t rows = std::min(most, piece.rows_left);
   piece.rows_left -= rows;
@@ -446,7 +446,7 @@ std::uint64_t StreamJoiner::take_part(Piece& piece) {
 void StreamJoiner::write_parts() {
   output_full_ = false;
   for (const auto& next : pieces_) {
-    Piece& piece = *next;
+    JoinPiece& piece = *next;
     if (!piece.matched) return;
     while (piece.rows_left > 0) {
       if (running_ >= 2 * kTasksRunning * context_.workers.width()) return;
@@ -463,8 +463,8 @@ void StreamJoiner::write_parts() {
       context_.workers.run([this, &piece, match, row, rows, bytes, ticket = tickets_++,
                             token = in_flight_.begin()](unsigned) mutable {
         context_.output->emit(ticket, bytes,
-                              MatchRows(context_.rows, piece.records,
-                                        piece.list.first(piece.matches), match, row, rows));
+                              MergedRows(context_.rows, piece.records,
+                                         piece.list.first(piece.matches), match, row, rows));
         context_.mailbox.post([this, &piece] {
           --running_;
           --piece.parts;
@@ -478,7 +478,7 @@ void StreamJoiner::write_parts() {
 
 void StreamJoiner::finish_pieces() {
   while (!pieces_.empty()) {
-    const Piece& piece = *pieces_.front();
+    const JoinPiece& piece = *pieces_.front();
     if (!piece.matched || piece.rows_left > 0 || piece.parts > 0) break;
     lists_.push_back(piece.list);
     pieces_.pop_front();

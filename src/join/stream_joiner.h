@@ -49,7 +49,7 @@ struct StreamJoinContext {
 class StreamJoiner {
  public:
   // Whole records. `release` is called once they are not needed any more.
-  struct Block {
+  struct SideBlock {
     Segment records;
     std::function<void()> release;
   };
@@ -59,7 +59,7 @@ class StreamJoiner {
   static std::size_t list_bytes(std::size_t piece_records);
 
   // The next block of a side, in order of its keys.
-  void add(JoinSide side, Block block);
+  void add(JoinSide side, SideBlock block);
   // No more of it will come.
   void end(JoinSide side) { side_of(side).ended = true; }
 
@@ -85,7 +85,7 @@ class StreamJoiner {
 
  private:
   struct Held {
-    Block block;
+    SideBlock block;
     std::uint64_t first = 0;  // number of its first record
   };
   struct Side {
@@ -108,8 +108,8 @@ class StreamJoiner {
     std::array<std::uint64_t, kJoinSides> end{};
     std::optional<JoinSide> kept;  // a whole group of this side is needed again
   };
-  struct Piece {
-    explicit Piece(const StreamJoinContext& context)
+  struct JoinPiece {
+    explicit JoinPiece(const StreamJoinContext& context)
         : records{RecordSequence(context.layouts[0]->record_bytes()),
                   RecordSequence(context.layouts[1]->record_bytes())} {}
     std::array<std::uint64_t, kJoinSides> begin{};
@@ -148,9 +148,9 @@ class StreamJoiner {
   void cut(std::array<std::uint64_t, kJoinSides>& end) const;
   bool start_piece();
   void take(Side& side, std::uint64_t end, RecordSequence& records) const;
-  void match(Piece& piece);
+  void match(JoinPiece& piece);
   void write_parts();
-  std::uint64_t take_part(Piece& piece);
+  std::uint64_t take_part(JoinPiece& piece);
   void finish_pieces();
   void release(JoinSide side);
 
@@ -163,8 +163,8 @@ class StreamJoiner {
   std::unique_ptr<RecordMatcher> matcher_;
   std::array<Side, kJoinSides> sides_;
   std::optional<Region> region_;
-  std::vector<std::span<Match>> lists_;        // free
-  std::deque<std::unique_ptr<Piece>> pieces_;  // in order
+  std::vector<std::span<Match>> lists_;            // free
+  std::deque<std::unique_ptr<JoinPiece>> pieces_;  // in order
   std::uint64_t tickets_ = 0;
   std::size_t running_ = 0;  // tasks
   bool output_full_ = false;

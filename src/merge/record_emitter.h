@@ -48,12 +48,13 @@ struct TextTotals {
 // A piece of the output as what records are written to.
 class PieceWriter {
  public:
-  PieceWriter(TextOutput::Piece piece, char terminator) : piece_(piece), terminator_(terminator) {}
+  PieceWriter(TextOutput::Reservation piece, char terminator)
+      : piece_(piece), terminator_(terminator) {}
   void add(std::string_view record) { piece_.append_record(record, terminator_); }
   void finish() { piece_.finish(); }
 
  private:
-  TextOutput::Piece piece_;
+  TextOutput::Reservation piece_;
   char terminator_;
 };
 

@@ -142,7 +142,7 @@ class RunMerger {
     std::vector<Segment> segments;
     std::vector<std::uint64_t> ends;  // for each run, the record after its last
   };
-  struct Piece {
+  struct PieceProgress {
     bool done = false;
     std::vector<std::uint64_t> ends;
   };
@@ -207,7 +207,7 @@ class RunMerger {
   std::vector<Sample> splitters_;            // of the region, the next one last
   std::uint64_t region_records_ = 0;         // of it that no piece has taken
   std::optional<Cut> cut_;                   // cut, waiting for room in the output
-  std::deque<Piece> pieces_;                 // under way, in order
+  std::deque<PieceProgress> pieces_;         // under way, in order
   std::uint64_t first_piece_ = 0;            // number of pieces_.front()
   std::size_t pieces_running_ = 0;
   std::size_t reading_ = 0;

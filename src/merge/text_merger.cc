@@ -29,15 +29,15 @@ std::size_t blocks_in_scratch(const std::vector<MergeSource>& sources) {
 
 }  // namespace
 
-// The records of a slice.
-class TextMerger::SliceCursor final : public RecordCursor {
+// The records of a part.
+class TextMerger::CellPartCursor final : public RecordCursor {
  public:
-  SliceCursor(const MergeSource& source, const Slice& slice)
+  CellPartCursor(const MergeSource& source, const CellPart& part)
       : source_(source),
-        at_(slice.begin),
-        end_(slice.end),
-        item_(slice.first_item),
-        last_item_(slice.last_item) {}
+        at_(part.begin),
+        end_(part.end),
+        item_(part.first_item),
+        last_item_(part.last_item) {}
 
   bool advance() override {
     if (source_.run == nullptr) {
@@ -131,7 +131,7 @@ void TextMerger::list_blocks() {
     if (sources_[source].run == nullptr) continue;
     const auto ranges = cell_ranges(cells_, *sources_[source].run);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      Block& block = blocks_.emplace_back();
+      MergeBlock& block = blocks_.emplace_back();
       block.source = static_cast<std::uint32_t>(source);
       block.index = static_cast<std::uint32_t>(i);
       block.cells = ranges[i];
@@ -140,7 +140,7 @@ void TextMerger::list_blocks() {
   first_block_.push_back(blocks_.size());
 
   std::vector<std::int64_t> bytes(cells_.count() + 1);  // differences of what a cell needs
-  for (const Block& block : blocks_) {
+  for (const MergeBlock& block : blocks_) {
     const auto size = static_cast<std::int64_t>(
         TextScratch::buffer_bytes(sources_[block.source].run->blocks[block.index]));
     bytes[block.cells.first] += size;
@@ -160,14 +160,14 @@ void TextMerger::list_blocks() {
 // themselves.
 void TextMerger::plan_fetches() {
   const auto is_streamed = [&](std::size_t cell) { return cell_[cell].kind == CellKind::streamed; };
-  for (Block& block : blocks_) {
+  for (MergeBlock& block : blocks_) {
     for (std::uint32_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
       if (is_streamed(cell)) continue;
       ++block.users;
       ++cell_[cell].missing;
     }
   }
-  const auto users = [](const Block& block) { return block.users > 0; };
+  const auto users = [](const MergeBlock& block) { return block.users > 0; };
   fetch_order_.reserve(
       static_cast<std::size_t>(std::count_if(blocks_.begin(), blocks_.end(), users)));
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -245,7 +245,7 @@ std::vector<std::uint32_t> TextMerger::take_fetches() {
   const std::size_t barrier =
       streamed_done_ < streamed_.size() ? streamed_[streamed_done_] : cell_.size();
   while (next_fetch_ < fetch_order_.size()) {
-    Block& block = blocks_[fetch_order_[next_fetch_]];
+    MergeBlock& block = blocks_[fetch_order_[next_fetch_]];
     if (block.cells.first >= barrier) break;
     const TextBlock& stored = sources_[block.source].run->blocks[block.index];
     const std::size_t bytes = TextScratch::buffer_bytes(stored);
@@ -269,7 +269,7 @@ std::vector<std::uint32_t> TextMerger::take_fetches() {
 }
 
 // With the lock held.
-void TextMerger::give_back(Block& block) {
+void TextMerger::give_back(MergeBlock& block) {
   const TextBlock& stored = sources_[block.source].run->blocks[block.index];
   if (block.loaded->own_memory == nullptr) {
     memory_.extents().give_back(block.loaded->buffer, TextScratch::buffer_bytes(stored));
@@ -279,7 +279,7 @@ void TextMerger::give_back(Block& block) {
 }
 
 void TextMerger::fetch(std::size_t index) {
-  const Block& block = blocks_[index];
+  const MergeBlock& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
   side_of(source).scratch->read(*source.run, block.index, block.loaded->buffer,
                                 [this, index, token = in_flight_.begin()] {
@@ -291,8 +291,8 @@ void TextMerger::fetch(std::size_t index) {
 }
 
 // Where in `buffer` the records from `boundary` on begin, at `from` or behind.
-std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const std::byte* buffer,
-                            std::string_view boundary, std::size_t from,
+std::size_t TextMerger::cut(const MergeSource& source, const MergeBlock& block,
+                            const std::byte* buffer, std::string_view boundary, std::size_t from,
                             std::vector<std::uint32_t>& starts) const {
   const std::size_t bytes = source.run->blocks[block.index].bytes;
   const char* const data = reinterpret_cast<const char*>(buffer);
@@ -314,7 +314,7 @@ std::size_t TextMerger::cut(const MergeSource& source, const Block& block, const
 
 // Checks a block, finds its cuts, and lets the cells it lies in go on.
 void TextMerger::arrived(std::size_t index) {
-  Block& block = blocks_[index];
+  MergeBlock& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
   side_of(source).scratch->open(*source.run, block.index, block.loaded->buffer);
   if (block.cells.first < block.cells.last) {
@@ -348,51 +348,51 @@ std::size_t TextMerger::resident_cut(const MergeSource& source, std::string_view
 }
 
 // The records of `cell`, in the order of the runs.
-std::vector<TextMerger::Slice> TextMerger::slices_of(std::size_t cell) {
-  std::vector<Slice> slices;
+std::vector<TextMerger::CellPart> TextMerger::parts_of(std::size_t cell) {
+  std::vector<CellPart> parts;
   for (std::size_t source = 0; source < sources_.size(); ++source) {
-    Slice slice;
-    slice.source = static_cast<std::uint32_t>(source);
+    CellPart part;
+    part.source = static_cast<std::uint32_t>(source);
     if (sources_[source].run == nullptr) {
       const ResidentRun& run = sources_[source].resident;
-      slice.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
-      slice.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
-                                               : run.items.size();
-      if (slice.first_item < slice.last_item) slices.push_back(slice);
+      part.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
+      part.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
+                                              : run.items.size();
+      if (part.first_item < part.last_item) parts.push_back(part);
       continue;
     }
     const auto blocks = blocks_of(source);
     // Blocks of a run are in order of their cells: skip to the first one that reaches this cell.
-    const auto first = std::partition_point(
-        blocks.begin(), blocks.end(), [&](const Block& block) { return block.cells.last < cell; });
+    const auto first =
+        std::partition_point(blocks.begin(), blocks.end(),
+                             [&](const MergeBlock& block) { return block.cells.last < cell; });
     for (auto it = first; it != blocks.end() && it->cells.first <= cell; ++it) {
       const char* const data = reinterpret_cast<const char*>(it->loaded->buffer);
       const std::size_t bytes = sources_[source].run->blocks[it->index].bytes;
-      slice.begin =
+      part.begin =
           data + (cell == it->cells.first ? 0 : it->loaded->cuts[cell - it->cells.first - 1]);
-      slice.end =
-          data + (cell == it->cells.last ? bytes : it->loaded->cuts[cell - it->cells.first]);
-      if (slice.begin < slice.end) slices.push_back(slice);
+      part.end = data + (cell == it->cells.last ? bytes : it->loaded->cuts[cell - it->cells.first]);
+      if (part.begin < part.end) parts.push_back(part);
     }
   }
-  return slices;
+  return parts;
 }
 
 // Makes items of the records, as many as there is room for.
-TextMerger::Load TextMerger::load_items(std::span<const Slice> slices,
+TextMerger::Load TextMerger::load_items(std::span<const CellPart> parts,
                                         std::span<StringItem> items) const {
   Load load;
-  for (const Slice& slice : slices) {
-    if (sources_[slice.source].run == nullptr) {
-      const ResidentRun& run = sources_[slice.source].resident;
-      if (slice.last_item - slice.first_item > items.size() - load.records) return {0, 0, false};
-      for (std::size_t item = slice.first_item; item < slice.last_item; ++item) {
-        items[load.records++].ref = CellAccess::resident_place(slice.source, item);
+  for (const CellPart& part : parts) {
+    if (sources_[part.source].run == nullptr) {
+      const ResidentRun& run = sources_[part.source].resident;
+      if (part.last_item - part.first_item > items.size() - load.records) return {0, 0, false};
+      for (std::size_t item = part.first_item; item < part.last_item; ++item) {
+        items[load.records++].ref = CellAccess::resident_place(part.source, item);
         load.bytes += (run.items[item].place() >> 32) + 1;
       }
       continue;
     }
-    for (const char* at = slice.begin; at < slice.end;) {
+    for (const char* at = part.begin; at < part.end;) {
       if (load.records == items.size()) return {0, 0, false};
       items[load.records++].ref = CellAccess::coded_place(at);
       const std::string_view record = coded_record(at);
@@ -403,24 +403,24 @@ TextMerger::Load TextMerger::load_items(std::span<const Slice> slices,
   return load;
 }
 
-// Those of one side: slices are in the order of sources, and these in the order of sides.
-std::span<const TextMerger::Slice> TextMerger::slices_of_side(const std::vector<Slice>& slices,
-                                                              std::size_t side) const {
+// Those of one side: parts are in the order of sources, and these in the order of sides.
+std::span<const TextMerger::CellPart> TextMerger::parts_of_side(const std::vector<CellPart>& parts,
+                                                                std::size_t side) const {
   const auto is_before = [&](std::size_t bound) {
-    return [this, bound](const Slice& slice) { return sources_[slice.source].side < bound; };
+    return [this, bound](const CellPart& part) { return sources_[part.source].side < bound; };
   };
-  const auto begin = std::partition_point(slices.begin(), slices.end(), is_before(side));
-  const auto end = std::partition_point(begin, slices.end(), is_before(side + 1));
+  const auto begin = std::partition_point(parts.begin(), parts.end(), is_before(side));
+  const auto end = std::partition_point(begin, parts.end(), is_before(side + 1));
   return {begin, end};
 }
 
 // Sorts each side of a cell. False if there is no room for the items.
-bool TextMerger::sort_cell(std::size_t cell, const std::vector<Slice>& slices,
+bool TextMerger::sort_cell(std::size_t cell, const std::vector<CellPart>& parts,
                            CellWorkspace& workspace, std::vector<CellRecords>& records) const {
   const CellAccess access{sources_.data()};
   std::span<StringItem> free = workspace.items;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const std::span<const Slice> from = slices_of_side(slices, side);
+    const std::span<const CellPart> from = parts_of_side(parts, side);
     const Load load = load_items(from, free);
     if (!load.fits) return false;
     const std::span<StringItem> items = free.first(load.records);
@@ -428,7 +428,7 @@ bool TextMerger::sort_cell(std::size_t cell, const std::vector<Slice>& slices,
     records.push_back({access, items, load.bytes});
   }
   for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const std::span<const Slice> from = slices_of_side(slices, side);
+    const std::span<const CellPart> from = parts_of_side(parts, side);
     // The items are the workspace's.
     const std::span<StringItem> items(const_cast<StringItem*>(records[side].items.data()),
                                       records[side].size());
@@ -447,10 +447,10 @@ bool TextMerger::sort_cell(std::size_t cell, const std::vector<Slice>& slices,
   return true;
 }
 
-RecordMerge TextMerger::merge_slices(std::span<const Slice> slices, std::size_t side) const {
+RecordMerge TextMerger::merge_parts(std::span<const CellPart> parts, std::size_t side) const {
   std::vector<std::unique_ptr<RecordCursor>> cursors;
-  for (const Slice& slice : slices) {
-    cursors.push_back(std::make_unique<SliceCursor>(sources_[slice.source], slice));
+  for (const CellPart& part : parts) {
+    cursors.push_back(std::make_unique<CellPartCursor>(sources_[part.source], part));
   }
   return RecordMerge(std::move(cursors), *sides_[side].keys, work_.marks_same());
 }
@@ -463,15 +463,15 @@ void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
       return work_.skip(cell);
     }
   }
-  const std::vector<Slice> slices = slices_of(cell);
+  const std::vector<CellPart> parts = parts_of(cell);
   bool more;
   std::vector<CellRecords> records;
-  if (sort_cell(cell, slices, workspaces_[thread], records)) {
+  if (sort_cell(cell, parts, workspaces_[thread], records)) {
     more = work_.take(cell, records);
   } else {
     std::vector<RecordMerge> merges;
     for (std::size_t side = 0; side < sides_.size(); ++side) {
-      merges.push_back(merge_slices(slices_of_side(slices, side), side));
+      merges.push_back(merge_parts(parts_of_side(parts, side), side));
     }
     more = work_.stream(cell, merges);
   }
@@ -490,10 +490,10 @@ class TextMerger::BlockCursor final : public RunCursor {
         source_(source),
         cell_(cell) {
     const auto blocks = merger.blocks_of(source);
-    const auto first = std::partition_point(blocks.begin(), blocks.end(),
-                                            [&](const Block& b) { return b.cells.last < cell; });
-    const auto last = std::partition_point(first, blocks.end(),
-                                           [&](const Block& b) { return b.cells.first <= cell; });
+    const auto first = std::partition_point(
+        blocks.begin(), blocks.end(), [&](const MergeBlock& b) { return b.cells.last < cell; });
+    const auto last = std::partition_point(
+        first, blocks.end(), [&](const MergeBlock& b) { return b.cells.first <= cell; });
     set_blocks(static_cast<std::size_t>(first - blocks.begin()),
                static_cast<std::size_t>(last - blocks.begin()));
   }
@@ -501,7 +501,7 @@ class TextMerger::BlockCursor final : public RunCursor {
  private:
   void trim(std::size_t index, const std::byte* buffer, std::size_t& begin,
             std::size_t& end) override {
-    const Block& block = merger_.blocks_of(source_)[index];
+    const MergeBlock& block = merger_.blocks_of(source_)[index];
     const MergeSource& source = merger_.sources_[source_];
     std::vector<std::uint32_t> starts;
     if (block.cells.first < cell_) {
@@ -526,11 +526,11 @@ void TextMerger::stream_cell(std::size_t cell) {
       continue;
     }
     const ResidentRun& run = sources_[source].resident;
-    Slice slice;
-    slice.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
-    slice.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
-                                             : run.items.size();
-    of_side.push_back(std::make_unique<SliceCursor>(sources_[source], slice));
+    CellPart part;
+    part.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
+    part.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
+                                            : run.items.size();
+    of_side.push_back(std::make_unique<CellPartCursor>(sources_[source], part));
   }
   std::vector<RecordMerge> merges;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
@@ -550,7 +550,7 @@ void TextMerger::cell_done(std::size_t cell) {
         const auto blocks = blocks_of(source);
         const auto first =
             std::partition_point(blocks.begin(), blocks.end(),
-                                 [&](const Block& block) { return block.cells.last < cell; });
+                                 [&](const MergeBlock& block) { return block.cells.last < cell; });
         for (auto it = first; it != blocks.end() && it->cells.first <= cell; ++it) {
           if (--it->users == 0) give_back(*it);
         }

@@ -69,33 +69,33 @@ class TextMerger {
     std::vector<std::uint32_t> cuts;  // where its cells after the first begin
   };
   // One for every block of the merge: run_tables.h counts what this takes.
-  struct Block {
+  struct MergeBlock {
     std::uint32_t source;
     std::uint32_t index;
     CellRange cells;
     std::uint32_t users = 0;  // cells that have still to read it
     std::unique_ptr<Loaded> loaded;
   };
-  struct Cell {
+  struct CellState {
     CellKind kind = CellKind::sorted;
     std::uint32_t missing = 0;  // blocks
   };
   // Records of one run in one cell.
-  struct Slice {
+  struct CellPart {
     std::uint32_t source;
     const char* begin = nullptr;  // coded records of a block, or:
     const char* end = nullptr;
     std::size_t first_item = 0;  // of a resident run
     std::size_t last_item = 0;
   };
-  class SliceCursor;
+  class CellPartCursor;
   class BlockCursor;
 
   static TextCells plan_cells(const std::vector<MergeSource>& sources,
                               const std::vector<MergeSide>& sides, std::uint64_t cell_bytes);
   void list_blocks();
   void plan_fetches();
-  std::span<Block> blocks_of(std::size_t source) {
+  std::span<MergeBlock> blocks_of(std::size_t source) {
     return std::span(blocks_).subspan(first_block_[source],
                                       first_block_[source + 1] - first_block_[source]);
   }
@@ -105,12 +105,12 @@ class TextMerger {
   void arrived(std::size_t block);
   void cell_done(std::size_t cell);
 
-  std::size_t cut(const MergeSource& source, const Block& block, const std::byte* buffer,
+  std::size_t cut(const MergeSource& source, const MergeBlock& block, const std::byte* buffer,
                   std::string_view boundary, std::size_t from,
                   std::vector<std::uint32_t>& starts) const;
   const MergeSide& side_of(const MergeSource& source) const { return sides_[source.side]; }
   std::size_t resident_cut(const MergeSource& source, std::string_view boundary) const;
-  std::vector<Slice> slices_of(std::size_t cell);
+  std::vector<CellPart> parts_of(std::size_t cell);
   void merge_cell(std::size_t cell, unsigned thread);
   void stream_cell(std::size_t cell);
   // What a cell's records are.
@@ -119,12 +119,13 @@ class TextMerger {
     std::uint64_t bytes = 0;  // in the output, terminators included
     bool fits = true;
   };
-  Load load_items(std::span<const Slice> slices, std::span<StringItem> items) const;
-  std::span<const Slice> slices_of_side(const std::vector<Slice>& slices, std::size_t side) const;
-  bool sort_cell(std::size_t cell, const std::vector<Slice>& slices, CellWorkspace& workspace,
+  Load load_items(std::span<const CellPart> parts, std::span<StringItem> items) const;
+  std::span<const CellPart> parts_of_side(const std::vector<CellPart>& parts,
+                                          std::size_t side) const;
+  bool sort_cell(std::size_t cell, const std::vector<CellPart>& parts, CellWorkspace& workspace,
                  std::vector<CellRecords>& records) const;
-  RecordMerge merge_slices(std::span<const Slice> slices, std::size_t side) const;
-  void give_back(Block& block);
+  RecordMerge merge_parts(std::span<const CellPart> parts, std::size_t side) const;
+  void give_back(MergeBlock& block);
 
   std::vector<MergeSource> sources_;
   std::vector<MergeSide> sides_;
@@ -134,8 +135,8 @@ class TextMerger {
   Workers& workers_;
   Monitor& monitor_;
   TextCells cells_;
-  std::vector<Cell> cell_;
-  std::vector<Block> blocks_;             // in the order of sources, then of their runs
+  std::vector<CellState> cell_;
+  std::vector<MergeBlock> blocks_;        // in the order of sources, then of their runs
   std::vector<std::size_t> first_block_;  // of each source
   std::vector<std::uint32_t> fetch_order_;
   std::vector<std::size_t> streamed_;  // cells

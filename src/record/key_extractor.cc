@@ -25,9 +25,10 @@ class WindowReader final : public KeyReader {
 };
 
 // What has been read of a key and not been compared.
-class Piece {
+class KeyRemainder {
  public:
-  Piece(const KeyExtractor& keys, std::string_view record) : reader_(keys.read_key(record)) {}
+  KeyRemainder(const KeyExtractor& keys, std::string_view record)
+      : reader_(keys.read_key(record)) {}
 
   // Empty at the end of the key only.
   std::string_view bytes() {
@@ -51,7 +52,7 @@ std::unique_ptr<KeyReader> KeyExtractor::read_key(std::string_view record) const
 int compare_keys(const KeyExtractor& keys_of_a, std::string_view a, const KeyExtractor& keys_of_b,
                  std::string_view b) {
   if (&keys_of_a == &keys_of_b && a == b) return 0;
-  Piece x(keys_of_a, a), y(keys_of_b, b);
+  KeyRemainder x(keys_of_a, a), y(keys_of_b, b);
   while (true) {
     const std::size_t common = std::min(x.bytes().size(), y.bytes().size());
     if (common == 0) return x.bytes().compare(y.bytes());

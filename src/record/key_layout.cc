@@ -95,7 +95,7 @@ KeyLayout::KeyLayout(const RecordFormat& format)
     position += field.length;
   }
   for (Word& word : words_) {
-    const Segment& only = word.segments.front();
+    const WordPart& only = word.segments.front();
     if (word.segments.size() == 1 && only.bytes == 8 && !only.is_float && only.right_shift == 0 &&
         only.left_shift == 0) {
       word.load = only.big_endian ? Load::big_endian : Load::little_endian;
@@ -112,7 +112,7 @@ KeyLayout::KeyLayout(const RecordFormat& format)
 
 std::uint64_t KeyLayout::slow_word(const std::byte* record, const Word& word) {
   std::uint64_t result = 0;
-  for (const Segment& s : word.segments) {
+  for (const WordPart& s : word.segments) {
     std::uint64_t value = load(record + s.offset, s.bytes, s.big_endian);
     if (s.is_float) value = order_float(value, s.bytes);
     value ^= s.flip;

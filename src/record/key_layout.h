@@ -36,7 +36,7 @@ struct KeyTransform {
 class KeyLayout {
  public:
   // A part of a field that lies in one word.
-  struct Segment {
+  struct WordPart {
     std::size_t offset;  // of the field in the record (for bytes: of this part)
     unsigned bytes;      // to load: the whole numeric field, or this part of a byte string
     bool big_endian;     // byte strings are big-endian numbers
@@ -71,7 +71,7 @@ class KeyLayout {
   }
 
   // What word `index` is made of.
-  const std::vector<Segment>& segments(std::size_t index) const { return words_[index].segments; }
+  const std::vector<WordPart>& segments(std::size_t index) const { return words_[index].segments; }
 
   // Three-way comparison of keys: negative, 0 or positive.
   int compare(const std::byte* a, const std::byte* b) const {
@@ -90,7 +90,7 @@ class KeyLayout {
     Load load = Load::slow;
     std::size_t offset = 0;
     std::uint64_t flip = 0;
-    std::vector<Segment> segments;
+    std::vector<WordPart> segments;
   };
 
   static std::uint64_t slow_word(const std::byte* record, const Word& word);

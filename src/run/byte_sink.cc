@@ -44,7 +44,7 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, D
 void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
   std::unique_lock lock(mutex_);
   if (given_up_) return;
-  waiting_.emplace(index, Block{buffer, bytes, std::move(done)});
+  waiting_.emplace(index, WaitingBlock{buffer, bytes, std::move(done)});
   if (!writing_) submit_next(std::move(lock));
 }
 
@@ -52,14 +52,14 @@ void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
 void StreamBytes::submit_next(std::unique_lock<std::mutex> lock) {
   writing_ = !waiting_.empty() && waiting_.begin()->first == next_;
   if (!writing_) return;
-  Block block = std::move(waiting_.begin()->second);
+  WaitingBlock block = std::move(waiting_.begin()->second);
   waiting_.erase(waiting_.begin());
   ++next_;
   lock.unlock();
   submit(std::move(block));
 }
 
-void StreamBytes::submit(Block block) {
+void StreamBytes::submit(WaitingBlock block) {
   io::Request request;
   request.op = io::Op::write;
   request.file = &file_;
@@ -78,7 +78,7 @@ void StreamBytes::submit(Block block) {
 }
 
 void StreamBytes::give_up() {
-  std::map<std::uint64_t, Block> forgotten;
+  std::map<std::uint64_t, WaitingBlock> forgotten;
   std::lock_guard lock(mutex_);
   given_up_ = true;
   forgotten.swap(waiting_);

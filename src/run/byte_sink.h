@@ -63,18 +63,18 @@ class StreamBytes final : public ByteSink {
   void give_up() override;
 
  private:
-  struct Block {
+  struct WaitingBlock {
     std::byte* buffer;
     std::size_t bytes;
     Done done;
   };
   void submit_next(std::unique_lock<std::mutex> lock);
-  void submit(Block block);
+  void submit(WaitingBlock block);
 
   const io::File& file_;
   io::IoService& io_;
   std::mutex mutex_;
-  std::map<std::uint64_t, Block> waiting_;
+  std::map<std::uint64_t, WaitingBlock> waiting_;
   std::uint64_t next_ = 0;
   bool writing_ = false;
   std::uint64_t position_ = 0;  // of the next write

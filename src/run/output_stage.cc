@@ -53,7 +53,7 @@ std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::s
   while (bytes > 0) {
     if (!current_) {
       XXL_CHECK(!ready_.empty());
-      current_ = std::make_shared<Block>(ready_.back(), blocks_++);
+      current_ = std::make_shared<OutputBlock>(ready_.back(), blocks_++);
       ready_.pop_back();
       current_used_ = 0;
     }
@@ -135,7 +135,7 @@ void OutputStage::commit(const Span& span) {
 }
 
 // What goes wrong comes out of the mailbox: on a worker nobody would catch it.
-void OutputStage::finish_block(const Block& block, std::size_t bytes) {
+void OutputStage::finish_block(const OutputBlock& block, std::size_t bytes) {
   try {
     sink_.put({block.buffer, bytes, block.index});
   } catch (...) {
@@ -144,7 +144,7 @@ void OutputStage::finish_block(const Block& block, std::size_t bytes) {
 }
 
 void OutputStage::finish() {
-  const std::shared_ptr<Block> last = std::move(current_);
+  const std::shared_ptr<OutputBlock> last = std::move(current_);
   XXL_CHECK(admitted_ == 0);
   if (last) {
     XXL_CHECK(last->filled == current_used_);

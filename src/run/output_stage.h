@@ -58,14 +58,14 @@ class OutputStage {
   void emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source);
 
  private:
-  struct Block {
+  struct OutputBlock {
     std::byte* buffer;
     std::uint64_t index;
     std::atomic<std::size_t> filled{0};
-    Block(std::byte* b, std::uint64_t i) : buffer(b), index(i) {}
+    OutputBlock(std::byte* b, std::uint64_t i) : buffer(b), index(i) {}
   };
   struct Span {
-    std::shared_ptr<Block> block;
+    std::shared_ptr<OutputBlock> block;
     std::byte* data;
     std::size_t bytes;
   };
@@ -76,7 +76,7 @@ class OutputStage {
   std::size_t skip_duplicate(const RecordSource& source);
   void fill(const std::vector<Span>& spans, const RecordSource& source, std::size_t next);
   void commit(const Span& span);
-  void finish_block(const Block& block, std::size_t bytes);
+  void finish_block(const OutputBlock& block, std::size_t bytes);
 
   const KeyLayout& layout_;
   io::BufferPool& buffers_;
@@ -90,7 +90,7 @@ class OutputStage {
   mutable std::mutex mutex_;       // of what follows
   std::vector<std::byte*> ready_;  // empty buffers set aside
   std::size_t admitted_ = 0;       // bytes admitted and not yet reserved
-  std::shared_ptr<Block> current_;
+  std::shared_ptr<OutputBlock> current_;
   std::size_t current_used_ = 0;
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;

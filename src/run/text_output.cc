@@ -22,9 +22,9 @@ void TextOutput::end_turn() {
   monitor_.notify();
 }
 
-TextOutput::Piece TextOutput::begin(std::uint64_t ticket, std::uint64_t bytes) {
+TextOutput::Reservation TextOutput::begin(std::uint64_t ticket, std::uint64_t bytes) {
   wait_for_turn(ticket);
-  Piece piece;
+  Reservation piece;
   piece.output_ = this;
   piece.ticket_ = ticket;
   piece.position_ = bytes_;
@@ -35,9 +35,9 @@ TextOutput::Piece TextOutput::begin(std::uint64_t ticket, std::uint64_t bytes) {
   return piece;
 }
 
-TextOutput::Piece TextOutput::begin_open_ended(std::uint64_t ticket) {
+TextOutput::Reservation TextOutput::begin_open_ended(std::uint64_t ticket) {
   wait_for_turn(ticket);
-  Piece piece;
+  Reservation piece;
   piece.output_ = this;
   piece.ticket_ = ticket;
   piece.position_ = bytes_;
@@ -45,7 +45,7 @@ TextOutput::Piece TextOutput::begin_open_ended(std::uint64_t ticket) {
   return piece;
 }
 
-void TextOutput::Piece::next_block() {
+void TextOutput::Reservation::next_block() {
   commit();
   TextOutput& output = *output_;
   XXL_CHECK(open_ended_ || left_ > 0);
@@ -59,14 +59,14 @@ void TextOutput::Piece::next_block() {
   if (!open_ended_) left_ -= part;
 }
 
-void TextOutput::Piece::commit() {
+void TextOutput::Reservation::commit() {
   if (begin_ == nullptr) return;
   if (open_ended_) position_ -= static_cast<std::uint64_t>(end_ - at_);
   output_->fill(block_index_, static_cast<std::size_t>(at_ - begin_));
   begin_ = at_ = end_ = nullptr;
 }
 
-void TextOutput::Piece::append(std::string_view bytes) {
+void TextOutput::Reservation::append(std::string_view bytes) {
   while (!bytes.empty()) {
     if (at_ == end_) next_block();
     const std::size_t part = std::min(bytes.size(), static_cast<std::size_t>(end_ - at_));
@@ -76,7 +76,7 @@ void TextOutput::Piece::append(std::string_view bytes) {
   }
 }
 
-void TextOutput::Piece::finish() {
+void TextOutput::Reservation::finish() {
   XXL_CHECK(left_ == 0 && (open_ended_ || at_ == end_));
   commit();
   if (open_ended_) output_->bytes_ = position_;  // within its turn
@@ -92,7 +92,7 @@ std::byte* TextOutput::block(std::uint64_t index) {
   }
   std::byte* buffer = buffers_.take(block_bytes_);
   auto lock = monitor_.lock();
-  const auto [it, is_new] = blocks_.try_emplace(index, Block{buffer, 0});
+  const auto [it, is_new] = blocks_.try_emplace(index, OpenBlock{buffer, 0});
   std::byte* const result = it->second.buffer;
   lock.unlock();
   if (!is_new) buffers_.give_back(buffer, block_bytes_);
@@ -101,7 +101,7 @@ std::byte* TextOutput::block(std::uint64_t index) {
 
 void TextOutput::fill(std::uint64_t index, std::size_t bytes) {
   auto lock = monitor_.lock();
-  Block& block = blocks_.at(index);
+  OpenBlock& block = blocks_.at(index);
   block.filled += bytes;
   if (block.filled < block_bytes_) return;
   std::byte* const buffer = block.buffer;

@@ -29,7 +29,7 @@ class TextOutput {
   TextOutput& operator=(const TextOutput&) = delete;
 
   // Fills a stretch of the output. Must be finished.
-  class Piece {
+  class Reservation {
    public:
     void append(std::string_view bytes);
     void append(char byte) {
@@ -70,16 +70,16 @@ class TextOutput {
   };
 
   // Waits for the turn of `ticket` (0, 1, 2, ...; each must come once) and reserves `bytes`.
-  Piece begin(std::uint64_t ticket, std::uint64_t bytes);
+  Reservation begin(std::uint64_t ticket, std::uint64_t bytes);
   // As many bytes as will be appended, before any later ticket's.
-  Piece begin_open_ended(std::uint64_t ticket);
+  Reservation begin_open_ended(std::uint64_t ticket);
 
   // After the last piece: hands on the last block, and waits for all to be written.
   void finish();
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  struct Block {
+  struct OpenBlock {
     std::byte* buffer = nullptr;
     std::size_t filled = 0;
   };
@@ -97,7 +97,7 @@ class TextOutput {
   // With the monitor's lock:
   std::uint64_t turn_ = 0;
   std::uint64_t bytes_ = 0;  // reserved
-  std::map<std::uint64_t, Block> blocks_;
+  std::map<std::uint64_t, OpenBlock> blocks_;
   std::size_t pending_ = 0;  // handed on and not written
   InFlight in_flight_;
 };

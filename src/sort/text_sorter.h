@@ -45,7 +45,7 @@ class TextSorter {
   };
 
   // Sorted records, one behind the other, each with its terminator. Slices come in order.
-  struct Slice {
+  struct SortedSlice {
     std::uint64_t chunk = 0;  // 0, 1, 2, ...
     std::uint64_t records = 0;
     std::string_view text;  // valid until release()
@@ -70,9 +70,9 @@ class TextSorter {
   virtual std::uint64_t sealed() const = 0;
 
   // The next slice, if it is there now.
-  virtual std::optional<Slice> next_slice() = 0;
+  virtual std::optional<SortedSlice> next_slice() = 0;
   // The slice is not needed any more. In any order.
-  virtual void release(const Slice& slice) = 0;
+  virtual void release(const SortedSlice& slice) = 0;
 };
 
 }  // namespace xxl

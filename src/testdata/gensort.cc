@@ -139,23 +139,23 @@ constexpr std::size_t kPieces = 10;
 constexpr std::size_t kPieceBytes = 10;
 
 // A piece of a binary record as two numbers, to be stored big-endian.
-struct Piece {
+struct TenBytes {
   std::uint64_t first_8;
   std::uint16_t last_2;
 };
 
-constexpr std::array<Piece, kPieces> kPieceMasks{{{0, 0},
-                                                  {0xF0E8E4E2E1D8D4D2, 0xD1CC},
-                                                  {0xCAC9C6C5C3B8B4B2, 0xB1AC},
-                                                  {0xAAA9A6A5A39C9A99, 0x9695},
-                                                  {0x938E8D8B87787472, 0x716C},
-                                                  {0x6A696665635C5A59, 0x5655},
-                                                  {0x534E4D4B473C3A39, 0x3635},
-                                                  {0x332E2D2B271E1D1B, 0x170F},
-                                                  {0xC8C4C2C198949291, 0x8CE0},
-                                                  {0x170F332E2D2B271E, 0x1D1B}}};
+constexpr std::array<TenBytes, kPieces> kPieceMasks{{{0, 0},
+                                                     {0xF0E8E4E2E1D8D4D2, 0xD1CC},
+                                                     {0xCAC9C6C5C3B8B4B2, 0xB1AC},
+                                                     {0xAAA9A6A5A39C9A99, 0x9695},
+                                                     {0x938E8D8B87787472, 0x716C},
+                                                     {0x6A696665635C5A59, 0x5655},
+                                                     {0x534E4D4B473C3A39, 0x3635},
+                                                     {0x332E2D2B271E1D1B, 0x170F},
+                                                     {0xC8C4C2C198949291, 0x8CE0},
+                                                     {0x170F332E2D2B271E, 0x1D1B}}};
 
-void store_piece(std::byte* out, Piece piece) {
+void store_piece(std::byte* out, TenBytes piece) {
   const std::uint64_t first_8 = __builtin_bswap64(piece.first_8);
   const std::uint16_t last_2 = __builtin_bswap16(piece.last_2);
   std::memcpy(out, &first_8, sizeof first_8);
@@ -173,11 +173,11 @@ std::uint64_t skew_binary_key(std::uint64_t key, U128 random, std::uint64_t reco
 void make_binary_records(bool skewed, RecordNumber first, std::size_t count, std::byte* out) {
   U128 x = jump(first + 1);
   for (std::size_t i = 0; i < count + kPieces - 1; ++i, x = next(x)) {
-    const Piece top{high_half(x), static_cast<std::uint16_t>(low_half(x) >> 48)};
+    const TenBytes top{high_half(x), static_cast<std::uint16_t>(low_half(x) >> 48)};
     const std::size_t first_piece = i < count ? 0 : i - count + 1;
     const std::size_t last_piece = std::min(i, kPieces - 1);
     for (std::size_t j = first_piece; j <= last_piece; ++j) {
-      const Piece& mask = kPieceMasks[j];
+      const TenBytes& mask = kPieceMasks[j];
       store_piece(
           out + (i - j) * kGensortRecordBytes + j * kPieceBytes,
           {top.first_8 ^ mask.first_8, static_cast<std::uint16_t>(top.last_2 ^ mask.last_2)});

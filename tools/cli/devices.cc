@@ -11,7 +11,7 @@
 #include "cli/machine.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/device/topology.h"
-#include "gpu/probe/probe.h"
+#include "gpu/probe/gpu_probe.h"
 #include "gpu/simulated/simulated_device.h"
 #include "gpu/sort/gpu_accelerator.h"
 

@@ -13,7 +13,7 @@
 #include "cli/machine.h"
 #include "cli/version.h"
 #include "gpu/cuda/cuda_device.h"
-#include "gpu/probe/probe.h"
+#include "gpu/probe/gpu_probe.h"
 #include "gpu/sort/gpu_summary.h"
 #include "io/io_queue.h"
 

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/machine.h"
-#include "io/probe.h"
+#include "io/disk_probe.h"
 #include "probe/probe_gpu.h"
 #include "report/json.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "gpu/probe/probe.h"
+#include "gpu/probe/gpu_probe.h"
 #include "report/json.h"
 
 namespace xxl::cli {

@@ -10,16 +10,15 @@
 namespace xxl {
 namespace {
 
-// Records of a stretch: enough for the cost of a task not to show. Fewer where each has many
-// matches.
-constexpr std::size_t kMaxStretchRecords = 8192;
-constexpr std::size_t kMinStretchRecords = 64;
+// Records of a morsel: enough to hide the cost of a task. Fewer where each has many matches.
+constexpr std::size_t kMaxMorselRecords = 8192;
+constexpr std::size_t kMinMorselRecords = 64;
 
 // The rows of a list of matches.
-class MatchRows final : public RecordSource {
+class HashedRows final : public RecordSource {
  public:
-  MatchRows(const RowLayout& rows, const HashSides& sides, const std::byte* probe_records,
-            std::span<const HashMatch> matches)
+  HashedRows(const RowLayout& rows, const HashSides& sides, const std::byte* probe_records,
+             std::span<const HashMatch> matches)
       : rows_(rows), sides_(sides), probe_records_(probe_records), matches_(matches) {}
 
   std::size_t size() const override { return matches_.size(); }
@@ -50,8 +49,8 @@ HashProbe::HashProbe(const Context& context) : c_(context) {
 
 WaitTimes HashProbe::probe(io::SequentialReader& reader, const ProbeWants& wants) {
   const WaitTimes waits = run(
-      [this, wants](Stretch& stretch, std::span<HashMatch> out) {
-        return c_.table.probe(records_of(stretch), stretch.records, wants, stretch.progress, out);
+      [this, wants](Morsel& morsel, std::span<HashMatch> out) {
+        return c_.table.probe(records_of(morsel), morsel.records, wants, morsel.progress, out);
       },
       [&] { return cut_block(reader); }, [&] { return reader.finished() && blocks_.empty(); });
   return waits;
@@ -60,22 +59,22 @@ WaitTimes HashProbe::probe(io::SequentialReader& reader, const ProbeWants& wants
 WaitTimes HashProbe::write_build_side(bool matched, std::size_t records) {
   std::size_t next = 0;
   return run(
-      [this, matched](Stretch& stretch, std::span<HashMatch> out) {
-        std::size_t record = stretch.first + stretch.progress.records;
+      [this, matched](Morsel& morsel, std::span<HashMatch> out) {
+        std::size_t record = morsel.first + morsel.progress.records;
         const std::size_t listed =
-            c_.table.select(matched, record, stretch.first + stretch.records, out);
-        stretch.progress.records = record - stretch.first;
+            c_.table.select(matched, record, morsel.first + morsel.records, out);
+        morsel.progress.records = record - morsel.first;
         return listed;
       },
       [&] {
-        StretchPointer stretch;
+        MorselPointer morsel;
         if (next < records) {
-          stretch = std::make_shared<Stretch>();
-          stretch->first = next;
-          stretch->records = std::min(kMaxStretchRecords, records - next);
-          next += stretch->records;
+          morsel = std::make_shared<Morsel>();
+          morsel->first = next;
+          morsel->records = std::min(kMaxMorselRecords, records - next);
+          next += morsel->records;
         }
-        return stretch;
+        return morsel;
       },
       [&] { return next == records; });
 }
@@ -87,18 +86,18 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next,
   WaitTimes waits;
   for (;;) {
     write_ready();
-    // In order: what the first stretch waits for must not be given to a later one.
-    for (const StretchPointer& stretch : stretches_) {
+    // In order: what the first morsel waits for must not be given to a later one.
+    for (const MorselPointer& morsel : morsels_) {
       if (free_lists_.empty()) break;
-      if (stretch->list == nullptr) start_listing(stretch);
+      if (morsel->list == nullptr) start_listing(morsel);
     }
     while (!free_lists_.empty()) {
-      const StretchPointer stretch = next();
-      if (stretch == nullptr) break;
-      stretches_.push_back(stretch);
-      start_listing(stretch);
+      const MorselPointer morsel = next();
+      if (morsel == nullptr) break;
+      morsels_.push_back(morsel);
+      start_listing(morsel);
     }
-    if (stretches_.empty() && running_ == 0 && ended()) return waits;
+    if (morsels_.empty() && running_ == 0 && ended()) return waits;
     const bool idle = running_ == 0;
     const auto start = Clock::now();
     c_.mailbox.wait_and_run();
@@ -109,8 +108,8 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next,
   }
 }
 
-// The next stretch of the input, if it has been read.
-HashProbe::StretchPointer HashProbe::cut_block(io::SequentialReader& reader) {
+// The next morsel of the input, if it has been read.
+HashProbe::MorselPointer HashProbe::cut_block(io::SequentialReader& reader) {
   release(reader);
   reader.pump();
   while (blocks_.empty() || blocks_.back()->cut == blocks_.back()->records) {
@@ -122,21 +121,21 @@ HashProbe::StretchPointer HashProbe::cut_block(io::SequentialReader& reader) {
       reader.pump();
       continue;
     }
-    blocks_.push_back(std::make_unique<Block>(Block{*block, records}));
+    blocks_.push_back(std::make_unique<ProbeBlock>(ProbeBlock{*block, records}));
   }
-  Block& block = *blocks_.back();
-  auto stretch = std::make_shared<Stretch>();
-  stretch->block = &block;
-  stretch->first = block.cut;
-  stretch->records = std::min(stretch_records(), block.records - block.cut);
-  block.cut += stretch->records;
+  ProbeBlock& block = *blocks_.back();
+  auto morsel = std::make_shared<Morsel>();
+  morsel->block = &block;
+  morsel->first = block.cut;
+  morsel->records = std::min(morsel_records(), block.records - block.cut);
+  block.cut += morsel->records;
   ++block.uses;
-  return stretch;
+  return morsel;
 }
 
 // Gives blocks back to the reader that nobody needs any more.
 void HashProbe::release(io::SequentialReader& reader) {
-  std::erase_if(blocks_, [&](const std::unique_ptr<Block>& block) {
+  std::erase_if(blocks_, [&](const std::unique_ptr<ProbeBlock>& block) {
     if (block->uses > 0 || block->cut < block->records) return false;
     c_.meter.advance(block->block.records.size());
     reader.release(block->block);
@@ -145,35 +144,35 @@ void HashProbe::release(io::SequentialReader& reader) {
 }
 
 // So many records that their matches may be expected to fit a list.
-std::size_t HashProbe::stretch_records() const {
+std::size_t HashProbe::morsel_records() const {
   const std::uint64_t rows_per_record = (rows_ + rows_ / 4) / std::max<std::uint64_t>(probed_, 1);
   return std::clamp(c_.list_matches / static_cast<std::size_t>(rows_per_record + 1),
-                    kMinStretchRecords, kMaxStretchRecords);
+                    kMinMorselRecords, kMaxMorselRecords);
 }
 
-const std::byte* HashProbe::records_of(const Stretch& stretch) const {
-  if (stretch.block == nullptr) return nullptr;
-  return stretch.block->block.records.data() + stretch.first * c_.sides.probe_record_bytes;
+const std::byte* HashProbe::records_of(const Morsel& morsel) const {
+  if (morsel.block == nullptr) return nullptr;
+  return morsel.block->block.records.data() + morsel.first * c_.sides.probe_record_bytes;
 }
 
-void HashProbe::start_listing(const StretchPointer& stretch) {
-  stretch->list = free_lists_.back();
+void HashProbe::start_listing(const MorselPointer& morsel) {
+  morsel->list = free_lists_.back();
   free_lists_.pop_back();
   ++running_;
-  c_.workers.run([this, stretch, token = in_flight_.begin()](unsigned) mutable {
-    const ProbeProgress before = stretch->progress;
-    const std::span out(stretch->list, c_.list_matches);
+  c_.workers.run([this, morsel, token = in_flight_.begin()](unsigned) mutable {
+    const ProbeProgress before = morsel->progress;
+    const std::span out(morsel->list, c_.list_matches);
     std::uint64_t listed = 0;
     do {
-      listed += lister_(*stretch, out);
-    } while (c_.output == nullptr && stretch->progress.records < stretch->records);
-    c_.mailbox.post([this, stretch, before, listed] {
+      listed += lister_(*morsel, out);
+    } while (c_.output == nullptr && morsel->progress.records < morsel->records);
+    c_.mailbox.post([this, morsel, before, listed] {
       --running_;
-      stretch->listed = listed;
-      stretch->ready = true;
+      morsel->listed = listed;
+      morsel->ready = true;
       rows_ += listed;
-      matched_ += stretch->progress.matched - before.matched;
-      if (stretch->block != nullptr) probed_ += stretch->progress.records - before.records;
+      matched_ += morsel->progress.matched - before.matched;
+      if (morsel->block != nullptr) probed_ += morsel->progress.records - before.records;
     });
     token.reset();
   });
@@ -182,49 +181,48 @@ void HashProbe::start_listing(const StretchPointer& stretch) {
 // Has the lists written whose turn it is.
 void HashProbe::write_ready() {
   output_full_ = false;
-  while (!stretches_.empty() && stretches_.front()->ready) {
-    const StretchPointer stretch = stretches_.front();
-    const bool has_rows = c_.output != nullptr && stretch->listed > 0;
-    if (has_rows && !c_.output->admit(stretch->listed * c_.rows.row_bytes())) {
+  while (!morsels_.empty() && morsels_.front()->ready) {
+    const MorselPointer morsel = morsels_.front();
+    const bool has_rows = c_.output != nullptr && morsel->listed > 0;
+    if (has_rows && !c_.output->admit(morsel->listed * c_.rows.row_bytes())) {
       output_full_ = true;
       return;
     }
-    stretches_.pop_front();
-    if (stretch->progress.records < stretch->records) {  // to be continued
-      auto rest = std::make_shared<Stretch>();
-      rest->block = stretch->block;
-      rest->first = stretch->first;
-      rest->records = stretch->records;
-      rest->progress = stretch->progress;
+    morsels_.pop_front();
+    if (morsel->progress.records < morsel->records) {  // to be continued
+      auto rest = std::make_shared<Morsel>();
+      rest->block = morsel->block;
+      rest->first = morsel->first;
+      rest->records = morsel->records;
+      rest->progress = morsel->progress;
       if (rest->block != nullptr) ++rest->block->uses;
-      stretches_.push_front(std::move(rest));
+      morsels_.push_front(std::move(rest));
     }
     if (has_rows) {
-      start_writing(stretch);
+      start_writing(morsel);
     } else {
-      done_with(*stretch);
+      done_with(*morsel);
     }
   }
 }
 
-void HashProbe::start_writing(const StretchPointer& stretch) {
+void HashProbe::start_writing(const MorselPointer& morsel) {
   ++running_;
-  c_.workers.run(
-      [this, stretch, ticket = tickets_++, token = in_flight_.begin()](unsigned) mutable {
-        const MatchRows rows(c_.rows, c_.sides, records_of(*stretch),
-                             {stretch->list, static_cast<std::size_t>(stretch->listed)});
-        c_.output->emit(ticket, rows.size() * c_.rows.row_bytes(), rows);
-        c_.mailbox.post([this, stretch] {
-          --running_;
-          done_with(*stretch);
-        });
-        token.reset();
-      });
+  c_.workers.run([this, morsel, ticket = tickets_++, token = in_flight_.begin()](unsigned) mutable {
+    const HashedRows rows(c_.rows, c_.sides, records_of(*morsel),
+                          {morsel->list, static_cast<std::size_t>(morsel->listed)});
+    c_.output->emit(ticket, rows.size() * c_.rows.row_bytes(), rows);
+    c_.mailbox.post([this, morsel] {
+      --running_;
+      done_with(*morsel);
+    });
+    token.reset();
+  });
 }
 
-void HashProbe::done_with(const Stretch& stretch) {
-  free_lists_.push_back(stretch.list);
-  if (stretch.block != nullptr) --stretch.block->uses;
+void HashProbe::done_with(const Morsel& morsel) {
+  free_lists_.push_back(morsel.list);
+  if (morsel.block != nullptr) --morsel.block->uses;
 }
 
 }  // namespace xxl

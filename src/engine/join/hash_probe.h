@@ -1,15 +1,15 @@
 // Looks the records of one input up in the table of the other, and writes the rows.
 //
-// Records come in blocks, in order. A block is cut into stretches; for each a worker lists the
+// Records come in blocks, in order. A block is cut into morsels; for each a worker lists the
 // matches, so that the number of its rows is known before any is written. Stretches leave in their
 // order: when room for the rows of the next one has been set aside in the output, a worker writes
 // them, while others list and write others.
 //
-//     stretch      41         42         43         44
+//     morsel      41         42         43         44
 //                  writing    writing    listed     being listed
 //                                        waits for room in the output
 //
-// A list has a limit. Where a stretch has more matches, it is continued in another list when its
+// A list has a limit. Where a morsel has more matches, it is continued in another list when its
 // turn has come: so any number of matches passes through the same memory. Its first list is then on
 // its way to the output, and comes back whatever happens behind it, so one can always be had.
 #pragma once
@@ -82,15 +82,15 @@ class HashProbe {
 
  private:
   // A block of the reader.
-  struct Block {
+  struct ProbeBlock {
     io::RecordBlock block;
     std::size_t records = 0;
-    std::size_t cut = 0;   // of them, in stretches
-    std::size_t uses = 0;  // stretches that have not been written
+    std::size_t cut = 0;   // of them, in morsels
+    std::size_t uses = 0;  // morsels that have not been written
   };
   // Records that follow each other, in a block or in the table.
-  struct Stretch {
-    Block* block = nullptr;  // null: in the table
+  struct Morsel {
+    ProbeBlock* block = nullptr;  // null: in the table
     std::size_t first = 0;
     std::size_t records = 0;
     ProbeProgress progress;
@@ -98,26 +98,26 @@ class HashProbe {
     std::uint64_t listed = 0;
     bool ready = false;  // all is listed, or the list is full
   };
-  using StretchPointer = std::shared_ptr<Stretch>;  // a task that runs holds one too
-  // Lists matches of a stretch from its progress on; any thread.
-  using Lister = std::function<std::size_t(Stretch& stretch, std::span<HashMatch> out)>;
-  // The next stretch; null if there is none now.
-  using Source = std::function<StretchPointer()>;
+  using MorselPointer = std::shared_ptr<Morsel>;  // a task that runs holds one too
+  // Lists matches of a morsel from its progress on; any thread.
+  using Lister = std::function<std::size_t(Morsel& morsel, std::span<HashMatch> out)>;
+  // The next morsel; null if there is none now.
+  using Source = std::function<MorselPointer()>;
 
   WaitTimes run(const Lister& lister, const Source& next, const std::function<bool()>& ended);
-  StretchPointer cut_block(io::SequentialReader& reader);
+  MorselPointer cut_block(io::SequentialReader& reader);
   void release(io::SequentialReader& reader);
-  std::size_t stretch_records() const;
-  void start_listing(const StretchPointer& stretch);
+  std::size_t morsel_records() const;
+  void start_listing(const MorselPointer& morsel);
   void write_ready();
-  void start_writing(const StretchPointer& stretch);
-  void done_with(const Stretch& stretch);
-  const std::byte* records_of(const Stretch& stretch) const;
+  void start_writing(const MorselPointer& morsel);
+  void done_with(const Morsel& morsel);
+  const std::byte* records_of(const Morsel& morsel) const;
 
   const Context c_;
   Lister lister_;
-  std::deque<std::unique_ptr<Block>> blocks_;
-  std::deque<StretchPointer> stretches_;  // in order, those that are not being written
+  std::deque<std::unique_ptr<ProbeBlock>> blocks_;
+  std::deque<MorselPointer> morsels_;  // in order, those that are not being written
   std::vector<HashMatch*> free_lists_;
   std::uint64_t tickets_ = 0;
   std::size_t running_ = 0;  // tasks

@@ -59,7 +59,7 @@ class TextOrderChecking {
   }
 
  private:
-  struct Chunk {
+  struct CheckedRegion {
     TextRegion region;
     ChunkOrder order;
   };
@@ -85,8 +85,8 @@ class TextOrderChecking {
       while (free_.empty() && !running_.empty()) {
         if (!settle()) return result_;
       }
-      if (free_.empty()) use_all_memory(std::make_unique<Chunk>(), reader);
-      std::unique_ptr<Chunk> chunk = std::move(free_.back());
+      if (free_.empty()) use_all_memory(std::make_unique<CheckedRegion>(), reader);
+      std::unique_ptr<CheckedRegion> chunk = std::move(free_.back());
       free_.pop_back();
       reader.start(chunk->region, chunk->region.bytes);
       if (!reader.finish(chunk->region, false)) {
@@ -116,7 +116,7 @@ class TextOrderChecking {
     const std::size_t regions =
         std::clamp<std::size_t>(memory_.size() / kRegionBytes, 1, 2 * threads_ + 1);
     for (std::size_t i = 0; i < regions; ++i) {
-      auto chunk = std::make_unique<Chunk>();
+      auto chunk = std::make_unique<CheckedRegion>();
       chunk->region.memory = memory_.data() + i * kRegionBytes;
       chunk->region.bytes = kRegionBytes;
       free_.push_back(std::move(chunk));
@@ -125,7 +125,7 @@ class TextOrderChecking {
 
   // Makes all the memory one region, `chunk`'s, but for the last record so far, which moves to the
   // front. There the beginning of the next record is to lie, where it lies before the last one now.
-  void use_all_memory(std::unique_ptr<Chunk> chunk, TextReader& reader) {
+  void use_all_memory(std::unique_ptr<CheckedRegion> chunk, TextReader& reader) {
     const std::size_t carried = reader.carried_bytes();
     const std::size_t before = chunk->region.bytes;
     std::size_t kept = 0;
@@ -151,7 +151,7 @@ class TextOrderChecking {
     free_.push_back(std::move(chunk));
   }
 
-  void submit(std::unique_ptr<Chunk> chunk) {
+  void submit(std::unique_ptr<CheckedRegion> chunk) {
     chunk->order = {};
     running_.push_back(std::move(chunk));
     workers_.run(
@@ -180,7 +180,7 @@ class TextOrderChecking {
     return is_disorder(keys[0], keys[1]);
   }
 
-  void check_chunk(Chunk& chunk) {
+  void check_chunk(CheckedRegion& chunk) {
     ChunkOrder& order = chunk.order;
     RecordKey keys[2];  // of a record and of the one before
     for (const TextSegment& segment : chunk.region.segments) {
@@ -215,7 +215,7 @@ class TextOrderChecking {
       auto lock = monitor_.lock();
       monitor_.wait(lock, [&] { return running_.front()->order.done; });
     }
-    std::unique_ptr<Chunk> chunk = std::move(running_.front());
+    std::unique_ptr<CheckedRegion> chunk = std::move(running_.front());
     running_.pop_front();
     monitor_.check();
     ChunkOrder& order = chunk->order;
@@ -240,9 +240,9 @@ class TextOrderChecking {
   std::shared_ptr<const KeyExtractor> keys_;
   Inputs inputs_;
   MemoryRegion memory_;
-  std::vector<std::unique_ptr<Chunk>> free_;
-  std::deque<std::unique_ptr<Chunk>> running_;
-  std::unique_ptr<Chunk> last_;  // with the last record so far
+  std::vector<std::unique_ptr<CheckedRegion>> free_;
+  std::deque<std::unique_ptr<CheckedRegion>> running_;
+  std::unique_ptr<CheckedRegion> last_;  // with the last record so far
   std::uint64_t records_ = 0;
   TextOrderCheck result_;
   Monitor monitor_;

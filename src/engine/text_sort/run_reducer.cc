@@ -56,7 +56,7 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
     if (in_scratch <= 1 || (needed <= most_bytes && in_scratch <= batch)) return sources;
     // As many groups at a time as there are workers; each as large as its share of the memory.
     const std::size_t degree = balanced_degree(in_scratch, merge_passes(in_scratch, batch), batch);
-    std::vector<Group> groups = groups_of(sources, degree, most / workers_.width());
+    std::vector<MergeGroup> groups = groups_of(sources, degree, most / workers_.width());
     if (groups.size() == sources.size()) {
       if (needed <= most_bytes) return sources;  // runs in memory lie between those of scratch
       throw Error(ErrorCode::no_space,
@@ -84,19 +84,19 @@ std::vector<MergeSource> RunReducer::fold(const std::vector<MergeSource>& source
   if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
   const std::size_t most = most_for_runs(blocks);
   const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : sources.size();
-  std::vector<Group> groups = groups_of(sources, batch, most / workers_.width());
+  std::vector<MergeGroup> groups = groups_of(sources, batch, most / workers_.width());
   passes_ = std::max(passes_, 1U);  // each record goes through one
   return merge_groups(groups, most, blocks, Table::in_scratch);
 }
 
 // Groups of at most `degree` runs that need no more than `most_bytes`, but of two in any case. A
 // run in memory is alone in its group.
-std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSource>& sources,
-                                                     std::size_t degree,
-                                                     std::size_t most_bytes) const {
-  std::vector<Group> groups;
+std::vector<RunReducer::MergeGroup> RunReducer::groups_of(const std::vector<MergeSource>& sources,
+                                                          std::size_t degree,
+                                                          std::size_t most_bytes) const {
+  std::vector<MergeGroup> groups;
   for (std::size_t i = 0; i < sources.size();) {
-    Group& group = groups.emplace_back();
+    MergeGroup& group = groups.emplace_back();
     while (i < sources.size() && sources[i].run != nullptr && group.sources.size() < degree &&
            (group.sources.size() < 2 || group.bytes + cost(sources[i]) <= most_bytes)) {
       group.bytes += cost(sources[i]);
@@ -108,13 +108,13 @@ std::vector<RunReducer::Group> RunReducer::groups_of(const std::vector<MergeSour
   return groups;
 }
 
-std::vector<MergeSource> RunReducer::merge_groups(std::vector<Group>& groups,
+std::vector<MergeSource> RunReducer::merge_groups(std::vector<MergeGroup>& groups,
                                                   std::size_t most_bytes, BlockMemory& blocks,
                                                   Table table) {
   std::size_t taken = 0;  // memory that the groups that are being merged may need
   {
     InFlight in_flight;  // whatever happens, the tasks end before what they use
-    for (Group& group : groups) {
+    for (MergeGroup& group : groups) {
       if (group.sources.size() < 2) continue;
       {
         // Two runs with long records may need more than a share.
@@ -135,14 +135,15 @@ std::vector<MergeSource> RunReducer::merge_groups(std::vector<Group>& groups,
   }
   monitor_.check();
   std::vector<MergeSource> merged;
-  for (const Group& group : groups) {
+  for (const MergeGroup& group : groups) {
     MergeSource& source = merged.emplace_back(group.sources.front());
     if (group.merged != nullptr) source.run = group.merged;
   }
   return merged;
 }
 
-void RunReducer::merge_group(Group& group, bool reads_ahead, BlockMemory& blocks, Table table) {
+void RunReducer::merge_group(MergeGroup& group, bool reads_ahead, BlockMemory& blocks,
+                             Table table) {
   group.merged = &merge_to_run(
       cursors_of(group.sources, &scratch_.get(), blocks, {.ahead = reads_ahead, .releases = true}),
       table);

@@ -66,18 +66,18 @@ class RunReducer {
   const MultisetHash& removed() const { return removed_; }
 
  private:
-  struct Group {
+  struct MergeGroup {
     std::vector<MergeSource> sources;
     std::size_t bytes = 0;      // of blocks that merging it may need
     TextRun* merged = nullptr;  // what became of it; null if it is one source only
   };
 
   bool tables_fit(const std::vector<MergeSource>& sources) const;
-  std::vector<Group> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
-                               std::size_t most_bytes) const;
-  std::vector<MergeSource> merge_groups(std::vector<Group>& groups, std::size_t most_bytes,
+  std::vector<MergeGroup> groups_of(const std::vector<MergeSource>& sources, std::size_t degree,
+                                    std::size_t most_bytes) const;
+  std::vector<MergeSource> merge_groups(std::vector<MergeGroup>& groups, std::size_t most_bytes,
                                         BlockMemory& blocks, Table table);
-  void merge_group(Group& group, bool reads_ahead, BlockMemory& blocks, Table table);
+  void merge_group(MergeGroup& group, bool reads_ahead, BlockMemory& blocks, Table table);
 
   const TextSortOptions& options_;
   const KeyExtractor& keys_;

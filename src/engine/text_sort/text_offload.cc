@@ -28,7 +28,7 @@ TextOffload::~TextOffload() {
 
 void TextOffload::add(std::uint64_t number, TextRegion& region) {
   mailbox_.post([this, number, &region] {
-    auto job = std::make_unique<Job>();
+    auto job = std::make_unique<Packing>();
     job->number = number;
     job->region = &region;
     jobs_.push_back(std::move(job));
@@ -178,7 +178,7 @@ void TextOffload::make_sorter(const TextRegion& region) {
 // A region that is first in order may take the last pack: it is the one that leaves next.
 void TextOffload::start_packing() {
   for (const auto& owned : jobs_) {
-    Job& job = *owned;
+    Packing& job = *owned;
     if (job.packing || job.packed) continue;
     if (sorter_ == nullptr && !declined_) make_sorter(*job.region);
     if (declined_) {
@@ -197,7 +197,7 @@ void TextOffload::start_packing() {
 }
 
 // Fills `pack` from `job.place` on, and moves that.
-TextOffload::Packed TextOffload::pack(Job& job, TextSorter::Pack& pack) {
+TextOffload::Packed TextOffload::pack(Packing& job, TextSorter::Pack& pack) {
   Packed packed;
   std::array<std::string_view, kBatchRecords> batch;
   std::size_t count = 0;
@@ -231,7 +231,7 @@ TextOffload::Packed TextOffload::pack(Job& job, TextSorter::Pack& pack) {
   return packed;
 }
 
-void TextOffload::pack_filled(Job& job, TextSorter::Pack* pack, const Packed& packed) {
+void TextOffload::pack_filled(Packing& job, TextSorter::Pack* pack, const Packed& packed) {
   {
     auto lock = context_.monitor.lock();
     input_hash_ += packed.hash;
@@ -254,7 +254,7 @@ void TextOffload::pack_filled(Job& job, TextSorter::Pack* pack, const Packed& pa
 // Packs leave in the order of the input.
 void TextOffload::push_packs() {
   for (; !jobs_.empty(); jobs_.pop_front()) {
-    Job& job = *jobs_.front();
+    Packing& job = *jobs_.front();
     while (!job.packs.empty()) {
       const auto chunk = sorter_->push(job.packs.front());
       if (!chunk) return;
@@ -292,7 +292,7 @@ void TextOffload::take_slices() {
     if (output_ != nullptr && !in_order) {
       emit_slice(*slice);
     } else {
-      Chunk& chunk = chunks_[slice->chunk];
+      LeavingChunk& chunk = chunks_[slice->chunk];
       chunk.waiting.push_back(*slice);
       write_slices(chunk);
     }
@@ -300,7 +300,7 @@ void TextOffload::take_slices() {
 }
 
 // To the output, beside other slices.
-void TextOffload::emit_slice(const TextSorter::Slice& slice) {
+void TextOffload::emit_slice(const TextSorter::SortedSlice& slice) {
   ++emitting_;
   last_emitted_ |= slice.last;
   const auto work = [this, slice, ticket = next_ticket_++] {
@@ -321,10 +321,10 @@ void TextOffload::emit_slice(const TextSorter::Slice& slice) {
 }
 
 // To a run, or to the output if the order matters there: one after the other.
-void TextOffload::write_slices(Chunk& chunk) {
+void TextOffload::write_slices(LeavingChunk& chunk) {
   if (chunk.busy || chunk.waiting.empty()) return;
   chunk.busy = true;
-  const TextSorter::Slice slice = chunk.waiting.front();
+  const TextSorter::SortedSlice slice = chunk.waiting.front();
   chunk.waiting.pop_front();
   run_task([this, &chunk, slice] { write_slice(chunk, slice); },
            [this, &chunk, slice] {
@@ -336,7 +336,7 @@ void TextOffload::write_slices(Chunk& chunk) {
            });
 }
 
-void TextOffload::write_slice(Chunk& chunk, const TextSorter::Slice& slice) {
+void TextOffload::write_slice(LeavingChunk& chunk, const TextSorter::SortedSlice& slice) {
   const TextSortOptions& options = context_.options;
   if (chunk.target == nullptr) {
     if (output_ != nullptr) {
@@ -364,7 +364,7 @@ void TextOffload::write_slice(Chunk& chunk, const TextSorter::Slice& slice) {
   }
 }
 
-void TextOffload::chunk_written(Chunk& chunk) {
+void TextOffload::chunk_written(LeavingChunk& chunk) {
   {
     auto lock = context_.monitor.lock();
     (output_ != nullptr ? emitted_ : formed_) += chunk.totals;

@@ -111,7 +111,7 @@ class TextOffload {
  private:
   enum class State { adding, holding, done };
   // A region that is being packed, or whose packs have not left.
-  struct Job {
+  struct Packing {
     std::uint64_t number = 0;
     TextRegion* region = nullptr;
     RegionPlace place;      // of what is to be packed next
@@ -128,9 +128,9 @@ class TextOffload {
     bool too_long = false;
   };
   // A chunk on its way out: one worker after the other takes its slices.
-  struct Chunk {
+  struct LeavingChunk {
     RunOrder order;
-    std::deque<TextSorter::Slice> waiting;
+    std::deque<TextSorter::SortedSlice> waiting;
     bool busy = false;
     std::unique_ptr<TextRun> run;  // that it becomes; null if it goes to the output
     std::unique_ptr<TextTarget> target;
@@ -144,16 +144,16 @@ class TextOffload {
   void make_sorter(const TextRegion& region);
   TextSorterSpec describe(const TextRegion& region) const;
   void start_packing();
-  Packed pack(Job& job, TextSorter::Pack& pack);
-  void pack_filled(Job& job, TextSorter::Pack* pack, const Packed& packed);
+  Packed pack(Packing& job, TextSorter::Pack& pack);
+  void pack_filled(Packing& job, TextSorter::Pack* pack, const Packed& packed);
   void push_packs();
   void try_to_settle();
   void end_input();
   void take_slices();
-  void write_slices(Chunk& chunk);
-  void write_slice(Chunk& chunk, const TextSorter::Slice& slice);
-  void chunk_written(Chunk& chunk);
-  void emit_slice(const TextSorter::Slice& slice);
+  void write_slices(LeavingChunk& chunk);
+  void write_slice(LeavingChunk& chunk, const TextSorter::SortedSlice& slice);
+  void chunk_written(LeavingChunk& chunk);
+  void emit_slice(const TextSorter::SortedSlice& slice);
   void set_state(State state);
   void run_task(std::function<void()> work, std::function<void()> done);
 
@@ -177,8 +177,8 @@ class TextOffload {
   bool one_chunk_ =
       true;  // all records may still be one: the CPU sorted none, and nothing is written
   bool settling_ = false;
-  std::deque<std::unique_ptr<Job>> jobs_;  // in order
-  std::deque<Chunk> chunks_;
+  std::deque<std::unique_ptr<Packing>> jobs_;  // in order
+  std::deque<LeavingChunk> chunks_;
   std::size_t chunks_written_ = 0;
   std::vector<FormedRun> runs_;
   TextOutput* output_ = nullptr;  // once it is open

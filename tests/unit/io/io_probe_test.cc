@@ -1,4 +1,4 @@
-#include "io/probe.h"
+#include "io/disk_probe.h"
 #include "io/transfer.h"
 
 #include <gtest/gtest.h>

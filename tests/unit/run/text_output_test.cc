@@ -60,7 +60,7 @@ void write_pieces(TextOutput& output, const std::vector<PieceData>& pieces, unsi
           const PieceData& data = pieces[ticket];
           std::size_t bytes = 0;
           for (const std::string& record : data.records) bytes += record.size() + 1;
-          TextOutput::Piece piece =
+          TextOutput::Reservation piece =
               data.open_ended ? output.begin_open_ended(ticket) : output.begin(ticket, bytes);
           for (const std::string& record : data.records) piece.append_record(record, '\n');
           piece.finish();

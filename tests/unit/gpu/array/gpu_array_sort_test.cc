@@ -286,7 +286,7 @@ void expect_chunks_in_order(const std::vector<Device*>& devices, MultiGpu strate
   std::size_t feeding = 0, fed = 0, leaving = 0, left = 0, copying = 0;
   while (leaving < records.size() || copying > 0) {
     while (feeding < records.size()) {
-      ChunkEngine::Piece* const piece = engine.open_piece();
+      ChunkEngine::DevicePiece* const piece = engine.open_piece();
       if (piece == nullptr) break;
       const std::size_t bytes = std::min(kPieceItems * 16, records[feeding].size() - fed);
       engine.copy_in(*piece, piece->records, records[feeding].data() + fed, bytes, [] {});

@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "gpu/array/array_sort.h"
 #include "gpu/cuda/cuda_device.h"
+#include "gpu/join/array_hash_join.h"
 #include "gpu/join/array_join.h"
-#include "gpu/join/hash_join.h"
 #include "gpu/simulated/simulated_device.h"
 #include "sort_test_support.h"
 
@@ -66,7 +66,7 @@ class Bench {
             keys.size() / shape.key_bytes};
   }
   KeyView view(const KeyLayout& layout) {
-    std::vector<KeyLayout::Segment> segments;
+    std::vector<KeyLayout::WordPart> segments;
     std::vector<std::uint32_t> first;
     for (std::size_t word = 0; word < layout.words(); ++word) {
       first.push_back(static_cast<std::uint32_t>(segments.size()));
@@ -78,7 +78,7 @@ class Bench {
     view.words = static_cast<std::uint32_t>(layout.words());
     view.first_segment =
         reinterpret_cast<const std::uint32_t*>(put(first.data(), first.size() * sizeof first[0]));
-    view.segments = reinterpret_cast<const KeyLayout::Segment*>(
+    view.segments = reinterpret_cast<const KeyLayout::WordPart*>(
         put(segments.data(), segments.size() * sizeof segments[0]));
     stream_->finish();
     return view;
@@ -263,11 +263,11 @@ TEST_F(Cuda, matches_sorted_keys_as_simulated) {
           Bench bench(*device);
           const Items r = bench.put(shape, keys[0], {}), s = bench.put(shape, keys[1], {});
           std::byte* const range = bench.memory(r_count * sizeof(MatchRange));
-          std::byte* const total = bench.memory(tiles * sizeof(MatchTotals));
+          std::byte* const total = bench.memory(tiles * sizeof(TileTotals));
           const int which = device == &simulated_;
           const auto match = [&](MatchRange* to) {
-            bench.stream().match(key_bytes, r, s, to, reinterpret_cast<MatchTotals*>(total));
-            return bench.get(total, tiles * sizeof(MatchTotals));
+            bench.stream().match(key_bytes, r, s, to, reinterpret_cast<TileTotals*>(total));
+            return bench.get(total, tiles * sizeof(TileTotals));
           };
           totals[which] = match(reinterpret_cast<MatchRange*>(range));
           ranges[which] = bench.get(range, r_count * sizeof(MatchRange));

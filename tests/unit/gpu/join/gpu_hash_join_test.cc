@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "gpu/join/hash_join.h"
+#include "gpu/join/array_hash_join.h"
 #include "gpu/simulated/simulated_device.h"
 #include "sort_test_support.h"
 

@@ -1,4 +1,4 @@
-#include "gpu/join/join_rows.h"
+#include "gpu/join/array_join_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ std::size_t end_before(const MatchedPart& part, std::size_t i) {
 // Rows of the records of R in a tile and of the lone S before them; those behind the last R belong
 // to it.
 std::uint64_t rows_of_tile(const MatchedPart& part, const WantedRows& wanted, std::size_t tile) {
-  const MatchTotals& sum = part.totals[tile];
+  const TileTotals& sum = part.totals[tile];
   const std::size_t first = tile * kMatchTile;
   const std::size_t end = std::min(first + kMatchTile, part.part.r_count());
   std::uint64_t rows = 0;
@@ -194,8 +194,8 @@ RowFormat RowFormat::of(const RecordShape& r, const RecordShape& s, const Wanted
   return format;
 }
 
-MatchTotals MatchedPart::sum() const {
-  MatchTotals sum;
+TileTotals MatchedPart::sum() const {
+  TileTotals sum;
   if (totals != nullptr) {
     for (std::size_t tile = 0; tile < ceil_div(part.r_count(), kMatchTile); ++tile) {
       sum.pairs += totals[tile].pairs;
@@ -221,7 +221,7 @@ void JoinCounts::add(const MatchedPart& part) {
     (matches ? matched_s : lone_s) += s;
     return;
   }
-  const MatchTotals sum = part.sum();
+  const TileTotals sum = part.sum();
   pairs += sum.pairs;
   matched_r += sum.matched_r;
   matched_s += sum.matched_s;

@@ -48,10 +48,10 @@ struct RowFormat {
 struct MatchedPart {
   JoinPart part;
   const MatchRange* ranges = nullptr;
-  const MatchTotals* totals = nullptr;
+  const TileTotals* totals = nullptr;
 
   // Numbers of the whole part.
-  MatchTotals sum() const;
+  TileTotals sum() const;
   std::uint64_t rows(const WantedRows& wanted) const;
 };
 

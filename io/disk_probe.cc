@@ -1,4 +1,4 @@
-#include "io/probe.h"
+#include "io/disk_probe.h"
 
 #include <unistd.h>
 
@@ -73,18 +73,18 @@ class DiskProbe {
   }
 
   // Bytes a second in one direction.
-  double measure(const ProbeRow& row, BlockMover::Job job) {
-    if (job.target != nullptr) clear_target();
+  double measure(const ProbeRow& row, BlockMover::Move move) {
+    if (move.target != nullptr) clear_target();
     IoService service(options_.backend, {}, row.depth);
     BlockMover mover(service, memory_.span().first(row.block_bytes * row.depth), row.block_bytes);
-    job.bytes = round_down(options_.file_bytes, std::uint64_t{row.block_bytes});
-    job.source_bytes = job.bytes;
-    job.source_start = round_down(read_until_, std::uint64_t{row.block_bytes}) % job.bytes;
+    move.bytes = round_down(options_.file_bytes, std::uint64_t{row.block_bytes});
+    move.source_bytes = move.bytes;
+    move.source_start = round_down(read_until_, std::uint64_t{row.block_bytes}) % move.bytes;
     const auto start = Clock::now();
-    job.deadline = start + time_slice();
-    const std::uint64_t moved = mover.move(job);
+    move.deadline = start + time_slice();
+    const std::uint64_t moved = mover.move(move);
     const double seconds = seconds_since(start);
-    if (job.source != nullptr) read_until_ = job.source_start + moved;
+    if (move.source != nullptr) read_until_ = move.source_start + moved;
     return static_cast<double>(moved) / seconds;
   }
 

@@ -33,7 +33,7 @@ struct HashPart {
   }
 };
 
-struct HashTable {
+struct DeviceHashTable {
   // Upper halves of hashes are below this.
   static constexpr std::uint64_t kAll = std::uint64_t{1} << 32;
 

@@ -1,4 +1,4 @@
-#include "gpu/join/hash_join.h"
+#include "gpu/join/array_hash_join.h"
 
 #include <algorithm>
 #include <atomic>
@@ -84,10 +84,10 @@ class HashJoiner::Run {
   }
 
  private:
-  struct Batch {
+  struct ProbeBatch {
     std::size_t first = 0, count = 0;
     HashLane* lane = nullptr;
-    const HashTable* table = nullptr;
+    const DeviceHashTable* table = nullptr;
     HashPlace place;
     std::vector<std::uint64_t> tile_rows;
     std::uint64_t rows_done = 0;
@@ -119,10 +119,11 @@ class HashJoiner::Run {
   // Builds with `share` of all keys near. False if that is more than there is room for.
   bool build(double share) {
     const auto bytes = static_cast<std::uint32_t>(joiner_.build_.record_bytes);
-    HashTable table;
+    DeviceHashTable table;
     table.record_bytes = bytes;
     table.key_bytes = joiner_.build_.item.key_bytes;
-    table.near_share = static_cast<std::uint64_t>(share * static_cast<double>(HashTable::kAll));
+    table.near_share =
+        static_cast<std::uint64_t>(share * static_cast<double>(DeviceHashTable::kAll));
     all_near_ = share == 1;
     if (!all_near_) build_far(table, share);
     for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
@@ -162,7 +163,7 @@ class HashJoiner::Run {
       wait_for_all();
       chains |= lane.host_notes->chains != 0;
     }
-    for (HashTable& each : tables_) each.chains = chains;
+    for (DeviceHashTable& each : tables_) each.chains = chains;
     return fits;
   }
 
@@ -210,7 +211,7 @@ class HashJoiner::Run {
   }
 
   // Far records stay where they are.
-  void build_far(HashTable& table, double share) {
+  void build_far(DeviceHashTable& table, double share) {
     const double far = (1 - share) * static_cast<double>(build_count_);
     const auto records = static_cast<std::size_t>(far + 8 * std::sqrt(far)) + 64;
     table.far.slot_count = HashLaneShape::slots(std::min(build_count_, records));
@@ -307,7 +308,7 @@ class HashJoiner::Run {
         const auto [first, count] = take(
             std::min(joiner_.shape_.batch_records, std::max<std::size_t>(even, kFewestRecords)));
         if (count == 0) return;
-        auto batch = std::make_shared<Batch>();
+        auto batch = std::make_shared<ProbeBatch>();
         batch->first = first;
         batch->count = count;
         batch->lane = &lane;
@@ -319,7 +320,7 @@ class HashJoiner::Run {
     }
   }
 
-  void start(const std::shared_ptr<Batch>& batch) {
+  void start(const std::shared_ptr<ProbeBatch>& batch) {
     const std::size_t bytes = joiner_.probe_.record_bytes;
     run(
         batch->lane->next_in(), "copy in",
@@ -338,10 +339,10 @@ class HashJoiner::Run {
         });
   }
 
-  void finish_probe(const std::shared_ptr<Batch>& batch) {
+  void finish_probe(const std::shared_ptr<ProbeBatch>& batch) {
     std::uint64_t rows = 0;
     for (std::size_t first = 0; first < batch->count; first += kMatchTile) {
-      const MatchTotals& sum = batch->place.totals[first / kMatchTile];
+      const TileTotals& sum = batch->place.totals[first / kMatchTile];
       counts_.pairs += sum.pairs;
       counts_.matched_r += sum.matched_r;
       batch->tile_rows.push_back(rows);
@@ -359,7 +360,7 @@ class HashJoiner::Run {
   }
 
   // As many rows as a place holds, and so on until all are written.
-  void write_slice(const std::shared_ptr<Batch>& batch) {
+  void write_slice(const std::shared_ptr<ProbeBatch>& batch) {
     const std::uint64_t rows = std::min<std::uint64_t>(joiner_.shape_.batch_records,
                                                        batch->tile_rows.back() - batch->rows_done);
     run(
@@ -387,7 +388,7 @@ class HashJoiner::Run {
         });
   }
 
-  void release(const Batch& batch) {
+  void release(const ProbeBatch& batch) {
     batch.lane->places.push_back(batch.place);
     feed();
   }
@@ -432,13 +433,13 @@ class HashJoiner::Run {
   const std::size_t row_bytes_;
   const std::span<std::byte> rows_;
 
-  std::vector<HashTable> tables_;  // of each lane
-  std::vector<std::size_t> fed_;   // records of the build side that each lane has got
+  std::vector<DeviceHashTable> tables_;  // of each lane
+  std::vector<std::size_t> fed_;         // records of the build side that each lane has got
   bool all_near_ = true;
   std::size_t near_count_ = 0;
-  HashTable far_table_;
+  DeviceHashTable far_table_;
   std::atomic<bool> far_chains_ = false;
-  HashTable host_table_;
+  DeviceHashTable host_table_;
   std::unique_ptr<std::uint32_t[]> host_slots_;
   std::unique_ptr<std::byte[]> host_near_records_;
 

@@ -1,4 +1,4 @@
-#include "gpu/probe/probe.h"
+#include "gpu/probe/gpu_probe.h"
 
 #include <cuda_runtime.h>
 

@@ -9,7 +9,7 @@
 // batches. Each of several GPUs has a table of its own.
 //
 // A build side that is larger than the memory of a GPU stays in host memory for a part
-// (hash_table.h).
+// (device_hash_table.h).
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 #include "base/mailbox.h"
 #include "base/time_line.h"
 #include "gpu/device/device.h"
+#include "gpu/join/array_join_rows.h"
 #include "gpu/join/hash_lane.h"
-#include "gpu/join/join_rows.h"
 #include "record/key_layout.h"
 
 namespace xxl::gpu {
