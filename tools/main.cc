@@ -78,8 +78,9 @@ int run_command(const Caller& caller, const std::string& name,
   const CommandSpec& command = require_command(name);
   if (name == "sort") return run_sort(command, caller, arguments);
   if (name == "join") return run_join(command, caller, arguments);
-  const ParsedOptions options = parse_options(command, caller, arguments);
-  if (options.has("help")) return print(help_text(command, caller.command));
+  const ParsedOptions options(command, caller, arguments);
+  options.throw_mistake();
+  if (print_if_asked(options, caller)) return kExitSuccess;
   for (const Entry& entry : kEntries) {
     if (entry.name == name) return entry.run(options);
   }

@@ -209,6 +209,15 @@ std::string version_text(const Caller& caller) {
   return caller.stands_in ? name + " (" + program + ")\n" : program + "\n";
 }
 
+bool print_if_asked(const ParsedOptions& options, const Caller& caller) {
+  if (!options.asks_for_text()) return false;
+  std::fputs(
+      (options.has("help") ? help_text(options.command(), caller.command) : version_text(caller))
+          .c_str(),
+      stdout);
+  return true;
+}
+
 std::string help_text() {
   std::string out("Usage: xxl COMMAND [OPTION]... [OPERAND]...\n\n");
   append_wrapped(out, kProgramDescription, 0, 0);

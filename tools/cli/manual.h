@@ -16,6 +16,9 @@ std::string version_text(const Caller& caller);
 // xxl --help.
 std::string help_text();
 
+// Prints what --help or --version asks for, if one of them is given.
+bool print_if_asked(const ParsedOptions& options, const Caller& caller);
+
 // Manual pages in roff's man macros: xxl-COMMAND(1) and xxl(1).
 std::string manual_page(const CommandSpec& command);
 std::string manual_page();

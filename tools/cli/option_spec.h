@@ -7,7 +7,12 @@
 
 namespace xxl::cli {
 
-enum class ValueKind { none, required, optional };  // --reverse, --output=FILE, --stats[=FORMAT]
+enum class ValueKind {
+  none,      // --reverse
+  required,  // --output=FILE
+  optional,  // --stats[=FORMAT]
+  number,    // -y 10; an argument that is no number does not belong to it
+};
 
 // What a shell offers for the value of an option.
 enum class Completion { none, file, directory, words };

@@ -1,5 +1,8 @@
 #include "cli/parse_options.h"
 
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/value_semantic.hpp>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -9,17 +12,160 @@
 namespace xxl::cli {
 namespace {
 
-// The option whose long name is `name` or, if `abbreviated`, starts with it, among those of sort(1)
-// (`standard`) or among all others. More than one: `others` gets their names.
-const OptionSpec* find_by_prefix(const CommandSpec& command, std::string_view name, bool standard,
-                                 std::vector<std::string_view>& matches) {
-  const OptionSpec* found = nullptr;
+namespace po = boost::program_options;
+using Values = std::vector<std::string>;
+
+po::options_description describe(const CommandSpec& command) {
+  po::options_description description;
   for (const OptionSpec& option : command.options) {
-    if (option.standard != standard || !option.long_name.starts_with(name)) continue;
-    found = &option;
-    matches.push_back(option.long_name);
+    std::string names(option.long_name);
+    if (option.short_name != 0) names.append(1, ',').append(1, option.short_name);
+    auto* const value = po::value<Values>();
+    if (option.value == ValueKind::none) value->zero_tokens();
+    description.add_options()(names.c_str(), value);
   }
-  return found;
+  return description;
+}
+
+bool is_number(const std::string& text) {
+  return text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Takes the arguments of a command line apart, in order. Values are found here as well:
+// Boost.Program_options would refuse one that looks like an option, and would give an option whose
+// value is optional the operand that follows.
+class Scanner {
+ public:
+  Scanner(const CommandSpec& command, const Caller& caller, std::span<const std::string> arguments)
+      : command_(command), caller_(caller), rest_(arguments) {}
+
+  // Throws CommandLineError; `found` has all that stands before the mistake.
+  void scan(const Grammar& grammar, std::vector<Argument>& found);
+
+ private:
+  const std::string& next();
+  void scan_operands(std::vector<Argument>& found);
+  Argument scan_long();
+  void scan_bundle(std::vector<Argument>& found);
+  Argument take_option(const OptionSpec& option, const std::string& argument,
+                       std::optional<std::string> value, const std::string& complaint);
+  const OptionSpec& find_long(std::string_view name, const std::string& argument) const;
+  const OptionSpec& find_short(char letter) const;
+  [[noreturn]] void fail(const std::string& message) const {
+    throw CommandLineError(message + hint_line(caller_), caller_.error_status);
+  }
+
+  const CommandSpec& command_;
+  const Caller& caller_;
+  std::span<const std::string> rest_;
+};
+
+void Scanner::scan(const Grammar& grammar, std::vector<Argument>& found) {
+  while (!rest_.empty()) {
+    const std::string& argument = rest_.front();
+    if (const std::size_t taken = grammar ? grammar(found, rest_) : 0; taken != 0) {
+      rest_ = rest_.subspan(taken);
+    } else if (argument == "--") {
+      scan_operands(found);
+    } else if (argument.starts_with("--")) {
+      found.push_back(scan_long());
+    } else if (argument.starts_with('-') && argument != "-") {
+      scan_bundle(found);
+    } else {
+      found.push_back(make_operand(next()));
+    }
+  }
+}
+
+const std::string& Scanner::next() {
+  const std::string& argument = rest_.front();
+  rest_ = rest_.subspan(1);
+  return argument;
+}
+
+// What follows "--", which is a token of the first of them.
+void Scanner::scan_operands(std::vector<Argument>& found) {
+  const std::size_t first = found.size();
+  next();
+  while (!rest_.empty()) found.push_back(make_operand(next()));
+  if (first == found.size()) return;
+  Values& tokens = found[first].original_tokens;
+  tokens.insert(tokens.begin(), "--");
+}
+
+// An option in `argument`, with the value that was found there, or the one that follows.
+Argument Scanner::take_option(const OptionSpec& option, const std::string& argument,
+                              std::optional<std::string> value, const std::string& complaint) {
+  Argument given(option.key(), {});
+  given.original_tokens = {argument};
+  if (!value && option.value == ValueKind::optional) value = option.implied;
+  if (!value && option.value == ValueKind::number && !rest_.empty() && !is_number(rest_.front())) {
+    value = "";
+  }
+  if (!value && option.value != ValueKind::none) {
+    if (rest_.empty()) fail(complaint);
+    value = given.original_tokens.emplace_back(next());
+  }
+  if (value) given.value = {*value};
+  return given;
+}
+
+// An exact name is that option; an abbreviation is one of sort(1)'s rather than one of ours, so
+// that what works there works here.
+const OptionSpec& Scanner::find_long(std::string_view name, const std::string& argument) const {
+  for (const OptionSpec& option : command_.options) {
+    if (option.long_name == name && !name.empty()) return option;
+  }
+  for (const bool standard : {true, false}) {
+    const OptionSpec* found = nullptr;
+    std::string possibilities;
+    std::size_t matches = 0;
+    for (const OptionSpec& option : command_.options) {
+      if (option.standard != standard || option.long_name.empty()) continue;
+      if (!option.long_name.starts_with(name)) continue;
+      found = &option;
+      possibilities.append(" '--").append(option.long_name).append("'");
+      ++matches;
+    }
+    if (matches == 1) return *found;
+    if (matches > 1) fail("option '" + argument + "' is ambiguous; possibilities:" + possibilities);
+  }
+  fail("unrecognized option '" + argument + "'");
+}
+
+const OptionSpec& Scanner::find_short(char letter) const {
+  for (const OptionSpec& option : command_.options) {
+    if (option.short_name == letter) return option;
+  }
+  fail(std::string("invalid option -- '") + letter + "'");
+}
+
+Argument Scanner::scan_long() {
+  const std::string& argument = next();
+  const std::size_t equals = argument.find('=');
+  const OptionSpec& option = find_long(std::string_view(argument).substr(2, equals - 2), argument);
+  const std::string shown = "option '--" + std::string(option.long_name) + "'";
+  std::optional<std::string> value;
+  if (equals != std::string::npos) {
+    if (option.value == ValueKind::none) fail(shown + " doesn't allow an argument");
+    value = argument.substr(equals + 1);
+  }
+  Argument given = take_option(option, argument, value, shown + " requires an argument");
+  if (given.string_key == "help" || given.string_key == "version") rest_ = {};
+  return given;
+}
+
+void Scanner::scan_bundle(std::vector<Argument>& found) {
+  const std::string& bundle = next();
+  for (std::size_t i = 1; i < bundle.size(); ++i) {
+    const OptionSpec& option = find_short(bundle[i]);
+    const bool takes_value = option.value != ValueKind::none;
+    std::optional<std::string> value;
+    if (takes_value && i + 1 < bundle.size()) value = bundle.substr(i + 1);
+    found.push_back(take_option(option, bundle, value,
+                                std::string("option requires an argument -- '") + bundle[i] + "'"));
+    if (takes_value) return;
+  }
 }
 
 }  // namespace
@@ -32,132 +178,76 @@ void throw_usage(const CommandSpec& command, const std::string& message) {
   throw Error(ErrorCode::usage, message + " (try 'xxl " + std::string(command.name) + " --help')");
 }
 
-std::string GivenOption::name() const {
-  if (by_long_name) return "--" + std::string(spec->long_name);
-  return std::string("-") + spec->short_name;
+Argument make_operand(const std::string& text) {
+  Argument operand;
+  operand.value = {text};
+  operand.original_tokens = {text};
+  return operand;
 }
 
-void OptionScanner::fail(const std::string& message) const {
-  throw CommandLineError(message + hint_line(caller_), caller_.error_status);
+std::size_t options_come_first(std::vector<Argument>& found, std::span<const std::string> rest) {
+  const bool behind_operand = !found.empty() && is_operand(found.back());
+  if (!behind_operand || std::getenv("POSIXLY_CORRECT") == nullptr) return 0;
+  found.push_back(make_operand(rest.front()));
+  return 1;
 }
 
-std::span<const std::string> OptionScanner::rest() const {
-  if (bundle_offset_ != 0) return {};
-  return arguments_.subspan(position_);
-}
-
-std::optional<GivenOption> OptionScanner::next() {
-  if (bundle_offset_ != 0) return scan_short();
-  if (position_ == arguments_.size()) return std::nullopt;
-  const std::string& argument = arguments_[position_];
-  if (!options_ended_ && argument == "--") {
-    ++position_;
-    options_ended_ = true;
-    return next();
-  }
-  if (options_ended_ || argument.size() < 2 || argument[0] != '-') {
-    ++position_;
-    return GivenOption{.value = argument};
-  }
-  if (argument[1] == '-') return scan_long(argument);
-  bundle_offset_ = 1;
-  return scan_short();
-}
-
-// An exact name is that option; an abbreviation is one of sort(1)'s rather than one of ours, so
-// that what works there works here.
-const OptionSpec& OptionScanner::find_long(std::string_view name,
-                                           const std::string& argument) const {
-  for (const OptionSpec& option : command_.options) {
-    if (option.long_name == name && !name.empty()) return option;
-  }
-  for (const bool standard : {true, false}) {
-    std::vector<std::string_view> matches;
-    const OptionSpec* found = find_by_prefix(command_, name, standard, matches);
-    if (matches.size() == 1) return *found;
-    if (matches.empty()) continue;
-    std::string message = "option '" + argument + "' is ambiguous; possibilities:";
-    for (const std::string_view match : matches) message.append(" '--").append(match).append("'");
-    fail(message);
-  }
-  fail("unrecognized option '" + argument + "'");
-}
-
-GivenOption OptionScanner::scan_long(const std::string& argument) {
-  const std::size_t equals = argument.find('=');
-  const bool has_value = equals != std::string::npos;
-  const std::string_view name =
-      std::string_view(argument).substr(2, has_value ? equals - 2 : equals);
-  const OptionSpec& option = find_long(name, argument);
-  const std::string shown = "option '--" + std::string(option.long_name) + "'";
-  ++position_;
-  GivenOption given{.spec = &option, .value = std::string(option.implied), .by_long_name = true};
-  if (has_value) {
-    if (option.value == ValueKind::none) fail(shown + " doesn't allow an argument");
-    given.value = argument.substr(equals + 1);
-  } else if (option.value == ValueKind::required) {
-    if (position_ == arguments_.size()) fail(shown + " requires an argument");
-    given.value = arguments_[position_++];
-    given.value_is_next_argument = true;
-  }
-  return given;
-}
-
-GivenOption OptionScanner::scan_short() {
-  const std::string& bundle = arguments_[position_];
-  const char letter = bundle[bundle_offset_++];
-  const bool starts_argument = bundle_offset_ == 2;
-  const bool is_last = bundle_offset_ == bundle.size();
-  const OptionSpec* option = nullptr;
-  for (const OptionSpec& candidate : command_.options) {
-    if (candidate.short_name == letter && letter != '-') option = &candidate;
-  }
-  if (option == nullptr) fail(std::string("invalid option -- '") + letter + "'");
-  GivenOption given{
-      .spec = option, .value = std::string(option->implied), .starts_argument = starts_argument};
-  if (option->value == ValueKind::required) {
-    if (!is_last) {
-      given.value = bundle.substr(bundle_offset_);
-    } else {
-      if (position_ + 1 == arguments_.size()) {
-        fail(std::string("option requires an argument -- '") + letter + "'");
-      }
-      given.value = arguments_[++position_];
-      given.value_is_next_argument = true;
+ParsedOptions::ParsedOptions(const CommandSpec& command, const Caller& caller,
+                             std::span<const std::string> arguments, const Grammar& grammar)
+    : command_(&command) {
+  const po::options_description description = describe(command);
+  const auto take_all = [&](std::vector<std::string>& rest) {
+    std::vector<Argument> found;
+    try {
+      Scanner(command, caller, rest).scan(grammar, found);
+    } catch (const CommandLineError& error) {
+      mistake_ = error;
     }
+    rest.clear();
+    return found;
+  };
+  po::parsed_options parsed = po::command_line_parser({arguments.begin(), arguments.end()})
+                                  .options(description)
+                                  .extra_style_parser(take_all)
+                                  .run();
+  po::store(parsed, values_);
+  arguments_ = std::move(parsed.options);
+  for (const Argument& argument : arguments_) {
+    if (is_operand(argument)) operands_.push_back(argument.value.front());
   }
-  if (is_last || option->value == ValueKind::required) {
-    ++position_;
-    bundle_offset_ = 0;
-  }
-  return given;
 }
 
-ParsedOptions::ParsedOptions(const CommandSpec& command, std::vector<std::string> operands,
-                             std::map<std::string, std::vector<std::string>> values)
-    : command_(&command), operands_(std::move(operands)), values_(std::move(values)) {}
+void ParsedOptions::throw_mistake() const {
+  if (mistake_) throw *mistake_;
+}
 
-const OptionSpec& ParsedOptions::spec(std::string_view key) const {
+bool ParsedOptions::asks_for_text() const {
+  return values_.count("help") != 0 || values_.count("version") != 0;
+}
+
+const OptionSpec* ParsedOptions::find(std::string_view key) const {
   for (const OptionSpec& option : command_->options) {
-    if (option.key() == key) return option;
+    if (option.key() == key) return &option;
   }
-  check_failed("the option is in the table", __FILE__, __LINE__);
+  return nullptr;
 }
 
 bool ParsedOptions::knows(std::string_view key) const {
-  for (const OptionSpec& option : command_->options) {
-    if (option.key() == key) return true;
-  }
-  return false;
+  return find(key) != nullptr;
+}
+
+const OptionSpec& ParsedOptions::spec(std::string_view key) const {
+  const OptionSpec* option = find(key);
+  XXL_CHECK(option != nullptr);
+  return *option;
 }
 
 bool ParsedOptions::has(std::string_view key) const {
-  return values_.contains(spec(key).key());
+  return values_.count(spec(key).key()) != 0;
 }
 
-std::vector<std::string> ParsedOptions::values(std::string_view key) const {
-  const auto found = values_.find(spec(key).key());
-  return found == values_.end() ? std::vector<std::string>() : found->second;
+Values ParsedOptions::values(std::string_view key) const {
+  return has(key) ? values_[std::string(key)].as<Values>() : Values();
 }
 
 std::string ParsedOptions::value(std::string_view key, std::string_view fallback) const {
@@ -177,23 +267,6 @@ std::string ParsedOptions::word(std::string_view key, std::string_view fallback)
   }
   throw_usage(*command_, "invalid argument '" + given + "' for '--" + std::string(key) +
                              "': use one of " + std::string(spec(key).words));
-}
-
-ParsedOptions parse_options(const CommandSpec& command, const Caller& caller,
-                            std::span<const std::string> arguments) {
-  std::vector<std::string> operands;
-  std::map<std::string, std::vector<std::string>> values;
-  OptionScanner scanner(command, caller, arguments);
-  const bool options_come_first = std::getenv("POSIXLY_CORRECT") != nullptr;
-  while (const std::optional<GivenOption> given = scanner.next()) {
-    if (given->spec != nullptr) {
-      values[given->spec->key()].push_back(given->value);
-    } else {
-      operands.push_back(given->value);
-      if (options_come_first) scanner.end_options();
-    }
-  }
-  return ParsedOptions(command, std::move(operands), std::move(values));
 }
 
 }  // namespace xxl::cli

@@ -1,10 +1,14 @@
-// Parsing of a command line with the options table, in the manner of sort(1): short options may be
-// bundled, long ones abbreviated, options may follow operands (unless POSIXLY_CORRECT is set), "-"
-// is an operand, "--" ends options.
+// Parsing of a command line with the options table, by Boost.Program_options, in the manner of
+// sort(1): short options may be bundled, long ones abbreviated, options may follow operands (unless
+// POSIXLY_CORRECT is set), "-" is an operand, "--" ends options. The messages are those of
+// getopt_long(3).
 #pragma once
 
+#include <boost/program_options/option.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,66 +45,49 @@ struct Caller {
 // "Try 'sort --help' for more information.", as a line of its own behind a message.
 std::string hint_line(const Caller& caller);
 
-struct GivenOption {
-  const OptionSpec* spec = nullptr;  // nullptr: an operand
-  std::string value;                 // of the option, or the operand
-  bool by_long_name = false;
-  bool value_is_next_argument = false;  // -k 1, not -k1
-  bool starts_argument = false;         // -k1, not -nk1 (of short options)
+// An option as it was given: its `string_key` is OptionSpec::key(), its `value` one text, or none
+// for an option without value; or an operand, which has a value only. `original_tokens` are the
+// arguments that it was read from: "-k" "1", "-k1", a whole bundle "-nk1", or "--" and the operand
+// behind it.
+using Argument = boost::program_options::option;
 
-  // The name as it was given: "-S", "--buffer-size".
-  std::string name() const;
-};
+inline bool is_operand(const Argument& argument) {
+  return argument.string_key.empty();
+}
+Argument make_operand(const std::string& text);
 
-// Takes a command line apart, one option or operand after the other, in the order in which they
-// stand: what comes first is complained about first.
-class OptionScanner {
- public:
-  // What the arguments refer to must outlive the scanner.
-  OptionScanner(const CommandSpec& command, const Caller& caller,
-                std::span<const std::string> arguments)
-      : command_(command), caller_(caller), arguments_(arguments) {}
+// What the command line of one command has beside that of getopt_long(3). Is asked first: appends
+// to `found`, which holds all that stood before, what it makes of the front of `rest`, and returns
+// how many arguments that were; 0 leaves the next one to getopt_long's rules.
+using Grammar =
+    std::function<std::size_t(std::vector<Argument>& found, std::span<const std::string> rest)>;
 
-  // The next option or operand; nothing at the end. Throws CommandLineError.
-  std::optional<GivenOption> next();
+// With POSIXLY_CORRECT, all that follows an operand is operands.
+std::size_t options_come_first(std::vector<Argument>& found, std::span<const std::string> rest);
 
-  // The arguments that have not been looked at; empty in the middle of a bundle of short options.
-  std::span<const std::string> rest() const;
-  // Leaves out the next `count` arguments.
-  void skip(std::size_t count) { position_ += count; }
-  // Gives back the argument that was the value of the last option.
-  void give_back() { --position_; }
-  // Everything that follows is an operand.
-  void end_options() { options_ended_ = true; }
-  // True behind "--": all that next() gives is operands.
-  bool options_ended() const { return options_ended_; }
-
- private:
-  GivenOption scan_long(const std::string& argument);
-  GivenOption scan_short();
-  const OptionSpec& find_long(std::string_view name, const std::string& argument) const;
-  [[noreturn]] void fail(const std::string& message) const;
-
-  const CommandSpec& command_;
-  const Caller& caller_;
-  std::span<const std::string> arguments_;
-  std::size_t position_ = 0;       // of the next argument
-  std::size_t bundle_offset_ = 0;  // in arguments_[position_], of the next short option; 0: none
-  bool options_ended_ = false;
-};
-
-// A whole command line, when the order of options does not matter.
+// A command line taken apart by Boost.Program_options: as it stood, and by the names of options.
 class ParsedOptions {
  public:
-  ParsedOptions(const CommandSpec& command, std::vector<std::string> operands,
-                std::map<std::string, std::vector<std::string>> values);
+  // Ends at the first mistake, and behind --help or --version, as nothing that follows is looked
+  // at.
+  ParsedOptions(const CommandSpec& command, const Caller& caller,
+                std::span<const std::string> arguments,
+                const Grammar& grammar = options_come_first);
+
+  // Throws the mistake, if there was one: what stands before it may be complained about first.
+  void throw_mistake() const;
 
   const CommandSpec& command() const { return *command_; }
+  // Options and operands in order.
+  const std::vector<Argument>& arguments() const { return arguments_; }
   // What is not an option, in order.
   const std::vector<std::string>& operands() const { return operands_; }
+  // Whether the last of them is --help or --version.
+  bool asks_for_text() const;
 
   // Options are named by OptionSpec::key(). That the command has them is required, but of:
   bool knows(std::string_view key) const;
+  const OptionSpec& spec(std::string_view key) const;
   bool has(std::string_view key) const;
   // All values given, in order.
   std::vector<std::string> values(std::string_view key) const;
@@ -114,16 +101,14 @@ class ParsedOptions {
   std::string word(std::string_view key, std::string_view fallback) const;
 
  private:
-  const OptionSpec& spec(std::string_view key) const;
+  const OptionSpec* find(std::string_view key) const;
 
   const CommandSpec* command_;
+  std::vector<Argument> arguments_;
   std::vector<std::string> operands_;
-  std::map<std::string, std::vector<std::string>> values_;
+  boost::program_options::variables_map values_;
+  std::optional<CommandLineError> mistake_;
 };
-
-// Throws CommandLineError.
-ParsedOptions parse_options(const CommandSpec& command, const Caller& caller,
-                            std::span<const std::string> arguments);
 
 // Throws Error{usage} with a hint where to read on.
 [[noreturn]] void throw_usage(const CommandSpec& command, const std::string& message);

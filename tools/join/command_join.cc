@@ -1,6 +1,5 @@
 // xxl join: finds out what is joined. Text and binary records take it from there.
 #include <clocale>
-#include <cstdio>
 
 #include "cli/manual.h"
 #include "join/join_shared.h"
@@ -12,15 +11,8 @@ int run_join(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments) {
   std::setlocale(LC_ALL, "");  // in which lines compare, and messages quote
   const JoinArguments parsed = parse_join_arguments(command, caller, arguments);
-  if (parsed.ask == JoinArguments::Ask::help) {
-    std::fputs(help_text(command, caller.command).c_str(), stdout);
-    return kExitSuccess;
-  }
-  if (parsed.ask == JoinArguments::Ask::version) {
-    std::fputs(version_text(caller).c_str(), stdout);
-    return kExitSuccess;
-  }
   const ParsedOptions& options = parsed.options;
+  if (print_if_asked(options, caller)) return kExitSuccess;
   const std::string record = options.value("record", "lines");
   const bool binary = options.has("record1") || options.has("record2");
   if (record == "lines" && !(binary && !options.has("record"))) {

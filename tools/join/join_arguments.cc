@@ -1,44 +1,22 @@
 #include "join/join_arguments.h"
 
-#include <cctype>
-#include <cstdint>
-#include <limits>
-#include <map>
 #include <utility>
 
 #include "base/quote.h"
 #include "record/line_order.h"
+#include "sort/line_arguments.h"
 
 namespace xxl::cli {
 namespace {
-
-// A whole number as join(1) reads it: white space and a plus sign may precede it, and what is too
-// large counts as the largest. Nothing if it is none.
-std::optional<std::size_t> read_number(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
-    text.remove_prefix(1);
-  }
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty()) return std::nullopt;
-  std::size_t value = 0;
-  bool too_large = false;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    too_large |= __builtin_mul_overflow(value, 10, &value) ||
-                 __builtin_add_overflow(value, static_cast<std::size_t>(c - '0'), &value);
-  }
-  return too_large ? std::numeric_limits<std::size_t>::max() : value;
-}
 
 class JoinArgumentParser {
  public:
   JoinArgumentParser(const CommandSpec& command, const Caller& caller,
                      std::span<const std::string> arguments)
-      : command_(command),
-        caller_(caller),
+      : caller_(caller),
         arguments_(arguments),
-        scanner_(command, caller, arguments),
-        result_(command) {}
+        // As join(1), which looks for options behind operands, POSIXLY_CORRECT or not.
+        result_(ParsedOptions(command, caller, arguments, nullptr)) {}
 
   JoinArguments parse();
 
@@ -64,50 +42,49 @@ class JoinArgumentParser {
   void add_row_fields(const std::string& list);
   RowField parse_row_field(const std::string& text) const;
   void take_operand(const std::string& text);
-  void take_option(const GivenOption& given);
+  void take_option(const Argument& given);
   void take_separator(const std::string& value);
-  void take_j(const GivenOption& given);
+  void take_j(const Argument& given);
   void finish();
 
-  const CommandSpec& command_;
   const Caller& caller_;
   std::span<const std::string> arguments_;
-  OptionScanner scanner_;
   Role role_ = Role::operand;             // of an operand that follows
   Role next_role_ = Role::operand;        // of one behind the argument that is being taken
   std::vector<Operand> operands_;         // two at most
   std::array<int, kJoinSides> bare_j_{};  // -j1 and -j2 whose argument has not been found
-  std::map<std::string, std::vector<std::string>> values_;
   JoinArguments result_;
 };
 
 JoinArguments JoinArgumentParser::parse() {
-  while (const std::optional<GivenOption> given = scanner_.next()) {
+  for (const Argument& given : result_.options.arguments()) {
     next_role_ = Role::operand;
-    if (given->spec == nullptr) {
-      if (scanner_.options_ended()) role_ = Role::operand;
-      take_operand(given->value);
+    if (is_operand(given)) {
+      if (given.original_tokens.front() == "--") role_ = Role::operand;
+      take_operand(given.value.front());
     } else {
-      take_option(*given);
-      if (result_.ask != JoinArguments::Ask::join) return std::move(result_);
+      take_option(given);
     }
     role_ = next_role_;
   }
-  finish();
+  result_.options.throw_mistake();
+  if (!result_.options.asks_for_text()) finish();
   return std::move(result_);
 }
 
 // From 0.
 std::size_t JoinArgumentParser::parse_field(const std::string& text) const {
-  const std::optional<std::size_t> number = read_number(text);
-  if (!number || *number == 0) fail("invalid field number: " + quoted_for_message(text));
-  return *number - 1;
+  const Number number = read_number(text);
+  if (number.value == 0 || !number.suffix.empty()) {
+    fail("invalid field number: " + quoted_for_message(text));
+  }
+  return number.value - 1;
 }
 
 std::size_t JoinArgumentParser::parse_side(const std::string& text) const {
-  const std::optional<std::size_t> number = read_number(text);
-  if (number != 1 && number != 2) fail("invalid field number: " + quoted_for_message(text));
-  return *number - 1;
+  const std::size_t side = parse_field(text);
+  if (side >= kJoinSides) fail("invalid field number: " + quoted_for_message(text));
+  return side;
 }
 
 void JoinArgumentParser::set_field(std::size_t side, std::size_t field) {
@@ -182,50 +159,50 @@ void JoinArgumentParser::take_separator(const std::string& value) {
 }
 
 // "-j1" by itself may be the obsolescent option, whose argument follows, or -j with the argument 1.
-void JoinArgumentParser::take_j(const GivenOption& given) {
-  if ((given.value == "1" || given.value == "2") && given.starts_argument &&
-      !given.value_is_next_argument) {
-    const std::size_t side = given.value == "1" ? 0 : 1;
+void JoinArgumentParser::take_j(const Argument& given) {
+  const std::string& token = given.original_tokens.front();
+  if (token == "-j1" || token == "-j2") {
+    const std::size_t side = token == "-j1" ? 0 : 1;
     ++bare_j_[side];
     next_role_ = side == 0 ? Role::field_of_r : Role::field_of_s;
   } else {
-    set_both_fields(parse_field(given.value));
+    set_both_fields(parse_field(given.value.front()));
   }
 }
 
-void JoinArgumentParser::take_option(const GivenOption& given) {
-  const OptionSpec& spec = *given.spec;
-  values_[spec.key()].push_back(given.value);
+void JoinArgumentParser::take_option(const Argument& given) {
+  const OptionSpec& spec = result_.options.spec(given.string_key);
+  const std::string value = given.value.empty() ? "" : given.value.front();
   switch (spec.short_name) {
     case 'a':
     case 'v':
       if (spec.short_name == 'v') result_.shape.pairs = false;
-      (parse_side(given.value) == 0 ? result_.shape.unmatched_r : result_.shape.unmatched_s) = true;
+      (parse_side(value) == 0 ? result_.shape.unmatched_r : result_.shape.unmatched_s) = true;
       return;
     case 'e':
-      if (result_.filler && *result_.filler != given.value) {
+      if (result_.filler && *result_.filler != value) {
         fail("conflicting empty-field replacement strings");
       }
-      result_.filler = given.value;
+      result_.filler = value;
       return;
     case 'i':
       result_.ignore_case = true;
       return;
     case '1':
     case '2':
-      return set_field(spec.short_name == '1' ? 0 : 1, parse_field(given.value));
+      return set_field(spec.short_name == '1' ? 0 : 1, parse_field(value));
     case 'j':
       return take_j(given);
     case 'o':
-      if (given.value == "auto") {
+      if (value == "auto") {
         result_.auto_row = true;
       } else {
-        add_row_fields(given.value);
+        add_row_fields(value);
         next_role_ = Role::row;
       }
       return;
     case 't':
-      return take_separator(given.value);
+      return take_separator(value);
     case 'z':
       result_.terminator = '\0';
       return;
@@ -234,8 +211,6 @@ void JoinArgumentParser::take_option(const GivenOption& given) {
   }
   if (spec.long_name == "check-order") result_.watch = OrderWatch::always;
   if (spec.long_name == "nocheck-order") result_.watch = OrderWatch::never;
-  if (spec.long_name == "help") result_.ask = JoinArguments::Ask::help;
-  if (spec.long_name == "version") result_.ask = JoinArguments::Ask::version;
 }
 
 void JoinArgumentParser::finish() {
@@ -247,7 +222,6 @@ void JoinArgumentParser::finish() {
     if (bare_j_[side] != 0) set_both_fields(side);
   }
   for (const Operand& operand : operands_) result_.files.push_back(operand.text);
-  result_.options = ParsedOptions(command_, result_.files, std::move(values_));
 }
 
 }  // namespace

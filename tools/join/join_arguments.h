@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/parse_options.h"
@@ -17,13 +18,12 @@
 namespace xxl::cli {
 
 struct JoinArguments {
-  enum class Ask { join, help, version };
+  explicit JoinArguments(ParsedOptions parsed) : options(std::move(parsed)) {}
 
-  explicit JoinArguments(const CommandSpec& command) : options(command, {}, {}) {}
+  ParsedOptions options;
 
-  Ask ask = Ask::join;             // help and version: nothing else is there
-  std::vector<std::string> files;  // two; "-" is standard input
-  JoinShape shape{.pairs = true};  // as -a and -v say
+  std::vector<std::string> files;                             // two; "-" is standard input
+  JoinShape shape{.pairs = true};                             // as -a and -v say
   std::array<std::optional<std::size_t>, kJoinSides> fields;  // -1, -2, -j; from 0
   LineFieldSyntax syntax;
   bool ignore_case = false;
@@ -32,10 +32,10 @@ struct JoinArguments {
   bool auto_row = false;      // -o auto
   std::optional<std::string> filler;
   char terminator = '\n';
-  ParsedOptions options;  // all of them, for those that join(1) does not have
 };
 
-// Throws CommandLineError.
+// Throws CommandLineError. Options that ask for help or the version are the last, and all that is
+// set.
 JoinArguments parse_join_arguments(const CommandSpec& command, const Caller& caller,
                                    std::span<const std::string> arguments);
 

@@ -123,17 +123,7 @@ int run_stand_in_join(const Caller& caller, std::span<const std::string> argumen
   std::setlocale(LC_ALL, "");
   static const CommandSpec command = stand_in_join_command();
   const JoinArguments parsed = parse_join_arguments(command, caller, arguments);
-  switch (parsed.ask) {
-    case JoinArguments::Ask::help:
-      std::fputs(help_text(command, caller.command).c_str(), stdout);
-      return kExitSuccess;
-    case JoinArguments::Ask::version:
-      std::fputs(version_text(caller).c_str(), stdout);
-      return kExitSuccess;
-    case JoinArguments::Ask::join:
-      break;
-  }
-  return join_plainly(caller, parsed);
+  return print_if_asked(parsed.options, caller) ? kExitSuccess : join_plainly(caller, parsed);
 }
 
 }  // namespace xxl::cli

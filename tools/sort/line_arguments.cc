@@ -22,35 +22,6 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A whole number and what stands behind it, as sort(1) reads the sizes and counts of its options:
-// white space and a plus sign may precede it.
-struct Number {
-  enum class State { ok, invalid, too_large };
-  State state = State::invalid;
-  std::uint64_t value = 0;
-  std::string_view suffix;
-};
-
-Number read_number(std::string_view text) {
-  Number number;
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
-    text.remove_prefix(1);
-  }
-  if (text.starts_with('+')) text.remove_prefix(1);
-  number.suffix = text;
-  if (text.empty() || !is_digit(text.front())) return number;
-  number.state = Number::State::ok;
-  while (!number.suffix.empty() && is_digit(number.suffix.front())) {
-    const auto digit = static_cast<std::uint64_t>(number.suffix.front() - '0');
-    if (__builtin_mul_overflow(number.value, 10, &number.value) ||
-        __builtin_add_overflow(number.value, digit, &number.value)) {
-      number.state = Number::State::too_large;
-    }
-    number.suffix.remove_prefix(1);
-  }
-  return number;
-}
-
 [[noreturn]] void throw_bad_number(const std::string& option, const std::string& text,
                                    Number::State state, bool bad_suffix) {
   const std::string argument = option + " argument '" + text + "'";
@@ -60,7 +31,10 @@ Number read_number(std::string_view text) {
 }
 
 // The value of -S in bytes.
-std::uint64_t parse_buffer_size(const std::string& option, const std::string& text) {
+std::uint64_t parse_buffer_size(const Argument& given) {
+  const std::string option =
+      given.original_tokens.front().starts_with("--") ? "--buffer-size" : "-S";
+  const std::string& text = given.value.front();
   constexpr std::string_view kUnits = "KMGTPEZY";
   Number number = read_number(text);
   std::string_view suffix = number.suffix;
@@ -92,19 +66,25 @@ std::uint64_t parse_buffer_size(const std::string& option, const std::string& te
   return shift >= 64 ? 0 : number.value << shift;
 }
 
-unsigned parse_batch_size(const Caller& caller, const std::string& text) {
-  const std::string quoted = quoted_for_message(text);
+// The value of an option that takes a number alone, which may be too large.
+Number parse_count(const std::string& option, const std::string& text) {
   const Number number = read_number(text);
   if (number.state == Number::State::invalid || !number.suffix.empty()) {
-    throw_bad_number("--batch-size", text, number.state, number.state != Number::State::invalid);
+    throw_bad_number(option, text, number.state, number.state != Number::State::invalid);
   }
+  return number;
+}
+
+unsigned parse_batch_size(const Caller& caller, const std::string& text) {
+  const std::string quoted = quoted_for_message(text);
+  const Number number = parse_count("--batch-size", text);
   rlimit limit{};
   std::uint64_t most = 1u << 20;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     most = std::min<std::uint64_t>(std::numeric_limits<unsigned>::max(), limit.rlim_cur);
     most -= std::min(most, kOpenFilesBesideRuns);
   }
-  if (number.state == Number::State::too_large || number.value > most) {
+  if (number.value > most) {
     throw CommandLineError("--batch-size argument " + quoted + " too large\n" + caller.prefix +
                            "maximum --batch-size argument with current rlimit is " +
                            std::to_string(most));
@@ -117,11 +97,7 @@ unsigned parse_batch_size(const Caller& caller, const std::string& text) {
 }
 
 unsigned parse_parallel(const std::string& text) {
-  const Number number = read_number(text);
-  if (number.state == Number::State::invalid || !number.suffix.empty()) {
-    throw_bad_number("--parallel", text, number.state, number.state != Number::State::invalid);
-  }
-  if (number.state == Number::State::too_large) return kMaxThreads;
+  const Number number = parse_count("--parallel", text);
   if (number.value == 0) throw CommandLineError("number in parallel must be nonzero");
   return static_cast<unsigned>(std::min(number.value, kMaxThreads));
 }
@@ -165,84 +141,40 @@ bool knows_obsolescent_keys() {
   return *end != '\0' || number < 200112 || number >= 200809;
 }
 
+bool asks_for_check(const std::vector<Argument>& found) {
+  return std::any_of(found.begin(), found.end(), [](const Argument& given) {
+    return given.string_key == "-c" || given.string_key == "-C" || given.string_key == "check";
+  });
+}
+
 class LineArgumentParser {
  public:
-  LineArgumentParser(const CommandSpec& command, const Caller& caller,
-                     std::span<const std::string> arguments)
-      : command_(command), caller_(caller), scanner_(command, caller, arguments) {}
+  LineArgumentParser(const Caller& caller, ParsedOptions options)
+      : caller_(caller), result_(std::move(options)) {}
 
   LineArguments parse();
 
  private:
-  bool takes_operand_only() const;
-  void take_operand(const std::string& operand);
-  bool take_obsolescent_key(const std::string& operand);
-  void add_key(const std::string& value);
-  void take_option(const GivenOption& given);
-  void take_long_option(const GivenOption& given);
+  void add_key(const Argument& given);
+  void take_option(const Argument& given);
+  void take_long_option(std::string_view name, const std::string& value);
   void take_check(char check);
   void take_separator(const std::string& value);
   static void take_only(std::string& place, const std::string& value, const char* complaint);
   void finish();
 
-  const CommandSpec& command_;
   const Caller& caller_;
-  OptionScanner scanner_;
-  bool posixly_correct_ = std::getenv("POSIXLY_CORRECT") != nullptr;
-  bool obsolescent_keys_ = knows_obsolescent_keys();
   std::string compress_program_;
-  std::map<std::string, std::vector<std::string>> values_;
-  std::vector<std::string> operands_;
-  LineArguments result_{command_};
+  LineArguments result_;
 };
 
 LineArguments LineArgumentParser::parse() {
-  while (result_.ask == LineArguments::Ask::sort) {
-    if (takes_operand_only()) {
-      if (scanner_.rest().empty()) break;
-      operands_.push_back(scanner_.rest().front());
-      scanner_.skip(1);
-      continue;
-    }
-    const std::optional<GivenOption> given = scanner_.next();
-    if (!given) break;
-    if (given->spec == nullptr) {
-      take_operand(given->value);
-    } else {
-      take_option(*given);
-    }
+  for (const Argument& given : result_.options.arguments()) {
+    if (!is_operand(given)) take_option(given);
   }
-  if (result_.ask == LineArguments::Ask::sort) finish();
+  result_.options.throw_mistake();
+  if (!result_.options.asks_for_text()) finish();
   return std::move(result_);
-}
-
-// With POSIXLY_CORRECT, what follows a file is a file; only -o may stand there, as it could before
-// POSIX.
-bool LineArgumentParser::takes_operand_only() const {
-  if (!posixly_correct_ || operands_.empty()) return false;
-  const std::span<const std::string> rest = scanner_.rest();
-  const bool output_follows = !rest.empty() && rest.front().starts_with("-o") &&
-                              (rest.front().size() > 2 || rest.size() > 1);
-  return !(obsolescent_keys_ && result_.check == 0 && output_follows);
-}
-
-void LineArgumentParser::take_operand(const std::string& operand) {
-  if (!operand.starts_with('+') || !take_obsolescent_key(operand)) operands_.push_back(operand);
-}
-
-bool LineArgumentParser::take_obsolescent_key(const std::string& operand) {
-  const std::span<const std::string> rest = scanner_.rest();
-  const bool has_end = !rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-' &&
-                       is_digit(rest.front()[1]);
-  obsolescent_keys_ |= has_end && !posixly_correct_;
-  if (!obsolescent_keys_) return false;
-  const auto key = parse_obsolescent_line_key(
-      operand, has_end ? std::optional<std::string_view>(rest.front()) : std::nullopt);
-  if (!key) return false;
-  result_.obsolescent_keys.push_back(result_.order.fields.size());
-  result_.order.fields.push_back(*key);
-  if (has_end) scanner_.skip(1);
-  return true;
 }
 
 void LineArgumentParser::take_check(char check) {
@@ -267,7 +199,15 @@ void LineArgumentParser::take_only(std::string& place, const std::string& value,
   place = value;
 }
 
-void LineArgumentParser::add_key(const std::string& value) {
+void LineArgumentParser::add_key(const Argument& given) {
+  const std::string& value = given.value.front();
+  const auto& tokens = given.original_tokens;
+  if (is_obsolescent_key(given)) {
+    result_.obsolescent_keys.push_back(result_.order.fields.size());
+    result_.order.fields.push_back(*parse_obsolescent_line_key(
+        value, tokens.size() == 2 ? std::optional<std::string_view>(tokens[1]) : std::nullopt));
+    return;
+  }
   try {
     result_.order.fields.push_back(parse_line_key(value));
   } catch (const Error& error) {
@@ -278,82 +218,65 @@ void LineArgumentParser::add_key(const std::string& value) {
   }
 }
 
-void LineArgumentParser::take_option(const GivenOption& given) {
-  const OptionSpec& spec = *given.spec;
-  values_[spec.key()].push_back(given.value);
-  if (spec.short_name != 0 &&
-      set_line_key_flag(spec.short_name, BlankSide::both, result_.order.flags)) {
-    return;
-  }
-  switch (spec.short_name) {
+void LineArgumentParser::take_option(const Argument& given) {
+  const std::string value = given.value.empty() ? "" : given.value.front();
+  const char letter = result_.options.spec(given.string_key).short_name;
+  if (letter != 0 && set_line_key_flag(letter, BlankSide::both, result_.order.flags)) return;
+  switch (letter) {
     case 'c':
     case 'C':
-      return take_check(spec.short_name);
+      return take_check(letter);
     case 'k':
-      add_key(given.value);
-      return;
+      return add_key(given);
     case 'm':
       result_.merge = true;
       return;
     case 'o':
-      if (result_.output && *result_.output != given.value) {
+      if (result_.output && *result_.output != value) {
         throw CommandLineError("multiple output files specified");
       }
-      result_.output = given.value;
+      result_.output = value;
       return;
     case 's':
       result_.order.stable = true;
       return;
     case 'S':
-      result_.memory_bytes =
-          std::max(result_.memory_bytes.value_or(0), parse_buffer_size(given.name(), given.value));
+      result_.memory_bytes = std::max(result_.memory_bytes.value_or(0), parse_buffer_size(given));
       return;
     case 't':
-      return take_separator(given.value);
+      return take_separator(value);
     case 'u':
       result_.order.unique = true;
       return;
     case 'z':
       result_.terminator = '\0';
       return;
-    case 'y':  // what follows it as an argument of its own belongs to it only if it is a number
-      if (given.value_is_next_argument &&
-          !std::all_of(given.value.begin(), given.value.end(), is_digit)) {
-        scanner_.give_back();
-      }
-      return;
     default:
-      return take_long_option(given);
+      return take_long_option(given.string_key, value);
   }
 }
 
-void LineArgumentParser::take_long_option(const GivenOption& given) {
-  const std::string_view name = given.spec->long_name;
+void LineArgumentParser::take_long_option(std::string_view name, const std::string& value) {
   if (name == "check") {
-    take_check(parse_check_word(caller_, given.value));
+    take_check(parse_check_word(caller_, value));
   } else if (name == "sort") {
-    set_line_key_flag(parse_sort_word(caller_, given.value), BlankSide::both, result_.order.flags);
+    set_line_key_flag(parse_sort_word(caller_, value), BlankSide::both, result_.order.flags);
   } else if (name == "compress-program") {
-    take_only(compress_program_, given.value, "multiple compress programs specified");
+    take_only(compress_program_, value, "multiple compress programs specified");
   } else if (name == "random-source") {
-    take_only(result_.random_source, given.value, "multiple random sources specified");
+    take_only(result_.random_source, value, "multiple random sources specified");
   } else if (name == "debug") {
     result_.debug = true;
   } else if (name == "batch-size") {
-    result_.batch_size = parse_batch_size(caller_, given.value);
+    result_.batch_size = parse_batch_size(caller_, value);
   } else if (name == "parallel") {
-    result_.parallel = parse_parallel(given.value);
-  } else if (name == "help") {
-    result_.ask = LineArguments::Ask::help;
-  } else if (name == "version") {
-    result_.ask = LineArguments::Ask::version;
+    result_.parallel = parse_parallel(value);
   }
 }
 
 // What can be said only when all options are known, in the order in which sort(1) says it.
 void LineArgumentParser::finish() {
-  result_.files = operands_;
-  result_.options = ParsedOptions(command_, std::move(operands_), std::move(values_));
+  result_.files = result_.options.operands();
   refuse_options_of_others(result_.options, Scope::lines);
   if (result_.options.has("files0-from")) {
     if (!result_.files.empty()) {
@@ -373,9 +296,53 @@ void LineArgumentParser::finish() {
 
 }  // namespace
 
-LineArguments parse_line_arguments(const CommandSpec& command, const Caller& caller,
-                                   std::span<const std::string> arguments) {
-  return LineArgumentParser(command, caller, arguments).parse();
+Number read_number(std::string_view text) {
+  Number number;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
+    text.remove_prefix(1);
+  }
+  if (text.starts_with('+')) text.remove_prefix(1);
+  number.suffix = text;
+  if (text.empty() || !is_digit(text.front())) return number;
+  number.state = Number::State::ok;
+  while (!number.suffix.empty() && is_digit(number.suffix.front())) {
+    const auto digit = static_cast<std::uint64_t>(number.suffix.front() - '0');
+    if (__builtin_mul_overflow(number.value, 10, &number.value) ||
+        __builtin_add_overflow(number.value, digit, &number.value)) {
+      number.state = Number::State::too_large;
+    }
+    number.suffix.remove_prefix(1);
+  }
+  if (number.state == Number::State::too_large) number.value = ~std::uint64_t{0};
+  return number;
+}
+
+Grammar sort_grammar() {
+  const bool posixly_correct = std::getenv("POSIXLY_CORRECT") != nullptr;
+  return [posixly_correct, obsolescent = knows_obsolescent_keys()](
+             std::vector<Argument>& found,
+             std::span<const std::string> rest) mutable -> std::size_t {
+    const std::string& argument = rest.front();
+    if (posixly_correct && std::any_of(found.begin(), found.end(), is_operand)) {
+      const bool is_output = argument.starts_with("-o") && (argument.size() > 2 || rest.size() > 1);
+      if (is_output && obsolescent && !asks_for_check(found)) return 0;
+      found.push_back(make_operand(argument));
+      return 1;
+    }
+    const bool has_end =
+        rest.size() > 1 && rest[1].size() > 1 && rest[1][0] == '-' && is_digit(rest[1][1]);
+    if (!parse_obsolescent_line_key(argument, std::nullopt)) return 0;
+    obsolescent |= has_end && !posixly_correct;
+    if (!obsolescent) return 0;
+    Argument key("key", {argument});
+    key.original_tokens.assign(rest.begin(), rest.begin() + (has_end ? 2 : 1));
+    found.push_back(std::move(key));
+    return has_end ? 2 : 1;
+  };
+}
+
+LineArguments parse_line_arguments(const Caller& caller, ParsedOptions options) {
+  return LineArgumentParser(caller, std::move(options)).parse();
 }
 
 }  // namespace xxl::cli

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/parse_options.h"
@@ -14,11 +15,9 @@
 namespace xxl::cli {
 
 struct LineArguments {
-  enum class Ask { sort, help, version };
+  explicit LineArguments(ParsedOptions parsed) : options(std::move(parsed)) {}
 
-  explicit LineArguments(const CommandSpec& command) : options(command, {}, {}) {}
-
-  Ask ask = Ask::sort;                        // help and version: nothing else is there
+  ParsedOptions options;
   LineOrder order;                            // without random_salt
   std::vector<std::size_t> obsolescent_keys;  // places in order.fields of those given as +1 -2
   char terminator = '\n';
@@ -31,11 +30,25 @@ struct LineArguments {
   unsigned batch_size = 0;    // 0: not given
   unsigned parallel = 0;      // 0: not given
   std::string random_source;  // empty: none
-  ParsedOptions options;      // all of them, for those that sort(1) does not have
 };
 
-// Throws CommandLineError.
-LineArguments parse_line_arguments(const CommandSpec& command, const Caller& caller,
-                                   std::span<const std::string> arguments);
+// A whole number and what stands behind it, as sort(1) and join(1) read them: white space and a
+// plus sign may precede it.
+struct Number {
+  enum class State { ok, invalid, too_large };
+  State state = State::invalid;
+  std::uint64_t value = 0;  // the largest there is, if it is too large
+  std::string_view suffix;
+};
+Number read_number(std::string_view text);
+
+// What sort(1) has beside getopt_long(3): +POS1 [-POS2] is a key (an option "key" whose first token
+// starts with a plus sign); with POSIXLY_CORRECT, what follows a file is a file, but for -o, which
+// could stand there before POSIX.
+Grammar sort_grammar();
+
+// Throws CommandLineError. Options that ask for help or the version are the last, and all that is
+// set.
+LineArguments parse_line_arguments(const Caller& caller, ParsedOptions options);
 
 }  // namespace xxl::cli

@@ -317,7 +317,7 @@ constexpr std::array kSortOptions{
     kTimeLine,
     kExplain,
     OptionSpec{.short_name = 'y',
-               .value = ValueKind::required,
+               .value = ValueKind::number,
                .support = Support::ignored,
                .scope = Scope::lines,
                .help = "accepted and ignored"},

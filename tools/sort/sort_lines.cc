@@ -173,11 +173,6 @@ int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
   return kExitSuccess;
 }
 
-int print_and_exit(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  return kExitSuccess;
-}
-
 int check_lines(const Caller& caller, const LineArguments& arguments) {
   const std::string check = std::string("-") + arguments.check;
   if (arguments.files.size() > 1) {
@@ -203,13 +198,8 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
 
 }  // namespace
 
-int sort_lines(const CommandSpec& command, const Caller& caller,
-               std::span<const std::string> arguments) {
-  const LineArguments parsed = parse_line_arguments(command, caller, arguments);
-  if (parsed.ask == LineArguments::Ask::help) {
-    return print_and_exit(help_text(command, caller.command));
-  }
-  if (parsed.ask == LineArguments::Ask::version) return print_and_exit(version_text(caller));
+int sort_lines(const Caller& caller, const LineArguments& parsed) {
+  if (print_if_asked(parsed.options, caller)) return kExitSuccess;
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);
 

@@ -60,14 +60,24 @@ std::string_view scope_text(Scope scope) {
 
 }  // namespace
 
+bool is_obsolescent_key(const Argument& argument) {
+  return argument.string_key == "key" && argument.original_tokens.front().starts_with('+');
+}
+
 void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
-  const CommandSpec& command = options.command();
-  for (const OptionSpec& option : command.options) {
-    if (!options.has(option.key())) continue;
-    if (!is_for(option, scope)) {
-      throw_usage(command, switch_name(option) + " is for " +
-                               std::string(scope_text(option.scope)) +
-                               " only, not for --record=" + options.value("record", "lines"));
+  const auto refuse = [&](const std::string& what, Scope whose) {
+    throw_usage(options.command(),
+                what + " is for " + std::string(scope_text(whose)) +
+                    " only, not for --record=" + options.value("record", "lines"));
+  };
+  for (const OptionSpec& option : options.command().options) {
+    if (options.has(option.key()) && !is_for(option, scope)) {
+      refuse(switch_name(option), option.scope);
+    }
+  }
+  for (const Argument& argument : options.arguments()) {
+    if (is_obsolescent_key(argument) && scope != Scope::lines) {
+      refuse("key " + argument.value.front(), Scope::lines);
     }
   }
 }

@@ -12,9 +12,10 @@
 
 namespace xxl::cli {
 
+struct LineArguments;
+
 // The three kinds of sort. Each returns the exit status.
-int sort_lines(const CommandSpec& command, const Caller& caller,
-               std::span<const std::string> arguments);
+int sort_lines(const Caller& caller, const LineArguments& arguments);
 int sort_rows(const Caller& caller, const ParsedOptions& options);
 int sort_binary(const Caller& caller, const ParsedOptions& options);
 
@@ -22,6 +23,8 @@ enum class Check { none, diagnose, quiet };
 
 // -c, -C and --check. Throws Error{usage} if several exclude each other, or other options.
 Check check_option(const ParsedOptions& options);
+// Whether it is a key given as +POS1 [-POS2].
+bool is_obsolescent_key(const Argument& argument);
 // Throws Error{usage} when an option was given that is not for records of `scope`.
 void refuse_options_of_others(const ParsedOptions& options, Scope scope);
 
