@@ -36,43 +36,49 @@ BlockRef PredictionSequence::next() {
   return entry.ref;
 }
 
-FetchOrder::FetchOrder(const std::vector<Run>& runs, bool exact_triggers, unsigned disks,
-                       std::size_t prefetch_blocks)
-    : runs_(runs),
-      sequence_(runs, exact_triggers),
-      disks_(disks),
-      prefetch_blocks_(prefetch_blocks) {}
+NeededBlocks predicted_blocks(const std::vector<Run>& runs, bool exact_triggers) {
+  return [&runs, sequence = PredictionSequence(
+                     runs, exact_triggers)]() mutable -> std::optional<NeededBlock> {
+    if (sequence.finished()) return std::nullopt;
+    NeededBlock block{sequence.next()};
+    const Run& run = runs[block.ref.run];
+    if (run.in_scratch()) block.disk = run.place(run.blocks[block.ref.block]).disk;
+    return block;
+  };
+}
 
 bool FetchOrder::finished() {
   if (at_ == window_.size()) fill_window();
   return at_ == window_.size();
 }
 
-BlockRef FetchOrder::next() {
+BlockRef FetchOrder::front() {
   XXL_CHECK(!finished());
-  return window_[at_++];
+  return window_[order_[at_]].ref;
+}
+
+BlockRef FetchOrder::next() {
+  const BlockRef ref = front();
+  ++at_;
+  return ref;
 }
 
 void FetchOrder::fill_window() {
-  const std::size_t window_blocks =
-      disks_ == 1 ? 256 : std::max<std::size_t>(1024, 16 * prefetch_blocks_);
+  const std::size_t least_blocks = disks_ == 1 ? 256 : 1024;
+  const std::size_t least_size = disks_ == 1 ? 0 : 16 * buffers_;
   window_.clear();
   at_ = 0;
-  while (window_.size() < window_blocks && !sequence_.finished())
-    window_.push_back(sequence_.next());
-  if (disks_ == 1) return;
   std::vector<std::uint8_t> disk_of;
-  disk_of.reserve(window_.size());
-  for (const BlockRef& ref : window_) {
-    const Run& run = runs_[ref.run];
-    disk_of.push_back(run.in_scratch() ? run.place(run.blocks[ref.block]).disk : std::uint8_t{0});
+  std::vector<std::uint32_t> size_of;
+  for (std::size_t size = 0; window_.size() < least_blocks || size < least_size;) {
+    const std::optional<NeededBlock> block = needed_();
+    if (!block) break;
+    window_.push_back(*block);
+    disk_of.push_back(block->disk);
+    size_of.push_back(block->size);
+    size += block->size;
   }
-  std::vector<BlockRef> ordered;
-  ordered.reserve(window_.size());
-  for (const std::uint32_t index : prefetch_schedule(disk_of, disks_, prefetch_blocks_)) {
-    ordered.push_back(window_[index]);
-  }
-  window_ = std::move(ordered);
+  order_ = prefetch_schedule(disk_of, disks_, buffers_, size_of);
 }
 
 }  // namespace xxl

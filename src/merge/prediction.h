@@ -11,7 +11,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "run/run.h"
@@ -46,25 +49,42 @@ class PredictionSequence {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
 };
 
-// The order in which fetches are issued: the prediction sequence, rearranged so that `disks` disks
-// are kept busy with `prefetch_blocks` buffers (merge/prefetch_schedule.h), a window at a time.
+// A block that a merge needs, and where from.
+struct NeededBlock {
+  BlockRef ref;
+  std::uint8_t disk = 0;
+  std::uint32_t size = 1;  // of its buffer, in any unit
+};
+
+// The blocks that a merge needs, one a call, in the order of need; nothing when there are no more
+// for now.
+using NeededBlocks = std::function<std::optional<NeededBlock>()>;
+
+// The prediction sequence of `runs`, which must outlive it.
+NeededBlocks predicted_blocks(const std::vector<Run>& runs, bool exact_triggers);
+
+// The order in which fetches are issued: that of need, rearranged so that `disks` disks are kept
+// busy with `buffers` (in the unit of the blocks' sizes; merge/prefetch_schedule.h), a window at a
+// time.
 class FetchOrder {
  public:
-  FetchOrder(const std::vector<Run>& runs, bool exact_triggers, unsigned disks,
-             std::size_t prefetch_blocks);
+  FetchOrder(NeededBlocks needed, unsigned disks, std::size_t buffers)
+      : needed_(std::move(needed)), disks_(disks), buffers_(buffers) {}
 
+  // True when there are no more for now.
   bool finished();
+  BlockRef front();
   BlockRef next();
 
  private:
   void fill_window();
 
-  const std::vector<Run>& runs_;
-  PredictionSequence sequence_;
+  NeededBlocks needed_;
   unsigned disks_;
-  std::size_t prefetch_blocks_;
-  std::vector<BlockRef> window_;
-  std::size_t at_ = 0;
+  std::size_t buffers_;
+  std::vector<NeededBlock> window_;
+  std::vector<std::uint32_t> order_;  // of its blocks
+  std::size_t at_ = 0;                // in it
 };
 
 }  // namespace xxl

@@ -21,6 +21,7 @@
 // buffer), then 3 and 4, then 5.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,18 +33,28 @@ namespace xxl {
 // The order in which to issue the fetches: a permutation of the positions of `disk_of`.
 // disk_of[i] < `disks` is the disk of the i-th block that the merge needs; `buffer_blocks` >= 1 is
 // the number m of blocks that may be issued and not yet used by the merge. At most 2^32 - 1 blocks.
+// Blocks may differ: size_of[i] is then what the i-th one takes of the m (none: 1 each). One that
+// takes more than m is issued when it is needed next.
 //
 // Whoever issues in this order whenever one of the m buffers is free
 // - never gets stuck: as long as the block needed next has not been issued, a buffer is free;
 // - fetches in the smallest possible number of steps, if a step takes at most one block from every
-//   disk;
+//   disk and all are of one size;
 // - reads every disk's blocks in the order of need; with one disk that is the whole schedule.
 // Schedules of consecutive pieces of a sequence, one behind the other, do not get stuck either, but
 // lose up to m / disks steps at each seam.
 //
 // Takes O(n log disks) time, and O(buffer_blocks) memory beside the result.
 std::vector<std::uint32_t> prefetch_schedule(std::span<const std::uint8_t> disk_of, unsigned disks,
-                                             std::size_t buffer_blocks);
+                                             std::size_t buffer_blocks,
+                                             std::span<const std::uint32_t> size_of = {});
+
+// Of `spare` buffers, those that a merge can do without, how many the schedule should count on; the
+// rest lets blocks wait for the merge. `least`: two a disk. The measured rule of Dementiev and
+// Sanders, section 5.
+inline std::size_t scheduled_buffers(std::size_t spare, std::size_t least) {
+  return least + 3 * (spare - std::min(spare, least)) / 10;
+}
 
 // The number of steps in which blocks issued in `order` are fetched, when every disk serves what is
 // queued there first come, first served, one block a step, and the merge uses blocks as soon as it

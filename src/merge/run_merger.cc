@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/input_checks.h"
+#include "merge/prefetch_schedule.h"
 #include "run/file_run.h"
 
 namespace xxl {
@@ -73,14 +74,14 @@ RunMerger::RunMerger(const MergeContext& context, const std::vector<Run>& runs,
       runs_(runs),
       blocks_(blocks),
       output_(output),
-      order_(runs, triggers_are_exact(context.layout),
+      order_(predicted_blocks(runs, triggers_are_exact(context.layout)),
              context.store == nullptr ? 1 : context.store->disks(),
-             [&] {  // how many of the buffers the schedule may count on: section 5 of the paper
+             [&] {
                const std::size_t disks = context.store == nullptr ? 1 : context.store->disks();
                const std::size_t held = blocks_held(runs, context.piece_capacity);
                XXL_CHECK(blocks.count() > held);
                const std::size_t spare = blocks.count() - held;
-               const std::size_t wanted = 2 * disks + 3 * (spare - std::min(spare, 2 * disks)) / 10;
+               const std::size_t wanted = scheduled_buffers(spare, 2 * disks);
                // With no more than are spare, no block must ever be dropped. What was sorted in
                // memory cannot be: it would be read again as it was before.
                return has_cells(runs) ? std::min(wanted, spare) : wanted;

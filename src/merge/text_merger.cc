@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "merge/prefetch_schedule.h"
 
 namespace xxl {
 namespace {
@@ -120,10 +121,10 @@ TextMerger::TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> 
   std::stable_sort(sources_.begin(), sources_.end(),
                    [](const MergeSource& a, const MergeSource& b) { return a.side < b.side; });
   list_blocks();
-  plan_fetches();
+  plan_fetches(choose_streamed());
 }
 
-// Finds out which blocks lie in which cells, and which cells can be held.
+// Finds out which blocks lie in which cells.
 void TextMerger::list_blocks() {
   blocks_.reserve(blocks_in_scratch(sources_));
   for (std::size_t source = 0; source < sources_.size(); ++source) {
@@ -138,50 +139,81 @@ void TextMerger::list_blocks() {
     }
   }
   first_block_.push_back(blocks_.size());
+}
 
+// Finds out which cells can be held. Returns what the blocks of the largest of these take.
+std::size_t TextMerger::choose_streamed() {
   std::vector<std::int64_t> bytes(cells_.count() + 1);  // differences of what a cell needs
   for (const MergeBlock& block : blocks_) {
-    const auto size = static_cast<std::int64_t>(
-        TextScratch::buffer_bytes(sources_[block.source].run->blocks[block.index]));
+    const auto size = static_cast<std::int64_t>(buffer_bytes(block));
     bytes[block.cells.first] += size;
     bytes[block.cells.last + 1] -= size;
   }
-  std::int64_t needed = 0;
+  std::int64_t needed = 0, most_held = 0;
   const auto most = static_cast<std::int64_t>(memory_.extents().total_bytes() / 4 * kMostOfMemory);
   for (std::size_t cell = 0; cell < cell_.size(); ++cell) {
     needed += bytes[cell];
-    if (needed <= most) continue;
+    if (needed <= most) {
+      most_held = std::max(most_held, needed);
+      continue;
+    }
     cell_[cell].kind = CellKind::streamed;
     streamed_.push_back(cell);
   }
+  return static_cast<std::size_t>(most_held);
 }
 
-// In the order of the first cell that needs them. Cells that are streamed read their blocks
-// themselves.
-void TextMerger::plan_fetches() {
-  const auto is_streamed = [&](std::size_t cell) { return cell_[cell].kind == CellKind::streamed; };
-  for (MergeBlock& block : blocks_) {
+// The first one that waits for `block`.
+std::uint32_t TextMerger::first_sorted_cell(const MergeBlock& block) const {
+  std::uint32_t cell = block.cells.first;
+  while (cell_[cell].kind == CellKind::streamed) ++cell;
+  return cell;
+}
+
+// The order of need is that of the first cell that waits for a block. Cells that are streamed read
+// their blocks themselves. `held`: what the blocks of a cell take at most, whose memory the
+// schedule must not count on.
+void TextMerger::plan_fetches(std::size_t held) {
+  std::size_t bytes = 0;
+  needed_.reserve(blocks_.size());
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    MergeBlock& block = blocks_[i];
     for (std::uint32_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
-      if (is_streamed(cell)) continue;
+      if (cell_[cell].kind == CellKind::streamed) continue;
       ++block.users;
       ++cell_[cell].missing;
     }
+    if (block.users == 0) continue;
+    needed_.push_back(static_cast<std::uint32_t>(i));
+    bytes += buffer_bytes(block);
   }
-  const auto users = [](const MergeBlock& block) { return block.users > 0; };
-  fetch_order_.reserve(
-      static_cast<std::size_t>(std::count_if(blocks_.begin(), blocks_.end(), users)));
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (users(blocks_[i])) fetch_order_.push_back(static_cast<std::uint32_t>(i));
-  }
-  const auto first_cell = [&](std::uint32_t block) {
-    std::uint32_t cell = blocks_[block].cells.first;
-    while (is_streamed(cell)) ++cell;
-    return cell;
-  };
-  std::sort(fetch_order_.begin(), fetch_order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const std::uint32_t x = first_cell(a), y = first_cell(b);
+  std::sort(needed_.begin(), needed_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t x = first_sorted_cell(blocks_[a]), y = first_sorted_cell(blocks_[b]);
     return x != y ? x < y : a < b;
   });
+  unsigned disks = 1;
+  for (const MergeSide& side : sides_) {
+    if (side.scratch != nullptr) disks = std::max(disks, side.scratch->disks());
+  }
+  const std::size_t spare = memory_.extents().total_bytes() - held;
+  const std::size_t two_a_disk = needed_.empty() ? 0 : 2 * disks * bytes / needed_.size();
+  const std::size_t scheduled = std::min(scheduled_buffers(spare, two_a_disk), spare);
+  order_.emplace([this, at = std::size_t{0}]() mutable { return next_needed(at); }, disks,
+                 std::max<std::size_t>(scheduled / kSectorBytes, 1));
+}
+
+// Nothing of what lies behind a streamed cell is fetched before that is done.
+std::optional<NeededBlock> TextMerger::next_needed(std::size_t& at) const {
+  if (at == needed_.size()) return std::nullopt;
+  const MergeBlock& block = blocks_[needed_[at]];
+  if (streamed_done_ < streamed_.size() && first_sorted_cell(block) > streamed_[streamed_done_]) {
+    return std::nullopt;
+  }
+  ++at;
+  const TextRun& run = *sources_[block.source].run;
+  return NeededBlock{{block.source, block.index},
+                     run.place(run.blocks[block.index]).disk,
+                     static_cast<std::uint32_t>(buffer_bytes(block) / kSectorBytes)};
 }
 
 void TextMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
@@ -241,14 +273,11 @@ void TextMerger::advance() {
 // With the lock held: blocks to be fetched now; they have buffers.
 std::vector<std::uint32_t> TextMerger::take_fetches() {
   std::vector<std::uint32_t> fetches;
-  // Nothing of what lies behind a streamed cell is fetched before that is done.
-  const std::size_t barrier =
-      streamed_done_ < streamed_.size() ? streamed_[streamed_done_] : cell_.size();
-  while (next_fetch_ < fetch_order_.size()) {
-    MergeBlock& block = blocks_[fetch_order_[next_fetch_]];
-    if (block.cells.first >= barrier) break;
-    const TextBlock& stored = sources_[block.source].run->blocks[block.index];
-    const std::size_t bytes = TextScratch::buffer_bytes(stored);
+  while (!order_->finished()) {
+    const BlockRef ref = order_->front();
+    const std::size_t index = first_block_[ref.run] + ref.block;
+    MergeBlock& block = blocks_[index];
+    const std::size_t bytes = buffer_bytes(block);
     std::byte* buffer = memory_.extents().take(bytes);
     const bool own =
         buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_;
@@ -263,19 +292,19 @@ std::vector<std::uint32_t> TextMerger::take_fetches() {
     block.loaded = std::make_unique<Loaded>();
     block.loaded->buffer = buffer;
     if (own) block.loaded->own_memory.reset(buffer);
-    fetches.push_back(fetch_order_[next_fetch_++]);
+    fetches.push_back(static_cast<std::uint32_t>(index));
+    order_->next();
   }
   return fetches;
 }
 
 // With the lock held.
 void TextMerger::give_back(MergeBlock& block) {
-  const TextBlock& stored = sources_[block.source].run->blocks[block.index];
   if (block.loaded->own_memory == nullptr) {
-    memory_.extents().give_back(block.loaded->buffer, TextScratch::buffer_bytes(stored));
+    memory_.extents().give_back(block.loaded->buffer, buffer_bytes(block));
   }
   block.loaded.reset();
-  bytes_done_ += stored.bytes;
+  bytes_done_ += sources_[block.source].run->blocks[block.index].bytes;
 }
 
 void TextMerger::fetch(std::size_t index) {

@@ -2,9 +2,10 @@
 // a sort writes its records to the output (cell_emitter.h), a join has runs of two
 // inputs, and joins what a cell has of them.
 //
-// All blocks are fetched in the order of the first cell that needs them. A cell whose blocks are
-// there is sorted by a worker, each side for itself; several workers have one each. A cell that
-// cannot be held is merged record by record, alone.
+// All blocks are needed in the order of the first cell that they lie in, and fetched in the order
+// that keeps all disks busy then (prediction.h). A cell whose blocks are there is sorted by a
+// worker, each side for itself; several workers have one each. A cell that cannot be held is merged
+// record by record, alone.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@
 #include "base/workers.h"
 #include "merge/cell_work.h"
 #include "merge/merge_source.h"
+#include "merge/prediction.h"
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
 #include "merge/text_cells.h"
@@ -94,7 +97,10 @@ class TextMerger {
   static TextCells plan_cells(const std::vector<MergeSource>& sources,
                               const std::vector<MergeSide>& sides, std::uint64_t cell_bytes);
   void list_blocks();
-  void plan_fetches();
+  std::size_t choose_streamed();
+  std::uint32_t first_sorted_cell(const MergeBlock& block) const;
+  void plan_fetches(std::size_t held);
+  std::optional<NeededBlock> next_needed(std::size_t& at) const;
   std::span<MergeBlock> blocks_of(std::size_t source) {
     return std::span(blocks_).subspan(first_block_[source],
                                       first_block_[source + 1] - first_block_[source]);
@@ -109,6 +115,9 @@ class TextMerger {
                   std::string_view boundary, std::size_t from,
                   std::vector<std::uint32_t>& starts) const;
   const MergeSide& side_of(const MergeSource& source) const { return sides_[source.side]; }
+  std::size_t buffer_bytes(const MergeBlock& block) const {
+    return TextScratch::buffer_bytes(sources_[block.source].run->blocks[block.index]);
+  }
   std::size_t resident_cut(const MergeSource& source, std::string_view boundary) const;
   std::vector<CellPart> parts_of(std::size_t cell);
   void merge_cell(std::size_t cell, unsigned thread);
@@ -138,12 +147,12 @@ class TextMerger {
   std::vector<CellState> cell_;
   std::vector<MergeBlock> blocks_;        // in the order of sources, then of their runs
   std::vector<std::size_t> first_block_;  // of each source
-  std::vector<std::uint32_t> fetch_order_;
-  std::vector<std::size_t> streamed_;  // cells
+  std::vector<std::uint32_t> needed_;     // blocks that sorted cells wait for, in order of need
+  std::vector<std::size_t> streamed_;     // cells
 
   // With the monitor's lock:
-  std::size_t next_fetch_ = 0;
-  std::size_t next_cell_ = 0;  // to be given to a worker
+  std::optional<FetchOrder> order_;  // of `needed_`
+  std::size_t next_cell_ = 0;        // to be given to a worker
   std::size_t cells_done_ = 0;
   std::size_t streamed_done_ = 0;
   std::size_t reads_ = 0;  // fetches that have not been checked

@@ -31,6 +31,7 @@ class TextScratch {
       : monitor_(monitor), store_(scratch, io, std::move(packer)) {}
 
   std::size_t slot_bytes() const { return store_.slot_bytes(); }
+  unsigned disks() const { return store_.disks(); }
   bool packs() const { return store_.packer().packs(); }
   // Bytes of a buffer for a block of `bytes`; for reading a block.
   static std::size_t buffer_bytes(std::size_t bytes) { return RunStore::buffer_bytes(bytes); }

@@ -97,7 +97,7 @@ TEST(FetchOrder, with_one_disk_is_the_prediction_sequence) {
   Random random(62);
   const Runs runs = random_runs(30, 40, random);
   std::vector<BlockRef> order;
-  for (FetchOrder fetches(runs, false, 1, 5); !fetches.finished();) {
+  for (FetchOrder fetches(predicted_blocks(runs, false), 1, 5); !fetches.finished();) {
     order.push_back(fetches.next());
   }
   EXPECT_EQ(order, sequence_of(runs, false));
@@ -117,7 +117,7 @@ TEST(FetchOrder, with_many_disks_fetches_every_block_once_and_each_disk_in_the_o
     };
     std::map<unsigned, std::vector<BlockRef>> needed, fetched;
     for (const BlockRef& ref : sequence_of(runs, true)) needed[disk_of(ref)].push_back(ref);
-    for (FetchOrder fetches(runs, true, disks, 2 * disks); !fetches.finished();) {
+    for (FetchOrder fetches(predicted_blocks(runs, true), disks, 2 * disks); !fetches.finished();) {
       const BlockRef ref = fetches.next();
       fetched[disk_of(ref)].push_back(ref);
     }
@@ -125,10 +125,27 @@ TEST(FetchOrder, with_many_disks_fetches_every_block_once_and_each_disk_in_the_o
   }
 }
 
+TEST(FetchOrder, goes_on_when_more_is_needed) {
+  std::uint32_t needed = 0, allowed = 3;
+  FetchOrder fetches(
+      [&]() -> std::optional<NeededBlock> {
+        if (needed == allowed) return std::nullopt;
+        return NeededBlock{{0, needed++}, static_cast<std::uint8_t>(needed % 2)};
+      },
+      2, 4);
+  for (std::uint32_t left = 3; left > 0; --left) EXPECT_LT(fetches.next().block, 3U);
+  EXPECT_TRUE(fetches.finished());
+  allowed = 4;
+  ASSERT_FALSE(fetches.finished());
+  EXPECT_EQ(fetches.front().block, 3U);
+  EXPECT_EQ(fetches.next().block, 3U);
+  EXPECT_TRUE(fetches.finished());
+}
+
 TEST(FetchOrder, of_nothing_is_finished) {
   const Runs runs = {run_of({}), run_of({})};
-  EXPECT_TRUE(FetchOrder(runs, true, 1, 1).finished());
-  EXPECT_TRUE(FetchOrder(runs, true, 4, 8).finished());
+  EXPECT_TRUE(FetchOrder(predicted_blocks(runs, true), 1, 1).finished());
+  EXPECT_TRUE(FetchOrder(predicted_blocks(runs, true), 4, 8).finished());
 }
 
 }  // namespace

@@ -161,6 +161,33 @@ TEST(PrefetchSchedule, never_gets_stuck) {
   }
 }
 
+TEST(PrefetchSchedule, never_gets_stuck_with_blocks_of_different_sizes) {
+  Random random(9);
+  for (int i = 0; i < 200; ++i) {
+    const auto disks = static_cast<unsigned>(2 + random.below(8));
+    const std::size_t buffers = 1 + random.below(20 * disks);
+    const Disks disk_of = random_sequence(random.below(400), disks, random);
+    std::vector<std::uint32_t> size_of;
+    for (std::size_t block = 0; block < disk_of.size(); ++block) {
+      size_of.push_back(static_cast<std::uint32_t>(1 + random.below(30)));
+    }
+    const Order order = prefetch_schedule(disk_of, disks, buffers, size_of);
+    expect_valid(disk_of, disks, order);
+    std::vector<bool> issued(order.size(), false);
+    std::size_t next = 0;
+    std::size_t taken = 0;  // by blocks issued and not used
+    for (std::size_t used = 0; used < order.size(); ++used) {
+      while (!issued[used]) {
+        ASSERT_TRUE(taken == 0 || taken + size_of[order[next]] <= buffers)
+            << "block " << used << " is not issued, and there is no room for " << order[next];
+        taken += size_of[order[next]];
+        issued[order[next++]] = true;
+      }
+      taken -= size_of[used];
+    }
+  }
+}
+
 TEST(PrefetchSchedule, of_pieces_one_behind_the_other_does_not_get_stuck) {
   Random random(7);
   const Disks disk_of = random_sequence(1000, 4, random);
