@@ -17,7 +17,7 @@ AheadReader::AheadReader(File& file, std::span<std::byte> memory, IoService& io,
 }
 
 AheadReader::~AheadReader() {
-  // Where the queues are gone already, they have waited for every read.
+  // If the queues are gone, they have waited for every read.
   if (under_way_ && !done_ && !file_.seekable()) io_.cancel_streams();
 }
 

@@ -19,14 +19,14 @@ namespace xxl::io {
 class AheadReader {
  public:
   // Opens the file and begins to read. `memory`, aligned to sectors and two of them at least, is
-  // the caller's. It and `file` must outlive the reader; the others must, unless `io` ends before
-  // `monitor` and both before it: then nothing is under way any more.
+  // the caller's. It and `file` must outlive the reader; so must the others, unless `io` ends
+  // before `monitor` and both before the reader: then nothing is under way.
   AheadReader(File& file, std::span<std::byte> memory, IoService& io, Monitor& monitor);
   // Waits for a read under way (gives up that of a pipe), and closes the file.
   ~AheadReader();
 
-  // What comes next, until the next call; nothing at the end. Throws Error, also if the file has
-  // become shorter since it was measured.
+  // The next bytes, valid until the next call; nothing at the end. Throws Error, also if the file
+  // has become shorter since it was measured.
   std::span<const std::byte> next();
 
  private:

@@ -1,5 +1,4 @@
-// Moves blocks from a file to a file as fast as the disks allow, doing nothing with them: what the
-// measurements of the disks are made with.
+// Moves blocks from one file to another as fast as the disks allow: for measuring disks.
 #pragma once
 
 #include <chrono>
@@ -17,13 +16,13 @@ class BlockMover {
   using Clock = std::chrono::steady_clock;
 
   struct Move {
-    // Without a source, what happens to be in the buffers is written; without a target, what was
+    // Without a source, the current content of the buffers is written; without a target, what was
     // read is dropped. The target is written from its start.
     const File* source = nullptr;
     const File* target = nullptr;
     std::uint64_t bytes = 0;
     // Reading starts at `source_start` (a multiple of the block size) and continues at 0 when it
-    // comes to `source_bytes`.
+    // reaches `source_bytes`.
     std::uint64_t source_start = 0;
     std::uint64_t source_bytes = 0;
     // After this, no new block is begun.

@@ -25,7 +25,7 @@ constexpr int kGzipFormat = 16;  // added to the window: gzip, not zlib
 constexpr int kGzipMemory = 8;
 constexpr std::size_t kUsualZstdWindow = 8 * kMiB;  // the largest of levels up to 19
 constexpr std::size_t kLargestLz4Block = 4 * kMiB;
-constexpr int kFirstHighLevelOfLz4 = 3;  // as the library's frames have it
+constexpr int kFirstHighLevelOfLz4 = 3;  // as in the library's frames
 
 int own_level(Codec codec) {
   return codec == Codec::gzip ? 6 : codec == Codec::zstd ? 3 : 1;
@@ -56,7 +56,7 @@ class Decompressor::Stream {
   };
 
   virtual ~Stream() = default;
-  // Does as much as one call of the library. Behind frame_done, the next frame begins. `in` may be
+  // Does as much as one call of the library. After frame_done, the next frame begins. `in` may be
   // empty, to get output that is still held.
   virtual Step step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 };
@@ -286,8 +286,8 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
         break;
       case State::not_a_frame:
         fail(frames_ == 0 ? "not a " + name + " file"
-                          : "something behind the end of the compressed content that is no " +
-                                name + " frame",
+                          : "something after the end of the compressed content that is no " + name +
+                                " frame",
              frame_start_);
       case State::window_too_large:
         throw Error(ErrorCode::no_space,
@@ -421,7 +421,7 @@ std::size_t frame_bound(Codec codec, std::size_t bytes) {
     case Codec::none:
       return bytes;
     case Codec::gzip:
-      // What deflateBound() says of a stream that it knows nothing about, and header and trailer.
+      // What deflateBound() says of an unknown stream, plus header and trailer.
       return bytes + (bytes + 7) / 8 + (bytes + 63) / 64 + 64;
     case Codec::zstd:
       return ZSTD_compressBound(bytes);

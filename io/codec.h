@@ -1,10 +1,10 @@
 // Compressed files and blocks: gzip (zlib), zstd and lz4.
 //
 // A compressed file is a sequence of frames (gzip calls them members), each of which can be
-// decompressed alone; their contents one behind the other are the file's. So a file is read as a
-// stream (Decompressor), and written by many threads at once: each turns its own block of the
-// output into a frame (compress_frame), and the frames are written in order. A file without content
-// is one frame without content, not an empty file.
+// decompressed alone; their concatenated contents are the file's. So a file is read as a stream
+// (Decompressor), and written by many threads at once: each turns its own block of the output into
+// a frame (compress_frame), and the frames are written in order. An empty content is one empty
+// frame, not an empty file.
 //
 // Scratch blocks need no frame: their length and checksum are kept elsewhere (compress_block).
 #pragma once
@@ -42,11 +42,11 @@ class Decompressor {
  public:
   // What zstd itself takes by default.
   static constexpr std::size_t kMaxWindowBytes = 128 * kMiB;
-  // Of what begins a file, as much as tells its window.
+  // Bytes of the head of a file that suffice to know its window.
   static constexpr std::size_t kHeadBytes = 32;
 
-  // How far the first frame of a file refers back that begins with `head`: a power of two for zstd,
-  // the size of a block for lz4. What is usual if that says nothing.
+  // How far the first frame of a file that begins with `head` refers back: a power of two for zstd,
+  // the size of a block for lz4; the usual value if `head` does not say.
   static std::size_t window_bytes(Codec codec, std::span<const std::byte> head);
 
   // `path` is for messages. Frames of zstd that refer back by more than `max_window_bytes` (a power
@@ -57,8 +57,8 @@ class Decompressor {
   Decompressor& operator=(Decompressor&&) noexcept;
 
   // Most bytes that a decompressor allocates: 64 KiB (gzip), two blocks and 1 MiB (lz4: 9 MiB at
-  // most), the window and 1 MiB (zstd; a frame tells its window: 2 MiB for zstd -3, 8 MiB for -19).
-  // It allocates what it needs, and from the heap.
+  // most), the window and 1 MiB (zstd; a frame states its window: 2 MiB for zstd -3, 8 MiB for
+  // -19). It allocates what it needs, and from the heap.
   static std::size_t memory_bytes(Codec codec, std::size_t max_window_bytes = kMaxWindowBytes);
 
   // True if all bytes given have been used, and more are needed.
@@ -71,10 +71,10 @@ class Decompressor {
 
   // Fills `out` as far as the input given allows; returns the number of bytes. Less than asked for
   // only if wants_input() or at_end() holds then. Throws Error{bad_input} if the file is corrupt,
-  // ends within a frame (or before the first), or has something else behind a frame; its offset is
-  // the byte of the compressed file up to which all was well: the end of the file, the start of
-  // what is no frame, or a byte at most one piece in front of what is corrupt. Throws
-  // Error{no_space} if a window is too large.
+  // ends within a frame (or before the first), or has something else after a frame; its offset is
+  // the byte of the compressed file up to which all is valid: the end of the file, the start of
+  // what is no frame, or a byte at most one piece before what is corrupt. Throws Error{no_space} if
+  // a window is too large.
   std::size_t read(std::span<std::byte> out);
   // The file is complete, and all of its content was read.
   bool at_end() const;
@@ -118,8 +118,8 @@ std::size_t compress_memory_bytes(Codec codec, int level, std::size_t block_byte
 
 // Most bytes that `bytes` become as a frame.
 std::size_t frame_bound(Codec codec, std::size_t bytes);
-// Compresses `in` to one frame in `out`, and returns its size. The frame tells a decompressor to
-// check the content. REQUIRES: codec is not none; out has room for frame_bound(in.size()) bytes.
+// Compresses `in` to one frame in `out`, and returns its size. The frame lets a decompressor check
+// the content. REQUIRES: codec is not none; out has room for frame_bound(in.size()) bytes.
 std::size_t compress_frame(Codec codec, int level, std::span<const std::byte> in,
                            std::span<std::byte> out);
 

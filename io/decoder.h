@@ -1,4 +1,4 @@
-// What a compressed file holds, in place of its bytes: how a queue reads such a file.
+// The content of a compressed file: how a queue reads such a file.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ class Decoder {
  public:
   static constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // read at a time
 
-  // Reads `fd` from where it stands; it must stay open. `path` and `max_window_bytes` as
+  // Reads `fd` from its current position; it must stay open. `path` and `max_window_bytes` as
   // Decompressor. Memory is taken with the first read() and goes back at the end of the file.
   Decoder(int fd, Codec codec, std::string path, std::size_t max_window_bytes);
 
   // As read(2), but for minus an errno value instead of -1: bytes put into `to`, 0 at the end.
   // -EAGAIN: none yet, more must be read. -EBADMSG: failure().
   std::int64_t read(std::span<std::byte> to);
-  // True if the next read() needs nothing of the file.
+  // True if the next read() will not read the file.
   bool has_output() const { return decompressor_ && !decompressor_->wants_input(); }
-  // An Error with the file and the byte of it where it is corrupt.
+  // An Error with the file and the byte where it is corrupt.
   std::exception_ptr failure() const { return failure_; }
 
  private:

@@ -1,5 +1,5 @@
-// Measures disks: what they can do, the block size and queue depth that it takes, and how long the
-// I/O of a sort would take if nothing else did.
+// Measures disks: their rates, the block size and queue depth needed for them, and the time of a
+// sort's I/O alone.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct ProbeRow {
 struct ProbeResult {
   std::string directory;
   std::string backend;  // IoService::backend_name()
-  bool direct = false;  // the page cache was not in between
+  bool direct = false;  // the page cache was bypassed
   std::vector<ProbeRow> rows;
   ProbeRow choice;
 };

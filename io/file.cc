@@ -20,7 +20,7 @@
 namespace xxl::io {
 namespace {
 
-// Frames behind the first may refer back further: as far as is usual, they may.
+// Later frames may refer back further, as far as is usual.
 constexpr std::size_t kUsualWindow = 8 * kMiB;
 
 // Size of a regular file or block device; 0 for others.
@@ -59,8 +59,8 @@ bool is_directory(int fd) {
   return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Files of /proc claim to be empty, those of /sys to be a page or so, and take no space. Only
-// reading them tells how long they are.
+// Files of /proc claim to be empty, those of /sys about a page long, and take no space. Only
+// reading them shows their length.
 bool size_is_known(int fd, std::uint64_t size) {
   constexpr std::uint64_t kLargestPage = 64 * kKiB;
   struct stat status;
@@ -88,7 +88,7 @@ int open_unnamed(const std::string& directory) {
               error, Operation::reserve);
 }
 
-// For file systems that cannot reserve: looks whether there is room now, and extends the file.
+// For file systems that cannot reserve: checks that there is room now, and extends the file.
 // Returns 0 or an errno value.
 int extend(int fd, std::uint64_t offset, std::uint64_t bytes) {
   struct statvfs space {};
@@ -202,7 +202,7 @@ void File::open() {
     window_bytes_ = window_bytes;
     start_decoder();
   }
-  if (seekable) {  // it is read as was planned, whatever it has become
+  if (seekable) {  // it is read as planned, whatever was added
     seekable_ = true;
     size_ = size;
   }
@@ -313,8 +313,8 @@ int File::wrote(std::size_t bytes) const {
   // Waits for the step before this one.
   const int result =
       sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
-  // What the disk refuses is reported here and not by a later fsync; the others are no faults of a
-  // disk.
+  // An error of the disk is reported here and not by a later fsync; other errors are not the
+  // disk's.
   const bool disk_refused = result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
   return disk_refused ? errno : 0;
 }

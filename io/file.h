@@ -31,32 +31,32 @@ class File {
   // Throws Error{io} with the path when it cannot be opened or is a directory.
   static File open_input(const std::string& path);
 
-  // Looks at an input that will be read later. A file with a size has been opened, as open_input()
-  // does; a pipe or device has not, since somebody waits at its other end. Throws as open_input().
+  // Examines an input that will be read later. A file with a size is opened, as by open_input(); a
+  // pipe or device is not, since a process waits at its other end. Throws as open_input().
   static File examine_input(const std::string& path);
 
-  // From now on the file is what it holds, decompressed: a stream. Frames of zstd that refer back
+  // From now on reads give the decompressed content: a stream. Frames of zstd that refer back
   // further than the first one, and further than is usual, are refused (Decompressor).
   void decompress(Codec codec);
   // What decompressing it takes in bytes; 0 if it is not compressed.
   std::size_t decoder_bytes() const;
-  // If it is decompressed and open: what streams read in place of the descriptor.
+  // If it is decompressed and open: read in place of the descriptor.
   Decoder* decoder() const { return decoder_.get(); }
 
-  // Opens an input that is not open. Throws Error{bad_input} if there is another file of its name
-  // now, Error{io} if there is none.
+  // Opens an input that is not open. Throws Error{bad_input} if its name now belongs to another
+  // file, Error{io} if to none.
   void open();
-  // Until open(). Files that are no inputs stay open, as does standard input: they have no name to
-  // be found by.
+  // Closes it until open(). Files that are no inputs stay open, as does standard input: they have
+  // no name.
   void close();
 
-  // To be asked when all of a seekable input up to size() has been read or is being read. True if
-  // more lies behind: the file grew, and size() is what it has now, in whole records of
-  // `record_bytes`. Standard input is left at its end, for who reads it next.
+  // To be called when all of a seekable input up to size() has been read or is being read. True if
+  // the file grew: then size() is its new size, in whole records of `record_bytes`. Standard input
+  // is left at its end, for its next reader.
   bool has_grown(std::size_t record_bytes = 1);
 
-  // Takes ownership of `fd`, to be read or written where its own position stands
-  // (Request::kStream), also when it is a regular file.
+  // Takes ownership of `fd`, to be read or written at its own position (Request::kStream), even if
+  // it is a regular file.
   static File stream(int fd, std::string path);
 
   // Creates an unnamed file in `directory` (0600; O_TMPFILE, or created and unlinked at once), open
@@ -68,8 +68,8 @@ class File {
   bool direct() const { return direct_; }
   bool is_open() const { return fd_ >= 0; }
   // True for a regular file or block device, which can be read at any place; false for a pipe, and
-  // for inputs whose size is unknown (files of /proc and /sys) or that are to be read from their
-  // middle (standard input after somebody read its start).
+  // for inputs whose size is unknown (files of /proc and /sys) or that are to be read from the
+  // middle (standard input whose start was already read).
   bool seekable() const { return seekable_; }
   // True for a regular file or block device, also one that is used as a stream.
   bool is_stored() const { return is_stored_; }
@@ -86,9 +86,9 @@ class File {
   void reserve(std::uint64_t offset, std::uint64_t bytes);
 
   // Must be called with the number of bytes of each system call that wrote. In a control group with
-  // a bound on memory it waits until no more than a sixteenth of that is left in the page cache to
-  // be written: where all pages of a group wait for a slow disk the kernel (of version 2) does not,
-  // but kills. Returns 0, or the errno value of a write to the disk that failed. From any thread.
+  // a memory limit it waits until at most a sixteenth of that is dirty in the page cache: when all
+  // pages of a group wait for a slow disk, the kernel (version 2) kills instead of waiting. Returns
+  // 0, or the errno value of a write to the disk that failed. From any thread.
   int wrote(std::size_t bytes) const;
 
  private:

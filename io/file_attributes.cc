@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kAccessList = "system.posix_acl_access";
 
-// They vouch for the content: writing removes or renews them.
+// They certify the content: writing removes or renews them.
 constexpr std::array<std::string_view, 3> kOfContent = {"security.capability", "security.ima",
                                                         "security.evm"};
 
@@ -74,7 +74,7 @@ bool copy_extended(int from, int to) {
 // Append only, synced, project and the like.
 bool copy_flags(int from, int to) {
   fsxattr wanted{}, present{};
-  // File systems that have none say so in various ways.
+  // File systems without them say so in various ways.
   if (ioctl(from, FS_IOC_FSGETXATTR, &wanted) != 0) return true;
   if (ioctl(to, FS_IOC_FSGETXATTR, &present) != 0) return false;
   const bool same =
@@ -92,8 +92,8 @@ bool copy_attributes(int from, int to) {
       fchown(to, wanted.st_uid, wanted.st_gid) != 0) {
     return false;
   }
-  // The list before the mode, whose middle bits are the list's mask: without the list they would be
-  // rights of the group.
+  // The list before the mode: the middle bits of the mode are the list's mask, and without the list
+  // would be rights of the group.
   if (!copy_extended(from, to) || fstat(to, &status) != 0) return false;
   const mode_t mode = wanted.st_mode & 07777;
   if (mode != (status.st_mode & 07777) && fchmod(to, mode) != 0) return false;

@@ -1,5 +1,5 @@
-// I/O by the thread that asks for it: for so little that rings and threads cost more than they
-// save, and where the system gives no threads.
+// I/O by the calling thread: for small jobs, where rings and threads cost more than they save, and
+// where the system gives no threads.
 #pragma once
 
 #include <mutex>
@@ -14,8 +14,8 @@
 namespace xxl::io {
 
 // submit() carries the transfer out and calls `done` before it returns. But what is submitted while
-// another transfer is under way (by its `done`, or by another thread) is left to the thread of that
-// one: so nothing is called from within itself.
+// another transfer is under way (by its `done`, or by another thread) is left to that transfer's
+// thread: so nothing is called recursively.
 class InlineQueue final : public IoQueue {
  public:
   void submit(Request request) override {

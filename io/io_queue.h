@@ -33,7 +33,7 @@ struct Completion {
 
 // One transfer. `file` and `data` belong to the caller and must live until `done` has been called.
 struct Request {
-  // Instead of a place: read or write at the file's own position (pipes). Such requests must be
+  // Instead of an offset: read or write at the file's own position (pipes). Such requests must be
   // submitted one at a time for each file.
   static constexpr std::uint64_t kStream = ~std::uint64_t{0};
 
@@ -67,9 +67,8 @@ class IoQueue {
   virtual void register_memory(std::span<std::byte> memory) = 0;
 
   // Makes the reads of streams (Request::kStream), those in flight and all that follow, complete
-  // with ECANCELED at once, even if a pipe never delivers; what they had read is lost. For one who
-  // gives up. From any thread; does not wait. By default nothing happens: for queues that serve no
-  // streams.
+  // with ECANCELED at once, even if a pipe never delivers; what they had read is lost. For giving
+  // up. From any thread; does not wait. Does nothing by default: for queues that serve no streams.
   virtual void cancel_streams() {}
 
   virtual QueueStats stats() const = 0;
@@ -89,14 +88,15 @@ class IoService {
   // the kernel refuses it, and threads for file systems in memory, whose transfers are copies to be
   // made in parallel. Files that are written through the page cache get threads, since each write
   // may have to wait for the disk, and so do those that are used as streams: where a transfer ends
-  // early, as at the limit of file sizes, io_uring does not advance the file's position by what was
-  // written, and the rest would go to the wrong place.
+  // early, as at the limit of file sizes, io_uring does not advance the file's position, and the
+  // rest would go to the wrong place.
   IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
   // For tests: queues come from `factory`.
   explicit IoService(Factory factory);
   ~IoService();
 
-  // Notes all transfers in `time_line`, which must outlive the service. Before the first use.
+  // Records all transfers in `time_line`, which must outlive the service. Call before the first
+  // use.
   void trace(TimeLine* time_line) { time_line_ = time_line; }
 
   IoQueue& queue_for(const File& file);

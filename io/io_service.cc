@@ -14,8 +14,8 @@
 namespace xxl::io {
 namespace {
 
-// Empty when io_uring works here, otherwise why it does not. Asks by using a ring: some sandboxes
-// let one be made, and refuse to have anything done with it.
+// Empty when io_uring works here, otherwise why it does not. Tries by using a ring: some sandboxes
+// allow making one, but not using it.
 std::string reason_against_uring() {
 #if defined(__SANITIZE_THREAD__)
   return "the thread sanitizer does not see what the kernel writes";
@@ -36,7 +36,7 @@ IoService::Factory uring_factory(std::span<std::byte> memory, unsigned depth) {
   };
 }
 
-// A ring may be refused although another was had before: for want of its thread, or of memory.
+// A ring may be refused although an earlier one was not: for lack of a thread, or of memory.
 IoService::Factory with_fall_back(IoService::Factory first, IoService::Factory second) {
   return [first = std::move(first), second = std::move(second)] {
     try {
@@ -47,8 +47,8 @@ IoService::Factory with_fall_back(IoService::Factory first, IoService::Factory s
   };
 }
 
-// With the threads that the system gives; without any if it gives none, or no descriptor to wake
-// them by.
+// With the threads that the system gives; with none if it gives none, or no descriptor to wake
+// them.
 IoService::Factory thread_factory(unsigned depth) {
   const auto threads = [depth]() -> std::unique_ptr<IoQueue> {
     auto queue = std::make_unique<ThreadQueue>(depth);
@@ -58,8 +58,8 @@ IoService::Factory thread_factory(unsigned depth) {
   return with_fall_back(threads, [] { return std::make_unique<InlineQueue>(); });
 }
 
-// Transfers in memory are copies, which should run in parallel. With file systems in user space
-// that take short direct transfers, io_uring has been seen to report more than was moved.
+// Transfers in memory are copies, which should run in parallel. On file systems in user space with
+// short direct transfers, io_uring was seen to report more than was moved.
 bool wants_threads(const File& file) {
   struct statfs system {};
   if (fstatfs(file.fd(), &system) != 0) return false;

@@ -9,18 +9,18 @@ namespace xxl::io {
 // Descriptors that this process could still open, counted up to `most`.
 std::size_t free_descriptors(std::size_t most);
 
-// Of `files` that are read one behind the other, as many as should be open at a time, at least one:
-// reads ahead in small files, and leaves most descriptors to others.
+// Of `files` that are read one after the other, how many should be open at a time, at least one:
+// allows reading ahead in small files, and leaves most descriptors to others.
 std::size_t files_to_read_ahead(std::size_t files);
 
 // What the queues of an IoService may open, and an output.
 constexpr std::size_t kQueueDescriptors = 16;
 
-// Of `files` that are merged, as many as can be open at a time, at least two: `others` descriptors
+// Of `files` that are merged, how many can be open at a time, at least two: `others` descriptors
 // are needed beside them.
 std::size_t files_to_merge(std::size_t files, std::size_t others);
 
-// Where standard input stands, to read it once more: readers leave it at its end.
+// The position of standard input, to read it once more: readers leave it at its end.
 class StandardInputPlace {
  public:
   StandardInputPlace();

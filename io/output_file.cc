@@ -11,13 +11,12 @@
 //   open(path, O_WRONLY), open(scratch, O_TMPFILE)   write ...   ftruncate
 //   fallocate(path), copy, ftruncate, fsync
 //
-// Opening the file that is there as if to overwrite it has the kernel refuse what it would refuse
-// others: files without permission, running programs, and in directories like /tmp links and files
-// that somebody else laid out (protected_symlinks, protected_regular).
+// The existing file is opened as if to overwrite it, so that the kernel refuses what it refuses
+// other programs: files without permission, running programs, and in directories like /tmp links
+// and files placed by other users (protected_symlinks, protected_regular).
 //
-// Once the output has its name it is there to stay, so all that can fail comes before: all
-// descriptors are opened at the start. An unnamed file vanishes with the process, however that
-// ends.
+// Once the output has its name it is final, so all that can fail comes before: all descriptors are
+// opened at the start. An unnamed file vanishes with the process, however that ends.
 #include "io/output_file.h"
 #include "io/transfer.h"
 
@@ -82,11 +81,11 @@ std::string follow_links(std::string path) {
 }
 
 constexpr int kOverwrite = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-// Only if a file may be created does the kernel look whose it is that is there.
+// The kernel checks the owner of the existing file only if one may be created.
 constexpr int kOverwriteProtected = kOverwrite | O_CREAT;
 
-// Opens what `name` is in `directory`, or anywhere with AT_FDCWD, for being overwritten. Not open
-// if there is nothing. `path` is for messages.
+// Opens the file `name` in `directory`, or anywhere with AT_FDCWD, for overwriting. Not open if
+// there is none. `path` is for messages.
 File open_existing(int directory, const std::string& name, const std::string& path) {
   int fd = openat(directory, name.c_str(), kOverwrite);
   if (fd < 0 && errno == ENOENT) return {};
@@ -178,8 +177,8 @@ OutputFile::OutputFile(const std::string& path, bool direct,
   file_ = File::create_unnamed(*std::ranges::max_element(scratch_directories, {}, io::free_bytes));
 }
 
-// A descriptor in the directory of the output, or -1 and errno. A new file has the attributes that
-// it will have from the start, another nobody may open before it has those of the existing one.
+// A descriptor in the directory of the output, or -1 and errno. A new file has its final attributes
+// from the start; one that replaces another is private until it has that one's.
 int OutputFile::open_beside(bool is_new) {
   const mode_t mode = is_new ? 0666 : 0600;
   const int fd = openat(directory_.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
@@ -206,8 +205,8 @@ int OutputFile::open_named(mode_t mode) {
   }
 }
 
-// True if the name is all that leads to the existing file and may be taken from it, and `fd` got
-// all its attributes.
+// True if the name is the only link to the existing file and may be replaced, and `fd` got all its
+// attributes.
 bool OutputFile::can_be_replaced_by(int fd) const {
   struct stat existing;
   struct statx named {
@@ -250,7 +249,7 @@ void OutputFile::publish(std::uint64_t bytes) {
   }
 }
 
-// Makes `existing_` what has the name now: somebody may have made, replaced or removed it since it
+// Opens what has the name now as `existing_`: it may have been made, replaced or removed since it
 // was opened.
 void OutputFile::find_existing() {
   struct statx named {};
@@ -307,8 +306,8 @@ bool OutputFile::give_name() {
 }
 
 void OutputFile::sync_directory() const {
-  // What may not be synced is at least asked for with the file, which most file systems write in
-  // the same transaction. Some cannot sync directories; they do it by themselves, or not at all.
+  // A directory that may not be opened is usually synced with the file, in the same transaction.
+  // Some file systems cannot sync directories; they do it by themselves, or not at all.
   if (fsync(can_sync_directory_ ? directory_.fd() : file_.fd()) == 0 || errno == EINVAL) return;
   throw_io_error(errno,
                  "the output is complete and in its place, but this directory cannot be synced: it "
@@ -316,7 +315,7 @@ void OutputFile::sync_directory() const {
                  directory_.path());
 }
 
-// For file systems that do not reserve, and long before others are asked to.
+// For file systems that do not reserve, and long before others must.
 void OutputFile::check_room_in_place(std::uint64_t bytes) const {
   struct stat status;
   if (fstat(existing_.fd(), &status) != 0) throw_io_error(errno, "cannot examine", path_);
@@ -330,7 +329,7 @@ void OutputFile::check_room_in_place(std::uint64_t bytes) const {
       path_);
 }
 
-// Up to the first write the existing file is as it was.
+// Until the first write the existing file is unchanged.
 void OutputFile::write_in_place(std::uint64_t bytes) {
   const int fd = existing_.fd();
   struct stat status;
@@ -342,7 +341,7 @@ void OutputFile::write_in_place(std::uint64_t bytes) {
   if (bytes > 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     const int error = errno;
-    [[maybe_unused]] const int ignored = ftruncate(fd, status.st_size);  // frees what it got
+    [[maybe_unused]] const int ignored = ftruncate(fd, status.st_size);  // frees what was allocated
     throw Error(ErrorCode::no_space, "cannot reserve " + format_bytes(bytes), path_,
                 Error::kNoOffset, error, Operation::reserve);
   }

@@ -14,8 +14,8 @@
 namespace xxl::io {
 
 // Writes go to an unnamed file in the directory of `path` (one with a temporary name, where the
-// file system has no unnamed files). publish() syncs it and gives it its name, replacing what was
-// there; without publish() nothing remains and what was there stays.
+// file system has no unnamed files). publish() syncs it and gives it its name, replacing an
+// existing file; without publish() nothing remains and an existing file stays.
 //
 // An existing file is written *in place* instead where replacing it is not possible or would lose
 // something: the directory cannot be written, another file system is mounted on it, it has further
@@ -24,7 +24,7 @@ namespace xxl::io {
 class OutputFile {
  public:
   // Throws Error{io} when `path` cannot be written, or is a directory or not replaceable. `direct`
-  // asks for O_DIRECT where there is. `scratch_directories`: one or more; the roomiest is used if
+  // asks for O_DIRECT where it exists. `scratch_directories`: one or more; the roomiest is used if
   // the file is written in place.
   OutputFile(const std::string& path, bool direct,
              const std::vector<std::string>& scratch_directories);
@@ -37,8 +37,8 @@ class OutputFile {
 
   // The file to write into.
   File& file() { return file_; }
-  // Reserves bytes [offset, offset + bytes) of it; if the output is written in place, looks whether
-  // there is room for them there too. Throws Error{no_space}.
+  // Reserves bytes [offset, offset + bytes) of it; if the output is written in place, also checks
+  // that there is room there. Throws Error{no_space}.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
   // Free bytes where it is.
   std::uint64_t free_bytes() const;
@@ -48,10 +48,10 @@ class OutputFile {
 
   // Cuts the file to `bytes`, syncs it, and makes it appear as `path`. It has the owner, mode,
   // access control list and further attributes of the file that it replaces; a new one has what the
-  // umask or the directory gives it. What others did to that file meanwhile counts: its attributes
-  // are those of now, and one that got a further name, or took the name, is treated as if it had
-  // been so from the start. Throws Error{io}; then nothing appeared, unless the message
-  // says so: a file that was being written in place, or the sync of the directory at the very end.
+  // umask or the directory gives it. Changes by others in the meantime count: the attributes are
+  // the current ones, and a file that got a further name, or took the name, is treated as if it had
+  // been so from the start. Throws Error{io}; then nothing appeared, unless the message says so: a
+  // file that was being written in place, or the sync of the directory at the very end.
   void publish(std::uint64_t bytes);
 
  private:
@@ -65,22 +65,22 @@ class OutputFile {
   void check_room_in_place(std::uint64_t bytes) const;
   void write_in_place(std::uint64_t bytes);
 
-  std::string path_;  // with symbolic links followed, so that a link's target is replaced
+  std::string path_;  // symbolic links are followed: a link's target is replaced
   std::string name_;  // in the directory:
   File directory_;    // opened once: it may be renamed meanwhile
   bool can_sync_directory_ = false;
-  File existing_;  // what has the name now, open for writing; not open if nothing has
+  File existing_;  // the file that has the name, open for writing; not open if there is none
   bool in_place_ = false;
   std::optional<TempName> temp_name_;  // of file_, as long as it has one
   File file_;
 };
 
-// Opens what OutputFile::is_replaceable() is not true of, to be written in order; "-" is standard
-// output. Throws Error{io}.
+// Opens what is not OutputFile::is_replaceable(), to be written in order; "-" is standard output.
+// Throws Error{io}.
 File open_output_stream(const std::string& path);
 // To be called after the last write. An open file that was reached by its name (/dev/stdout,
-// /dev/fd/3) was written from its start on, and keeps nothing behind that; standard output belongs
-// to others, too. Throws Error{io}.
+// /dev/fd/3) was written from its start, and is cut after the last byte; standard output is not, as
+// it is shared. Throws Error{io}.
 void end_output_stream(const std::string& path, const File& stream);
 
 }  // namespace xxl::io

@@ -1,4 +1,4 @@
-// Counts what a queue moves and for how long it is at work.
+// Counts what a queue moves and how long it is busy.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@ namespace xxl::io {
 
 class QueueMeter {
  public:
-  // A transfer goes to the disk.
+  // A transfer starts.
   void started() {
     std::lock_guard lock(mutex_);
     if (in_flight_++ == 0) busy_since_ = Clock::now();
   }
 
-  // It is back, having moved `bytes`.
+  // It has ended, having moved `bytes`.
   void finished(Op op, std::size_t bytes) {
     std::lock_guard lock(mutex_);
     (op == Op::read ? stats_.bytes_read : stats_.bytes_written) += bytes;

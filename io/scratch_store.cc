@@ -14,7 +14,7 @@
 namespace xxl::io {
 namespace {
 
-// Blocks that fall to the fastest disk in one turn of the permutation when speeds differ.
+// Blocks of the fastest disk in one turn of the permutation when speeds differ.
 constexpr double kWeightSteps = 8;
 
 // The set of free slots of one disk: one bit a slot, and above it one bit for each word of 64 slots
@@ -200,8 +200,8 @@ std::uint64_t ScratchStore::room_slots(unsigned disk) const {
   return space_->free_bytes(disk, disks_[disk].directory) / block_bytes_;
 }
 
-// Others may need the space, too, the output above all: little more is taken than is needed. A
-// refusal may mean that there is less than the file system says.
+// Others may need the space, too, above all the output: little more is taken than needed. A refusal
+// may mean that there is less than the file system says.
 void ScratchStore::grow() {
   std::uint64_t wanted =
       std::clamp(slots_ * block_bytes_ / 8, kMinGrowBytes, kMaxGrowBytes) / block_bytes_;
@@ -287,7 +287,7 @@ void ScratchStore::add_slots(std::uint64_t slots) {
 
 void ScratchStore::throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const {
   std::string message = "not enough scratch space: ";
-  message += format_bytes(wanted_bytes) + " more wanted";
+  message += format_bytes(wanted_bytes) + " more needed";
   if (slots_ > 0) message += " than the " + format_bytes(slots_ * block_bytes_) + " reserved";
   for (unsigned d = 0; d < disks(); ++d) {
     message += d == 0 ? "; free: " : ", ";

@@ -1,4 +1,4 @@
-// Where the runs live between being written and being merged: equal blocks in unnamed files, one
+// Where runs are stored between being written and being merged: equal slots in unnamed files, one
 // file in each scratch directory.
 //
 // The blocks of a run are dealt out to the disks by randomized cyclic allocation: block i of a run
@@ -38,7 +38,7 @@ struct ScratchPlace {
 };
 static_assert(sizeof(ScratchPlace) == 8);
 
-// What a ScratchStore asks of the file system; a seam for tests, which play disks of any size.
+// What a ScratchStore asks of the file system; a seam for tests, which simulate disks of any size.
 class ScratchSpace {
  public:
   virtual ~ScratchSpace() = default;
@@ -62,8 +62,8 @@ class ScratchStripe {
 class ScratchStore {
  public:
   static constexpr unsigned kMaxDisks = 256;
-  // How much is reserved at once when blocks run out that no one has asked to reserve: an eighth of
-  // what there is, within these bounds.
+  // How much is reserved at once when unreserved blocks are needed: an eighth of what there is,
+  // within these bounds.
   static constexpr std::uint64_t kMinGrowBytes = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMaxGrowBytes = std::uint64_t{256} << 20;
 
@@ -79,10 +79,10 @@ class ScratchStore {
   ScratchStore& operator=(const ScratchStore&) = delete;
   ~ScratchStore();
 
-  // Makes sure that `bytes` of blocks can be in use at a time, those in use now included. New space
+  // Ensures that `bytes` of blocks can be in use at a time, including those in use now. New space
   // is spread over the disks by weight; a device with less free space than its share gives what it
-  // has, and the others the rest. Throws Error{no_space} that names every
-  // directory with its free bytes, at once when the free bytes do not suffice.
+  // has, and the others the rest. Throws Error{no_space} that names every directory with its free
+  // bytes, at once when the free bytes do not suffice.
   void reserve(std::uint64_t bytes);
 
   // Begins a run.
@@ -93,11 +93,11 @@ class ScratchStore {
   // within the bounds above, or by what is left. Throws Error{no_space} when there is none.
   ScratchPlace allocate(ScratchStripe& stripe);
 
-  // The next `count` blocks of the run for one unit of data, appended to `places`: one behind the
-  // other on the disk whose turn it is, as far as it has free slots so.
+  // The next `count` blocks of the run for one unit of data, appended to `places`: consecutive on
+  // the disk whose turn it is, as far as it has such free slots.
   void allocate(ScratchStripe& stripe, std::size_t count, std::vector<ScratchPlace>& places);
 
-  // Gives a block back. Its place is used again by a later allocate().
+  // Frees a block. Its place is used again by a later allocate().
   void release(ScratchPlace place);
 
   const File& file(ScratchPlace place) const;
@@ -112,7 +112,7 @@ class ScratchStore {
   std::uint64_t reserved_bytes() const { return bytes_of(slots_); }
   std::uint64_t bytes_in_use() const { return bytes_of(slots_in_use_); }
   std::uint64_t peak_bytes() const { return bytes_of(peak_slots_); }
-  // Of all blocks ever handed out on `disk`, those used again counted again.
+  // Number of blocks handed out on `disk` so far, including reused ones.
   std::uint64_t allocated_bytes(unsigned disk) const;
 
  private:

@@ -1,4 +1,4 @@
-// Reads files one behind the other, several blocks ahead, and hands out whole records.
+// Reads files one after the other, several blocks ahead, and hands out whole records.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@
 
 namespace xxl::io {
 
-// A stretch of whole records in the order of the input. `buffer` goes back with release().
+// Consecutive whole records of the input. `buffer` goes back with release().
 struct RecordBlock {
   std::byte* buffer = nullptr;
   std::span<const std::byte> records;
 };
 
 // Blocks are read at multiples of the block size, so that O_DIRECT works, whatever the record size:
-// a record cut in two by the end of a block is put together in the headroom in front of the next
-// block's buffer.
+// a record cut in two by the end of a block is put together in the headroom before the next block's
+// buffer.
 //
 //     buffer:  [ headroom | block ]        block i ends  ...rrrRR
 //                     RRRR|Rrrrrr...       block i+1: the first part is copied before it
@@ -65,8 +65,8 @@ class SequentialReader {
     std::byte* buffer;
     std::size_t file;
     std::uint64_t offset;
-    std::size_t wanted;  // bytes the file should still have here; 0: unknown (a stream)
-    bool ends = false;   // nothing of the file comes behind
+    std::size_t wanted;  // bytes the file should have from here; 0: unknown (a stream)
+    bool ends = false;   // the file ends here
     bool done = false;
     Completion completion;
   };

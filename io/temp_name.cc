@@ -25,7 +25,7 @@ constexpr std::string_view kSuffix = ".tmp";
 constexpr time_t kLeftOverSeconds = 24 * 60 * 60;
 
 // Names that signal handlers remove: slots of fixed size, since a handler may not allocate. A slot
-// is free, being changed, or holds a name; more names than slots go without.
+// is free, being changed, or holds a name; names beyond the slots are not removed.
 struct NameSlot {
   enum State { free, changing, taken };
   std::atomic<int> state{free};
@@ -65,9 +65,9 @@ bool is_temp_name(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", process + 1) == name.npos;
 }
 
-// True if `fd` is a file of this user that nobody has written to for a day, that has no other name,
-// and whose lock is free: that of a file in use is held. The number of the process in the name says
-// nothing, since it may be one of another machine or container.
+// True if `fd` is a file of this user that was not written to for a day, that has no other name,
+// and whose lock is free: that of a file in use is held. The process number in the name says
+// nothing, since it may be from another machine or container.
 bool is_left_over(int fd) {
   struct stat status;
   return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
@@ -75,7 +75,7 @@ bool is_left_over(int fd) {
          lock_temp_file(fd);
 }
 
-// Removes what processes left that had no time to.
+// Removes what killed processes left.
 void remove_left_over(int directory) {
   const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -111,7 +111,7 @@ bool lock_temp_file(int fd) {
 TempName::TempName(int directory) : directory_(directory), text_(random_name()) {
   remove_left_over(directory);
   on_fatal_signal(remove_temp_names);
-  slot_ = take_slot(directory, text_);  // before the file exists: no signal finds it unknown
+  slot_ = take_slot(directory, text_);  // before the file exists, so that every signal finds it
 }
 
 TempName::~TempName() {

@@ -1,23 +1,23 @@
-// A name that a file has for a while before it gets its own.
+// A temporary name of a file, before it gets its own.
 #pragma once
 
 #include <string>
 
 namespace xxl::io {
 
-// Made up, in an open directory, and free in all likelihood; what has it is removed with the
-// object, and by signals that end the program. Making one also removes what this user's processes
-// left in the directory when they were killed, if it is a day old and not locked.
+// A random name in an open directory; its file is removed with the object, and by signals that end
+// the program. Making one also removes what this user's processes left in the directory when they
+// were killed, if it is a day old and not locked.
 class TempName {
  public:
-  // `directory`: a descriptor, open for as long as this lasts.
+  // `directory`: a descriptor that must stay open as long as this.
   explicit TempName(int directory);
   ~TempName();
   TempName(const TempName&) = delete;
   TempName& operator=(const TempName&) = delete;
 
   const char* text() const { return text_.c_str(); }
-  // From now on another file's name: nothing is removed.
+  // The name now belongs to another file: nothing is removed.
   void let_go();
 
  private:
@@ -26,13 +26,13 @@ class TempName {
   int slot_;  // of those that signal handlers know; -1: none was free
 };
 
-// Locks an open file, so that it is not taken for left over while it has such a name. False if
+// Locks an open file, so that it is not taken for a leftover while it has such a name. False if
 // another has it locked.
 bool lock_temp_file(int fd);
 
 // Removes all files that have a TempName at this moment. Async-signal-safe: a program with handlers
-// of its own for such signals calls it there. Where it has none when such a name is
-// made, a handler that calls it and dies of the signal is installed.
+// of its own for such signals calls it there. If it has none when such a name is made, a handler is
+// installed that calls it and lets the signal end the program.
 void remove_temp_names();
 
 }  // namespace xxl::io

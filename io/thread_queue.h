@@ -21,7 +21,7 @@ class ThreadQueue final : public IoQueue {
   static constexpr unsigned kMaxThreads = 16;
 
   // Keeps min(depth, kMaxThreads) transfers in flight, each on a thread of its own; fewer where the
-  // system refuses threads. REQUIRES, to submit: width() > 0.
+  // system refuses threads. REQUIRES for submit(): width() > 0.
   explicit ThreadQueue(unsigned depth);
   ~ThreadQueue() override;
 

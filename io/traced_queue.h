@@ -1,4 +1,4 @@
-// A queue whose transfers are noted in a time line.
+// A queue whose transfers are recorded in a time line.
 #pragma once
 
 #include <memory>

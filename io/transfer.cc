@@ -17,7 +17,7 @@ namespace {
 // Linux moves at most 2 GiB less a page in one call; stay below it and aligned.
 constexpr std::size_t kMaxCallBytes = kGiB;
 
-// The file's size as far as it is wanted: what was added since it was measured is not.
+// The file's size when it was measured: what was added since is not read.
 std::uint64_t current_size(const File& file) {
   struct stat status;
   if (fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) return file.size();
@@ -92,8 +92,8 @@ std::int64_t Transfer::call() const {
   return result;
 }
 
-// Sleeps until the file can go on: one that is not to block the thread, or that does not block (a
-// pipe set up so by whoever shares it). False when `cancel_fd` (negative: none) is readable.
+// Sleeps until the file is ready: for one that must not block the thread, or is non-blocking (a
+// pipe, set so by a process that shares it). False when `cancel_fd` (negative: none) is readable.
 bool Transfer::wait_until_ready(int cancel_fd) const {
   const short events = request_.op == Op::read ? POLLIN : POLLOUT;
   pollfd watched[] = {{request_.file->fd(), events, 0}, {cancel_fd, POLLIN, 0}};

@@ -11,7 +11,7 @@
 
 namespace xxl::io {
 
-// Knows what is left to do and when it is done; who makes the system calls is another's business:
+// Knows what is left to do and when it is done; the system calls are made by others:
 //
 //   do result = system call for next() at offset(); while (!transfer.advance(result));
 class Transfer {
@@ -20,15 +20,15 @@ class Transfer {
   explicit Transfer(Request request) : request_(std::move(request)) {}
 
   const Request& request() const { return request_; }
-  // What became of it so far.
+  // The result so far.
   const Completion& completion() const { return completion_; }
 
-  // True for reads that may wait for ever: of a pipe, which somebody else has to fill.
+  // True for reads that may wait forever: of a pipe, which another process has to fill.
   bool is_stream_read() const {
     return request_.op == Op::read && request_.offset == Request::kStream;
   }
 
-  // Where the next system call starts; Request::kStream stays what it is.
+  // Where the next system call starts; Request::kStream stays.
   std::uint64_t offset() const;
   // What the next system call is to move: the rest, or as much of it as one call takes.
   std::span<std::byte> next() const;
@@ -45,7 +45,7 @@ class Transfer {
   // `cancel_fd`, if there is one, is readable.
   Completion carry_out(int cancel_fd = -1);
 
-  // Tells the caller of the request.
+  // Completes the request.
   void finish() { request_.done(completion_); }
 
  private:

@@ -16,8 +16,8 @@
 namespace xxl::io {
 namespace {
 
-// What a completion is of (user_data): the index of a slot for its transfer, the same with this bit
-// for the slot's file having become ready, the wake event, or the attempt to cancel something.
+// What a completion belongs to (user_data): the index of a slot for its transfer, the same with
+// this bit for its file being ready, the wake event, or an attempt to cancel.
 constexpr std::uint64_t kReadyTag = std::uint64_t{1} << 32;
 constexpr std::uint64_t kWakeTag = std::uint64_t{1} << 33;
 constexpr std::uint64_t kCancelTag = std::uint64_t{1} << 34;
@@ -29,7 +29,7 @@ constexpr unsigned kSetupFlags[] = {
     0,
 };
 
-// The kernel has no room for the moment: it says so again and again only if nothing comes back.
+// The kernel has no room at the moment; repeated only if nothing completes.
 constexpr unsigned kMostRefusals = 10'000;
 
 // Entries that can wait for submission together: a transfer in each slot, two attempts to cancel
@@ -38,7 +38,7 @@ unsigned ring_entries(std::size_t depth) {
   return static_cast<unsigned>(3 * depth + 1);
 }
 
-// CAP_IPC_LOCK: the limit on locked memory is not for this process.
+// CAP_IPC_LOCK: the limit on locked memory does not apply.
 bool may_exceed_lock_limit() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
@@ -157,7 +157,7 @@ bool UringQueue::start_waiting() {
     issue(slot);
     lock.lock();
   }
-  awake_ = free_slots_.empty();  // then nothing can start before a completion comes
+  awake_ = free_slots_.empty();  // then nothing can start before a completion arrives
   return !stopping_ || free_slots_.size() < depth_;
 }
 
@@ -185,8 +185,8 @@ void UringQueue::prepare(io_uring_sqe* entry, const Transfer& transfer) {
   }
 }
 
-// Registers the memory when as much was transferred in it as it holds: then its pages are there,
-// and a short sort, which gains nothing, does not wait for pages that it does not need.
+// Registers the memory when as many bytes as it holds have been transferred: then its pages exist,
+// and a short sort, which would gain nothing, does not wait for pages that it does not need.
 bool UringQueue::is_registered(std::span<const std::byte> data) {
   const bool inside =
       data.data() >= memory_.data() && data.data() + data.size() <= memory_.data() + memory_.size();
@@ -218,7 +218,7 @@ bool UringQueue::is_cancelled(const Transfer& transfer) const {
   return streams_cancelled_ && transfer.is_stream_read();
 }
 
-// For a non-blocking file (a pipe set up so by whoever shares it) that said EAGAIN.
+// For a non-blocking file (a pipe, set so by a process that shares it) that said EAGAIN.
 void UringQueue::wait_until_ready(std::size_t slot) {
   const Request& request = slots_[slot].request();
   io_uring_sqe* entry = ring_.new_entry();
@@ -246,7 +246,7 @@ void UringQueue::fail(int error) {
   if (error != 0 && failure_ == 0) failure_ = kRingFailed + error;
 }
 
-// What is under way, what waits, and what is still to come until the queue ends.
+// Completes what is under way, what waits, and what still comes until the queue ends.
 void UringQueue::fail_everything() {
   for (std::size_t slot = 0; slot < depth_; ++slot) {
     if (std::find(free_slots_.begin(), free_slots_.end(), slot) != free_slots_.end()) continue;
@@ -285,7 +285,7 @@ void UringQueue::handle(std::uint64_t tag, int result) {
     wake_event_.take();
     watch_wake_event();
   } else if (tag == kCancelTag) {
-    // Whatever became of the attempt, its target completes.
+    // Whatever the attempt's result, its target completes.
   } else if ((tag & kReadyTag) != 0) {
     issue(tag & ~kReadyTag);  // an error of the file shows there
   } else {

@@ -10,7 +10,7 @@
 // (IORING_SETUP_SINGLE_ISSUER, IORING_SETUP_DEFER_TASKRUN).
 //
 // The memory that most transfers use is registered (pinned once, instead of in each transfer) after
-// as many bytes as it holds have gone through it: sooner, its untouched pages would be fetched for
+// as many bytes as it holds have gone through it: earlier, its untouched pages would be fetched for
 // nothing (10 ms and 50 MiB, in a small sort that takes 30 ms). Ordinary users may lock 8 MiB, so
 // for most of them it stays as it is. CPU time for a GB and rate of direct transfers at depth 32,
 // medians of 10 alternating runs on a virtual disk with two busy cores:
@@ -23,8 +23,8 @@
 //
 // In a whole sort that is less than a hundredth of the time: 30 alternating pairs do not show it.
 //
-// Where the ring itself fails, every transfer does from then on, with kRingFailed: what it had
-// taken may still be under way, so nobody else can go on with that.
+// If the ring itself fails, every transfer fails from then on, with kRingFailed: what it had taken
+// may still be under way, so nothing else can take over.
 //
 // Files are not registered: that gains nothing measurable. On top of registered memory, in medians
 // of 12 runs, a GB took 69 ms without and 67 ms with it to read in blocks of 64 KiB, 106 ms and
@@ -61,9 +61,9 @@ class Ring {
   Ring& operator=(const Ring&) = delete;
 
   io_uring* get() { return &ring_; }
-  // Makes the calling thread the only one that may use the ring. 0, or an errno value.
+  // Makes the calling thread the only one that may use the ring. Returns 0 or an errno value.
   int bind_to_this_thread();
-  // Binds the ring and has it do nothing; throws Error{io} if it cannot even do that.
+  // Binds the ring and submits a no-op; throws Error{io} if even that fails.
   void check();
   // A free entry of the submission queue; CHECKs that there is one.
   io_uring_sqe* new_entry();
@@ -78,7 +78,7 @@ class Ring {
 
 class UringQueue final : public IoQueue {
  public:
-  // More is not pinned, which touches every page.
+  // The limit of what is pinned: pinning touches every page.
   static constexpr std::size_t kMaxRegisteredBytes = 128 * kMiB;
 
   // Keeps up to `depth` transfers in flight. Throws Error{io} when the kernel has no io_uring, or
@@ -126,12 +126,12 @@ class UringQueue final : public IoQueue {
   Registration registration_ = Registration::untried;
   std::uint64_t bytes_before_registration_ = 0;  // transferred in memory_
   bool streams_cancelled_ = false;               // cancel_streams_ was seen
-  unsigned refusals_ = 0;                        // since the ring last took or gave anything
-  int failure_ = 0;                              // why the ring is of no use any more
+  unsigned refusals_ = 0;  // since the ring last accepted or completed anything
+  int failure_ = 0;        // why the ring is no longer usable
 
   std::mutex mutex_;
   RequestFifo waiting_;
-  bool awake_ = false;  // the ring thread will look at waiting_ without being told
+  bool awake_ = false;  // the ring thread will look at waiting_ without a wake-up
   bool stopping_ = false;
   bool cancel_streams_ = false;
 

@@ -1,4 +1,5 @@
-// Wakes a thread that sleeps in the kernel: an eventfd, for whatever can watch a file descriptor.
+// Wakes a thread that sleeps in the kernel: an eventfd, for anything that can watch a file
+// descriptor.
 #pragma once
 
 namespace xxl::io {

@@ -58,8 +58,8 @@ int print(const std::string& text) {
   return kExitSuccess;
 }
 
-// What is asked of the program itself: --help, --version, and what only the build asks for, --man
-// and --completions.
+// Options of the program itself: --help, --version, and for the build only, --man and
+// --completions.
 int run_program_option(const std::string& option, std::span<const std::string> operands) {
   if (option == "--help" && operands.empty()) return print(help_text());
   if (option == "--version" && operands.empty()) {
@@ -87,8 +87,7 @@ int run_command(const Caller& caller, const std::string& name,
   check_failed("every command of the table has an entry", __FILE__, __LINE__);
 }
 
-// How the program was called: through a link that stands in for sort(1), join(1) or valsort, or as
-// xxl with a command.
+// How the program was called: through a link named sort, join or valsort, or as xxl with a command.
 Caller make_caller(const std::string& program, std::span<const std::string> arguments) {
   struct StandIn {
     std::string_view name;
@@ -119,15 +118,15 @@ int dispatch(const Caller& caller, std::span<const std::string> arguments) {
                                 : run_command(caller, first, rest);
 }
 
-// What was printed has arrived, or it is an error.
+// Checks that what was printed has arrived.
 void flush_stdout(const Caller& caller) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   if (!caller.stands_in) throw_io_error(errno, Operation::write, "standard output");
   throw_io_error(errno, "write error", {});
 }
 
-// A standard descriptor that the program was started without is opened so that it cannot be used:
-// else the first file opened would be taken for it.
+// A missing standard descriptor is opened so that it cannot be used: otherwise the first file
+// opened would take its place.
 void fill_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
@@ -138,16 +137,16 @@ void fill_standard_descriptors() {
   }
 }
 
-// Writing to a pipe that nobody reads, or beyond the largest size of files (ulimit -f), is an error
-// like any other, not a silent death. Programs that are run can be waited for.
-// Returns whether the first would have been death, not what the parent process had chosen.
+// Writing to a pipe without a reader, or beyond the limit of file sizes (ulimit -f), is an error
+// like any other, not a silent end. Child processes can be waited for. Returns whether SIGPIPE had
+// its default action, which the parent process may have changed.
 bool make_signals_errors() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
   return std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
 }
 
-// The more files may be open, the more can be merged at once.
+// More open files allow more to be merged at once.
 void raise_limit_of_open_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -158,7 +157,7 @@ void raise_limit_of_open_files() {
 constexpr const char* kOutOfMemory =
     "out of memory beside what -S is for: give a smaller -S, or allow more (ulimit -v, ulimit -d)";
 
-// On a thread of the library there is nobody to catch what no allocation may fail with.
+// On a thread of the library nothing would catch a failed allocation.
 [[noreturn]] void end_without_memory() {
   try {
     if (std::current_exception() != nullptr) throw;
@@ -171,7 +170,7 @@ constexpr const char* kOutOfMemory =
   std::abort();
 }
 
-// Each thread would reserve 64 MiB of addresses for small objects: more, in all, than what is left
+// Each thread would reserve 64 MiB of addresses for small objects: in total more than is left
 // beside -S where addresses are limited (ulimit -v).
 void share_small_memory() {
   rlimit limit{};

@@ -8,7 +8,7 @@
 namespace xxl::gpu {
 namespace {
 
-// Some of what is free stays so: contexts grow, and others may need a little.
+// Some memory stays free: contexts grow, and others may need a little.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
 
 ChunkGeometry plan(std::vector<Device*>& devices, const ChunkFormat& format,

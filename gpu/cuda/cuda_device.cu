@@ -39,8 +39,8 @@ class TableMemory {
   std::size_t bytes_ = 0;
 };
 
-// Memory of the host that kernels of a stream read directly, likewise: a small table is there
-// sooner than the copies that it would have to wait for.
+// Memory of the host that kernels of a stream read directly, likewise: for a small table this is
+// faster than waiting for other copies.
 class SharedTable {
  public:
   ~SharedTable() {
@@ -325,7 +325,7 @@ class CudaDevice final : public Device {
 
   void pin(std::span<std::byte> memory) override {
     use();
-    // Where this fails, copies are only slower.
+    // If this fails, copies are only slower.
     if (cudaHostRegister(memory.data(), memory.size(),
                          cudaHostRegisterPortable | cudaHostRegisterMapped) != cudaSuccess) {
       (void)cudaGetLastError();

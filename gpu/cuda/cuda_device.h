@@ -10,8 +10,8 @@
 
 namespace xxl::gpu {
 
-// Of the host's memory, what the driver takes for each GPU that is used. Measured: 60 to 120 MB for
-// an H200, 75 to 107 MiB for an H100.
+// Host memory that the driver takes for each GPU in use. Measured: 60 to 120 MB for an H200, 75 to
+// 107 MiB for an H100.
 inline constexpr std::uint64_t kDriverBytes = std::uint64_t{128} << 20;
 
 // The GPUs of this machine that the process may use (CUDA_VISIBLE_DEVICES), in the driver's order.

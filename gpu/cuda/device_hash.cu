@@ -20,7 +20,7 @@ __device__ Key key_at(const std::byte* records, std::size_t i, std::uint32_t rec
   return *reinterpret_cast<const Key*>(records + i * record_bytes);
 }
 
-// Records are as many keys, one or two; blocks take places for all of theirs at once.
+// Each block reserves places for all of its records at once.
 template <class Key>
 __global__ void select_tiles(DeviceHashTable table, const Key* records, std::size_t count, Key* to,
                              std::size_t most, unsigned long long* selected) {
@@ -58,7 +58,7 @@ __global__ void insert_tiles(DeviceHashTable table, std::size_t first, std::size
       const std::uint32_t there = atomicCAS(part.slots + slot, 0u, number);
       if (there == 0) break;
       if (table.key_of<Key>(part, there) != key) continue;
-      // From now on the slot is this key's: whatever is there is the rest of the chain.
+      // From now on the slot is this key's: its content is the rest of the chain.
       rest = atomicExch(part.slots + slot, number);
       *chains = 1;
       break;

@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kMaxBlocks = std::size_t{1} << 20;
 
-// Blocks of kThreads for `threads` threads; kernels go on in strides where there are more.
+// Blocks of kThreads for `threads` threads; kernels continue in strides beyond that.
 unsigned blocks_for(std::size_t threads) {
   return static_cast<unsigned>(
       std::clamp<std::size_t>(ceil_div<std::size_t>(threads, kThreads), 1, kMaxBlocks));
@@ -160,9 +160,9 @@ void concatenate_with(const Items* parts, const std::uint64_t* starts, std::size
 // --- cutting ---
 //
 // One block for each rank. Every sequence has an interval [low, high] in which its cut lies. A
-// pivot is drawn at random from all that is left; searching it in all sequences tells its rank, and
-// shrinks all intervals to one side of it (quickselect over sorted sequences). About
-// 1.4 log2(items) rounds.
+// pivot is drawn at random from all that is left; searching it in all sequences gives its rank, and
+// shrinks all intervals to one side of it (quickselect over sorted sequences). About 1.4
+// log2(items) rounds.
 
 constexpr unsigned kCutThreads = 256;
 
@@ -172,8 +172,8 @@ struct Pivot {
   std::uint64_t value;
 };
 
-// Items of `sequence` in [low, high) that come before the pivot, which is an item of a sequence
-// behind it (`ties_first`) or in front of it.
+// Items of `sequence` in [low, high) that come before the pivot, which is an item of a later
+// sequence (`ties_first`) or an earlier one.
 template <class Key>
 __device__ std::uint64_t search(const Items& sequence, std::uint64_t low, std::uint64_t high,
                                 const Pivot<Key>& pivot, bool ties_first, const KeyView& view,
@@ -293,7 +293,7 @@ __global__ void find_slices(const std::uint64_t* offsets, std::size_t n, std::ui
   if (slices[0].bytes > most_bytes) return;
   std::size_t count = 0;
   for (std::size_t first = 0; first < n && count < most_slices; ++count) {
-    std::size_t low = first + 1, high = n;  // the last end that is not too far
+    std::size_t low = first + 1, high = n;  // the last end within reach
     while (low < high) {
       const std::size_t middle = (low + high + 1) / 2;
       if (offsets[middle] - offsets[first] <= most_bytes) {

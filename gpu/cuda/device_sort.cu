@@ -129,9 +129,9 @@ std::size_t sort_scratch_bytes(const ItemShape& shape, std::size_t count) {
 // --- refining ---
 //
 // Members are the items that tie with a neighbour, in order. Each round sorts them by (group, next
-// word), groups being what tied so far, and keeps those that still tie. From the second round on,
-// a group first skips the words that all its members share, so that long common parts (equal long
-// lines, URLs of one site) take few rounds.
+// word), groups being the members that tied so far, and keeps those that still tie. From the second
+// round on, a group first skips the words that all its members share, so that long common parts
+// (equal long lines, URLs of one site) take few rounds.
 
 namespace {
 
@@ -242,7 +242,7 @@ __global__ void find_first(const std::uint32_t* groups, std::uint32_t n, std::ui
   if (j < n && (j == 0 || groups[j - 1] != groups[j])) first[groups[j]] = j;
 }
 
-// How many words behind `depth` each member shares with the first one of its group.
+// How many words after `depth` each member shares with the first one of its group.
 __global__ void measure_common(KeyView view, const std::uint64_t* addresses, Members members,
                                const std::uint32_t* first, std::uint32_t n, std::uint32_t* common) {
   const std::uint32_t j = blockIdx.x * blockDim.x + threadIdx.x;
@@ -288,7 +288,7 @@ __global__ void load_addresses(const std::uint32_t* order, const std::uint32_t* 
   if (j < n) sorted[j] = addresses[places[order[j]]];
 }
 
-// Members are in order now: groups are where they were, so depths are too.
+// Members are in order now: groups have not moved, so depths have not either.
 __global__ void store_addresses(KeyView view, const std::uint64_t* sorted, Members members,
                                 std::uint32_t n, std::uint64_t* addresses, std::uint64_t* words,
                                 std::uint32_t* next_depth) {

@@ -20,7 +20,7 @@ void refine_items(const KeyView& view, const Items& items, std::span<std::byte> 
                   cudaStream_t stream);
 std::size_t refine_scratch_bytes(std::size_t count);
 
-// Offsets of `items.count` records of text with a byte behind each, and of their end.
+// Offsets of `items.count` records of text with a byte after each, and of their end.
 void measure_text(const Items& items, std::uint64_t* offsets, std::span<std::byte> scratch,
                   cudaStream_t stream);
 

@@ -1,9 +1,9 @@
-// A GPU, or what stands in for one in tests.
+// A GPU, or its simulation in tests.
 //
 // Device gives memory and streams; a Stream has the operations of which sorting and joining are
 // made. They are done in order; finish() waits for them. A stream is used by the one thread that
-// owns it (stream_thread.h), so that whatever orchestrates several devices (chunk_engine.h) is
-// plain code that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are
+// owns it (stream_thread.h), so that code that orchestrates several devices (chunk_engine.h) is
+// plain C++ that sees tasks end, the same for CUDA (cuda_device.h) and for devices that are
 // simulated in host memory (simulated_device.h).
 //
 // Memory of a device is handed around as std::byte*. The host never follows such a pointer, but
@@ -61,7 +61,7 @@ struct RecordShape {
   bool by_address = false;       // the value is the record's address
 };
 
-// A stretch of sorted text, to be gathered at once.
+// Consecutive sorted text, to be gathered at once.
 struct TextSlice {
   std::size_t first = 0;  // item
   std::size_t count = 0;
@@ -91,8 +91,8 @@ class Stream {
   // Between any two places in memory of devices that are peers, or of one.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
-  // Items of the `items.count` records at `records`. For records by address the addresses are
-  // those where the records lie; for others the values may be null: then they are left out.
+  // Items of the `items.count` records at `records`. For records by address, values are the
+  // records' addresses; for others the values may be null: then they are left out.
   virtual void load(const RecordShape& shape, const KeyView& view, const std::byte* records,
                     const Items& items) = 0;
   // Sorts `from` into `to` by key words, stably; `from` is destroyed. `scratch`:
@@ -104,27 +104,27 @@ class Stream {
   virtual void refine(const KeyView& view, const Items& items, std::span<std::byte> scratch) = 0;
   // Cuts sorted sequences at ranks: entry [r * sequences.size() + s] says how many items of
   // sequence s are among the first ranks[r] of all. Where keys are equal, items of earlier
-  // sequences come first. Sequences may be on peers. `view` is asked where items are by address.
+  // sequences come first. Sequences may be on peers. `view` is used where items are by address.
   virtual std::vector<std::uint64_t> cut(const ItemShape& shape, const KeyView& view,
                                          bool by_address, std::span<const Items> sequences,
                                          std::span<const std::uint64_t> ranks) = 0;
-  // Puts `parts`, which may be on peers, one behind the other to `to`.
+  // Concatenates `parts`, which may be on peers, at `to`.
   virtual void concatenate(const ItemShape& shape, std::span<const Items> parts,
                            const Items& to) = 0;
-  // Writes the records of `items` to `records`, one behind the other; not for text.
+  // Writes the records of `items` consecutively to `records`; not for text.
   virtual void store(const RecordShape& shape, const Items& items, std::byte* records) = 0;
-  // Divides entries of text into slices of at most `most_bytes`, records with a byte behind each.
+  // Divides entries of text into slices of at most `most_bytes`, with a byte after each record.
   // `offsets`: items.count + 1 words, which gather_text() needs. `scratch`: as for refine(). Throws
   // Error{no_space} if a record is longer than a slice may be.
   virtual std::vector<TextSlice> slice_text(const Items& items, std::uint64_t most_bytes,
                                             std::uint64_t* offsets,
                                             std::span<std::byte> scratch) = 0;
-  // Writes the records of `slice`, each with `terminator` behind it.
+  // Writes the records of `slice`, each followed by `terminator`.
   virtual void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
                            char terminator, std::byte* records) = 0;
   // Of items sorted by keys of `key_bytes`, each fewer than 2^32: for each item of `r` the range of
   // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`, which may be in
-  // shared memory. Values are not looked at.
+  // shared memory. Values are ignored.
   virtual void match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
                      TileTotals* totals) = 0;
   // Writes rows of a part that has been matched. `tile_rows` (in host memory): the number of the
@@ -132,17 +132,17 @@ class Stream {
   virtual void write_matches(const DeviceRows& rows, std::span<const std::uint64_t> tile_rows,
                              std::byte* to) = 0;
 
-  // Joining by hash. A table is in memory of the device but for its far part.
+  // Joining by hash. A table is in memory of the device, except its far part.
   virtual void clear(std::byte* memory, std::size_t bytes) = 0;
   // Appends those of `count` records that are in the near part to `to`, where `selected` are
   // already. Counts all, but writes only as long as there are no more than `most`.
   virtual void select(const DeviceHashTable& table, const std::byte* records, std::size_t count,
                       std::byte* to, std::size_t most, std::uint64_t* selected) = 0;
   // Enters records [first, end) of the near part, all of which belong there, into its slots. Sets
-  // `chains` if some key was there.
+  // `chains` if some key was already there.
   virtual void insert(const DeviceHashTable& table, std::size_t first, std::size_t end,
                       std::uint32_t* chains) = 0;
-  // Looks up records: first is the front of the chain. Totals, of each tile, without what is of S;
+  // Looks up records: first is the front of the chain. Totals of each tile, without those of S;
   // they may be in shared memory.
   virtual void probe(const DeviceHashTable& table, const ProbeShape& shape,
                      const std::byte* records, std::size_t count, MatchRange* found,
@@ -174,8 +174,8 @@ class Device {
   virtual std::size_t refine_scratch_bytes(std::size_t count) = 0;
   // Lets this device read and write memory of `peer`; false if it cannot.
   virtual bool make_peer(const Device& peer) = 0;
-  // Makes transfers between `memory` of the host and all devices fast, until it is unpinned. What
-  // cannot be pinned is left as it is.
+  // Makes transfers between `memory` of the host and all devices fast, until it is unpinned. Does
+  // nothing if it cannot be pinned.
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
 };

@@ -6,10 +6,10 @@
 // 1; 0 is none. Both arrays are written once, by atomic operations, before the first look-up.
 //
 // A table has two parts: keys with small hashes are in the near part, in memory of the device, all
-// others in the far part, in pinned memory of the host, which devices read over the link. So a
-// table that is larger than the device's memory makes only those look-ups slow for which there is
-// no room (the hybrid hash table of Lutz et al., "Pump Up the Volume", SIGMOD 2020, section 5.2;
-// there one array spans both memories, here each part is built by the processor that is near it).
+// others in the far part, in pinned memory of the host, which devices read over the link. So of a
+// table that is larger than the device's memory only the look-ups in the far part are slow (the
+// hybrid hash table of Lutz et al., "Pump Up the Volume", SIGMOD 2020, section 5.2; there one array
+// spans both memories, here each part is built by the processor that is near it).
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct DeviceHashTable {
   HashPart near, far;
   std::uint64_t near_share = kAll;  // of upper halves of hashes, those below are in `near`
   std::uint32_t record_bytes = 0;
-  std::uint32_t key_bytes = 8;  // in front of a record; 4 or 8
+  std::uint32_t key_bytes = 8;  // at the start of a record; 4 or 8
   bool chains = true;           // false: there are no two records of one key
 
   // Mixes all bits of a key into all bits (Stafford's variant 13 of MurmurHash3's finalizer).

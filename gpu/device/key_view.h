@@ -1,9 +1,9 @@
 // Keys as they are read in device memory.
 //
 // An item is a key word and a value. Records of at most 16 bytes with one numeric key in front are
-// items themselves: the key, made unsigned, and the bytes behind it. For all others the value is
-// the address of the record in device memory, and the key word is the first word of its key; where
-// words tie, the records are asked for the next ones (KeyView::word). So sorting moves 16 bytes for
+// items themselves: the key, made unsigned, and the bytes after it. For all others the value is the
+// address of the record in device memory, and the key word is the first word of its key; where
+// words tie, the next ones are read from the records (KeyView::word). So sorting moves 16 bytes for
 // a record, and each record once, at the end.
 //
 // Records of text lie in device memory as entries, aligned to 8 bytes:
@@ -35,11 +35,11 @@ inline constexpr std::size_t padded(std::size_t bytes) {
 }
 
 // Bytes of text in a key word; the last byte of the word says how many of them are there, or that
-// the key goes on behind them. So "a" comes before "a\0", and a word tells whether it is the last.
+// the key continues after them. So "a" comes before "a\0", and a word shows whether it is the last.
 inline constexpr unsigned kTextWordBytes = 7;
 inline constexpr std::uint64_t kTextGoesOn = 8;
 
-// Word of a key of text: the `left` bytes from `bytes` on are what is left of it.
+// Word of a key of text: `left` bytes of it remain, from `bytes` on.
 XXL_HOST_DEVICE inline std::uint64_t text_word(const unsigned char* bytes, std::size_t left) {
   std::uint64_t word = 0;
   for (unsigned i = 0; i < kTextWordBytes; ++i) {
@@ -118,7 +118,7 @@ struct KeyView {
     const std::uint64_t all = sign | (sign - 1);
     return (value & sign) != 0 ? ~value & all : value | sign;
   }
-  // The way back.
+  // The inverse.
   XXL_HOST_DEVICE static std::uint64_t restore_float(std::uint64_t value, unsigned bytes) {
     const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
     const std::uint64_t all = sign | (sign - 1);

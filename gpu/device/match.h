@@ -1,7 +1,8 @@
-// Which records of S have the key of each record of R: what a device says of two sorted relations.
+// Which records of S have the key of each record of R: a device's result for two sorted relations.
 //
-// R and S are the two inputs of a join. Sorted, all records of S with one key lie side by side, so
-// that a range says it, and rows are made of ranges wherever the records are (array_join_rows.h).
+// R and S are the two inputs of a join. In sorted relations all records of S with one key are
+// neighbours, so a range describes them, and rows can be made of ranges wherever the records are
+// (array_join_rows.h).
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ struct PciPlace {
 };
 
 // Of the device with address `bus`, "0000:0F:00.0", in upper or lower case. `devices`: where Linux
-// tells of PCI devices. What it does not tell is left unknown; nothing is thrown.
+// describes PCI devices. What it does not describe is left unknown; nothing is thrown.
 PciPlace find_pci_place(const std::string& bus,
                         const std::filesystem::path& devices = "/sys/bus/pci/devices");
 

@@ -23,7 +23,7 @@ class StreamThread {
   // null). The mailbox must outlive the thread.
   StreamThread(std::unique_ptr<Stream> stream, Mailbox& mailbox, std::string name,
                TimeLine* time_line);
-  // Waits for the task that is running; those behind it are dropped.
+  // Waits for the task that is running; later ones are dropped.
   ~StreamThread();
   StreamThread(const StreamThread&) = delete;
   StreamThread& operator=(const StreamThread&) = delete;

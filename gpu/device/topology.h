@@ -1,7 +1,7 @@
-// Which GPUs to take, and how they sort together: decided from what is known of their links.
+// Which GPUs to use, and how they sort together: decided from their links.
 //
 // Order. The time of a sort on GPUs goes into transfers between host and GPUs, so the next GPU to
-// take is the one that adds most to them. Of the GPUs that are left, those stay in question that
+// take is the one that adds most to them. Of the remaining GPUs, the candidates are those that
 //
 //   1. share the way to the host with the fewest of the GPUs taken: two GPUs behind one PCIe switch
 //      get together what one of them gets alone, so the second adds next to nothing;
@@ -16,16 +16,16 @@
 //      node 1: switch B: GPU 2, GPU 3       with it; GPUs 1 and 3 share one each: 1, then 3
 //
 // Rates within kSameRate of the best count as equal, so that the noise of a measurement does not
-// change the order. That two GPUs were measured together says more than that they have a switch in
-// common, or none: virtual machines often hide the switches.
+// change the order. A measurement of two GPUs together says more than whether they share a switch:
+// virtual machines often hide the switches.
 //
 // Strategy. To sort a chunk on all GPUs together (`partition`), every item moves between GPUs once
 // more, all to all. That is worth while if the way between any two of them is direct and clearly
 // faster than that to the host: then it costs little beside the transfers, and a chunk is as large
 // as the memory of all. Where peers talk through PCIe, the exchange takes its time from the very
 // links that carry the input and output: each GPU then sorts chunks of its own (`independent`).
-// Merging by pairs of GPUs (`p2p-merge`) moves items once for each merge: it is there to compare
-// with, and never chosen.
+// Merging by pairs of GPUs (`p2p-merge`) moves items once for each merge: it is for comparison, and
+// never chosen automatically.
 //
 // After "Evaluating Multi-GPU Sorting with Modern Interconnects" (SIGMOD 2022), section 4: GPU sets
 // differ in their transfer rates by whether they share switches and nodes; section 8 proposes to
@@ -42,8 +42,8 @@
 
 namespace xxl::gpu {
 
-// What a link can be assumed to do, in bytes a second and one direction, as long as it is not
-// measured. Only their order matters.
+// Assumed rates of links that are not measured, in bytes a second and one direction. Only their
+// order matters.
 inline constexpr double kAssumedHostRate = 25e9;
 inline constexpr double kAssumedPciePeerRate = 20e9;
 inline constexpr double kAssumedNvlinkRate = 150e9;
@@ -58,7 +58,7 @@ std::string_view strategy_name(MultiGpu strategy);
 
 // A GPU and its way to the host. Rates in bytes a second.
 struct GpuPlace {
-  double host_rate = kAssumedHostRate;  // of one direction, nothing else going on
+  double host_rate = kAssumedHostRate;  // of one direction, with nothing else under way
   double host_both_rate = 0;            // of both directions at once, summed; 0: not measured
   std::string host_link;  // PCIe root port, equal for GPUs that share it; empty: unknown
   int numa_node = -1;     // -1: unknown
@@ -69,7 +69,7 @@ struct PeerLink {
   double rate = 0;    // of one direction, in bytes a second
 };
 
-// GPUs are named by their position here.
+// GPUs are numbered by their position here.
 class GpuLinks {
  public:
   explicit GpuLinks(std::size_t gpus = 0)
@@ -98,8 +98,8 @@ class GpuLinks {
   std::vector<double> together_rates_;
 };
 
-// True if transfers of the two GPUs are in each other's way: as measured, or else by their PCIe
-// root port.
+// True if transfers of the two GPUs slow each other down: as measured, or else by their PCIe root
+// port.
 bool share_host_link(const GpuLinks& links, std::size_t a, std::size_t b);
 
 // All GPUs in the order in which they are best taken.

@@ -20,14 +20,14 @@ namespace xxl::gpu {
 namespace {
 
 constexpr std::size_t kFewestRecords = 4096;
-// A part of the memory that places for batches take at most, unless they get too small.
+// The most of the memory that places for batches take, unless they get too small.
 constexpr std::uint64_t kPlacesPart = 4;
 // Records that a processor enters in a table at a time.
 constexpr std::size_t kInsertRecords = 1u << 18;
 constexpr std::size_t kTouchBytes = 4 * kMiB;
-// Of the records for which there is room, so many are meant to be near: hashes scatter.
+// The part of the room for near records that is planned for: hashes vary.
 constexpr double kNearFill = 0.97;
-// What is left of that when more were near than there is room for, as where one key is frequent.
+// The factor by which that shrinks when more were near than fit, as with a frequent key.
 constexpr double kNearRetry = 0.6;
 
 using Clock = std::chrono::steady_clock;
@@ -116,7 +116,7 @@ class HashJoiner::Run {
 
   // --- building ---
 
-  // Builds with `share` of all keys near. False if that is more than there is room for.
+  // Builds with `share` of all keys near. False if they do not fit.
   bool build(double share) {
     const auto bytes = static_cast<std::uint32_t>(joiner_.build_.record_bytes);
     DeviceHashTable table;
@@ -210,7 +210,7 @@ class HashJoiner::Run {
     }
   }
 
-  // Far records stay where they are.
+  // Far records stay in place.
   void build_far(DeviceHashTable& table, double share) {
     const double far = (1 - share) * static_cast<double>(build_count_);
     const auto records = static_cast<std::size_t>(far + 8 * std::sqrt(far)) + 64;
@@ -243,7 +243,7 @@ class HashJoiner::Run {
     const std::size_t slots = tables_.front().near.slot_count;
     host_slots_ = std::make_unique_for_overwrite<std::uint32_t[]>(slots + near_count_);
     host_near_records_ = std::make_unique_for_overwrite<std::byte[]>(near_count_ * bytes);
-    // Fresh memory is slow to touch: on all processors.
+    // First touch is slow: use all processors.
     const auto touch = [&](void* memory, std::size_t size) {
       for (std::size_t first = 0; first < size; first += kTouchBytes) {
         run_on_host([memory, first, end = std::min(size, first + kTouchBytes)](unsigned) {
@@ -303,7 +303,7 @@ class HashJoiner::Run {
     for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
       HashLane& lane = *joiner_.lanes_[i];
       while (!lane.places.empty()) {
-        // Small enough that all lanes get to work.
+        // Small enough to keep all lanes busy.
         const std::size_t even = ceil_div(probe_count_, joiner_.lanes_.size());
         const auto [first, count] = take(
             std::min(joiner_.shape_.batch_records, std::max<std::size_t>(even, kFewestRecords)));
@@ -359,7 +359,7 @@ class HashJoiner::Run {
     write_slice(batch);
   }
 
-  // As many rows as a place holds, and so on until all are written.
+  // As many rows as a place holds, again until all are written.
   void write_slice(const std::shared_ptr<ProbeBatch>& batch) {
     const std::uint64_t rows = std::min<std::uint64_t>(joiner_.shape_.batch_records,
                                                        batch->tile_rows.back() - batch->rows_done);
@@ -434,7 +434,7 @@ class HashJoiner::Run {
   const std::span<std::byte> rows_;
 
   std::vector<DeviceHashTable> tables_;  // of each lane
-  std::vector<std::size_t> fed_;         // records of the build side that each lane has got
+  std::vector<std::size_t> fed_;         // records of the build side that each lane received
   bool all_near_ = true;
   std::size_t near_count_ = 0;
   DeviceHashTable far_table_;

@@ -3,12 +3,12 @@
 // The no-partitioning join of Lutz et al., "Pump Up the Volume: Processing Large Data on GPUs with
 // Fast Interconnects" (SIGMOD 2020), sections 5 and 6: the build side is entered in a hash table in
 // GPU memory, the probe side streams past it in batches. Of each batch the GPU first finds the
-// partners, then, when the host has seen how many there are and where their rows go, writes the
-// rows, which are copied out while further batches arrive. Processors of the host may take part:
-// they probe a copy of the table, and take their morsels from the same counter as GPUs their
-// batches. Each of several GPUs has a table of its own.
+// partners, then, when the host knows how many there are and where their rows go, writes the rows,
+// which are copied out while further batches arrive. Processors of the host may take part: they
+// probe a copy of the table, and take their morsels from the same counter as GPUs their batches.
+// Each of several GPUs has a table of its own.
 //
-// A build side that is larger than the memory of a GPU stays in host memory for a part
+// A build side that is larger than the memory of a GPU stays partly in host memory
 // (device_hash_table.h).
 #pragma once
 
@@ -34,7 +34,7 @@ struct HashJoinOptions {
   unsigned threads = 0;                   // of processors; 0: one for each
   bool host_probes = false;               // processors take part in probing
   std::uint64_t missing = 0;              // value of the build side where a record has no partner
-  bool pin = false;                       // pin arrays that are joined, as long as it takes
+  bool pin = false;                       // pin the arrays during the join
   TimeLine* time_line = nullptr;          // what the devices do; may be null
 };
 
@@ -56,15 +56,14 @@ class HashJoiner {
   ~HashJoiner();
 
   // Joins two arrays of whole records. The probe side is R and the build side S of `wanted`, which
-  // may ask for all but lone records of S (Error{usage}; it is the larger side's to be probed):
-  // a row is the key, the value of the probe side, and that of the build side. Within a batch rows
-  // come in the order of the probe side; partners of one record in any order, and batches in the
-  // order in which they are done. `rows` and both arrays should be pinned, and where the table does
-  // not fit into the memory of a device, the build side must be. Throws Error{no_space} if the rows
-  // do not fit, Error{device}; after either the joiner is of no use. Of the counts, those of S
-  // records are 0.
+  // may ask for all but lone records of S (Error{usage}; the larger side should probe): a row is
+  // the key, the value of the probe side, and that of the build side. Within a batch rows come in
+  // the order of the probe side; partners of one record in any order, and batches in the order in
+  // which they are done. `rows` and both arrays should be pinned, and where the table does not fit
+  // into the memory of a device, the build side must be. Throws Error{no_space} if the rows do not
+  // fit, Error{device}; after either the joiner is unusable. The counts of S records are 0.
   JoinCounts join(Bytes probe, Bytes build, const WantedRows& wanted, std::span<std::byte> rows);
-  // The numbers alone.
+  // Only counts.
   JoinCounts count(Bytes probe, Bytes build);
 
   // Of the last join.

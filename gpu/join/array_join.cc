@@ -15,7 +15,7 @@ namespace xxl::gpu {
 namespace {
 
 constexpr std::size_t kFewestRecords = 4096;
-// Places in host memory for each one on a device: rows are made of some while others are filled.
+// Places in host memory for each one on a device: rows are made from some while others are filled.
 constexpr std::size_t kStagingForPlace = 2;
 
 }  // namespace
@@ -35,7 +35,7 @@ class ArrayJoiner::Run {
         take_(take),
         cutter_(r, s, joiner.distance_),
         next_(cutter_.next()) {
-    // Parts that need no search are written by the host in any case.
+    // Parts that need no search are always written by the host.
     if (result_ != Result::counts) {
       unsigned threads = joiner.options_.threads;
       if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
@@ -65,7 +65,7 @@ class ArrayJoiner::Run {
     std::vector<std::uint64_t> tile_rows;  // of a part whose rows a device writes
     std::uint64_t rows_done = 0;
     std::byte* to = nullptr;
-    bool matching = false;       // a device is at it
+    bool matching = false;       // a device works on it
     std::size_t tasks_left = 0;  // of workers
   };
 
@@ -115,7 +115,7 @@ class ArrayJoiner::Run {
         },
         [this, &entry] { search(entry); });
   }
-  // Those of S, behind those of R.
+  // Those of S, after those of R.
   std::byte* s_records(const Entry& entry) const {
     return entry.place.records + aligned(entry.matched.part.r_count() * r_.shape.record_bytes);
   }
@@ -160,7 +160,7 @@ class ArrayJoiner::Run {
         });
   }
 
-  // Hands on what has been matched, in order: so that where its rows go is known.
+  // Passes on what has been matched, in order, so that the place of its rows is known.
   void dispatch() {
     while (!entries_.empty() && !entries_.front()->matching) {
       const std::shared_ptr<Entry> entry = std::move(entries_.front());
@@ -218,7 +218,7 @@ class ArrayJoiner::Run {
     write_slice(entry);
   }
 
-  // As many rows as a place holds, and so on until all are written.
+  // As many rows as a place holds, again until all are written.
   void write_slice(const std::shared_ptr<Entry>& entry) {
     const std::uint64_t rows = std::min<std::uint64_t>(joiner_.place_shape_.records,
                                                        entry->tile_rows.back() - entry->rows_done);
@@ -296,8 +296,8 @@ class ArrayJoiner::Run {
   JoinCutter cutter_;
   std::optional<JoinPart> next_;
   std::size_t next_lane_ = 0;
-  std::deque<std::unique_ptr<Entry>> entries_;  // in order; those in front are done first
-  std::size_t working_ = 0;                     // entries that workers are at
+  std::deque<std::unique_ptr<Entry>> entries_;  // in order; the first ones are done first
+  std::size_t working_ = 0;                     // entries that workers work on
   std::uint64_t rows_written_ = 0;
   JoinCounts counts_;
   std::optional<Workers> workers_;  // last: tasks use the rest
@@ -317,7 +317,7 @@ ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const
   place.key_bytes = r_.item.key_bytes;
   place.row_bytes = options_.host_rows ? 0 : r_.record_bytes + s_.item.value_bytes;
   for (distance_ = options_.part_records;; distance_ /= 2) {
-    // Keys and records of S begin at an aligned place behind those of R.
+    // Keys and records of S begin at an aligned place after those of R.
     place.records = 2 * distance_ + kAreaAlignment;
     if (JoinLane::kPlaces * place.bytes() <= memory) break;
     if (distance_ <= kFewestRecords) {

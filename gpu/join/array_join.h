@@ -4,10 +4,10 @@
 // Modern Interconnects" (2024), section 3.3: the host cuts both relations into parts that no group
 // crosses (join_parts.h); GPUs find for each record of R the range of S with its key, one part
 // being copied in while one is searched and one copied out. There the host makes rows of the
-// ranges, on all processors; so does this if it is asked to (`host_rows`). Otherwise GPUs write the
-// rows, too, where the records are already, and rows are copied out instead of ranges: on a link
-// that carries both directions at once this takes no longer, and it leaves the host's memory to the
-// copies. Arrays that are not sorted are sorted first, by an ArraySorter (array_sort.h).
+// ranges, on all processors; so does this with `host_rows`. Otherwise GPUs also write the rows,
+// where the records already are, and rows are copied out instead of ranges: on a link that carries
+// both directions at once this takes no longer, and it leaves the host's memory to the copies.
+// Arrays that are not sorted are sorted first, by an ArraySorter (array_sort.h).
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct ArrayJoinOptions {
   unsigned threads = 0;                 // that make rows; 0: one for each processor
   std::uint64_t task_rows = 1u << 17;   // that a thread makes at a time, about
   std::uint64_t missing = 0;            // value of the side that a record without partner lacks
-  bool pin = false;                     // pin arrays that are joined, as long as it takes
+  bool pin = false;                     // pin the arrays during the join
   TimeLine* time_line = nullptr;        // what the devices do; may be null
 };
 
@@ -51,12 +51,12 @@ class ArrayJoiner {
               const ArrayJoinOptions& options);
   ~ArrayJoiner();
 
-  // Joins two arrays of whole records, each sorted by its keys; sorted they must be, it is not
-  // checked. Pinned memory (Device::pin), also of `rows`, is several times faster. Rows are written
-  // to the front of `rows`, in the order of the keys (array_join_rows.h). Throws Error{no_space} if
-  // they do not fit, Error{device}; after either the joiner is of no use.
+  // Joins two arrays of whole records, each sorted by its keys (which is not checked). Pinned
+  // memory (Device::pin), also of `rows`, is several times faster. Rows are written to the front of
+  // `rows`, in the order of the keys (array_join_rows.h). Throws Error{no_space} if they do not
+  // fit, Error{device}; after either the joiner is unusable.
   JoinCounts join(Bytes r, Bytes s, const WantedRows& wanted, std::span<std::byte> rows);
-  // The numbers alone.
+  // Only counts.
   JoinCounts count(Bytes r, Bytes s);
   // Gives out matches instead of rows. `take` must not throw.
   JoinCounts matches(Bytes r, Bytes s, const TakeMatches& take);
@@ -66,7 +66,7 @@ class ArrayJoiner {
 
  private:
   class Run;
-  // Host memory for what is known of a part. Without `ranges` where they stay on the device.
+  // Host memory for the results of a part. Without `ranges` if they stay on the device.
   struct Staging {
     MatchRange* ranges = nullptr;
     TileTotals* totals = nullptr;

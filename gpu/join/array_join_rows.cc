@@ -15,7 +15,7 @@ std::size_t end_before(const MatchedPart& part, std::size_t i) {
   return i == 0 ? 0 : part.ranges[i - 1].end();
 }
 
-// Rows of the records of R in a tile and of the lone S before them; those behind the last R belong
+// Rows of the records of R in a tile and of the lone S before them; those after the last R belong
 // to it.
 std::uint64_t rows_of_tile(const MatchedPart& part, const WantedRows& wanted, std::size_t tile) {
   const TileTotals& sum = part.totals[tile];
@@ -70,7 +70,7 @@ class Writer {
   }
 
  private:
-  // Leaves of `count` rows those that are this task's.
+  // Keeps of `count` rows those of this task.
   bool take(std::size_t& first, std::size_t& count) {
     if (skip_ != 0) {
       const std::uint64_t skipped = std::min<std::uint64_t>(skip_, count);
@@ -139,7 +139,7 @@ void write_task(const Relation& r, const Relation& s, const MatchedPart& matched
   }
 }
 
-// Puts (end_r, rows) stretches together to tasks.
+// Combines (end_r, rows) ranges into tasks.
 class TaskList {
  public:
   explicit TaskList(std::uint64_t rows) : rows_(rows) {}

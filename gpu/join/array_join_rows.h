@@ -1,8 +1,8 @@
 // Rows of a join, made of ranges of matching records.
 //
-// A row is the key, the value of R and that of S, as they are in the records, one behind the other;
-// values of 0, 4 or 8 bytes. Rows come in the order of the keys; within a group in that of R, then
-// that of S. Which rows there are is said by four questions, of which each kind of join is made.
+// A row is the key, the value of R and that of S, as they are in the records, concatenated; values
+// of 0, 4 or 8 bytes. Rows come in the order of the keys; within a group in that of R, then that of
+// S. Which rows there are is given by four flags, of which each kind of join is made.
 #pragma once
 
 #include <cstddef>
@@ -43,19 +43,19 @@ struct RowFormat {
   std::size_t bytes() const { return std::size_t{key_bytes} + r_value_bytes + s_value_bytes; }
 };
 
-// A part and what is known of it. `ranges` and `totals` are null for parts that need no search;
-// `ranges` also where a device writes the rows.
+// A part and its results. `ranges` and `totals` are null for parts that need no search; `ranges`
+// also where a device writes the rows.
 struct MatchedPart {
   JoinPart part;
   const MatchRange* ranges = nullptr;
   const TileTotals* totals = nullptr;
 
-  // Numbers of the whole part.
+  // Counts of the whole part.
   TileTotals sum() const;
   std::uint64_t rows(const WantedRows& wanted) const;
 };
 
-// Numbers of a whole join.
+// Counts of a whole join.
 struct JoinCounts {
   std::uint64_t pairs = 0;
   std::uint64_t matched_r = 0, matched_s = 0;  // records that have a partner
@@ -65,10 +65,10 @@ struct JoinCounts {
   std::uint64_t rows(const WantedRows& wanted) const;
 };
 
-// A stretch of a part's rows, which one processor writes.
+// Consecutive rows of a part, which one processor writes.
 struct RowTask {
   std::size_t first_r = 0, end_r = 0;  // records of R, counted in the part
-  std::uint64_t skip = 0;              // rows of theirs that others write
+  std::uint64_t skip = 0;              // their rows that others write
   std::uint64_t rows = 0;
   std::uint64_t first_row = 0;  // counted in the part
 };

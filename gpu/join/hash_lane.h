@@ -1,4 +1,4 @@
-// What a hash join has of a device: a table, places for batches of records, and threads with
+// A hash join's share of a device: a table, places for batches of records, and threads with
 // streams.
 //
 // A lane belongs to the coordinator thread. A batch has one place from its copy in until its rows
@@ -18,7 +18,7 @@
 
 namespace xxl::gpu {
 
-// Sizes of a lane; all of them are most that there is room for.
+// Sizes of a lane, all of them maxima.
 struct HashLaneShape {
   static constexpr std::size_t kPlaces = 4;
 

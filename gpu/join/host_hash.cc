@@ -34,7 +34,7 @@ bool insert_with(const DeviceHashTable& table, const HashPart& part, std::size_t
         break;
       }
       if (table.key_of<Key>(part, there) != key) continue;
-      // From now on the slot is this key's: whatever is there is the rest of the chain.
+      // From now on the slot is this key's: its content is the rest of the chain.
       part.next[i] = head.exchange(number, std::memory_order_relaxed);
       chains = true;
       break;
@@ -85,7 +85,7 @@ void write_with(const DeviceHashTable& table, const ProbeShape& shape, const std
   const std::uint32_t row_bytes = shape.row_bytes(sizeof(Key));
   const auto put = [&](const std::byte* record, const void* value) {
     std::byte* const row = out.row(row_bytes);
-    // The sizes are few; so that they are constants:
+    // The sizes are few: make them constants.
     if (record_bytes == 2 * sizeof(Key)) {
       std::memcpy(row, record, 2 * sizeof(Key));
     } else {

@@ -10,7 +10,7 @@
 namespace xxl::gpu {
 
 // Enters records [first, end) of `part` that belong to it, which is one of `table`; any number of
-// threads at once. Slots must have been cleared before. True if some key was there.
+// threads at once. Slots must be cleared before. True if some key was already there.
 bool insert_records(const DeviceHashTable& table, const HashPart& part, std::size_t first,
                     std::size_t end);
 

@@ -1,4 +1,4 @@
-// What a join of sorted relations has of a device: places for parts, and threads with streams.
+// The share of a device in a join of sorted relations: places for parts, and threads with streams.
 //
 // A lane belongs to the coordinator thread. A part has one place from its copy in until its rows or
 // ranges are copied out, so that several parts are under way, each at another stage.
@@ -17,7 +17,7 @@
 
 namespace xxl::gpu {
 
-// Most of a part that a place holds.
+// The largest part that a place holds.
 struct JoinPlaceShape {
   std::size_t records = 0;       // of both sides together, number
   std::size_t record_bytes = 0;  // of the larger record
@@ -30,14 +30,14 @@ struct JoinPlaceShape {
 };
 
 struct JoinPlace {
-  std::byte* records = nullptr;  // those of S behind those of R
+  std::byte* records = nullptr;  // those of S after those of R
   std::byte* keys = nullptr;     // likewise
   MatchRange* ranges = nullptr;
   std::byte* rows = nullptr;
 };
 
 struct JoinLane {
-  // Places: two that are filled, one that is searched, one that is emptied.
+  // Places: two being filled, one being searched, one being emptied.
   static constexpr std::size_t kPlaces = 4;
   // Threads that copy, for each direction: one copies while the other's completion is handled.
   static constexpr std::size_t kCopyThreads = 2;

@@ -54,7 +54,7 @@ std::optional<JoinPart> JoinCutter::next() {
   }
   JoinPart part{begin.r, at_.r, begin.s, at_.s};
   if (part.r_count() + part.s_count() > 2 * distance_) {
-    // The group in front is what drew the cuts away.
+    // The first group drew the cuts away.
     at_ = end_of_group(begin);
     part = {begin.r, at_.r, begin.s, at_.s, true};
   }
@@ -63,8 +63,8 @@ std::optional<JoinPart> JoinCutter::next() {
 
 JoinCutter::Place JoinCutter::cut(std::size_t steps) const {
   if (steps == r_.count + s_.count) return {r_.count, s_.count};
-  // Among the first `steps` records are as many of R as have a smaller key than what S then has
-  // left; ties do not matter, as the whole group is left out.
+  // Of the first `steps` records, those of R have smaller keys than what then remains of S; ties do
+  // not matter, as the whole group is left out.
   std::size_t low = steps - std::min(steps, s_.count), high = std::min(steps, r_.count);
   while (low < high) {
     const std::size_t r = low + (high - low) / 2;

@@ -1,6 +1,6 @@
-// Cuts two sorted relations in host memory into parts that can be joined each on its own.
+// Cuts two sorted relations in host memory into parts that can be joined separately.
 //
-// The merge path of R and S is cut every so many records, and each cut moved to the first record of
+// The merge path of R and S is cut at regular distances, and each cut moved to the first record of
 // its key on both sides, so that no group is split (Maltenberger 2024, section 3.3.1). A group that
 // is longer than the distance of two cuts draws them all to its front: it becomes a part of its
 // own, whose matches need no search, and which may be of any size.
@@ -35,7 +35,7 @@ struct JoinPart {
 
   std::size_t r_count() const { return end_r - first_r; }
   std::size_t s_count() const { return end_s - first_s; }
-  // False where the matches are known as it is: a side is empty, or all have one key.
+  // False where the matches are known without: a side is empty, or all have one key.
   bool needs_search() const { return !one_group && first_r < end_r && first_s < end_s; }
 };
 
@@ -53,7 +53,7 @@ class JoinCutter {
     std::size_t r = 0, s = 0;
     friend bool operator==(const Place&, const Place&) = default;
   };
-  // Where the group begins that the merge path is in after `steps` records.
+  // Where the group that the merge path is in after `steps` records begins.
   Place cut(std::size_t steps) const;
   // The end of the group that begins at `place`.
   Place end_of_group(Place place) const;

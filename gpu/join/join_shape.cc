@@ -8,14 +8,14 @@
 namespace xxl::gpu {
 namespace {
 
-// Some of what is free stays so: contexts grow, and others may need a little.
+// Some memory stays free: contexts grow, and others may need a little.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
 
 }  // namespace
 
 RecordShape joinable_shape(const KeyLayout& layout) {
   if (layout.kind() == RecordKind::generic) {
-    throw Error(ErrorCode::usage, "arrays are joined by a number in front of each record only");
+    throw Error(ErrorCode::usage, "arrays are joined only by a number at the start of each record");
   }
   return ChunkFormat::of(layout).shape;
 }

@@ -1,4 +1,4 @@
-// What all joins of arrays ask of their records and their devices.
+// What all joins of arrays require of their records and devices.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ RecordShape joinable_shape(const KeyLayout& layout);
 // order. Keys are equal if all of their bits are.
 void check_same_keys(const RecordShape& r, const RecordShape& s);
 
-// What may be used of each device: what is free on all, less a little for others, and at most
-// `limit_bytes` if that is not 0.
+// Memory that may be used of each device: what is free on all, less a little for others, and at
+// most `limit_bytes` if that is not 0.
 std::uint64_t usable_memory(const std::vector<Device*>& devices, std::uint64_t limit_bytes);
 
-// Arrays that are pinned as long as it lives.
+// Pins arrays while it lives.
 class PinnedArrays {
  public:
   PinnedArrays(Device& device, std::initializer_list<std::span<const std::byte>> arrays);

@@ -1,4 +1,4 @@
-// Writes rows one behind the other to host memory, past the caches.
+// Writes consecutive rows to host memory, past the caches.
 //
 // Rows are written once and not read soon: a store that goes through the caches fetches the line
 // that it is about to overwrite, which is a third of all traffic when rows are made of two records.
@@ -47,7 +47,7 @@ class RowStream {
   void write_lines() {
     const std::size_t lines = at_ / kLine;
     std::size_t i = 0;
-    if (lines > 0 && first_ != 0) {  // before the first row is memory of others
+    if (lines > 0 && first_ != 0) {  // memory before the first row belongs to others
       std::memcpy(line_ + first_, buffer_ + first_, kLine - first_);
       first_ = 0;
       i = kLine;
@@ -66,7 +66,7 @@ class RowStream {
   }
 
   std::byte* line_;    // where the buffer's first byte belongs, the start of a line
-  std::size_t first_;  // byte of the buffer that is ours
+  std::size_t first_;  // first byte of the buffer that is ours
   std::size_t at_;
   alignas(kLine) std::byte buffer_[4096];
 };

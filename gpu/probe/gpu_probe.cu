@@ -73,7 +73,7 @@ ProbedGpu describe(int gpu) {
   return result;
 }
 
-// Hardware's own atomic operations on memory of a peer tell NVLink from PCIe, without NVML.
+// Native atomic operations on memory of a peer distinguish NVLink from PCIe, without NVML.
 PeerLink describe_link(int from, int to) {
   int peer = 0;
   check(cudaDeviceCanAccessPeer(&peer, from, to), "ask for its peers", from);
@@ -84,7 +84,7 @@ PeerLink describe_link(int from, int to) {
   return {.peer = true, .rate = nvlink != 0 ? kAssumedNvlinkRate : kAssumedPciePeerRate};
 }
 
-// Enables direct access of the GPU in use to `peer`; false if the driver has no more of it to give.
+// Enables direct access of the GPU in use to `peer`; false if the driver has no more such links.
 bool enable_peer(int gpu, int peer) {
   const cudaError_t result = cudaDeviceEnablePeerAccess(peer, 0);
   if (result == cudaErrorPeerAccessAlreadyEnabled || result == cudaErrorTooManyPeers ||
@@ -100,7 +100,7 @@ bool enable_peer(int gpu, int peer) {
 
 enum class Direction { to, from, both };
 
-// Where host memory of a GPU's transfers is.
+// The host memory of a GPU's transfers.
 struct HostBuffers {
   const std::byte* to_gpu = nullptr;
   std::byte* from_gpu = nullptr;
@@ -132,7 +132,7 @@ class GpuProbe {
   }
 
  private:
-  // About as many as there are, sorts of all GPUs at once counted once.
+  // Their number, about; sorts of all GPUs at once count once.
   std::size_t measurements() const {
     const std::size_t pairs = count_ * (count_ - 1);
     std::size_t sets = 0;
@@ -143,7 +143,7 @@ class GpuProbe {
   void describe_gpus() {
     result_.gpus.resize(count_);
     for_each_gpu(count_, [&](int gpu) {
-      check(cudaFree(nullptr), "start it", gpu);  // what takes long happens at the first call
+      check(cudaFree(nullptr), "start it", gpu);  // the first call does slow initialization
       result_.gpus[gpu] = describe(gpu);
     });
     result_.links = result_.assumed;
@@ -163,7 +163,7 @@ class GpuProbe {
     return options_.bytes * std::max<std::size_t>(count_ - 1, 1);
   }
 
-  // As many as the options say, or as fit into half of what is free.
+  // As many as the options say, or as fit in half of the free memory.
   std::size_t items_to_sort(const ProbedGpu& gpu) const {
     std::size_t items = options_.sort_items;
     while (items > kMinSortItems && items * kSortItemBytes > gpu.info.free_bytes / 2) {
@@ -186,8 +186,8 @@ class GpuProbe {
     }
   }
 
-  // Transfers between host and GPU. In pieces: copies of ordinary memory are slow, and shall not
-  // take much longer than the time that they have.
+  // Transfers between host and GPU. In pieces: copies of ordinary memory are slow, and must not
+  // take much longer than their time.
   std::vector<Transfer> host_transfers(std::size_t gpu, const HostBuffers& host,
                                        Direction direction) const {
     const int index = static_cast<int>(gpu);
@@ -273,7 +273,7 @@ class GpuProbe {
     }
   }
 
-  // From one GPU to another, which has a place for each of the others.
+  // From one GPU to another, which has a buffer for each of the others.
   Transfer peer_transfer(std::size_t from, std::size_t to) const {
     const std::size_t place = from < to ? from : from - 1;
     return {.gpu = static_cast<int>(from),

@@ -1,11 +1,11 @@
-// Measures GPUs: their links to the host and to each other, and how fast they sort; and says from
-// that which GPUs to take and how they sort together.
+// Measures GPUs: their links to the host and to each other, and how fast they sort; and derives
+// which GPUs to use and how they sort together.
 //
 // Host memory: of the options' `bytes`, two for each GPU, pinned; before that, two of ordinary
 // memory. With the defaults 256 MiB for one GPU and 2 GiB for 8. It lies on the NUMA node of the
-// calling thread, as the buffers of a sort do: numactl(8) shows what other nodes would be like.
-// Memory of each GPU: 32 bytes for each item to sort (with the defaults 2 GiB) and what CUB adds;
-// after that, `bytes` for itself and for each other GPU, at least two (1 GiB of each of 8).
+// calling thread, as the buffers of a sort do: use numactl(8) to measure other nodes. Memory of
+// each GPU: 32 bytes for each item to sort (with the defaults 2 GiB) plus CUB's scratch; after
+// that, `bytes` for itself and for each other GPU, at least two (1 GiB of each of 8).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Copies are timed by the clock of the host, each by a thread of its own: those from ordinary
-// memory keep their thread busy, and several at once shall run until all have.
+// memory keep their thread busy, and several must run until all are done.
 #include "gpu/probe/probe_copies.h"
 
 #include <cuda_runtime.h>
@@ -54,7 +54,7 @@ class TransferLoop {
     std::size_t pieces = 0;
     while (pieces < 2 * kCopiesInFlight || seconds_between(start, Clock::now()) < seconds) {
       const cudaEvent_t event = events_[pieces % kCopiesInFlight]->get();
-      // The piece that used the event before; nothing the first time.
+      // The piece that used the event before; none the first time.
       check(cudaEventSynchronize(event), "copy", transfer_.gpu);
       start_piece(transfer_, pieces++, stream_.get());
       check(cudaEventRecord(event, stream_.get()), "copy", transfer_.gpu);

@@ -19,7 +19,7 @@ namespace xxl::gpu::probe {
 
 using Clock = std::chrono::steady_clock;
 
-// Throws Error if `result` is one: "GPU 3: cannot copy: an illegal memory access was encountered".
+// Throws if `result` is an error: "GPU 3: cannot copy: an illegal memory access was encountered".
 inline void check(cudaError_t result, const char* what, int gpu = kHost) {
   if (result == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // already reported
@@ -66,7 +66,7 @@ struct HostFree {
 };
 using HostBuffer = std::unique_ptr<std::byte, HostFree>;
 
-// Ordinary memory that has pages of its own.
+// Ordinary memory with its own pages.
 inline HostBuffer allocate_touched(std::size_t bytes) {
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
   if (memory == nullptr) throw Error(ErrorCode::no_space, "host memory is too small to probe GPUs");
@@ -97,7 +97,7 @@ class CudaStream {
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   ~CudaStream() {
-    // The memory that work on it uses may be given back next.
+    // Waits: memory used by its work may be freed next.
     static_cast<void>(cudaStreamSynchronize(stream_));
     static_cast<void>(cudaStreamDestroy(stream_));
   }

@@ -1,4 +1,4 @@
-// Where memory is.
+// The location of memory.
 #pragma once
 
 namespace xxl::gpu::probe {

@@ -1,4 +1,4 @@
-// What is measured of GPUs and their links.
+// Results of measuring GPUs and their links.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct HostRates {
 
 // Items of the sizes of their key and value, in bytes of items sorted a second.
 struct SortRates {
-  std::size_t items = 0;  // that were sorted at a time
+  std::size_t items = 0;  // sorted at a time
   double u32 = 0;
   double u64 = 0;
   double u64_u64 = 0;
@@ -47,9 +47,9 @@ struct GpuProbeResult {
   // Measured: host links of GPUs alone and of two at once (pinned), links between GPUs. Copies
   // between GPUs that are no peers go through the host, and have a rate too.
   GpuLinks links;
-  // The same as far as it is known without measuring: what an automatic choice is made from.
+  // The same as far as known without measuring: the basis of an automatic choice.
   GpuLinks assumed;
-  std::vector<ProbedSet> sets;  // the GPUs best taken first: 2, 4, ... and all
+  std::vector<ProbedSet> sets;  // the best GPUs: 2, 4, ... and all
   double all_to_all_rate = 0;   // every GPU to every other at once, summed; 0: one GPU
 };
 

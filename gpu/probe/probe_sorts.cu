@@ -1,5 +1,5 @@
-// Sorts are timed by events of the GPU, since each needs new noise before it: radix sorts of what
-// is sorted already take another time.
+// Sorts are timed by events of the GPU, since each needs new noise before it: radix sorts of sorted
+// data take a different time.
 #include "gpu/probe/probe_sorts.h"
 
 #include <cuda_runtime.h>

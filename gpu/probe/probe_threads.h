@@ -35,7 +35,7 @@ class Threads {
         threads.emplace_back([&, i] { run_one(i, start, failures[i], task); });
       }
     } catch (...) {
-      // Those that run need not wait for those that are missing.
+      // Running threads do not wait for missing ones.
       start.count_down(static_cast<std::ptrdiff_t>(count - threads.size()));
       throw;
     }

@@ -1,5 +1,5 @@
-// Devices in host memory: what orchestrates several GPUs is tested on them, and the program can be
-// run on them where there is no GPU (--device=simulated).
+// Devices in host memory: the orchestration of several GPUs is tested on them, and the program can
+// be run on them where there is no GPU (--device=simulated).
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace xxl::gpu {
 struct SimulatedOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;  // of each
   bool peers = true;                                    // they can read each other's memory
-  // Called before each operation with its name; may throw what the device is to fail with.
+  // Called before each operation with its name; may throw to make the device fail.
   std::function<void(const char* operation)> before = nullptr;
 };
 

@@ -32,7 +32,7 @@ ChunkEngine::ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format
 }
 
 ChunkEngine::~ChunkEngine() {
-  // No memory of any device goes while a task of another one may still read it.
+  // No device's memory is freed while a task of another one may still read it.
   for (const auto& lane : lanes_) lane->end_threads();
 }
 
@@ -130,7 +130,7 @@ void ChunkEngine::close_piece(DevicePiece* piece, std::size_t items, std::size_t
   std::byte* const keys = arena.begin + arena.back;
   piece->sorted = {keys, item.value_bytes == 0 ? nullptr : keys + aligned(items * item.key_bytes),
                    items};
-  // What it did not need of the records' memory goes back, if nothing lies behind it.
+  // Unused memory for records is returned, if nothing lies after it.
   if (format_.shape.by_address) {
     const auto begin = static_cast<std::uint64_t>(piece->records - arena.begin);
     if (arena.front == begin + aligned(geometry_.piece_bytes)) arena.front = begin + aligned(bytes);
@@ -187,9 +187,9 @@ void ChunkEngine::pump() {
         chunk.state == ChunkState::sealed && chunk.unsorted == 0) {
       leave(*leaving);
     }
-    // A later chunk must not overtake this one, though its last piece may be sorted first, on
-    // another device: its slices would take the slots that this one needs to go on. Cuts are made
-    // in order, but an exchange takes several rounds.
+    // A later chunk must not overtake this one, even if its last piece is sorted first, on another
+    // device: its slices would take the slots that this one needs. Cuts are made in order, but an
+    // exchange takes several rounds.
     if (leaving->state == LeavingState::waiting) break;
     if (strategy_ == MultiGpu::p2p_merge && leaving->state != LeavingState::cut) break;
   }
@@ -214,8 +214,7 @@ void ChunkEngine::leave(Leaving& leaving) {
   cut(leaving, 0, leaving.batches.size(), chunk.devices.front(), std::move(sequences));
 }
 
-// Each device puts out the range of ranks that it holds in the end. How many items that will be is
-// known before they are there: as many as it has.
+// Each device puts out the range of ranks that it holds in the end: as many items as it has now.
 void ChunkEngine::exchange(Leaving& leaving, ChunkSlot& chunk) {
   std::vector<ChunkExchange::SortedPiece> pieces;
   for (const auto& piece : chunk.pieces) pieces.push_back({piece->device, piece->sorted});
@@ -301,8 +300,8 @@ void ChunkEngine::cut(Leaving& leaving, std::size_t begin, std::size_t end, std:
       });
 }
 
-// Tasks of a lane are done in order: the next batch may be begun when all slices of the one before
-// are at least waiting to be gathered.
+// Tasks of a lane are done in order: the next batch may begin when all slices of the one before are
+// at least waiting to be gathered.
 void ChunkEngine::pump_lane(std::size_t device) {
   EngineLane& lane = *lanes_[device];
   auto& queue = queues_[device];

@@ -62,7 +62,7 @@ class ChunkEngine {
     bool closed = false;
   };
 
-  // A stretch of a sorted chunk that lies in device memory, ready to be copied out.
+  // Consecutive records of a sorted chunk in device memory, ready to be copied out.
   struct DeviceSlice {
     std::uint64_t chunk = 0;  // number: 0, 1, 2, ...
     std::uint64_t first = 0;  // record, in the chunk (of fixed records)
@@ -74,7 +74,7 @@ class ChunkEngine {
 
   // All devices have the same geometry. With MultiGpu::independent each chunk is on one device.
   // References must outlive the engine. Allocates the memory: throws Error{no_space} if a device
-  // has not enough after all.
+  // does not have enough after all.
   ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format,
               const ChunkGeometry& geometry, MultiGpu strategy, Mailbox& mailbox,
               TimeLine* time_line);
@@ -102,7 +102,7 @@ class ChunkEngine {
   // Copies the slice to `host`; its memory is free again when `done` is called.
   void copy_out(const DeviceSlice& slice, std::byte* host, std::function<void()> done);
 
-  // Nothing has arrived that has not been given out as a slice.
+  // True if everything that arrived has been given out as slices.
   bool empty() const;
   std::size_t devices() const { return devices_.size(); }
   // Time that devices spent sorting, and copying in and out, summed; for reports.

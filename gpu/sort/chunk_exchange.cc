@@ -33,8 +33,8 @@ void ChunkExchange::divide(DeviceGroup group) {
     ready_(group.first, sequences_of(group.fragments));
     return;
   }
-  // Items without values that are equal are the same: any of them may be called the first. If
-  // those of the left half are, least is swapped; otherwise pieces of both halves alternate.
+  // Equal items without values are identical: any of them may count as the first. Counting those of
+  // the left half first swaps least; otherwise pieces of both halves alternate.
   if (format_.shape.item.value_bytes == 0) {
     std::stable_partition(
         group.fragments.begin(), group.fragments.end(),
@@ -97,7 +97,7 @@ void ChunkExchange::swap_halves(const DeviceGroup& group, const std::vector<std:
   }
 }
 
-// Peer's items to the buffer, own ones to the peer, and the buffer to where those were: as the
+// The peer's items go to the buffer, our items to the peer, and the buffer to our place: as the
 // other device does the same with its part, the link carries in both directions.
 void ChunkExchange::swap_on(std::size_t device, std::span<const Swap> swaps, Stream& stream) const {
   const ItemShape& shape = format_.shape.item;

@@ -1,13 +1,12 @@
 // Devices swap halves of a chunk, until each holds the items of one range of ranks
-// (MultiGpu::p2p_merge). exchange.h says how it goes and what it is after; this does it:
+// (MultiGpu::p2p_merge). exchange.h describes the algorithm and its source; this does it:
 //
 //     halve [0, 4)   cut on device 0; swaps on all four
 //     halve [0, 2), halve [2, 4)      at the same time, each when the stage before is done
 //     devices 0, 1, 2, 3 are ready    each as soon as it is
 //
 // Cuts and swaps are tasks of the lanes' `leaving` threads. A swap goes through the work area
-// `merged` of the lane that does it; items of records by address are swapped, the records stay
-// where they are.
+// `merged` of its lane; items of records by address are swapped, the records stay in place.
 #pragma once
 
 #include <cstddef>
@@ -51,9 +50,9 @@ class ChunkExchange {
   // Items that each device holds, before and after, in the order of ranks.
   std::vector<std::uint64_t> items_of_devices() const;
 
-  // Begins. Coordinator thread; devices that have nothing to wait for are ready before it returns.
-  // What operations throw is thrown by the mailbox. Throws Error{device} there if pieces fall into
-  // more than kMaxSequences fragments.
+  // Begins. Coordinator thread; devices with nothing to wait for are ready before it returns.
+  // Failures of operations are thrown by the mailbox. Throws Error{device} there if pieces fall
+  // into more than kMaxSequences fragments.
   void start();
 
  private:

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxAddressItems = std::size_t{8} << 20;  // of a piece, r
 constexpr std::size_t kPiecesOfChunk = 24;
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 44;  // more than any GPU has
 
-// What a record takes in an arena.
+// Bytes of a record in an arena.
 double arena_bytes_of(const ChunkFormat& format, double item_bytes) {
   return static_cast<double>(format.shape.item.bytes()) +
          (format.shape.by_address ? item_bytes : 0);
@@ -137,7 +137,7 @@ std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t
                                  std::min(1.0, record / arena_bytes_of(format, record)));
   const std::uint64_t share = std::min(room, ceil_div<std::uint64_t>(most_bytes, devices));
   geometry.device_pieces = kMaxPieces / devices;
-  // Pieces of a handy size; larger ones, if there would be too many.
+  // Pieces of a good size; larger ones, if there would be too many.
   const auto items_of = [&](std::uint64_t bytes) {
     return static_cast<std::size_t>(static_cast<double>(bytes) / record) + 1;
   };

@@ -1,7 +1,7 @@
 // How the memory of devices is divided for sorting chunks (chunk_engine.h).
 //
-// A device holds, for each chunk at a time, an arena: records by address from its front, sorted
-// items from its back. All else is there once: places for pieces and slices on their way, and work
+// A device holds an arena for each chunk in progress: records by address from its front, sorted
+// items from its back. All else exists once: places for pieces and slices on their way, and work
 // areas of a piece and a batch.
 #pragma once
 
@@ -31,14 +31,14 @@ struct ChunkFormat {
 
 // Memory of each device. Numbers of bytes unless said otherwise.
 struct ChunkGeometry {
-  // Pieces of a chunk, on all devices together: so many can be cut at a time.
+  // Most pieces of a chunk, on all devices together: this many can be cut at once.
   static constexpr std::size_t kMaxPieces = 1024;
 
   std::size_t piece_items = 0;             // most of a piece, number
   std::size_t piece_bytes = 0;             // most of its records
   std::size_t batch_items = 0;             // number
   std::size_t device_pieces = kMaxPieces;  // most of a chunk on one device, number
-  std::size_t slice_bytes = 0;             // what is copied out at once: at least a record
+  std::size_t slice_bytes = 0;             // copied out at once: at least a record
   unsigned landing_slots = 3;              // pieces on their way, number
   unsigned slice_slots = 3;                // slices on their way, number
   unsigned chunks = 1;                     // at a time: with 2, one arrives while one leaves
@@ -55,9 +55,9 @@ struct ChunkGeometry {
                                                const ChunkFormat& format, double item_bytes,
                                                std::uint64_t memory_bytes, std::uint64_t most_bytes,
                                                std::size_t slice_bytes, unsigned chunks);
-  // Of a device, in all.
+  // Total of a device.
   std::uint64_t memory_bytes(Device& device, const ChunkFormat& format) const;
-  // Records of `item_bytes` that a chunk can surely hold on one device, in bytes.
+  // Records of `item_bytes` that a chunk can certainly hold on one device, in bytes.
   std::uint64_t capacity(const ChunkFormat& format, double item_bytes) const;
   // Of a place for a piece that arrives; 0 if it goes straight to the arena.
   std::size_t landing_bytes(const ChunkFormat& format) const;

@@ -1,5 +1,4 @@
-// What the chunk engine has of a device: its memory, divided, and threads with streams of their
-// own.
+// The chunk engine's share of a device: its memory, divided, and threads with streams of their own.
 //
 // A lane belongs to the coordinator thread. Work areas are used by tasks of one thread only, each
 // within a task, save `result`, which a batch keeps until all of it is gathered:
@@ -46,8 +45,8 @@ struct EngineLane {
   EngineLane(Device& device, std::size_t index, const ChunkFormat& format,
              const ChunkGeometry& geometry, Mailbox& mailbox, TimeLine* time_line);
 
-  // Waits for the tasks that are running and drops those behind them. Where devices are peers, all
-  // lanes must have ended their threads before the first one goes: tasks use memory of each other.
+  // Waits for the tasks that are running and drops later ones. Where devices are peers, all lanes
+  // must have ended their threads before the first one is destroyed: tasks use each other's memory.
   void end_threads();
 
   DeviceMemory memory;

@@ -10,7 +10,7 @@
 namespace xxl::gpu {
 namespace {
 
-// Swaps of fewer items are not worth dividing between two devices.
+// Swaps of fewer items are not divided between two devices.
 constexpr std::uint64_t kLeastDivided = 4096;
 
 // By devices, so that the first devices of both halves swap with each other, the second ones, ...
@@ -81,7 +81,7 @@ Halving halve(std::span<const Fragment> fragments, std::span<const std::uint64_t
   XXL_CHECK(leave_left == leave_right);
   order_by_device(from_left);
   order_by_device(from_right);
-  // Lay both lists side by side; a swap ends where a fragment of either ends.
+  // Walks both lists in parallel; a swap ends where a fragment of either ends.
   std::uint64_t left_done = 0, right_done = 0;  // of the fragments l and r
   for (std::size_t l = 0, r = 0; l < from_left.size();) {
     const Fragment &left = from_left[l], &right = from_right[r];

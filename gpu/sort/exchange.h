@@ -1,10 +1,10 @@
-// Who swaps what with whom when devices swap halves (MultiGpu::p2p_merge): the plan, without any
-// device.
+// Which device swaps what with which when devices swap halves (MultiGpu::p2p_merge): the plan,
+// without any device.
 //
 // Devices hold sorted pieces. For a group of devices, halved into L and R, the items of all pieces
 // are cut at the rank that is the number of items L holds. Of each piece (or what is left of it)
-// the items before the cut belong to L, those behind it to R; what lies on the wrong side trades
-// places, item by item:
+// the items before the cut belong to L, those after it to R; items on the wrong side are swapped
+// one by one:
 //
 //     L   piece 0   a a c d|d f        leave L   d f  e g
 //         piece 2   a b|e g                      | |  | |
@@ -12,7 +12,7 @@
 //         piece 3   a b|f g
 //
 // (Rank 10 of 19. Of equal items the one of the earlier piece comes first: so the d's of piece 0
-// are parted, but no item of piece 1 is before the cut unless its equals in piece 0 are. Both sides
+// are split, but no item of piece 1 is before the cut unless its equals in piece 0 are. Both sides
 // give as many items as they get, since as many belong to L as it holds.) Then both halves do the
 // same among themselves, until each device holds the items of one range of ranks, in fragments of
 // pieces.
@@ -21,9 +21,9 @@
 // Interconnects, section 5.2): pivot, swap, recursion. Their algorithm 2 merges both halves before
 // and after it swaps between them, which takes g = 2^k devices and g - 1 stages. Here one cut goes
 // through any number of sequences: there is one stage for each level, on any number of devices, and
-// nothing is merged before the end. Swapping place by place, and not to a second array, takes no
-// memory but a buffer; the price is that pieces fall into fragments: if a group has F, a half of it
-// then has less than 2 F, and on even data 1.5 F.
+// nothing is merged before the end. Swapping in place, not to a second array, takes no memory but a
+// buffer; the price is that pieces fall into fragments: if a group has F, a half of it then has
+// less than 2 F, and on even data 1.5 F.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 
 namespace xxl::gpu {
 
-// Where items lie: `item` items behind the beginning of the memory that piece `piece` had at first,
+// A place of items: `item` items after the beginning of the memory that piece `piece` had at first,
 // on device `device`.
 struct Place {
   std::size_t device = 0;
@@ -44,7 +44,7 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// A stretch of a sorted piece.
+// Consecutive items of a sorted piece.
 struct Fragment {
   std::size_t piece = 0;    // numbered in the order of input
   std::uint64_t first = 0;  // item of the piece it begins with
@@ -54,7 +54,7 @@ struct Fragment {
   friend bool operator==(const Fragment&, const Fragment&) = default;
 };
 
-// `count` items at each of two places, on different devices, are to trade places.
+// `count` items at each of two places, on different devices, are to be swapped.
 struct Swap {
   Place left;
   Place right;
@@ -63,7 +63,7 @@ struct Swap {
   friend bool operator==(const Swap&, const Swap&) = default;
 };
 
-// What the halves of a group do, and what they hold afterwards.
+// The swaps of the halves of a group, and what they hold afterwards.
 struct Halving {
   std::vector<Swap> swaps;  // no place is in two of them
   std::vector<Fragment> left;
@@ -71,8 +71,8 @@ struct Halving {
 };
 
 // Fragments are kept in the order of pieces, and those of one piece by their first items: the order
-// in which Stream::cut takes sequences and in which equal items are to come out. This puts them
-// into it, and makes one of neighbours that are neighbours in the same memory, too.
+// in which Stream::cut takes sequences and in which equal items come out. This puts them into that
+// order, and joins neighbours that are also neighbours in memory.
 void order_fragments(std::vector<Fragment>& fragments);
 
 // Items of the fragments that lie on devices before `middle`: the rank at which they are cut.
@@ -80,14 +80,14 @@ std::uint64_t items_before(std::span<const Fragment> fragments, std::size_t midd
 
 // Halves a group. `fragments`: all that its devices hold, in order. `cuts`: of each, how many of
 // its items are among the first items_before(fragments, middle) of all. `middle`: the first device
-// of the right half. If everything is where it belongs there are no swaps (the leftmost pivot is
-// 0, in the words of the paper).
+// of the right half. If everything is in place there are no swaps (in the paper: the leftmost pivot
+// is 0).
 Halving halve(std::span<const Fragment> fragments, std::span<const std::uint64_t> cuts,
               std::size_t middle);
 
-// Says which device does the swaps: entry [device] of the result is its part, for `devices`
-// devices. Swaps are divided into stretches of at most `most_items` and dealt so that both sides of
-// each copy about as much, at the same time: so links carry in both directions.
+// Assigns the swaps: entry [device] of the result is its part, for `devices` devices. Swaps are
+// divided into parts of at most `most_items` and dealt so that both sides of each copy about as
+// much, at the same time: so links carry in both directions.
 std::vector<std::vector<Swap>> deal_swaps(std::span<const Swap> swaps, std::size_t devices,
                                           std::uint64_t most_items);
 

@@ -14,13 +14,13 @@
 namespace xxl::gpu {
 namespace {
 
-// Some of what is free stays so: contexts grow, and others may need a little.
+// Some memory stays free: contexts grow, and others may need a little.
 constexpr std::uint64_t kSpareBytes = 512 * kMiB;
 constexpr std::uint64_t kSparePart = 16;
 constexpr unsigned kChunksOfStream = 2;         // one arrives while the other leaves
 constexpr int kAttempts = 4;                    // with less memory each time
 constexpr std::uint64_t kWorkBytes = 4 * kGiB;  // about what sorting takes beside the records
-constexpr double kTextReserve = 1.2;  // for text that is longer than its beginning lets expect
+constexpr double kTextReserve = 1.2;            // for text that gets longer than its beginning
 
 // Of device memory, for a chunk of all of the input.
 std::uint64_t needed_bytes(const ChunkFormat& format, double record_bytes,
@@ -69,7 +69,7 @@ bool GpuAccelerator::find(std::uint64_t bytes, std::string& reason) {
   return true;
 }
 
-// There will be one at least: what is too much for that is not even looked for.
+// At least one is needed: what is too much for that is not even looked for.
 bool GpuAccelerator::find_within(std::uint64_t most_host_bytes, std::uint64_t bytes,
                                  std::string& reason) {
   const auto fits = [&](std::size_t gpus) {
@@ -81,7 +81,7 @@ bool GpuAccelerator::find_within(std::uint64_t most_host_bytes, std::uint64_t by
   return fits(1) && find(bytes, reason) && fits(all_.size());
 }
 
-// Of each device: what the one with the least can give.
+// Of each device: as much as the one with the least can give.
 std::uint64_t GpuAccelerator::usable_bytes() const {
   std::uint64_t usable = ~std::uint64_t{0};
   for (const Device* device : all_) {
@@ -128,7 +128,7 @@ GpuAccelerator::Division GpuAccelerator::divide(const ChunkFormat& format, doubl
       const Division whole = plan(input_bytes, 1);
       if (whole.chunk_bytes >= input_bytes) return whole;
     } catch (const Error&) {
-      // It may do in smaller chunks.
+      // Smaller chunks may fit.
     }
   }
   const Division stream = plan(~std::uint64_t{0} / 2, kChunksOfStream);
@@ -171,7 +171,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
   }
 }
 
-// What `make` makes with as much of each device's memory as there is.
+// The result of `make` with as much of each device's memory as there is.
 template <class Make>
 auto GpuAccelerator::with_memory(Make make) const {
   std::uint64_t memory = usable_bytes();
@@ -179,7 +179,7 @@ auto GpuAccelerator::with_memory(Make make) const {
     try {
       return make(memory);
     } catch (const Error& error) {
-      // Somebody else took the memory since it was asked for.
+      // Another process took the memory since it was queried.
       if (error.code() != ErrorCode::no_space || attempt == kAttempts) throw;
     }
   }

@@ -15,9 +15,9 @@
 namespace xxl::gpu {
 
 struct GpuOptions {
-  // Finds GPUs that can hold `bytes` together, or as many as there are; asked when a sort first
-  // wants them, since that takes a while. Throws Error{device} that says why there are none. How
-  // they sort together, if they are several and `strategy` is automatic, comes with them.
+  // Finds GPUs that can hold `bytes` together, or as many as there are; called when a sort first
+  // needs them, since it is slow. Throws Error{device} that says why there are none. Also returns
+  // how they sort together, if there are several and `strategy` is automatic.
   struct Found {
     std::vector<std::unique_ptr<Device>> devices;
     MultiGpu strategy = MultiGpu::partition;

@@ -1,5 +1,5 @@
-// The sorter of run formation on GPUs: blocks of the reader go to the engine as they arrive, sorted
-// slices come back into pinned host memory, and leave from there as pieces.
+// The sorter of run formation on GPUs: blocks of the reader go to the engine as they arrive; sorted
+// slices return to pinned host memory, and leave from there as pieces.
 //
 // Each chunk of the engine is a run. The host only hashes records and copies them from the staging
 // memory to the output's blocks (where `unique` also leaves out equal keys).
@@ -27,7 +27,7 @@ namespace xxl::gpu {
 class GpuChunkSorter final : public ChunkSorter {
  public:
   // All references must outlive the sorter, as must `staging`, which is cut into slices of
-  // geometry.slice_bytes. Throws Error{no_space} if memory of a device has been taken by others.
+  // geometry.slice_bytes. Throws Error{no_space} if other processes have taken a device's memory.
   GpuChunkSorter(const KeyLayout& layout, bool unique, std::vector<Device*> devices,
                  const ChunkGeometry& geometry, MultiGpu strategy, std::span<std::byte> staging,
                  Workers& workers, Mailbox& mailbox, TimeLine* time_line);

@@ -18,7 +18,7 @@ std::uint64_t items_bytes(const ItemShape& shape, std::size_t count) {
 std::uint64_t GpuPieceSorter::memory_bytes(Device& device, const KeyLayout& layout,
                                            std::size_t capacity) {
   const ChunkFormat format = ChunkFormat::of(layout);
-  // Records that are items themselves are put together where they came.
+  // Records that are items are gathered where they arrived.
   const unsigned copies = format.shape.by_address ? 2 : 1;
   return copies * aligned(capacity * layout.record_bytes()) +
          2 * items_bytes(format.shape.item, capacity) +

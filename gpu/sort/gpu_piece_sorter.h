@@ -35,8 +35,7 @@ class GpuPieceSorter final : public PieceSorter {
   // Of the device.
   static std::uint64_t memory_bytes(Device& device, const KeyLayout& layout, std::size_t capacity);
 
-  // From one thread at a time. Throws Error{device}. The segments are not needed any more
-  // afterwards.
+  // From one thread at a time. Throws Error{device}. The segments are not needed afterwards.
   void sort(std::span<const Segment> segments) override;
 
   std::size_t size() const override { return staged_.size(); }
@@ -61,7 +60,7 @@ class GpuPieceSorter final : public PieceSorter {
   Items sorted_;
   std::span<std::byte> scratch_;
   KeyView view_;
-  std::unique_ptr<Stream> stream_;  // last: it ends before the memory goes
+  std::unique_ptr<Stream> stream_;  // last: it ends before the memory is freed
 };
 
 }  // namespace xxl::gpu

@@ -1,4 +1,4 @@
-// The GPUs of this machine, for people to read: what `xxl info` says of them.
+// The GPUs of this machine, for people to read: shown by `xxl info`.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ std::string describe_gpu(const Device& device);
 // the host. Nothing for one GPU.
 std::vector<std::string> describe_links(const GpuLinks& links);
 
-// Of what the driver's module says of itself (/proc/driver/nvidia/version), the version:
-// "580.65.06"; empty if there is none.
+// The version of the driver's module (/proc/driver/nvidia/version): "580.65.06"; empty if there is
+// none.
 std::string driver_version(const std::string& module_text);
 
 }  // namespace xxl::gpu

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMinBufferBytes = 32 * kKiB;
 constexpr std::size_t kMinBuffers = 3;  // of packs, and of slices
-// Packs have room for more records than are expected; where there are more still, they leave early.
+// Packs have room for more records than expected; if there are still more, they leave early.
 constexpr double kItemReserve = 1.25;
 
 std::uint64_t first_word(std::string_view key) {
@@ -43,7 +43,7 @@ TextStaging TextStaging::plan(std::size_t bytes, unsigned threads) {
 }
 
 double text_entry_bytes(double record_bytes, double key_bytes) {
-  // Half a word is lost where one is filled up.
+  // Half a word is lost on average where one is padded.
   const double key = key_bytes > 0 ? key_bytes + 4 : 0;
   return static_cast<double>(kEntryHeaderBytes) + record_bytes + 4 + key;
 }

@@ -1,12 +1,12 @@
-// Sorts text on GPUs: packs of entries go to the engine's pieces, sorted slices come back into
-// pinned host memory.
+// Sorts text on GPUs: packs of entries go to the engine's pieces; sorted slices return to pinned
+// host memory.
 //
 //     pack (host, pinned)   [words .. | offsets ..  | entries ............... ]
 //                                |         | + place     |
 //     piece (device)        [words ][ addresses ]   [ entries of several packs ]
 //
-// A worker packs entries (key_view.h) with their key words, and offsets in place of addresses: only
-// when the pack's turn has come it is known where in device memory it will lie.
+// A worker packs entries (key_view.h) with their key words, and offsets in place of addresses:
+// where in device memory the pack will lie is known only when its turn comes.
 #pragma once
 
 #include <cstddef>
@@ -37,15 +37,15 @@ struct TextStaging {
   static TextStaging plan(std::size_t bytes, unsigned threads);
 };
 
-// What an entry of a record takes in device memory, on average, items aside.
+// Average bytes of a record's entry in device memory, without items.
 double text_entry_bytes(double record_bytes, double key_bytes);
 
 class GpuTextSorter final : public TextSorter {
  public:
   // `geometry`: as ChunkGeometry::plan makes it for ChunkFormat::of_text and slices of
-  // `staging.slice_bytes`; `memory`: what `staging` divides, better pinned. The devices, the
+  // `staging.slice_bytes`; `memory`: what `staging` divides; should be pinned. The devices, the
   // memory, `spec.keys`, `mailbox` and `time_line` (which may be null) must outlive the sorter.
-  // Throws Error{no_space} if memory of a device has been taken by others.
+  // Throws Error{no_space} if other processes have taken a device's memory.
   GpuTextSorter(const TextSorterSpec& spec, std::vector<Device*> devices,
                 const ChunkGeometry& geometry, MultiGpu strategy, const TextStaging& staging,
                 std::span<std::byte> memory, Mailbox& mailbox, TimeLine* time_line);

@@ -1,4 +1,4 @@
-// The tables by which a device finds the key words of fixed records (key_view.h).
+// The tables from which a device finds the key words of fixed records (key_view.h).
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace xxl::gpu {
 // For the tables of a KeyView, on each device.
 inline constexpr std::size_t kKeyTableBytes = std::size_t{1} << 20;
 
-// Puts the tables of `layout` to `table`, device memory of kKeyTableBytes that must outlive the
-// view; when it returns, they are there for all streams of the device. Throws Error{no_space} if
-// the key takes more.
+// Copies the tables of `layout` to `table`, device memory of kKeyTableBytes that must outlive the
+// view; on return they are visible to all streams of the device. Throws Error{no_space} if the key
+// takes more.
 KeyView upload_key_view(const KeyLayout& layout, std::byte* table, Stream& stream);
 
 }  // namespace xxl::gpu

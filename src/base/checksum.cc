@@ -10,8 +10,8 @@ namespace xxl {
 namespace {
 
 // Folds the 128-bit product of two numbers made from one 8-byte word: one multiplication, in which
-// both halves of the word meet, as in wyhash and MUM. A word that changes changes its hash but for
-// one chance in 2^64 or so.
+// both halves of the word meet, as in wyhash and MUM. A changed word changes its hash, except with
+// a chance of about 2^-64.
 inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);

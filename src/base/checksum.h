@@ -14,7 +14,7 @@ namespace xxl {
 // for (stale or misplaced) fails too.
 std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t identity);
 
-// Of data that lies in several parts, one behind the other.
+// Of data in several parts, concatenated.
 std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts,
                              std::uint64_t identity);
 
@@ -31,7 +31,7 @@ struct MultisetHash {
   friend bool operator==(const MultisetHash&, const MultisetHash&) = default;
 };
 
-// Adds `count` records of `record_bytes` each, stored one behind the other at `records`.
+// Adds `count` consecutive records of `record_bytes` each at `records`.
 void add_records(MultisetHash& hash, const std::byte* records, std::size_t count,
                  std::size_t record_bytes);
 

@@ -1,11 +1,10 @@
-// What a thread has to do itself because there is no other thread to do it: it does so where it
-// would otherwise sleep.
+// Tasks that a thread does itself, for lack of other threads, where it would otherwise sleep.
 //
 // A sort's coordinator hands tasks to workers and waits for what they post. Where the system gives
-// no thread, or where so little is to be done that making one takes longer, the tasks stay with the
+// no thread, or where making one would take longer than the work, the tasks stay with the
 // coordinator. They cannot run at once, inside the call that hands them over, since callers hold
-// locks and are in the middle of something; but wherever it waits, for a message, a change or an
-// end, everything is ready for them.
+// locks and inconsistent state; but wherever the coordinator waits, for a message, a change or an
+// end, they can run.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@ namespace xxl {
 
 class Chores {
  public:
-  // Makes this a source of chores of the calling thread, which must also be the one to destroy it.
+  // Makes this a source of chores of the calling thread, which must also destroy it.
   Chores();
   virtual ~Chores();
   Chores(const Chores&) = delete;
@@ -36,11 +35,11 @@ class Chores {
   }
 
  protected:
-  // Does what has waited longest; false if there is nothing. Must not throw.
+  // Does the chore that has waited longest; false if there is none. Must not throw.
   virtual bool do_one() = 0;
 
  private:
-  // Another thread (of a disk) may hand over a chore without knowing where this one sleeps.
+  // Another thread (of a disk) may add a chore without knowing where this one sleeps.
   static constexpr std::chrono::milliseconds kLongestSleep{10};
 
   template <class Ready>
@@ -52,8 +51,8 @@ class Chores {
     lock.lock();
     if (!done && !ready()) changed.wait_for(lock, kLongestSleep);
   }
-  // False also while one is being done: it may wait for those before it, which are done, but those
-  // behind it may wait for it.
+  // False also while one is being done: a chore may wait for those before it, which are done, but
+  // later ones may wait for it.
   static bool has_any();
   static bool do_one_of_any();
 

@@ -14,7 +14,7 @@
 namespace xxl {
 
 enum class ErrorCode {
-  usage,      // the caller asked for something that makes no sense
+  usage,      // the caller asked for something invalid
   bad_input,  // the input is not what the record format says
   io,         // the operating system reported an error (sys_errno says which)
   no_space,   // a disk, or the memory budget, is too small
@@ -22,7 +22,7 @@ enum class ErrorCode {
   device,     // a GPU failed
 };
 
-// What was being done when the operating system reported an error, where somebody asks for it.
+// What was being done when the operating system reported an error, where callers distinguish it.
 enum class Operation {
   other,
   open_input,
@@ -40,8 +40,8 @@ class Error : public std::runtime_error {
 
   // `message` says what is wrong and what to do, in one line without a final period. `path` is the
   // file concerned or empty; `offset` the place in it in bytes, or kNoOffset; `sys_errno` the errno
-  // value behind it, or 0. what() is "path: byte offset: message: strerror",
-  // with the limit behind it if `sys_errno` says that one of the process was reached.
+  // value that caused it, or 0. what() is "path: byte offset: message: strerror", followed by the
+  // limit if `sys_errno` says that a limit of the process was reached.
   Error(ErrorCode code, std::string_view message, std::string_view path = {},
         std::uint64_t offset = kNoOffset, int sys_errno = 0,
         Operation operation = Operation::other);
@@ -63,11 +63,11 @@ class Error : public std::runtime_error {
 // Throws Error{io, message, path, offset, sys_errno}; ENOSPC and EDQUOT become no_space.
 [[noreturn]] void throw_io_error(int sys_errno, std::string_view message, std::string_view path,
                                  std::uint64_t offset = Error::kNoOffset);
-// The same with the words that all use for that operation.
+// The same with the common words for that operation.
 [[noreturn]] void throw_io_error(int sys_errno, Operation operation, std::string_view path,
                                  std::uint64_t offset = Error::kNoOffset);
 
-// What the system calls the error, or what is said of a queue that failed (queue_failure.h).
+// The system's text of the error, or the text for a failed queue (queue_failure.h).
 std::string describe_errno(int sys_errno);
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);

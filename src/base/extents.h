@@ -1,5 +1,5 @@
-// Stretches of memory of any size, taken from a few spans: for buffers that are mostly alike but
-// not always.
+// Extents of memory of any size, taken from a few spans: for buffers of mostly, but not always, the
+// same size.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 
 namespace xxl {
 
-// First fit, neighbouring free stretches joined. Not thread-safe. All sizes are rounded up to
-// sectors, and the memory given must be aligned to them, so that every stretch can be used for
+// First fit; neighbouring free extents are joined. Not thread-safe. All sizes are rounded up to
+// sectors, and the memory given must be aligned to them, so that every extent can be used for
 // direct transfers.
 class Extents {
  public:
@@ -28,7 +28,7 @@ class Extents {
     insert(memory.data(), bytes);
   }
 
-  // nullptr if there is no free stretch of `bytes`.
+  // nullptr if there is no free extent of `bytes`.
   std::byte* take(std::size_t bytes) {
     bytes = round_up(bytes, kSectorBytes);
     for (auto it = free_.begin(); it != free_.end(); ++it) {
@@ -49,8 +49,8 @@ class Extents {
     insert(start, bytes);
   }
 
-  // Lets the system have what is free until it is written again: for as much memory elsewhere, when
-  // this is in pieces that are too small.
+  // Returns what is free to the system until it is written again: to allocate as much elsewhere
+  // when the free extents are too small.
   void drop_pages() {
     for (const auto& [start, bytes] : free_) madvise(start, bytes, MADV_DONTNEED);
   }

@@ -22,7 +22,7 @@ void handle(int signal_number) {
   std::raise(signal_number);
 }
 
-// Those that end a process from outside, or for what it took; sort(1) handles the same.
+// Signals that end a process from outside, or at a resource limit; sort(1) handles the same.
 constexpr int kFatalSignals[] = {SIGALRM, SIGHUP,  SIGINT,    SIGPIPE, SIGQUIT, SIGTERM,
                                  SIGPOLL, SIGPROF, SIGVTALRM, SIGXCPU, SIGXFSZ};
 

@@ -1,4 +1,4 @@
-// Counts what an object has under way on other threads, so that it is not destroyed meanwhile.
+// Counts an object's operations on other threads, so that it is not destroyed during them.
 #pragma once
 
 #include <condition_variable>
@@ -10,8 +10,8 @@
 namespace xxl {
 
 // Declare it as the last member: its destructor waits until every token is gone, before anything
-// else of the object dies. Messages left in a mailbox need no token: a mailbox whose coordinator
-// gave up is never run again.
+// else of the object dies. Messages in a mailbox need no token: a mailbox whose coordinator gave up
+// is never run again.
 class InFlight {
  public:
   using Token = std::shared_ptr<void>;

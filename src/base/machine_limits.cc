@@ -69,7 +69,7 @@ struct GroupLine {
   std::string_view group;
 };
 
-// Names in mountinfo have "\040" for a blank, and the like.
+// Names in mountinfo have "\040" for a blank, and so on.
 std::string unescaped(std::string_view text) {
   constexpr std::size_t kDigits = 3;
   std::string name;
@@ -166,7 +166,7 @@ ControlGroups::Hierarchy ControlGroups::hierarchy_of(std::string_view mount_poin
   return hierarchy;
 }
 
-// Leaves the hierarchies that show the group of the process, of each version that has one.
+// Keeps the hierarchies that show the group of the process, for each version that has one.
 void ControlGroups::drop_others(std::vector<Hierarchy>& hierarchies) {
   for (const bool unified : {false, true}) {
     const auto shows_group = [&](const Hierarchy& hierarchy) {

@@ -1,8 +1,8 @@
 // What this process may use of the machine it runs on.
 //
-// A machine's size says little about that: control groups (containers, services, batch systems)
-// bound memory and processors, each on the way up to the root of the hierarchy, and so do the
-// limits of the process (ulimit). Where they are exceeded the kernel kills.
+// The size of the machine says little about that: control groups (containers, services, batch
+// systems) bound memory and processors, each on the way up to the root of the hierarchy, and so do
+// the limits of the process (ulimit). The kernel kills processes that exceed them.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 // The control groups of this process, of version 1 and of version 2.
 //
-// A mount may show only a part of the hierarchy: that of a container, or any other that somebody
-// mounted elsewhere. Those count that show the group of this process. Where none does, the name of
-// the group is one outside the container, and the top of what is shown is taken for it. In a
-// control group namespace whose mounts are still those from outside, nothing tells where in them
-// the group is: limits below their top are not found.
+// A mount may show only a part of the hierarchy: that of a container, or any other that is mounted
+// elsewhere. Only mounts that show the group of this process count. If none does, the group's name
+// is one outside the container, and the top of what is shown is taken for it. In a control group
+// namespace with the mounts from outside, the group's place in them is unknown: limits below their
+// top are not found.
 class ControlGroups {
  public:
   // The kernel's files are /proc/self/cgroup, /proc/self/mountinfo and what these name, all below
   // `root`: a test may bring its own.
   explicit ControlGroups(std::string root = {});
 
-  // Memory in bytes that the group with the least may have, and may have on top of what it has: its
-  // page cache counts as free, since the kernel drops it first. kUnlimited if there is none.
+  // Memory in bytes that the group with the least may have, and may have beyond its use: its page
+  // cache counts as free, since the kernel drops it first. kUnlimited if there is none.
   std::uint64_t memory_bytes() const;
   std::uint64_t free_memory_bytes() const;
-  // Processors whose whole time the group with the least may have, rounded up; kUnlimited if no
-  // group is bound.
+  // Processors whose full time the group with the least may have, rounded up; kUnlimited if no
+  // group is limited.
   std::uint64_t processors() const;
 
  private:

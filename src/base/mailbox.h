@@ -1,8 +1,8 @@
-// The mailbox of a coordinator: the one place where its thread waits.
+// The mailbox of a coordinator: the only place where its thread waits.
 //
 // A phase of a sort (run formation, merge) is run by one coordinator thread that owns all state;
-// disks and workers hand it what they have finished as messages. So no state of a phase is shared,
-// and the coordinator sleeps exactly when nothing has happened.
+// disks and workers send it messages about what they have finished. So no state of a phase is
+// shared, and the coordinator sleeps exactly when nothing has happened.
 #pragma once
 
 #include <condition_variable>
@@ -29,7 +29,7 @@ class Mailbox {
   }
 
   // Waits until at least one message is there and runs all that are. Coordinator thread only.
-  // Exceptions out of a message pass through; the messages behind it are run by the next call.
+  // Exceptions of a message pass through; later messages are run by the next call.
   void wait_and_run() {
     if (next_ == batch_.size()) {
       batch_.clear();

@@ -1,4 +1,4 @@
-// One large piece of memory from the operating system: where the memory budget lives.
+// One large region of memory from the operating system, for the memory budget.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class MemoryRegion {
   std::size_t mapping_bytes_ = 0;
 };
 
-// Gives what malloc keeps of freed memory back to the system; between phases, as many threads have
-// freed small pieces then.
+// Returns freed memory that malloc keeps to the system; called between phases, when many threads
+// have freed small pieces.
 void give_back_free_memory();
 
 // Hands out consecutive pieces of a span, each aligned; for dividing the budget at start.

@@ -1,7 +1,7 @@
-// What the threads of a text sort wait by: one lock, one signal, one first failure.
+// How the threads of a text sort wait: one lock, one signal, one first failure.
 //
 // Waits are rare (a block, a chunk, a cell) and short sections are guarded, so one lock serves all
-// of a sort. It makes ending simple: a failure wakes everybody.
+// of a sort. It makes ending simple: a failure wakes all threads.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class Monitor {
   struct Abandoned {};
 
   Lock lock() { return Lock(mutex_); }
-  // Tells waiting threads that something has changed. With or without the lock.
+  // Wakes waiting threads after a change. With or without the lock.
   void notify() { changed_.notify_all(); }
 
   // Waits until `ready()`, which is called with the lock held. Throws Abandoned after a failure.

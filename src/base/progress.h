@@ -1,4 +1,4 @@
-// What a sort or join tells of itself while it runs: counters that any thread may read.
+// Progress of a sort or join while it runs: counters that any thread may read.
 #pragma once
 
 #include <atomic>

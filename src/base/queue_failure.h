@@ -3,7 +3,7 @@
 
 namespace xxl {
 
-// With an errno value added: io_uring itself has failed with that. Messages say so, since the errno
+// Added to an errno value: io_uring itself has failed with it. Messages say so, since the errno
 // value alone would be taken for the file's.
 inline constexpr int kRingFailed = 1 << 16;
 

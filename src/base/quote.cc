@@ -40,7 +40,7 @@ bool fits_double_quotes(std::string_view text) {
 }
 
 std::string quote_for_shell(std::string_view text, bool always) {
-  // A colon would blur where the name ends in a message.
+  // A colon would hide where the name ends in a message.
   bool special = always || text.empty() || text.find(':') != std::string_view::npos;
   bool printable = true;
   for (std::size_t i = 0; i < text.size();) {

@@ -1,4 +1,5 @@
-// Quoting of names in messages, as sort(1) and its kin do. (Other values: quoted_for_message.)
+// Quoting of names in messages, as sort(1) and similar programs do. (Other values:
+// quoted_for_message.)
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ namespace xxl {
 std::string quote_name(std::string_view name);
 // The same, always quoted.
 std::string quote_name_always(std::string_view name);
-// The same, quoted only if there are control characters in it, which would do something to a
-// terminal, or make two lines of one.
+// The same, quoted only if it has control characters, which could affect a terminal or break the
+// line.
 std::string quote_controls(std::string_view name);
 
 }  // namespace xxl

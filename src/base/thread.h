@@ -1,7 +1,7 @@
-// Threads: the one place that makes them.
+// Threads: the only place that makes them.
 //
 // A system may refuse a thread at any time (ulimit -u, ulimit -v, a control group's pids.max). That
-// is no exception here but an answer, since whoever wants several can go on with those it has.
+// is not an exception here but a result, since callers that want several can go on with fewer.
 #pragma once
 
 #include <pthread.h>
@@ -15,10 +15,10 @@ namespace xxl {
 // One thread, or none; waits for its end on destruction.
 class Thread {
  public:
-  // Not what ulimit -s says: that may be too little for what runs here, and is more address space
+  // Not the value of ulimit -s: that may be too little for what runs here, or more address space
   // than a process under ulimit -v can spare.
   static constexpr std::size_t kStackBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kLargeStackBytes = std::size_t{8} << 20;  // for others' libraries
+  static constexpr std::size_t kLargeStackBytes = std::size_t{8} << 20;  // for libraries
 
   Thread() = default;
   // Starts a thread that runs `body`, which must not throw; none where the system refuses. No

@@ -1,4 +1,4 @@
-// What was done when: intervals on named tracks, for looking at how the stages of a sort overlap.
+// What was done when: intervals on named tracks, to see how the stages of a sort overlap.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class TimeLine {
     const char* what;     // a literal
     std::uint64_t start;  // ns, as of now()
     std::uint64_t end;
-    std::uint64_t bytes;  // that were moved; 0: not known
+    std::uint64_t bytes;  // bytes moved; 0: unknown
   };
 
   static std::uint64_t now() {
@@ -32,7 +32,7 @@ class TimeLine {
     std::lock_guard lock(mutex_);
     intervals_.push_back({std::move(track), what, start, end, bytes});
   }
-  // Of everything so far, in the order in which it ended.
+  // All intervals so far, in the order in which they ended.
   std::vector<Interval> intervals() const {
     std::lock_guard lock(mutex_);
     return intervals_;

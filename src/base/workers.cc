@@ -24,8 +24,8 @@ class Workers::OwnChores final : public Chores {
   Workers& workers_;
 };
 
-// Thread n of `width` serves in arena n mod nodes. All slots are kept for threads of ours, so
-// oneTBB makes none: it would when tasks come, also on threads of its own, and where the system
+// Thread n of `width` serves in arena n mod nodes. All slots are kept for our threads, so oneTBB
+// makes none: it would make them when tasks come, also on its own threads, and if the system
 // refuses one there, the process ends.
 class Workers::Arenas {
  public:
@@ -49,7 +49,7 @@ class Workers::Arenas {
         entered = true;
         serve();
       });
-    } catch (...) {  // no memory for what oneTBB keeps of a thread
+    } catch (...) {  // no memory for what oneTBB stores about a thread
     }
     if (!entered) serve();
   }
@@ -60,14 +60,14 @@ class Workers::Arenas {
 
 namespace {
 
-// True if the calling thread may have as much stack as threads of our own (ulimit -s).
+// True if the calling thread may have as much stack as our own threads (ulimit -s).
 bool has_ample_stack() {
   rlimit limit{};
   return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= Thread::kStackBytes;
 }
 
-// Asked of the kernel, not of oneTBB, which loads hwloc to tell: slow, and AddressSanitizer does
-// not allow the way in which it does so.
+// From the kernel, not from oneTBB, which loads hwloc for it: slow, and in a way that
+// AddressSanitizer does not allow.
 bool has_several_nodes() {
   std::string nodes;  // with processors: "0", "0-1", "0,8"
   std::getline(std::ifstream("/sys/devices/system/node/has_cpu"), nodes);
@@ -120,7 +120,7 @@ void Workers::run(Task task) {
   if (awaited) arrived_.notify_one();
 }
 
-// The life of a thread: runs tasks until there are none and there will be none.
+// The loop of a thread: runs tasks until there are none and no more will come.
 void Workers::serve(unsigned thread) {
   std::unique_lock lock(mutex_);
   for (;;) {

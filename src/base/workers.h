@@ -15,16 +15,16 @@
 
 namespace xxl {
 
-// Runs tasks on `width` threads, strictly in the order in which they were given: so a task may wait
-// for one that was given before it. A task gets the number of its thread, 0 <= n < width, and may
-// use memory set aside for that thread. The destructor waits for all tasks.
+// Runs tasks on `width` threads, strictly in the order given: so a task may wait for one that was
+// given before it. A task gets the number of its thread, 0 <= n < width, and may use memory set
+// aside for that thread. The destructor waits for all tasks.
 //
 // All threads are made at the start. Where the system refuses some, the others do the work; where
-// it gives none, or none is wanted, the thread that made the workers does it while it waits
-// (base/chores.h), and must be the one that destroys them.
+// it gives none, or none is requested, the thread that made the workers does it while it waits
+// (base/chores.h), and must destroy them.
 //
 // On a machine of several NUMA nodes threads serve in arenas of oneTBB, one a node, which keep them
-// on its processors: so memory that a thread is the first to touch stays near.
+// on its processors: so memory that a thread touches first stays near.
 class Workers {
  public:
   using Task = std::function<void(unsigned thread)>;

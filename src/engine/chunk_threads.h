@@ -13,7 +13,7 @@ namespace xxl {
 
 // Threads for a job of `chunks` chunks: `parallel` of them (0: as many as processors that this
 // process may run on) for the processors and `waiting` more that keep the disk busy meanwhile, but
-// no more than there are chunks or than have room for `bytes_each` in `bytes_in_all`. At least 1.
+// no more than there are chunks, or than `bytes_in_all` allows at `bytes_each`. At least 1.
 inline unsigned thread_count(unsigned parallel, unsigned waiting, std::uint64_t chunks,
                              std::size_t bytes_each, std::size_t bytes_in_all) {
   if (parallel == 0) parallel = available_processors();

@@ -1,5 +1,5 @@
-// Chunks of the input are looked at side by side, and several may be malformed: the fault that ends
-// a sort is the first of the input, not the first that somebody met.
+// Chunks of the input are checked in parallel, and several may be malformed: the fault that ends a
+// sort is the first of the input, not the first that was found.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace xxl {
 
-// Holds a fault back until all chunks before it have been looked at. From any thread.
+// Holds a fault back until all chunks before it have been checked. From any thread.
 class FirstFault {
  public:
-  // Tells `monitor`, which must outlive it, of the fault.
+  // Reports the fault to `monitor`, which must outlive it.
   explicit FirstFault(Monitor& monitor) : monitor_(monitor) {}
 
-  // The chunk will be looked at. Chunks are announced in the order of the input.
+  // The chunk will be checked. Chunks are announced in the order of the input.
   void announce(std::uint64_t chunk) {
     std::lock_guard lock(mutex_);
     announced_.insert(chunk);
@@ -27,7 +27,7 @@ class FirstFault {
   // There is no fault in the chunk.
   void pass(std::uint64_t chunk) { settle(chunk, nullptr); }
 
-  // Runs `look` at a chunk, or at a part of it. Throws Monitor::Abandoned if that throws
+  // Runs `look` on a chunk, or on a part of it. Throws Monitor::Abandoned if that throws
   // Error{bad_input}: the chunk's fault. Nothing that comes before may wait for the chunk then.
   template <class Look>
   void watch(std::uint64_t chunk, Look&& look) {

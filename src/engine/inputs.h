@@ -42,8 +42,7 @@ struct Inputs {
 std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
                                      std::initializer_list<const Inputs*> inputs);
 
-// `paths`, or standard input ("-") if there are none. Where it is named again nothing is left of
-// it.
+// `paths`, or standard input ("-") if there are none. Named again, it gives nothing.
 std::vector<std::string> input_paths(std::vector<std::string> paths);
 
 // Examines `paths` as input_paths() has them, and opens the first. With `by_suffix`, names tell

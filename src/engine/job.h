@@ -1,4 +1,4 @@
-// What every sort and join is asked for, and what is measured of it.
+// Options of every sort and join, and what is measured.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,11 @@ struct JobOptions {
   Acceleration acceleration = Acceleration::never;
   io::Backend backend = io::Backend::automatic;
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
-  bool compressed_by_suffix = true;  // .gz .zst .lz4 are read and written; false: names say nothing
-  Codec temp_codec = Codec::none;    // of scratch blocks
-  int temp_level = 0;                // 0: the codec's own
-  Progress* progress = nullptr;      // updated while running; may be null
-  TimeLine* time_line = nullptr;     // what was done when; may be null
+  bool compressed_by_suffix = true;      // .gz .zst .lz4 are read and written; false: ignore names
+  Codec temp_codec = Codec::none;        // of scratch blocks
+  int temp_level = 0;                    // 0: the codec's own
+  Progress* progress = nullptr;          // updated while running; may be null
+  TimeLine* time_line = nullptr;         // what was done when; may be null
 
   Codec output_codec() const { return compressed_by_suffix ? io::codec_of(output) : Codec::none; }
 };
@@ -67,7 +67,7 @@ struct Measurements {
   std::uint64_t peak_memory_bytes = 0;  // resident, of the process
   std::uint64_t scratch_bytes = 0;      // most scratch space in use at once
   std::vector<std::uint64_t> scratch_bytes_written_per_dir;
-  bool output_in_place = false;  // an existing file was overwritten, which could not be replaced
+  bool output_in_place = false;  // an existing file was overwritten: it could not be replaced
 };
 
 }  // namespace xxl

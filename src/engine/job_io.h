@@ -13,10 +13,10 @@
 
 namespace xxl {
 
-// Input of fewer bytes is read, sorted and written sooner than threads and rings are made.
+// Input of fewer bytes is sorted sooner than threads and rings are made.
 inline constexpr std::uint64_t kLittleBytes = std::uint64_t{1} << 20;
 
-// Whether a job of so many bytes (nullopt: of unknown size) is done by the calling thread alone.
+// Whether a job of `input_bytes` (nullopt: unknown) is done by the calling thread alone.
 bool is_little(const JobOptions& options, std::optional<std::uint64_t> input_bytes);
 
 // `memory` (may be empty) is registered with the queues, and must outlive them. `is_little`:
@@ -24,7 +24,7 @@ bool is_little(const JobOptions& options, std::optional<std::uint64_t> input_byt
 std::unique_ptr<io::IoService> open_io(const JobOptions& options, std::span<std::byte> memory,
                                        bool is_little = false);
 
-// What its backend would call itself.
+// The name of its backend.
 std::string backend_name(const JobOptions& options, bool is_little = false);
 
 }  // namespace xxl

@@ -1,5 +1,5 @@
-// Whether an input of lines looks sorted, by samples of it: then it may be joined or copied as it
-// is read, and whoever does so must be ready to be wrong.
+// Whether samples of an input of lines are in order: then it may be joined or copied as it is read,
+// by callers that can recover from a wrong guess.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace xxl {
 
-// The files of `paths`, to be looked at; nothing if one cannot be read twice, or is compressed, so
-// that a guess would be of no use. Throws Error.
+// The files of `paths`, to be sampled; nothing if one cannot be read twice, or is compressed, so
+// that a guess would be useless. Throws Error.
 std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::string>& paths,
                                                      const JobOptions& options);
 
 // True if all samples of `input`, taken from its start to its end, are in the order of `keys`, each
-// in itself and to the one before. False of what cannot be read at any place, and of rows: only
-// their start says where they begin. Throws Error.
+// in itself and after the one before. False for what cannot be read at any place, and for rows:
+// where they begin is known only from the start. Throws Error.
 bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtractor& keys);
 
 }  // namespace xxl

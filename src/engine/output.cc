@@ -14,7 +14,7 @@
 namespace xxl {
 namespace {
 
-// Steps in which space is reserved for what is of unknown size.
+// Steps in which space is reserved for output of unknown size.
 constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
 constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
 
@@ -24,7 +24,7 @@ bool is_file_path(const std::string& path) {
   return path != "-" && io::OutputFile::is_replaceable(path);
 }
 
-// Of frames that come before it is their turn.
+// Memory for frames that come before their turn.
 std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
   return std::size_t{2} * threads * block_bytes;
 }
@@ -43,7 +43,7 @@ Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uin
 
 void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
-  if (codec_ != Codec::none) return;  // nobody knows how much it will be
+  if (codec_ != Codec::none) return;  // the size is unknown
   reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
   file_->reserve(0, reserved_bytes_);
 }

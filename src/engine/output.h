@@ -32,11 +32,11 @@ class Output {
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
-  // Most memory that compressing blocks of `block_bytes` takes, by so many threads; 0 of an output
-  // that is not compressed.
+  // Most memory for compressing blocks of `block_bytes` by `threads` threads; 0 for an output that
+  // is not compressed.
   static std::size_t memory_bytes(Codec codec, std::size_t block_bytes, unsigned threads);
 
-  // Where its blocks of `block_bytes` go, which so many threads fill. The references must outlive
+  // Where its blocks of `block_bytes` go, filled by `threads` threads. The references must outlive
   // it.
   std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, unsigned threads, io::IoService& io,
                                       Monitor& monitor);
@@ -45,19 +45,19 @@ class Output {
                                               io::BufferPool& buffers, io::IoService& io,
                                               Mailbox& mailbox);
 
-  // Starts again with a new file; what was written becomes a file of its own, which vanishes when
-  // it is closed. Only for files.
+  // Starts again with a new file; what was written becomes a separate file, which vanishes when
+  // closed. Only for files.
   std::shared_ptr<io::File> start_again(std::uint64_t bytes);
 
-  // Makes a file of `bytes`, compressed or not, appear; ends a stream. All is written.
+  // Makes the file, of `bytes`, compressed or not, appear; ends a stream. REQUIRES: all is written.
   void publish(std::uint64_t bytes);
   // True if an existing file was written in place. After publish().
   bool in_place() const { return is_file() && file_->in_place(); }
 
  private:
   void open_file(std::uint64_t bytes);
-  // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where how
-  // large it will be is not known. Throws Error{no_space}. From any thread.
+  // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where its
+  // final size is unknown. Throws Error{no_space}. From any thread.
   void reserve_up_to(std::uint64_t end);
   // The file that is to appear, or the stream.
   const io::File& target() const { return is_file() ? file_->file() : stream_; }
@@ -74,7 +74,7 @@ class Output {
 // True if the output is a file that appears at the end: until then a job may start again.
 bool output_is_file(const JobOptions& options);
 
-// Of -S, what compressing the output of records takes; 0 if it is not compressed.
+// The part of -S for compressing the output of records; 0 if it is not compressed.
 std::uint64_t output_packing_bytes(const JobOptions& options);
 
 }  // namespace xxl

@@ -1,5 +1,5 @@
-// What sorts and joins of every kind tell of themselves: what each phase took, as it runs
-// (Progress) and afterwards (Measurements), and that nothing was lost.
+// Measures sorts and joins of every kind: what each phase took, while it runs (Progress) and
+// afterwards (Measurements), and checks that nothing was lost.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace xxl {
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-// Seconds in which nothing could be done but wait.
+// Seconds in which nothing could be done but to wait.
 struct WaitTimes {
   double read_seconds = 0;
   double write_seconds = 0;
@@ -30,8 +30,8 @@ class PhaseMeter {
   // What is measured goes to `report`; `progress` may be null. Both must outlive the meter.
   PhaseMeter(Measurements& report, Progress* progress) : report_(report), progress_(progress) {}
 
-  // Whose work is measured from now on; must be called before the first phase. Both must last
-  // until the last phase has ended.
+  // What is measured from now on; must be called before the first phase. Both must last until the
+  // last phase has ended.
   void watch(const io::IoService& io, const Workers& workers) {
     io_ = &io;
     workers_ = &workers;
@@ -44,7 +44,7 @@ class PhaseMeter {
     if (progress_ != nullptr) progress_->phase_bytes_done += bytes;
   }
 
-  // Reports what the whole of it took. `scratch` may be null.
+  // Reports the totals. `scratch` may be null.
   void finish(const io::ScratchStore* scratch);
 
  private:
@@ -63,7 +63,7 @@ class PhaseMeter {
 
 // Throws Error{corrupt} unless the records written and those left out on purpose, together
 // `accounted`, are those of the input. `expected`: number of records of the input, if it is known
-// otherwise than by reading.
+// without reading.
 void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
                        std::optional<std::uint64_t> expected = std::nullopt);
 

@@ -1,9 +1,9 @@
 // Files of records whose neighbours are compared on all cores: what validate and sort -c run on.
 //
-// Workers take chunks of whole records, each with the record before it in front: so every pair of
-// neighbours lies in one chunk, and chunks need to know nothing of each other. A file's chunks are
-// read by the workers at the same time, where they want; a stream's one after the other, by whoever
-// holds its lock. Either way chunks are handed out in the order of the file.
+// Workers take chunks of whole records, each preceded by the record before it: so every pair of
+// neighbours lies in one chunk, and chunks are independent. A file's chunks are read by the workers
+// in parallel; a stream's one after the other, by the holder of its lock. Either way chunks are
+// handed out in the order of the file.
 #pragma once
 
 #include <algorithm>
@@ -121,7 +121,7 @@ class SeekableSource {
              buffer.data() + (first * record_bytes_ - offset)};
     return true;
   }
-  // Nothing more is wanted.
+  // No more chunks are needed.
   void stop() {}
 
  private:
@@ -163,7 +163,7 @@ class StreamSource {
     std::copy(last.begin(), last.end(), last_record_.begin());
     return chunk.count > 0;
   }
-  // A pipe may never deliver: whoever waits for it is woken, and finds its end.
+  // A pipe may never deliver: a reader that waits is woken and finds its end.
   void stop() { stopped_.send(); }
 
  private:

@@ -1,4 +1,4 @@
-// What sorts of every kind of record tell: the plan, before anything is done, and the report.
+// The plan of a sort of any kind of record, and its report.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ struct SortPlan {
   std::uint64_t input_bytes = 0;  // 0 when unknown
   bool input_size_known = true;
   std::uint64_t memory_bytes = 0;
-  std::uint64_t sort_memory_bytes = 0;  // of it, records held while runs are formed
+  std::uint64_t sort_memory_bytes = 0;  // of which for records, while runs are formed
   std::uint64_t block_bytes = 0;        // of a run
   std::uint64_t expected_runs = 0;      // on random input; 1: sorted in memory, no scratch
   std::uint64_t merge_degree = 0;
   unsigned passes = 0;              // merge passes expected; 0: none
   std::uint64_t scratch_bytes = 0;  // in the scratch directories: reserved, or with `limit` at most
-  std::optional<std::uint64_t> limit;  // only the first so many records are wanted (text)
+  std::optional<std::uint64_t> limit;  // only the first `limit` records are written (text)
   unsigned threads = 0;
   std::string record_kind;     // key64, generic, ...
   std::string backend;         // io_uring or threads
-  std::string device = "cpu";  // or what the accelerator calls itself
+  std::string device = "cpu";  // or the accelerator's name
   std::string no_accelerator;  // why it is not used, if it could have been
 };
 
@@ -40,7 +40,7 @@ struct SortReport : Measurements {
   AcceleratorReport accelerator;
   std::uint64_t merged_bytes = 0;                 // of all merge passes
   std::uint64_t merged_on_accelerator_bytes = 0;  // of them
-  std::string merged_on_cpu_because;  // the accelerator was to merge and could not; or empty
+  std::string merged_on_cpu_because;  // why the accelerator did not merge as asked; or empty
 };
 
 }  // namespace xxl

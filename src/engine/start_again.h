@@ -1,4 +1,4 @@
-// Starts a sort again on the CPU after a failure of an accelerator that need not be used.
+// Starts a sort again on the CPU after a failure of an optional accelerator.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace xxl {
 
-// Runs a `Sort`, made of `options`: it has run(), and may_start_again(), which tells after a
-// failure whether nothing has been given away. Throws what that throws.
+// Runs a `Sort`, made of `options`: it has run(), and may_start_again(), which says after a failure
+// whether nothing has been output. Throws what that throws.
 template <class Sort, class Options>
 SortReport run_or_start_again(const Options& options) {
   const io::StandardInputPlace input;
@@ -24,7 +24,7 @@ SortReport run_or_start_again(const Options& options) {
       failure = error.what();
     }
   }
-  // Nothing has been lost: the input is as it was, and nothing has appeared.
+  // Nothing is lost: the input is unchanged, and no output has appeared.
   input.restore();
   Options on_cpu = options;
   on_cpu.acceleration = Acceleration::never;

@@ -62,7 +62,7 @@ class Groups {
   RecordKey key_;
 };
 
-// What rows have of a group's S's, for its many R's.
+// The parts of a group's S's, for its many R's.
 class Parts {
  public:
   explicit Parts(std::size_t most_bytes) : most_bytes_(most_bytes) {}

@@ -109,7 +109,8 @@ std::string joined_header(const CsvRowFormat& format,
                           const std::array<std::string, kJoinSides>& suffixes) {
   std::array<std::vector<Name>, kJoinSides> names;
   std::array<std::vector<bool>, kJoinSides> is_key;
-  std::array<std::unordered_set<std::string_view>, kJoinSides> others;  // names that are no keys'
+  std::array<std::unordered_set<std::string_view>, kJoinSides>
+      others;  // names of columns that are no keys
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     if (headers[side]) names[side] = names_of(*headers[side], format.separator);
     is_key[side].resize(names[side].size());

@@ -21,10 +21,10 @@ namespace xxl {
 struct CsvRowFormat {
   char separator = ',';
   std::array<std::vector<std::size_t>, kJoinSides> key_columns;  // from 0; as many on both sides
-  // Columns of the rows of a side; 0: there are no rows. Rows that have fewer are filled up.
+  // Columns of the rows of a side; 0: there are no rows. Rows with fewer are padded.
   std::array<std::size_t, kJoinSides> widths{};
   std::string filler;            // in the fields of a side that has no record (-e)
-  bool carriage_return = false;  // rows end with one, in front of their terminator
+  bool carriage_return = false;  // rows end with one, before their terminator
 };
 
 class CsvJoinRows final : public JoinRows {
@@ -50,12 +50,12 @@ class CsvJoinRows final : public JoinRows {
   CsvRowFormat format_;
   std::string filler_;  // with quotes, if it needs them
   RowFields fields_;
-  std::string head_;  // what all pairs of one R start with
+  std::string head_;  // the common start of all pairs of one R
 };
 
 // The header of the rows, made of those of R and S: where a column that is not of the key has the
-// name of one of the other side, both get a suffix. A header that is missing (the file is empty)
-// has no columns. Throws Error{bad_input} if a header is malformed.
+// name of one of the other side, both get a suffix. A missing header (the file is empty) has no
+// columns. Throws Error{bad_input} if a header is malformed.
 std::string joined_header(const CsvRowFormat& format,
                           const std::array<std::optional<std::string>, kJoinSides>& headers,
                           const std::array<std::string, kJoinSides>& suffixes);

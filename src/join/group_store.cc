@@ -51,7 +51,7 @@ void GroupStore::append(std::string_view record) {
   half->used += bytes;
 }
 
-// A record that has no room in a half is a block by itself.
+// A record too long for a half is a block by itself.
 void GroupStore::append_long(std::string_view record) {
   for (Half& half : halves_) {
     spill(half.memory.first(half.used));
@@ -74,7 +74,7 @@ void GroupStore::clear() {
   long_bytes_ = 0;
 }
 
-// Writes `bytes` (with room behind them up to a whole sector) as the next block.
+// Writes `bytes` (with room after them up to a whole sector) as the next block.
 void GroupStore::spill(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   if (!file_) file_ = io::File::create_unnamed(directory_);

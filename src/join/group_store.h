@@ -1,5 +1,5 @@
-// The records of one input that have one key, kept to be gone through again and again: in memory as
-// long as they fit, else in a file without a name.
+// The records of one input that have one key, kept to be read repeatedly: in memory as long as they
+// fit, else in an unnamed file.
 //
 //     memory   [ half A: being filled | half B: filled next, or read into ]
 //     file     [block 0][block 1][block 2] ...      whole records, each as its length and its bytes
@@ -39,8 +39,8 @@ class GroupStore {
   // Bytes that the file takes.
   std::uint64_t file_bytes() const { return file_bytes_; }
 
-  // Calls visit(record) for each record in the order in which they were added. What it is given is
-  // gone when it returns. Throws Error, also Error{corrupt} if the file is not as it was written.
+  // Calls visit(record) for each record in the order in which they were added. Its argument is
+  // valid during the call. Throws Error, also Error{corrupt} if the file is not as it was written.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) visit_coded(load(i), visit);

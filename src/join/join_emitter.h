@@ -1,4 +1,4 @@
-// Makes the rows that a join of a shape has, and keeps account of records and rows.
+// Makes the rows of a join of a given shape, and counts records and rows.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace xxl {
 
-// What is joined how. All threads share it.
+// What is joined and how. Shared by all threads.
 struct JoinRules {
   JoinShape shape;
   // Of both sides alike: equal byte strings are equal keys.
@@ -31,15 +31,15 @@ struct JoinRules {
   std::size_t buffer_bytes = 0;  // of rows, for each thread; as much again for parts of S's
 };
 
-// What became of records and rows.
+// Totals of records and rows.
 struct JoinTotals {
   struct Side {
-    MultisetHash records;  // that came to be joined
+    MultisetHash records;  // that were joined
     std::uint64_t matched = 0;
   };
   std::array<Side, kJoinSides> sides;
-  std::uint64_t rows = 0;  // that there must be, by the sizes of groups
-  MultisetHash written;    // rows; none if they are only counted
+  std::uint64_t rows = 0;  // expected, from the sizes of groups
+  MultisetHash written;    // of rows; empty if they are only counted
 
   JoinTotals& operator+=(const JoinTotals& other) {
     for (std::size_t side = 0; side < kJoinSides; ++side) {
@@ -85,7 +85,7 @@ class JoinEmitter {
     output_.end_row();
   }
 
-  // What rows have of `s`, added to `group` or `part`, and the row of such a part.
+  // The part of `s`, appended to `group` or `part`, and the row of such a part.
   void append_part(std::string_view s, std::string& part) { rows().append_part(s, part); }
   void keep_part(std::string_view s, GroupStore& group) {
     std::string& part = output_.row();  // which no row is using

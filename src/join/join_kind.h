@@ -30,7 +30,7 @@ constexpr bool keeps_pairs(JoinKind kind) {
   return kind != JoinKind::semi && kind != JoinKind::anti;
 }
 
-// Which rows there are, piece by piece: join(1) has combinations that are no kind of join.
+// Which rows there are, one by one: join(1) has combinations that are no kind of join.
 struct JoinShape {
   bool pairs = false;        // a row for each pair
   bool matched_r = false;    // a row for each R that has a partner

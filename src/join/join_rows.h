@@ -10,17 +10,17 @@
 namespace xxl {
 
 // Rows are appended without a terminator. Records are without theirs, and must last as long as they
-// are used. One thread; each thread has one of its own.
+// are used. For one thread.
 class JoinRows {
  public:
   virtual ~JoinRows() = default;
 
-  // The R of the pairs that follow.
+  // Sets the R of the pairs that follow.
   virtual void set_r(std::string_view r) = 0;
   // The row of the pair of that R and `s`.
   virtual void append_pair(std::string_view s, std::string& row) = 0;
-  // The same in two steps, for an S that has many R's: what its rows have of it, which takes no
-  // more bytes than they do (but for lengths of fields), and the row of the R and such a part.
+  // The same in two steps, for an S that has many R's: its part of the rows, which takes no more
+  // bytes than they do (but for lengths of fields), and the row of the R and such a part.
   virtual void append_part(std::string_view s, std::string& part) = 0;
   virtual void append_pair_of_part(std::string_view part, std::string& row) = 0;
   // The row of a record without a partner.

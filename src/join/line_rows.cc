@@ -88,7 +88,7 @@ void LineRows::append_pair(std::string_view s, std::string& row) {
   append_others(JoinSide::s, fields_of(JoinSide::s), row);
 }
 
-// With -o, S's fields in the order of the row, each as its length and its bytes.
+// With -o: S's fields in the order of the row, each as its length and its bytes.
 void LineRows::append_part(std::string_view s, std::string& part) {
   fields_[1].parse(s);
   if (format_.fields.empty()) return append_others(JoinSide::s, fields_of(JoinSide::s), part);

@@ -57,7 +57,7 @@ class LineRows final : public JoinRows {
   LineRowFormat format_;
   FieldSeparator separator_;
   std::array<LineFields, kJoinSides> fields_;
-  // Without -o, what all pairs of one R start with.
+  // Without -o: the common start of all pairs of one R.
   std::string head_;
 };
 

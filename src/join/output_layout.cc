@@ -117,7 +117,7 @@ void RowLayout::add_mark() {
   ++row_bytes_;
 }
 
-// What of the record of `side` is not key.
+// The bytes of `side`'s record that are not key.
 void RowLayout::add_rest(JoinSide side, const RecordFormat& format) {
   const std::vector<bool> beside = bytes_beside_key(format);
   for (auto at = beside.begin(); (at = std::find(at, beside.end(), true)) != beside.end();) {

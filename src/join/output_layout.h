@@ -1,4 +1,4 @@
-// Of what bytes a row of a join of binary records consists, and how it is put together.
+// Which bytes make up a row of a join of binary records, and how it is put together.
 //
 // A row is a list of steps, each of which copies bytes from R's record or S's, or writes zeros
 // where the row has no such record. There are three lists, for rows of both, of R alone and of S
@@ -40,28 +40,28 @@ class RowLayout {
             std::string_view layout);
 
   std::size_t row_bytes() const { return row_bytes_; }
-  // For what need not know more of rows than their size.
+  // Without formats, for users of the row size only.
   RecordFormat row_format() const;
 
-  // What rows of pairs have of an S, in no more bytes than they take.
+  // The part of an S in rows of pairs, no larger than these.
   std::size_t part_bytes() const { return part_bytes_; }
   void write_part(const std::byte* s, std::byte* part) const;
-  // The row of `r` and an S of which there is such a part.
+  // The row of `r` and such a part.
   void write_with_part(const std::byte* r, const std::byte* part, std::byte* out) const {
     write_steps(with_part_, {r, part}, out);
   }
 
-  // Writes `count` rows one behind the other. `records_of(i)` (0 <= i < count, called once each, in
-  // order) gives the RowRecords of row i.
+  // Writes `count` consecutive rows. `records_of(i)` (0 <= i < count, called once each, in order)
+  // gives the RowRecords of row i.
   template <class RecordsOf>
   void write_each(std::size_t count, RecordsOf&& records_of, std::byte* out) const;
 
-  // Writes `count` rows one behind the other: row i of the records at `r` + i * `r_step` and `s` +
-  // i * `s_step` bytes. One side may be null, with a step of 0. So one R with the S's that stand
-  // one behind the other has an `r_step` of 0, and an `s_step` of the size of S's records.
+  // Writes `count` consecutive rows: row i of the records at `r` + i * `r_step` and `s` + i *
+  // `s_step` bytes. One side may be null, with a step of 0. So one R with consecutive S's has an
+  // `r_step` of 0, and an `s_step` of the size of S's records.
   void write_run(const std::byte* r, std::size_t r_step, const std::byte* s, std::size_t s_step,
                  std::size_t count, std::byte* out) const {
-    // Nothing is added to a null pointer.
+    // Adding to a null pointer would be undefined.
     const auto at = [](const std::byte* from, std::size_t step, std::size_t i) {
       return step == 0 ? from : from + i * step;
     };

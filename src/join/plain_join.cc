@@ -27,7 +27,7 @@ PlainJoin::PlainJoin(const PlainJoinOptions& options, RecordCursor& r, RecordCur
       write_(std::move(write)),
       warn_(std::move(warn)) {}
 
-// Goes to the next line of an input, and watches that it is not below the one before.
+// Goes to the next line of an input, and checks that it is not below the one before.
 bool PlainJoin::read(std::size_t side) {
   Input& input = inputs_[side];
   if (input.any) {
@@ -51,7 +51,7 @@ void PlainJoin::watch(std::size_t side) {
   if (!input.has_last || input.warned || options_.watch == OrderWatch::never) return;
   if (!always && !seen_unpaired_) return;
   if (comparison_.compare(input.last_key, input.key) <= 0) return;
-  // As printf has it: up to a byte 0.
+  // As with printf: up to a byte 0.
   const std::string_view line = input.lines.record();
   const std::string message = options_.names[side] + ":" + std::to_string(input.number) +
                               ": is not sorted: " + std::string(line.substr(0, line.find('\0')));
@@ -83,8 +83,8 @@ void PlainJoin::write_header() {
   }
 }
 
-// Gathers lines (of S, what rows have of them) as long as their key is `key`; the current line is
-// the first of them.
+// Gathers lines (of S, their parts of rows) as long as their key is `key`; the current line is the
+// first of them.
 void PlainJoin::gather(std::size_t side, const std::string& key) {
   Input& input = inputs_[side];
   input.group.clear();
@@ -115,7 +115,7 @@ void PlainJoin::join_group() {
   });
 }
 
-// What is left of an input when the other one has ended: its lines have no partner.
+// The rest of an input when the other one has ended: its lines have no partner.
 void PlainJoin::read_tail(std::size_t side, bool watched) {
   Input& input = inputs_[side];
   const bool written = side == 0 ? options_.shape.unmatched_r : options_.shape.unmatched_s;

@@ -1,8 +1,8 @@
 // join(1), to the letter: two inputs that are expected to be in order, joined as they are read.
 //
-// What it does where the inputs are not in order is that of GNU join 9.1: groups are made of what
-// follows each other, and disorder is looked for as lines are read: never, always, or (by default)
-// once a line has been seen that has no partner.
+// Where the inputs are not in order, it does what GNU join 9.1 does: groups are neighbouring lines,
+// and order is checked as lines are read: never, always, or (by default) once a line has been seen
+// that has no partner.
 #pragma once
 
 #include <array>
@@ -40,12 +40,12 @@ class PlainJoin {
   using Write = std::function<void(std::string_view row)>;
   using Warn = std::function<void(const std::string& message)>;
 
-  // The references must outlive it. `write` gets the rows, without a terminator, `warn` what is
-  // said of disorder: once for each input.
+  // The references must outlive it. `write` gets the rows, without a terminator, `warn` the message
+  // about disorder: once for each input.
   PlainJoin(const PlainJoinOptions& options, RecordCursor& r, RecordCursor& s, GroupStore& group_r,
             GroupStore& group_s, Write write, Warn warn);
 
-  // True if no disorder was met. Throws Error{bad_input} on disorder with OrderWatch::always.
+  // True if there was no disorder. Throws Error{bad_input} on disorder with OrderWatch::always.
   bool run();
 
  private:

@@ -67,7 +67,7 @@ class Cursor {
   std::uint32_t number_ = 0;
 };
 
-// Collects matches; neighbours that are alike become one.
+// Collects matches; similar neighbours become one.
 class MatchList {
  public:
   MatchList(JoinKind kind, std::span<Match> matches) : kind_(kind), matches_(matches) {}
@@ -188,7 +188,7 @@ class Matcher final : public RecordMatcher {
     }
   }
 
-  // Passes the records of a group, whose first one `cursor` stands at; returns how many.
+  // Passes the records of the group that starts at `cursor`; returns how many.
   template <class Keys, class Key>
   std::uint32_t pass_group(Cursor& cursor, const Keys& keys, const KeyLayout& layout, Key key,
                            const std::byte* key_record) const {
@@ -261,7 +261,7 @@ std::unique_ptr<RecordMatcher> make_record_matcher(const KeyLayout& r, const Key
                                                    JoinKind kind) {
   XXL_CHECK(r.words() == s.words());
   const Reading reading = reading_of(r);
-  // Native numbers of 4 bytes stand in the upper half of a word: both sides must be read alike.
+  // Native numbers of 4 bytes are in the upper half of a word: both sides must be read alike.
   if (reading == reading_of(s)) {
     switch (reading) {
       case Reading::native32:

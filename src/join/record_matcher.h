@@ -55,7 +55,7 @@ class RecordSequence {
 
   std::size_t size() const { return size_; }
   std::size_t record_bytes() const { return record_bytes_; }
-  // Record `index`, and in `count` how many follow in its segment, itself included.
+  // Record `index`; `count`: how many there are from it to the end of its segment.
   const std::byte* at(std::size_t index, std::size_t& count) const;
   void add_to(MultisetHash& hash) const;
 
@@ -70,7 +70,7 @@ class RecordSequence {
   std::vector<NumberedSegment> segments_;
 };
 
-// What matching found, beside the matches.
+// Totals of matching.
 struct MatchTotals {
   std::uint64_t rows = 0;
   std::uint64_t matched_r = 0;  // records that have a partner
@@ -82,8 +82,8 @@ class RecordMatcher {
  public:
   virtual ~RecordMatcher() = default;
 
-  // Matches `r` with `s`, both in order of their keys, as `kind` wants it: rows in the order of R,
-  // then S, those of one side in their place by key. `matches`, at least as many as there are
+  // Matches `r` with `s`, both in order of their keys, for a join of `kind`: rows in the order of
+  // R, then S, those of one side in their place by key. `matches`, at least as many as there are
   // different keys in `r` and `s` together, is filled from its start; `count` becomes the number.
   virtual MatchTotals match(const RecordSequence& r, const RecordSequence& s,
                             std::span<Match> matches, std::size_t& count) const = 0;

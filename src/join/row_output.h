@@ -1,8 +1,8 @@
-// A stretch of a join's rows on their way to the output.
+// A sequence of a join's rows on their way to the output.
 //
-// How long it will be is not known beforehand. Rows gather in a buffer; if they all fit, their
-// place in the output is reserved when they are complete, and others may fill theirs meanwhile.
-// Otherwise the stretch waits for its turn and keeps it until its end.
+// Its length is not known beforehand. Rows gather in a buffer; if they all fit, their place in the
+// output is reserved when they are complete, and other threads may fill theirs in parallel.
+// Otherwise the sequence waits for its turn and keeps it until its end.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class RowOutput {
     if (output_ != nullptr && !piece_) piece_ = output_->begin_open_ended(ticket_);
   }
 
-  // What the next row is to be appended to, without its terminator; then end_row().
+  // The next row is appended to this, without its terminator; then end_row().
   std::string& row() { return buffer_; }
   void end_row() {
     add_record(written_, std::string_view(buffer_).substr(row_begin_));

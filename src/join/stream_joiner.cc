@@ -52,7 +52,7 @@ class MergedRows final : public RecordSource {
   }
 
  private:
-  // Up to `count` rows of `match` from `offset_` on, as far as records lie in one stretch.
+  // Up to `count` rows of `match` from `offset_` on, as far as records are consecutive.
   std::size_t write_some(const Match& match, std::size_t count, std::byte* out) const {
     std::size_t r = match.r, s = match.s;
     bool steps_r = match.rows != Match::Rows::s_only, steps_s = match.rows != Match::Rows::r_only;
@@ -235,7 +235,7 @@ void StreamJoiner::release(JoinSide which) {
 
 // ---- regions ----
 
-// Done with records up to `end`, which have partners, without a piece.
+// Passes records up to `end`, which have partners, without a piece.
 void StreamJoiner::retire(Side& side, std::uint64_t end) {
   RecordSequence records(side.layout->record_bytes());
   take(side, end, records);
@@ -260,8 +260,8 @@ void StreamJoiner::retire_joined() {
   }
 }
 
-// Where the records of `side` end that may be joined now: those below the bound, and those below
-// whatever is to come of `other`, which have no partner.
+// Where the records of `side` that may be joined now end: those below the bound, and those below
+// all that is to come of `other`, which have no partner.
 std::uint64_t StreamJoiner::limit(const Side& side, const Side& other) const {
   if (other.empty()) return other.ended ? side.available : side.position;
   const std::uint64_t alone =
@@ -276,7 +276,7 @@ std::uint64_t StreamJoiner::limit(const Side& side, const Side& other) const {
   return std::max(alone, below);
 }
 
-// Small regions cost as much to plan as large ones: with `must` also such are taken.
+// Small regions cost as much to plan as large ones: they are taken only with `must`.
 bool StreamJoiner::plan_region(bool must) {
   retire_joined();
   Side& r = sides_[kR];
@@ -291,8 +291,8 @@ bool StreamJoiner::plan_region(bool must) {
   return true;
 }
 
-// Nothing is below the bound: both sides may begin with one group, of which there is more to come.
-// If one side's part of it is there, the other's can pass by it.
+// Nothing is below the bound: both sides may begin with one group that is incomplete. If one side's
+// part of it is in memory, the other's can pass by it.
 bool StreamJoiner::plan_group(bool must) {
   Side& r = sides_[kR];
   Side& s = sides_[kS];
@@ -324,8 +324,8 @@ bool StreamJoiner::plan_group(bool must) {
   return true;
 }
 
-// Ends of the next piece of the region: where the merge path of both sides has come after
-// piece_records, moved back to the first record of the key that comes next there.
+// Ends of the next piece of the region: where the merge path of both sides is after piece_records,
+// moved back to the first record of the next key.
 void StreamJoiner::cut(std::array<std::uint64_t, kJoinSides>& end) const {
   const Side& r = sides_[kR];
   const Side& s = sides_[kS];
@@ -490,7 +490,7 @@ void StreamJoiner::finish_pieces() {
 // ---- groups larger than memory ----
 
 void StreamJoiner::spill_group() {
-  // Semi and anti joins have let go of S's, and what is no group that goes on is a region.
+  // Semi and anti joins have released S's; anything but an incomplete group is a region.
   if (!keeps_pairs(context_.kind)) return;
   const Side& s = sides_[kS];
   XXL_CHECK(!sides_[kR].empty() && !s.empty());
@@ -547,8 +547,8 @@ void StreamJoiner::produce() {
   mode_ = Mode::regions;
 }
 
-// Writes the rows in row_memory, and waits until there is room for them in the output: nothing else
-// goes on meanwhile.
+// Writes the rows in row_memory, waiting until the output has room for them: nothing else is done
+// meanwhile.
 void StreamJoiner::write_rows(std::size_t bytes) {
   while (!context_.output->admit(bytes)) context_.mailbox.wait_and_run();
   context_.output->emit(tickets_++, bytes,

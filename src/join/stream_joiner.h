@@ -30,7 +30,7 @@
 
 namespace xxl {
 
-// What a join is given. References, pointers and memory must outlive it.
+// The context of a join. References, pointers and memory must outlive it.
 struct StreamJoinContext {
   std::array<const KeyLayout*, kJoinSides> layouts;  // of comparable keys
   JoinKind kind;
@@ -48,7 +48,7 @@ struct StreamJoinContext {
 // Coordinator thread only.
 class StreamJoiner {
  public:
-  // Whole records. `release` is called once they are not needed any more.
+  // Whole records. `release` is called when they are no longer needed.
   struct SideBlock {
     Segment records;
     std::function<void()> release;
@@ -73,7 +73,7 @@ class StreamJoiner {
   // True when all rows have left through the output stage.
   bool finished() const;
 
-  // Grows whenever records arrive or are done with.
+  // Grows whenever records arrive or are released.
   std::uint64_t progress() const {
     return sides_[0].available + sides_[0].position + sides_[1].available + sides_[1].position;
   }
@@ -92,7 +92,7 @@ class StreamJoiner {
     const KeyLayout* layout = nullptr;
     std::deque<Held> blocks;
     std::uint64_t available = 0;  // records that have arrived
-    std::uint64_t position = 0;   // the first one that no piece has taken
+    std::uint64_t position = 0;   // the first record that no piece has taken
     // Records before this one were joined with a part of the other side's group, and are kept for
     // the rest of it.
     std::uint64_t joined_until = 0;
@@ -125,7 +125,7 @@ class StreamJoiner {
   };
   enum class Mode {
     regions,    // the normal way
-    gathering,  // what rows have of a large group's S's goes to the group store
+    gathering,  // the parts of a large group's S's go to the group store
     product,    // R's part passes by it
   };
 

@@ -1,8 +1,7 @@
 // Joins two sequences of records that come in the order of their keys, record by record.
 //
-// R's rows come first within a group of equal keys, each with all its S's: so what rows have of a
-// group's S's is kept, and gone through for each R. An R that is alone in its group needs no such
-// thing.
+// Rows are in the order of the R's of a group, each with all its S's: so the parts of a group's S's
+// are kept, and read for each R. An R that is alone in its group does not need this.
 //
 //     R  a b b d        S  a a b b c       pairs  aR aS1, aR aS2      S's read past R's only one
 //                                                 bR1 bS1, bR1 bS2    S's kept,
@@ -23,8 +22,8 @@ namespace xxl {
 // One of the sequences, with the keys of its records.
 class KeyedRecords {
  public:
-  // The references must outlive it. `on_disorder` is called when a record's key is below that of
-  // the one before, and must throw.
+  // The references must outlive it. `on_disorder` is called when a key is below the one before, and
+  // must throw.
   KeyedRecords(RecordCursor& records, const KeyExtractor& keys, std::function<void()> on_disorder)
       : records_(records), keys_(keys), on_disorder_(std::move(on_disorder)) {}
 
@@ -38,7 +37,7 @@ class KeyedRecords {
   RecordCursor& records_;
   const KeyExtractor& keys_;
   std::function<void()> on_disorder_;
-  bool any_ = false;  // record so far
+  bool any_ = false;  // the number of records so far
   RecordKey key_;
   KeyBefore before_;
 };
@@ -62,8 +61,8 @@ class TextJoiner {
              JoinEmitter& emitter)
       : r_(r), s_(s), rules_(rules), group_(group), emitter_(emitter) {}
 
-  // Joins all. Throws what reading, writing and `group` throw. `on_progress` is called now and then
-  // with the bytes of records that have been read since.
+  // Joins all. Throws what reading, writing and `group` throw. `on_progress` is called from time to
+  // time with the bytes of records read since.
   void run(const std::function<void(std::uint64_t)>& on_progress);
 
  private:

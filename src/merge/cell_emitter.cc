@@ -23,7 +23,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
     }
   };
   if (rules.limit != kNoLimit || rules.fold) {
-    // How many bytes it will be is not known before.
+    // The number of bytes is not known beforehand.
     PieceWriter writer(output_.begin_open_ended(ticket), options_.terminator);
     RecordEmitter emitter(writer, rules, records_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });

@@ -55,15 +55,15 @@ struct CellRecords {
 };
 
 // Cells are numbered from 0. Each is given to one of take(), stream() and skip(), on a worker,
-// those of several cells at a time; what depends on their order is for the work to arrange. A sort
-// has one side, a join two.
+// several cells in parallel; the work must keep any order that matters. A sort has one side, a join
+// two.
 class CellWork {
  public:
   virtual ~CellWork() = default;
 
-  // True if RecordMerge::same_key() is wanted of what is streamed.
+  // True if streamed records need RecordMerge::same_key().
   virtual bool marks_same() const = 0;
-  // False if the cells that follow need not come: those that do are skipped.
+  // False if no further cells are needed: those that still come are skipped.
   virtual bool take(std::size_t cell, std::span<const CellRecords> sides) = 0;
   // A cell that cannot be held.
   virtual bool stream(std::size_t cell, std::span<RecordMerge> sides) = 0;

@@ -1,4 +1,4 @@
-// What a merge of text is made of: runs in scratch, and runs that are still in memory.
+// The sources of a merge of text: runs in scratch, and runs that are still in memory.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct MergeSource {
   std::size_t side = 0;  // of a join: 0 is R, 1 is S
 };
 
-// What the runs' tables take in memory.
+// Memory of the runs' tables.
 inline std::size_t table_bytes(std::span<const MergeSource> sources) {
   std::size_t bytes = 0;
   for (const MergeSource& source : sources) {
@@ -43,8 +43,8 @@ inline std::size_t table_bytes(std::span<const MergeSource> sources) {
   return bytes;
 }
 
-// Whether `sources` can be merged by `cells`: all triggers are in memory, and what the merge
-// remembers has room beside them in `most_bytes`.
+// Whether `sources` can be merged by `cells`: all triggers are in memory, and the merge's own
+// tables fit beside them in `most_bytes`.
 inline bool merges_by_cells(std::span<const MergeSource> sources, std::uint64_t cells,
                             std::size_t most_bytes) {
   std::uint64_t blocks = 0;

@@ -4,7 +4,7 @@
 // triggers of all runs in order are the order of the fetches (Dementiev and Sanders, SPAA'03,
 // section 2.2). Ties are broken by run and place in the run, which is the order of a stable merge.
 // Where triggers are cut keys, a tie says nothing, and the first tied blocks of all runs come
-// before the second ones, so that the merge has real keys of every run to go by.
+// before the second ones, so that the merge knows real keys of every run.
 //
 // The sequence is produced step by step, by a heap over the runs, so that it takes no memory.
 #pragma once

@@ -1,13 +1,13 @@
 // In which order to fetch the blocks of a merge from several disks.
 //
-// The prediction sequence says in which order the merge needs its blocks. Fetched in just that
-// order, neighbours that lie on one disk fill the buffers while other disks are idle; fetched far
-// ahead from every disk, blocks that are needed late fill them. The best order follows from a
-// duality (Hutchinson, Sanders, Vitter: "Duality between prefetching and queued writing with
-// parallel disks", SIAM J. Comput. 2005; Dementiev and Sanders, SPAA'03, section 2.4): reading a
-// sequence with m buffers is writing its reverse with m buffers, seen backwards in time. And
-// writing is easy to do well: put blocks into the buffers, each queued at its disk, until the
-// buffers are full; then let every disk write the head of its queue.
+// The prediction sequence says in which order the merge needs its blocks. Fetched in that order,
+// neighbours on one disk fill the buffers while other disks are idle; fetched far ahead from every
+// disk, blocks that are needed late fill them. The best order follows from a duality (Hutchinson,
+// Sanders, Vitter: "Duality between prefetching and queued writing with parallel disks", SIAM J.
+// Comput. 2005; Dementiev and Sanders, SPAA'03, section 2.4): reading a sequence with m buffers is
+// writing its reverse with m buffers, seen backwards in time. And writing is easy to do well: put
+// blocks into the buffers, each queued at its disk, until the buffers are full; then let every disk
+// write the head of its queue.
 //
 // Example: blocks 0..5 on disks A A B A B B, m = 3 buffers. Written in the order 5 4 3 2 1 0:
 //
@@ -41,8 +41,8 @@ namespace xxl {
 // - fetches in the smallest possible number of steps, if a step takes at most one block from every
 //   disk and all are of one size;
 // - reads every disk's blocks in the order of need; with one disk that is the whole schedule.
-// Schedules of consecutive pieces of a sequence, one behind the other, do not get stuck either, but
-// lose up to m / disks steps at each seam.
+// Concatenated schedules of consecutive parts of a sequence do not get stuck either, but lose up to
+// m / disks steps at each seam.
 //
 // Takes O(n log disks) time, and O(buffer_blocks) memory beside the result.
 std::vector<std::uint32_t> prefetch_schedule(std::span<const std::uint8_t> disk_of, unsigned disks,

@@ -1,8 +1,7 @@
-// Writes sorted records: all, or one for each group of equal keys, up to a limit; and keeps account
-// of what became of them.
+// Writes sorted records: all, or one for each group of equal keys, up to a limit; and counts them.
 //
-// Records come one after the other, each with whether its key is that of the one before; where they
-// come from is the caller's affair. With a fold that counts, and a limit of 2:
+// Records come one after the other, each with whether its key is that of the one before. With a
+// fold that counts, and a limit of 2:
 //
 //     add("a", false)  add("a", true)  add("b", false)  add("c", false)
 //                                      writes "2 a"     writes "1 b", takes no more
@@ -28,13 +27,13 @@ struct EmitRules {
   bool unique = false;                               // of records with equal keys, the first
   std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
   std::uint64_t limit = kNoLimit;                    // records written
-  bool hash_written = true;  // not needed of runs: what they hold will be written again
+  bool hash_written = true;  // not needed for runs, whose records will be written again
 };
 
-// What became of the records.
+// Totals of the records.
 struct TextTotals {
   std::uint64_t records_out = 0;
-  MultisetHash written;  // records read that stand in the output, or for a group in it
+  MultisetHash written;  // records read that are in the output, or in a group folded into it
   MultisetHash removed;  // by unique
 
   TextTotals& operator+=(const TextTotals& other) {
@@ -45,7 +44,7 @@ struct TextTotals {
   }
 };
 
-// A piece of the output as what records are written to.
+// Writes records to a reserved part of the output.
 class PieceWriter {
  public:
   PieceWriter(TextOutput::Reservation piece, char terminator)
@@ -74,7 +73,7 @@ class RecordEmitter {
   RecordEmitter& operator=(const RecordEmitter&) = delete;
 
   // `same_key`: as the record added before (only looked at with `unique`). False if the limit is
-  // reached: then the record was not taken, and nothing may be added any more.
+  // reached: then the record was not taken, and nothing more may be added.
   bool add(std::string_view record, bool same_key) {
     if (unique_ && same_key) {
       add_record(totals_.removed, record);

@@ -1,8 +1,8 @@
 // Merging of sequences of records one by one, with a tree of losers.
 //
-// For what cannot be held: cells of frequent keys, groups of too many runs, the files of sort -m.
-// Each sequence has a cursor; the key of its record is made when the cursor gets there, and
-// compared by its first 8 bytes wherever these differ. Source: Knuth, section 5.4.1.
+// For what does not fit in memory: cells of frequent keys, groups of too many runs, the files of
+// sort -m. Each sequence has a cursor; the key of its record is made when the cursor gets there,
+// and compared by its first 8 bytes wherever these differ. Source: Knuth, section 5.4.1.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace xxl {
 class RecordCursor {
  public:
   virtual ~RecordCursor() = default;
-  // Goes to the next record, the first one at first; false at the end. What record() gave before
-  // may be gone then.
+  // Goes to the next record, the first one at first; false at the end. The previous record() may be
+  // gone then.
   virtual bool advance() = 0;
   virtual std::string_view record() const = 0;
-  // What keeps record() as it is from then on when the cursor goes on, in no more memory than the
-  // record takes. Nothing, if it stays anyway.
+  // An owner that keeps record() valid when the cursor goes on, in no more memory than the record
+  // takes. Null if it stays valid anyway.
   virtual std::shared_ptr<const void> hold() { return nullptr; }
 };
 
@@ -51,7 +51,7 @@ class RecordMerge {
   using OnDisorder = std::function<void(const RecordCursor& cursor)>;
 
   // Of equal keys, the records of the cursor with the lower number come first. `marks_same`:
-  // same_key() is wanted. Without `on_disorder`, cursors are taken to be in order.
+  // same_key() is needed. Without `on_disorder`, cursors are assumed to be in order.
   RecordMerge(std::vector<std::unique_ptr<RecordCursor>> cursors, const KeyExtractor& keys,
               bool marks_same, OnDisorder on_disorder = {});
 

@@ -58,8 +58,8 @@ std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   return {loan, buffer};
 }
 
-// A merge that wants no more records leaves blocks that nobody has read. (Those in parts that were
-// not even looked at stay until the end.)
+// A merge that needs no more records leaves blocks unread. (Those in table parts that were never
+// read stay until the end.)
 RunCursor::~RunCursor() {
   if (!reading_.releases) return;
   for (; next_ < end_block_; ++next_) scratch_.release(*table_, next_);

@@ -26,8 +26,8 @@ class BlockMemory {
   // With the monitor's lock held.
   Extents& extents() { return extents_; }
   // Memory for `bytes`, which goes back when the last copy of the pointer is gone. Null if there is
-  // none now. With `must` never null: where enough is free, but in pieces that are too small, it
-  // comes from beside the memory for blocks; otherwise throws Error{no_space}.
+  // none now. Never null with `must`: if enough is free, but fragmented, the memory is allocated
+  // separately; otherwise throws Error{no_space}.
   std::shared_ptr<std::byte> borrow(std::size_t bytes, bool must);
 
  private:
@@ -38,8 +38,8 @@ class BlockMemory {
 
 // How the blocks of a run are read.
 struct RunReading {
-  bool ahead = true;      // one, where there is memory, unless it is long; false: one at a time
-  bool releases = false;  // the place of each is given back, as nobody will read it again
+  bool ahead = true;  // read ahead by one, if there is memory and it is short; false: one at a time
+  bool releases = false;  // the place of each is freed, as it will not be read again
 };
 
 // Reads the blocks of a run, and its table if that is in scratch.
@@ -69,7 +69,7 @@ class RunCursor : public RecordCursor {
     next_ = begin;
     end_block_ = end;
   }
-  // Narrows what is taken of a block, [begin, end) in bytes.
+  // Narrows the part of a block that is read, [begin, end) in bytes.
   virtual void trim(std::size_t, const std::byte*, std::size_t&, std::size_t&) {}
 
  private:

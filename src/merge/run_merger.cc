@@ -51,7 +51,7 @@ std::size_t RunMerger::blocks_held(const std::vector<Run>& runs, std::size_t pie
   const CellGrid* grid = common_grid(runs);
   const std::vector<std::uint64_t> cell_records = records_of_cells(grid, runs);
   std::vector<std::size_t> held(cell_records.size());
-  std::size_t held_apart = 0;  // when each run is sorted cell by cell, without regard to others
+  std::size_t held_apart = 0;  // when each run is sorted cell by cell, independently
   for (const Run& run : runs) {
     std::size_t most = 1;
     for (std::size_t cell = 0; run.cells && cell < run.cells->grid().cells(); ++cell) {
@@ -139,7 +139,7 @@ void RunMerger::fetch() {
     } else {
       return;
     }
-    // A block fetched out of order to break a stall may have come and gone.
+    // A block fetched out of order to break a stall may already have come and gone.
     if (ref.block < states_[ref.run].first_block || loaded(ref).state != State::absent) continue;
     start_read(ref);
   }
@@ -228,7 +228,7 @@ void RunMerger::arrived(BlockRef ref, std::size_t lead) {
   });
 }
 
-// Makes sure that a block that was read is what it should be, and unpacks it. Throws Error.
+// Checks a block that was read, and unpacks it. Throws Error.
 void RunMerger::check(BlockRef ref, std::byte* records) const {
   const Run& run = runs_[ref.run];
   if (run.in_scratch()) return context_.store->open(run, ref.block, run.blocks[ref.block], records);
@@ -255,7 +255,7 @@ std::uint64_t RunMerger::bound_word(const Bound& bound, std::size_t index) const
 }
 
 // The records that have arrived are usable, but for those of a cell that is not sorted: these only
-// when all of them are there and no cut will be needed between them, or they have been sorted.
+// when all of them have arrived and will not be cut apart, or have been sorted.
 void RunMerger::advance(std::uint32_t run) {
   RunState& state = states_[run];
   const std::uint64_t in_memory = records_in_memory(run);
@@ -379,7 +379,7 @@ std::uint64_t RunMerger::cell_end(std::uint32_t run) const {
   return grid_ == nullptr ? runs_[run].records : runs_[run].cells->start(cell_ + 1);
 }
 
-// As many of the next cells as make a piece of some size.
+// As many of the next cells as make a piece of reasonable size.
 bool RunMerger::plan_whole_cells() {
   const Bound bound = smallest_bound();
   const std::size_t usable = bound.none ? grid_->cells() : grid_->cell_of(bound.trigger);
@@ -412,7 +412,7 @@ bool RunMerger::plan_region() {
     records += states_[run].region_end - states_[run].position;
     ends_cell = ends_cell && states_[run].region_end == cell_end(run);
   }
-  // Small regions cost as much to plan as large ones: wait for more while more is on its way.
+  // Small regions cost as much to plan as large ones: wait while more blocks are on their way.
   const std::uint64_t in_all =
       blocks_.count() * blocks_.buffer_bytes() / context_.layout.record_bytes();
   region_is_large_ = large_.has_value();
@@ -556,8 +556,8 @@ void RunMerger::sort_large_piece(std::uint64_t ticket, std::size_t bytes,
         piece_done(ticket);
       });
     } catch (const Error&) {
-      // The merge ends as soon as the coordinator learns of it; pieces behind this one, whose turn
-      // comes after it, must not wait for ever.
+      // The merge ends as soon as the coordinator learns of it; later pieces, whose turn comes
+      // after this one, must not wait forever.
       context_.mailbox.post([error = std::current_exception()] { std::rethrow_exception(error); });
       output_.emit(ticket, bytes, UnsortedPiece({}, context_.layout.record_bytes()));
     }
@@ -605,9 +605,8 @@ void RunMerger::break_stall() {
   start_read(wanted);
 }
 
-// The last block in memory of the run whose last block starts with the largest key; of a run with
-// one block only, and of a block that has been merged in part, there is more to be had by keeping
-// it.
+// The last block in memory of the run whose last block starts with the largest key; a run's only
+// block, or one merged in part, is worth more if kept.
 void RunMerger::drop_farthest_block() {
   XXL_CHECK(!has_cells(runs_));
   BlockRef farthest;

@@ -16,16 +16,16 @@
 // An accelerator may take over (hand_over()): regions are then cut into larger pieces, for sorters
 // of its own; all else stays as it is.
 //
-// Runs that are sorted only by cells (run/cell_grid.h) give way to no cut inside a cell: a cell
-// that is small enough in all runs together is taken whole, when all of it has arrived; its pieces
-// need no search for places to cut. In a larger cell, what a run holds of it unsorted is sorted
-// where it lies in memory before anything is cut off it.
+// Runs that are sorted only by cells (run/cell_grid.h) are never cut inside a cell: a cell that is
+// small enough in all runs together is taken whole, when all of it has arrived; its pieces need no
+// search for cuts. In a larger cell, what a run holds of it unsorted is sorted where it lies in
+// memory before anything is cut off it.
 //
 // The bound uses real keys, not their order of prediction: for a run with a block in memory it is
 // the larger of its next trigger and its last key in memory. So a trigger may be cut to a few
-// bytes. If memory is full of blocks none of which can be merged (only cut triggers that tie can
-// lead there), the farthest block is dropped, to be fetched again, and the block that sets the
-// bound is fetched in its place: with one buffer more than there are runs the merge always goes on.
+// bytes. If memory is full of blocks that cannot be merged (possible only with tied cut triggers),
+// the farthest block is dropped, to be fetched again, and the block that sets the bound is fetched
+// in its place: with one buffer more than there are runs the merge always goes on.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,10 @@
 
 namespace xxl {
 
-// Sorters of an accelerator, which want larger pieces than a cache holds.
+// Sorters of an accelerator, which need larger pieces than a cache holds.
 struct LargePieces {
   std::vector<PieceSorter*> sorters;  // each sorts on any thread, one piece at a time
-  std::size_t piece_records = 0;      // wanted size of a piece; no less than that of other pieces
+  std::size_t piece_records = 0;      // target size of a piece; no less than that of other pieces
   std::size_t piece_capacity = 0;     // of the sorters, more than twice that
 };
 
@@ -65,12 +65,12 @@ struct MergeContext {
   Mailbox& mailbox;
   RunStore* store;                                     // null if no run is in scratch
   std::vector<std::unique_ptr<PieceSorter>>& sorters;  // one a worker thread
-  std::size_t piece_records;                           // wanted size of a piece
+  std::size_t piece_records;                           // target size of a piece
   std::size_t piece_capacity;                          // of the sorters, at least twice that
   // For runs with cells: memory for piece_capacity records, one a worker thread.
   std::vector<std::span<std::byte>> spare = {};
-  // What it keeps is merged with the runs, all of which have its cells; no cell that it keeps
-  // something of has more than piece_capacity records. Null: nothing is kept.
+  // Its kept records are merged with the runs, all of which have its cells; no cell with kept
+  // records has more than piece_capacity. Null: nothing is kept.
   const ChunkSorter* keeper = nullptr;
 };
 
@@ -82,7 +82,7 @@ class RunMerger {
   RunMerger(const MergeContext& context, const std::vector<Run>& runs, io::BufferPool& blocks,
             OutputStage& output);
 
-  // Most buffers that records which cannot be merged yet may take up.
+  // Most buffers that records not yet mergeable may occupy.
   static std::size_t blocks_held(const std::vector<Run>& runs, std::size_t piece_capacity);
 
   // From the next region on, `pieces.sorters` sort, which must outlive the merger. Not for runs
@@ -90,7 +90,7 @@ class RunMerger {
   void hand_over(LargePieces pieces);
   // Does what can be done now without waiting.
   void pump();
-  // Nothing more is wanted but the pieces under way.
+  // Nothing more is needed except the pieces under way.
   void stop() { total_ = merged_; }
   // True when every record has left through the output stage.
   bool finished() const { return merged_ == total_ && pieces_.empty(); }
@@ -205,7 +205,7 @@ class RunMerger {
   std::vector<PieceSorter*> large_free_;     // of its sorters
   bool region_is_large_ = false;             // the region is cut for them
   std::vector<Sample> splitters_;            // of the region, the next one last
-  std::uint64_t region_records_ = 0;         // of it that no piece has taken
+  std::uint64_t region_records_ = 0;         // of the region, not taken by pieces
   std::optional<Cut> cut_;                   // cut, waiting for room in the output
   std::deque<PieceProgress> pieces_;         // under way, in order
   std::uint64_t first_piece_ = 0;            // number of pieces_.front()

@@ -5,7 +5,7 @@
 namespace xxl {
 namespace {
 
-// A key gets a cell of its own if it fills as many cells.
+// A key gets a cell of its own if it would fill this many.
 constexpr std::uint64_t kFrequentCells = 2;
 
 }  // namespace

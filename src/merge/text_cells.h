@@ -12,10 +12,10 @@
 
 namespace xxl {
 
-// A key that a block or another stretch of a run starts with, or a lower bound of it.
+// The first key of a block or another part of a run, or a lower bound of it.
 struct CellSample {
   std::string_view key;     // not owned
-  std::uint64_t bytes = 0;  // of the stretch
+  std::uint64_t bytes = 0;  // of that part
   bool whole_key = false;
 };
 
@@ -33,7 +33,7 @@ class TextCells {
   }
   bool has_upper(std::size_t cell) const { return cell + 1 < count(); }
   std::string_view upper(std::size_t cell) const { return boundaries_[cell]; }
-  // What all keys of `cell` start with, in bytes.
+  // Length of the common prefix of all keys of `cell`, in bytes.
   std::size_t common_prefix(std::size_t cell) const;
 
   // The cell of `key`.

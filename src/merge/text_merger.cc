@@ -252,7 +252,7 @@ void TextMerger::advance() {
     for (; next_cell_ < cell_.size(); ++next_cell_) {
       const std::size_t cell = next_cell_;
       const bool streamed = cell_[cell].kind == CellKind::streamed;
-      // A streamed cell runs alone: it has all the memory that is free.
+      // A streamed cell runs alone: it has all the free memory.
       const bool after_streamed = cell > 0 && cell_[cell - 1].kind == CellKind::streamed;
       if ((streamed || after_streamed) && cells_done_ < cell) break;
       if (cell_[cell].missing > 0) break;
@@ -282,8 +282,8 @@ std::vector<std::uint32_t> TextMerger::take_fetches() {
     const bool own =
         buffer == nullptr && reads_ == 0 && fetches.empty() && cells_done_ == next_cell_;
     if (own) {
-      // The free memory is in pieces that are too small, and nothing will become free: rare, as it
-      // takes blocks of different sizes, and so rather a little more memory than to give up.
+      // The free memory is fragmented, and no more will become free: rare, as it takes blocks of
+      // different sizes; rather allocate a little more than give up.
       memory_.extents().drop_pages();
       buffer = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, bytes));
       if (buffer == nullptr) throw Error(ErrorCode::no_space, "out of memory for a block");
@@ -319,7 +319,7 @@ void TextMerger::fetch(std::size_t index) {
                                 });
 }
 
-// Where in `buffer` the records from `boundary` on begin, at `from` or behind.
+// Where in `buffer`, at `from` or later, the records from `boundary` on begin.
 std::size_t TextMerger::cut(const MergeSource& source, const MergeBlock& block,
                             const std::byte* buffer, std::string_view boundary, std::size_t from,
                             std::vector<std::uint32_t>& starts) const {
@@ -341,7 +341,7 @@ std::size_t TextMerger::cut(const MergeSource& source, const MergeBlock& block,
   return it == starts.end() ? bytes : *it;
 }
 
-// Checks a block, finds its cuts, and lets the cells it lies in go on.
+// Checks a block, finds its cuts, and wakes the cells it lies in.
 void TextMerger::arrived(std::size_t index) {
   MergeBlock& block = blocks_[index];
   const MergeSource& source = sources_[block.source];
@@ -407,7 +407,7 @@ std::vector<TextMerger::CellPart> TextMerger::parts_of(std::size_t cell) {
   return parts;
 }
 
-// Makes items of the records, as many as there is room for.
+// Makes items of the records, as many as fit.
 TextMerger::Load TextMerger::load_items(std::span<const CellPart> parts,
                                         std::span<StringItem> items) const {
   Load load;

@@ -1,6 +1,6 @@
-// Merges runs of text, cell by cell. See docs/text.md. What becomes of a cell is up to a CellWork:
-// a sort writes its records to the output (cell_emitter.h), a join has runs of two
-// inputs, and joins what a cell has of them.
+// Merges runs of text, cell by cell. See docs/text.md. A CellWork consumes the cells: a sort writes
+// their records to the output (cell_emitter.h), a join has runs of two inputs and joins each cell's
+// records.
 //
 // All blocks are needed in the order of the first cell that they lie in, and fetched in the order
 // that keeps all disks busy then (prediction.h). A cell whose blocks are there is sorted by a
@@ -46,7 +46,7 @@ struct CellWorkspace {
 // What the runs of one input of a merge have in common.
 struct MergeSide {
   const KeyExtractor* keys;
-  TextScratch* scratch;  // where its runs are; null if none is in scratch
+  TextScratch* scratch;  // the scratch of its runs; null if none is there
 };
 
 class TextMerger {
@@ -64,19 +64,19 @@ class TextMerger {
 
  private:
   enum class CellKind : std::uint8_t { sorted, streamed };
-  // Of a block that is in memory, or on its way there.
+  // A block that is in memory, or on its way there.
   struct Loaded {
     std::byte* buffer = nullptr;
     std::unique_ptr<std::byte, decltype(&std::free)> own_memory{
-        nullptr, &std::free};         // if it is not of the memory for blocks
-    std::vector<std::uint32_t> cuts;  // where its cells after the first begin
+        nullptr, &std::free};         // if it is not from the memory for blocks
+    std::vector<std::uint32_t> cuts;  // where its cells but the first begin
   };
   // One for every block of the merge: run_tables.h counts what this takes.
   struct MergeBlock {
     std::uint32_t source;
     std::uint32_t index;
     CellRange cells;
-    std::uint32_t users = 0;  // cells that have still to read it
+    std::uint32_t users = 0;  // cells that still have to read it
     std::unique_ptr<Loaded> loaded;
   };
   struct CellState {
@@ -157,7 +157,7 @@ class TextMerger {
   std::size_t streamed_done_ = 0;
   std::size_t reads_ = 0;  // fetches that have not been checked
   std::uint64_t bytes_done_ = 0;
-  bool has_enough_ = false;  // no more cells are wanted
+  bool has_enough_ = false;  // no more cells are needed
   InFlight in_flight_;
 };
 

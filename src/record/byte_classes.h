@@ -1,5 +1,5 @@
-// What a locale says about single bytes, taken once: sort(1) classifies and folds byte by byte,
-// also in locales of several bytes a character.
+// What a locale says about single bytes, read once: sort(1) classifies and folds byte by byte, also
+// in locales of several bytes a character.
 #pragma once
 
 #include <array>

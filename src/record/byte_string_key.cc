@@ -15,7 +15,7 @@ bool needs_escape(char c) {
 }  // namespace
 
 void delimit_byte_string(std::string& key, std::size_t from, bool complete) {
-  // Text hardly ever needs an escape: one pass, of vector instructions, makes sure.
+  // Text rarely needs an escape: one pass with vector instructions checks.
   unsigned found = 0;
   for (std::size_t i = from; i < key.size(); ++i) found |= needs_escape(key[i]) ? 1u : 0u;
   if (found) {

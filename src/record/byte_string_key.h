@@ -1,8 +1,8 @@
 // Byte strings as parts of a key.
 //
-// A part that others follow, or that is reversed, needs an end that sorts before every
-// continuation of it. Byte 0 ends it; bytes 0 and 1 of the text are escaped by a byte 1 in front,
-// and so stay above the end and in order:
+// A part that others follow, or that is reversed, needs an end that sorts before every continuation
+// of it. Byte 0 ends it; bytes 0 and 1 of the text are escaped by a preceding byte 1, and so stay
+// above the end and in order:
 //
 //   "a"    61 00            "a\0"  61 01 01 00       "a\1"  61 01 02 00      "a\2"  61 02 00
 #pragma once

@@ -8,13 +8,13 @@
 namespace xxl {
 namespace {
 
-// Scratch that a thread keeps; what a larger record needs is given back.
+// Scratch that a thread keeps; the extra for a larger record is freed.
 constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 16;
 
 }  // namespace
 
 void append_strxfrm(std::string_view text, locale_t locale, std::string& key) {
-  thread_local std::string copy;  // strxfrm wants a terminator
+  thread_local std::string copy;  // strxfrm needs a terminator
   copy.assign(text);
   const std::size_t from = key.size();
   std::size_t room = 8 * text.size() + 16;

@@ -13,11 +13,11 @@
 
 namespace xxl {
 
-// What strxfrm makes of `text`, which has no byte 0, in `locale`: for hashes of equal text, not for
-// its order.
+// The result of strxfrm for `text`, which has no byte 0, in `locale`: for hashes of equal text, not
+// for its order.
 void append_strxfrm(std::string_view text, locale_t locale, std::string& key);
 
-// Immutable but for its making; keeps the locale of the process as it is then.
+// Immutable; keeps the locale that the process has when it is made.
 class Collation {
  public:
   // Throws Error{usage} for a locale whose order is not understood.
@@ -33,7 +33,7 @@ class Collation {
   // True if text compares byte by byte: in C, POSIX, and C.UTF-8.
   bool compares_bytes() const { return tables_ == nullptr; }
 
-  // Appends the key that a CollationKeyReader makes, as far as it is wanted.
+  // Appends the key that a CollationKeyReader makes, up to the limit.
   void append_key(std::string_view text, const ByteFilter* filter, bool delimited,
                   KeyStretch& stretch) const;
 
@@ -45,7 +45,7 @@ class Collation {
   std::unique_ptr<const CollationTables> tables_;  // null: the locale compares bytes
 };
 
-// Makes a key piece by piece: of a long text no more is ever in memory.
+// Makes a key piece by piece: never more of a long text is in memory.
 class CollationKeyReader {
  public:
   // The key of `text`, filtered if `filter` is not null. The text may have bytes 0: its key is that

@@ -147,7 +147,7 @@ class CollationTables::Reader {
     for (std::size_t l = 0; l < tables_.levels_.size(); ++l) {
       Level& level = tables_.levels_[l];
       const bool positions = (rules[l] & kRulePosition) != 0;
-      // strcoll goes by the first element of one of the strings: all are to be alike.
+      // strcoll decides by the first element of one of the strings: all must be alike.
       require(first || level.positions == positions);
       level.positions = positions;
       const std::size_t size = *at++;
@@ -213,7 +213,7 @@ void CollationTables::check_against_strcoll(locale_t locale,
                                             const std::vector<std::string>& samples) const {
   std::mt19937 random(1);
   for (int trial = 0; trial < 500; ++trial) {
-    // Of few different elements, so that strings often differ beyond the first level only.
+    // Of few different elements, so that strings often differ only beyond the first level.
     std::array<std::string_view, 5> some;
     for (std::string_view& element : some) {
       element = random() % 2 ? samples[random() % samples.size()]
@@ -248,7 +248,7 @@ std::size_t CollationTables::find_elements(std::string_view text, const ByteFilt
     if ((first & kTable) == 0) {
       found[count++] = first;
       if constexpr (!kFiltered) {
-        // Mostly more of this kind follow.
+        // Usually more of this kind follow.
         const std::size_t most = count + std::min(found.size() - count, text.size() - at);
         for (; count != most; ++at) {
           const Cell next = cells[byte_of(text[at])];
@@ -282,7 +282,7 @@ std::size_t CollationTables::find_elements(std::string_view text, const ByteFilt
   return count;
 }
 
-// Writes weights of one level behind a key.
+// Appends weights of one level to a key.
 template <bool kPositions>
 class CollationTables::LevelWriter {
  public:
@@ -335,7 +335,7 @@ class CollationTables::LevelWriter {
     return count;
   }
 
-  // How many of these it takes to have all that have weights.
+  // How many of these include all that have weights.
   std::size_t weighed(std::span<const Element> elements) const {
     std::size_t count = elements.size();
     while (count != 0 && size_of(weights_[elements[count - 1]]) == 0) --count;
@@ -412,7 +412,7 @@ std::span<const CollationTables::Element> CollationTables::KeyReader::find_eleme
   const std::size_t at = i - first_;
   const std::size_t end = at + std::min(count, most_ - at);
   if (known_ < end && behind_ != text_.size()) {
-    // No more than one of each byte.
+    // At most one of each byte.
     const std::size_t missing = std::min(end - known_, text_.size() - behind_);
     if (elements_.size() < known_ + missing) elements_.resize(known_ + missing);
     const std::span<Element> room = std::span(elements_).subspan(known_, missing);
@@ -475,7 +475,7 @@ bool CollationTables::KeyReader::append_part(const Level& level, std::size_t cou
       --count;
       continue;
     }
-    // Mostly nothing is compared backward.
+    // Usually nothing is compared backward.
     if (const std::size_t done = writer.put_forward(some); done != 0) {
       if (level.any_backward) {
         const std::size_t weighed = writer.weighed(some.first(done));

@@ -10,7 +10,7 @@
 //   "aB"  en_US     51 5e    01   02 02    01   02 07    01   e2 94 92 e2 ac 8e
 //
 // strxfrm makes keys of this kind, too, but on elements of scripts that are compared backward, and
-// on elements without weights, it disagrees with strcoll; and it is strcoll that sort(1) asks.
+// on elements without weights, it disagrees with strcoll; and sort(1) uses strcoll.
 #pragma once
 
 #include <locale.h>
@@ -25,7 +25,7 @@
 
 namespace xxl {
 
-// What becomes of the bytes of a text before it is collated; both tables have 256 entries.
+// How the bytes of a text are changed before it is collated; both tables have 256 entries.
 struct ByteFilter {
   const bool* dropped;
   const unsigned char* mapped;  // those that are not dropped
@@ -40,7 +40,7 @@ class CollationTables {
   static bool are_missing(locale_t locale);
 
   // Of a locale that has tables. Throws Error{usage} if they are of an unknown form, or if their
-  // keys are not in the order of strcoll, which is tried on some hundred strings.
+  // keys are not in the order of strcoll, which is tested on some hundred strings.
   explicit CollationTables(locale_t locale);
 
   // Appends the key of `text`, which has no byte 0. Keys have no byte 0, and only the empty text
@@ -49,7 +49,7 @@ class CollationTables {
 
  private:
   using Element = std::uint32_t;  // index of its weights
-  // What a byte leads to: an element, or a table of what the next byte leads to.
+  // Where a byte leads: to an element, or to a table for the next byte.
   using Cell = std::uint32_t;
   // A weight's bytes, the first lowest, and their number in the highest byte: one load brings both,
   // one store writes it. Of a longer weight, its index in long_weights_.
@@ -65,7 +65,7 @@ class CollationTables {
   class LevelWriter;
 
   void check_against_strcoll(locale_t locale, const std::vector<std::string>& samples) const;
-  // Sets `found` to elements of `text` from `behind` on; returns how many. `behind` is then behind.
+  // Sets `found` to elements of `text` from `behind` on, and advances `behind`; returns how many.
   template <bool kFiltered>
   std::size_t find_elements(std::string_view text, const ByteFilter* filter, std::size_t& behind,
                             std::span<Element> found) const;
@@ -142,7 +142,7 @@ class CollationTables::KeyReader {
   // Elements in a row that are compared backward (append_backward).
   std::size_t searched_ = 0;
   std::size_t left_ = 0;     // elements [searched_, searched_ + left_) are still to come
-  bool behind_row_ = false;  // next_ is the element behind a row
+  bool behind_row_ = false;  // next_ is the element after a row
 };
 
 }  // namespace xxl

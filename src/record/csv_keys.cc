@@ -34,7 +34,7 @@ constexpr std::int64_t kLeastPoint = -32;
 constexpr std::int64_t kGreatestPoint = 62;
 static_assert(kLeastNumber + kGreatestPoint - kLeastPoint < kHugeNumber);
 
-// What lies behind the limit need not be the key's.
+// Bytes after the limit need not be the key's.
 void cut(std::size_t start, std::size_t limit, std::string& key) {
   if (key.size() - start > limit) key.resize(start + limit);
 }
@@ -88,7 +88,7 @@ void append_text(const FieldSpan& field, KeyStretch& stretch) {
 }
 
 // Digits two by two, each pair a byte: twice the pair, plus 1 if more follow. So the last byte of a
-// number tells that it is the last, and a number is below one that goes on where it ends.
+// number is marked as the last, and a number is below one that continues after it.
 void append_digits(const Decimal& number, KeyStretch& stretch) {
   std::string& key = stretch.key();
   const std::size_t count = number.digits();
@@ -242,7 +242,7 @@ bool CsvKeys::append_part(const Part& part, const FieldSpan* field, KeyStretch& 
     }
     stretch.set_inverted(part.descending);
     if (!empty) append_text(*field, stretch);
-    // Where the limit cuts the text, this mark lies behind it.
+    // If the limit cuts the text, this mark lies after it.
     if (!part.last || part.descending) key.push_back(kTextEnd);
     stretch.take();
     stretch.set_inverted(false);
@@ -338,7 +338,7 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
     const std::string_view content = spans[part.span].content;
     if (part.type == CsvType::text || is_empty(part.type, content)) continue;
     room.clear();
-    KeyStretch nothing(room, 0, 0);  // is only looked at
+    KeyStretch nothing(room, 0, 0);  // only to be read
     if (!append_value(part.type, content, nothing)) {
       return in_words(part.column) + ": " + in_quotes(content) + " is not " +
              type_in_words(part.type);
@@ -351,7 +351,7 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
     if (!number) return in_words(sum_column_) + ": " + in_quotes(content) + " is not a number";
     if (!DecimalSum::is_in_bounds(*number)) {
       return in_words(sum_column_) + ": " + in_quotes(content) + " has more than " +
-             std::to_string(DecimalSum::kMaxPlaces) + " digits before or behind the decimal point";
+             std::to_string(DecimalSum::kMaxPlaces) + " digits before or after the decimal point";
     }
   }
   return {};

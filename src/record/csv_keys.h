@@ -28,7 +28,7 @@ class CsvKeys : public KeyExtractor {
   // none.
   explicit CsvKeys(const CsvOrder& order);
 
-  // A field that is missing, or not of its type, counts as empty; nothing is thrown but bad_alloc.
+  // A field that is missing, or not of its type, counts as empty; throws only bad_alloc.
   void append_key(std::string_view row, std::size_t limit, std::string& key) const override;
   void append_key_part(std::string_view row, std::size_t from, std::size_t limit,
                        std::string& key) const override;
@@ -44,7 +44,7 @@ class CsvKeys : public KeyExtractor {
     CsvType type;
     bool descending;
     bool last;    // of the key: needs no end mark
-    bool marked;  // text in front of which a byte says whether it is empty
+    bool marked;  // text preceded by a byte that says whether it is empty
     CsvColumn column;
   };
 
@@ -74,7 +74,7 @@ void append_counted_line(std::uint64_t count, std::string_view line, std::string
 void append_row_with_column(std::string_view row, char separator, std::string_view value,
                             std::string& out);
 // `row` with `value` instead of the field of `column`. REQUIRES: it has that column, and no fault
-// in front of it.
+// before it.
 void append_row_with_field(std::string_view row, char separator, std::size_t column,
                            std::string_view value, std::string& out);
 // The value of the field of `column`; empty where there is none.

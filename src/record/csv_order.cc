@@ -30,7 +30,7 @@ CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string
       rest.remove_prefix(1);
     }
     if (!rest.empty() && rest[0] != ':') {
-      throw_bad_option(option, spec, "text behind the closing quote");
+      throw_bad_option(option, spec, "text after the closing quote");
     }
     if (column.name.empty()) throw_bad_option(option, spec, "the name of the column is empty");
     return column;
@@ -90,7 +90,7 @@ CsvKey parse_csv_key(std::string_view spec) {
       key.type = CsvType::date;
     } else {
       throw_bad_option("--key", spec,
-                       "behind the column there may be text, number, integer or date, and asc or "
+                       "after the column there may be text, number, integer or date, and asc or "
                        "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
     }
     if (has_type) throw_bad_option("--key", spec, "more than one type");

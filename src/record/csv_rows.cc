@@ -22,7 +22,7 @@ constexpr std::size_t kWord = 64;  // bytes of text that one mask stands for
   return bits;
 }
 
-// A scan under way: masks of 64 bytes of text are added one behind the other.
+// A scan under way: masks of 64 bytes of text are added one after the other.
 struct ScanState {
   QuoteScan scan;
   std::uint64_t inside = 0;  // all ones: inside quotes, if the block started outside
@@ -183,7 +183,7 @@ std::string RowFault::describe() const {
     case Kind::stray_quote:
       return place + "a quote in a field that does not start with one";
     case Kind::text_after_quote:
-      return place + "text behind the closing quote";
+      return place + "text after the closing quote";
     case Kind::unterminated_quote:
       return place + "a quote that is not closed";
   }
@@ -242,7 +242,7 @@ std::optional<RowSplitter::Row> RowSplitter::next(std::string_view text, bool at
       return {};
     }
     if (quote != text.npos) {
-      // What follows decides; it may take two bytes more.
+      // The next bytes decide; two more may be needed.
       std::size_t after = quote + 1;
       if (after < text.size() && text[after] == kQuote) {
         scanned_ = after + 1;
@@ -279,7 +279,7 @@ RowSplitter::Row RowSplitter::finish(std::string_view text, std::size_t end) {
   const bool terminated = end < text.size();
   Row row{terminated ? end : text.size(), terminated, fault_};
   if (row.fault) {
-    // Rare: only now is it worth knowing in which column.
+    // Rare: only now is the column determined.
     row.fault = visit_fields(text.substr(0, row.size), separator_,
                              [](std::size_t, const FieldSpan&) { return true; });
   }

@@ -6,12 +6,12 @@
 //   ""no"" twice"
 //   8,Bob,
 //
-// A row is what lies between two terminators that are outside quotes; a carriage return in front of
-// the terminator belongs to the line end. In a file of well-formed rows a place is inside quotes
-// exactly if an odd number of quotes lies before it: that makes splitting a matter of counting,
-// also in parallel (scan_quotes). Whether rows are well-formed is told row by row (RowFields). The
-// first malformed row of a file starts where counting says, since all before it are well-formed;
-// where rows after it start, only RowSplitter can tell, which reads from the start.
+// A row is what lies between two terminators that are outside quotes; a carriage return before the
+// terminator belongs to the line end. In a file of well-formed rows a place is inside quotes
+// exactly if an odd number of quotes precedes it: so rows can be split by counting, also in
+// parallel (scan_quotes). Whether rows are well-formed is checked row by row (RowFields). The first
+// malformed row of a file starts where counting says, since all before it are well-formed; where
+// rows after it start, only RowSplitter knows, which reads from the start.
 //
 // The separator and the terminator are single bytes, different from each other, from the quote and
 // from the carriage return. Format and examples: docs/csv.md.
@@ -31,10 +31,9 @@ namespace xxl {
 
 inline constexpr char kQuote = '"';
 
-// What a block of text says about rows, without knowing whether it starts inside quotes.
+// What is known of the rows of a block of text, without knowing whether it starts inside quotes.
 struct QuoteScan {
-  // Terminators outside quotes. first and last are the offsets just behind them, 0 where count is
-  // 0.
+  // Terminators outside quotes. first and last are the offsets just after them, 0 where count is 0.
   struct Ends {
     std::size_t count = 0;
     std::size_t first = 0;
@@ -76,7 +75,7 @@ struct RowFault {
   std::string describe() const;
 };
 
-// A field as it lies in its row.
+// A field as it is in its row.
 struct FieldSpan {
   std::string_view content;  // what is between the quotes, if there are any
   bool quoted = false;
@@ -149,12 +148,11 @@ class RowFields {
 
 // Splits text that may have malformed rows, so that each costs as little as possible. Outside a
 // field that starts with a quote, quotes are ordinary bytes, and the row ends at the next
-// terminator. A quoted field must be closed, by a quote in front of a separator or a line end;
-// where it is not, its row ends at the first terminator behind its opening quote, and the next row
-// starts there:
+// terminator. A quoted field must be closed, by a quote before a separator or a line end; if it is
+// not, its row ends at the first terminator after its opening quote, and the next row starts there:
 //
 //   1,5" nail        stray quote: this row is malformed
-//   2,"bolt          its quote is not closed properly (the next one has text behind it): malformed
+//   2,"bolt          its quote is not closed properly (the next one has text after it): malformed
 //   3,"a ""big"" one"
 //
 // A row is malformed exactly if RowFields finds a fault in it. Every byte is looked at twice at
@@ -170,8 +168,8 @@ class RowSplitter {
 
   RowSplitter(char separator, char terminator) : separator_(separator), terminator_(terminator) {}
 
-  // The row that `text` starts with. None if that takes more text: then call again with the same
-  // text and more behind it. With `at_end` (no more text, or no room for more) there is always a
+  // The row that `text` starts with. None if more text is needed: then call again with the same
+  // text and more appended. With `at_end` (no more text, or no room for more) there is always a
   // row. REQUIRES: text is not empty.
   std::optional<Row> next(std::string_view text, bool at_end);
 
@@ -192,7 +190,7 @@ class RowSplitter {
 // return.
 void append_field(std::string_view value, char separator, std::string& out);
 
-// Without the byte order mark (UTF-8) that some programs put in front of a file.
+// Without the byte order mark (UTF-8) that some programs put at the start of a file.
 std::string_view without_byte_order_mark(std::string_view text);
 
 }  // namespace xxl

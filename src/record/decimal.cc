@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kLimbDigits = 9;
 constexpr std::uint32_t kLimb = 1000000000;
-// Numbers of so many digits and decimals are summed in 128 bits: 10^18 x 10^18 < 2^127.
+// Numbers of up to this many digits and decimals are summed in 128 bits: 10^18 x 10^18 < 2^127.
 constexpr std::int64_t kSmallDigits = 18;
 
 constexpr auto kPowers = [] {
@@ -31,7 +31,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// Takes off [+-]; true for -.
+// Removes [+-]; true for -.
 bool take_sign(std::string_view& text) {
   if (text.empty() || (text[0] != '-' && text[0] != '+')) return false;
   const bool negative = text[0] == '-';
@@ -50,7 +50,7 @@ void strip_trailing_zeros(std::string_view& digits) {
   while (!digits.empty() && digits.back() == '0') digits.remove_suffix(1);
 }
 
-// The number behind the e.
+// The number after the e.
 std::optional<std::int64_t> parse_exponent(std::string_view text) {
   const bool negative = take_sign(text);
   std::string_view digits = take_digits(text);
@@ -159,7 +159,7 @@ bool DecimalSum::add(const Decimal& number) {
 
 bool DecimalSum::add_small(const Decimal& number) {
   const auto digits = static_cast<std::int64_t>(number.digits());
-  // Digits behind the decimal point; negative if zeros follow in front of it.
+  // Digits after the decimal point; negative if zeros precede it.
   std::int64_t behind = digits - number.point;
   if (digits > kSmallDigits || behind > kSmallDigits || number.point > kSmallDigits) return false;
   std::int64_t value = 0;

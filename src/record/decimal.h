@@ -1,4 +1,4 @@
-// Decimal numbers as people write them, of any length, and exact sums of them. Never by way of
+// Decimal numbers as people write them, of any length, and exact sums of them. Never through
 // floating point: 0.1 is a tenth.
 #pragma once
 
@@ -21,14 +21,14 @@ struct Decimal {
   std::string_view whole;
   std::string_view fraction;
   std::int64_t point = 0;
-  std::int64_t decimals = 0;  // digits behind the decimal point as written, the exponent applied
+  std::int64_t decimals = 0;  // digits after the decimal point as written, the exponent applied
 
   bool is_zero() const { return whole.empty() && fraction.empty(); }
   std::size_t digits() const { return whole.size() + fraction.size(); }
 };
 
-// [+-] digits [. digits] [e [+-] digits], with at least one digit in front of the e; blanks around
-// it are allowed. None if `text` is anything else, or its exponent has more than 18 digits.
+// [+-] digits [. digits] [e [+-] digits], with at least one digit before the e; blanks around it
+// are allowed. None if `text` is anything else, or its exponent has more than 18 digits.
 std::optional<Decimal> parse_decimal(std::string_view text);
 
 // Without the blanks and tabs around it.
@@ -51,12 +51,12 @@ class DecimalSum {
 
  private:
   // A number that is not negative: limbs of nine digits, the least significant first, of which
-  // fraction_limbs are behind the decimal point.
+  // fraction_limbs are after the decimal point.
   struct Magnitude {
     std::vector<std::uint32_t> limbs;
     std::size_t fraction_limbs = 0;
 
-    void set_fraction_limbs(std::size_t count);  // not fewer than there are
+    void set_fraction_limbs(std::size_t count);  // at least as many as there are
     void add_limb(std::size_t index, std::uint64_t value);
     void add(const Decimal& number);
   };

@@ -10,7 +10,7 @@ namespace xxl {
 
 // The key is the record with all bits inverted, so that larger bytes come first, and an end that
 // comes last, so that a longer record comes before a shorter one that it starts with. As an
-// inverted NUL looks like the start of the end, it is told apart by the byte behind it:
+// inverted NUL looks like the start of the end, the byte after it distinguishes them:
 //
 //     "ab"  9e 9d ff ff        "ab\0"  9e 9d ff fe ff ff
 class DescendingRecord final : public KeyExtractor {
@@ -20,7 +20,7 @@ class DescendingRecord final : public KeyExtractor {
                        std::string& key) const override;
 };
 
-// Keys that need no turning round: `keys`, or what stands for whole records in descending order.
+// Keys that need not be reversed: `keys`, or the replacement for whole records in descending order.
 inline std::shared_ptr<const KeyExtractor> sorting_keys(std::shared_ptr<const KeyExtractor> keys) {
   if (keys != nullptr && keys->is_whole_record() && keys->is_descending()) {
     return std::make_shared<DescendingRecord>();

@@ -106,7 +106,8 @@ class FieldKeys final : public KeyExtractor {
   std::size_t most_;
 };
 
-// strcoll of texts that may have bytes 0: stretch by stretch, the one with fewer first.
+// strcoll of texts that may have bytes 0: part by part between these; a text with fewer parts comes
+// first.
 int collate(std::string_view a, std::string_view b) {
   thread_local std::string x, y;
   x.assign(a);

@@ -22,7 +22,7 @@ struct FieldKeySpec {
 // an empty one comes before all others.
 std::shared_ptr<const KeyExtractor> make_field_keys(const FieldKeySpec& spec);
 
-// Compares single fields as these keys do, without making any: below, equal to or above 0.
+// Compares single fields as these keys do, without making keys: below, equal to or above 0.
 class FieldComparison {
  public:
   explicit FieldComparison(bool ignore_case);

@@ -1,4 +1,4 @@
-// What stands between two fields of a line (-t): a byte, or a character of several bytes.
+// The separator between two fields of a line (-t): a byte, or a character of several bytes.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@ class FieldSeparator {
  public:
   static constexpr std::size_t kMaxBytes = 4;
 
-  // Converts, as a byte is what nearly all separators are.
+  // Converts, as nearly all separators are bytes.
   FieldSeparator(char byte) : bytes_{byte} {}  // NOLINT(google-explicit-constructor)
-  // A character of UTF-8: no byte of it is found within others.
+  // A character of UTF-8: its bytes never occur within others.
   explicit FieldSeparator(std::string_view character)
       : size_(std::min(character.size(), kMaxBytes)) {
     std::copy_n(character.begin(), size_, bytes_.begin());
@@ -25,7 +25,7 @@ class FieldSeparator {
   std::size_t size() const { return size_; }
   std::string_view bytes() const { return {bytes_.data(), size_}; }
 
-  // Where the first one in `text` is, or npos.
+  // Offset of the first one in `text`, or npos.
   std::size_t find_in(std::string_view text) const {
     return is_byte() ? text.find(bytes_[0]) : text.find(bytes());
   }

@@ -13,7 +13,7 @@ class GroupFold {
   virtual ~GroupFold() = default;
   virtual void begin(std::string_view record) = 0;
   virtual void add(std::string_view record) = 0;
-  // Appends what stands for the group to `out`, without terminator. Throws Error{bad_input} for
+  // Appends the record for the group to `out`, without terminator. Throws Error{bad_input} for
   // records that cannot be folded.
   virtual void finish(std::string& out) = 0;
 };

@@ -14,7 +14,7 @@ struct Moment {
 };
 
 // A date, with or without time and zone (none: UTC): "2026-11-30", "20261130T0815", "2026-11-30
-// 08:15:00.5 +01:00". Nothing if `text` is none, or has more behind it.
+// 08:15:00.5 +01:00". Nothing if `text` is none, or continues after it.
 std::optional<Moment> parse_iso_date(std::string_view text);
 
 }  // namespace xxl

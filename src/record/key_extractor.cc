@@ -5,7 +5,7 @@
 namespace xxl {
 namespace {
 
-// Keys that are compared mostly differ soon.
+// Compared keys usually differ early.
 constexpr std::size_t kPieceBytes = std::size_t{16} << 10;
 
 class WindowReader final : public KeyReader {
@@ -24,7 +24,7 @@ class WindowReader final : public KeyReader {
   KeyWindows windows_;
 };
 
-// What has been read of a key and not been compared.
+// The part of a key that has been read and not yet compared.
 class KeyRemainder {
  public:
   KeyRemainder(const KeyExtractor& keys, std::string_view record)

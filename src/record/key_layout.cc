@@ -20,7 +20,7 @@ bool is_float(KeyType type) {
   return type == KeyType::f32 || type == KeyType::f64;
 }
 
-// What turns the field's bits into an unsigned number of the same order.
+// The transformation of the field's bits into an unsigned number of the same order.
 KeyTransform transform_of(const KeyField& field) {
   KeyTransform transform;
   const std::size_t bits = 8 * std::min<std::size_t>(field.length, 8);

@@ -1,8 +1,8 @@
 // Keys as order-preserving words.
 //
 // Every key is, in concept, one byte string whose memcmp order is the key order: sign bit flipped,
-// IEEE floats flipped, little-endian reversed, everything inverted for descending fields, one field
-// behind the other. The string is never stored: KeyLayout computes its 8-byte words on demand as
+// IEEE floats flipped, little-endian reversed, everything inverted for descending fields, fields
+// concatenated. The string is never stored: KeyLayout computes its 8-byte words on demand as
 // big-endian numbers. Word 0 is the record's prefix; ties are refined by word 1, 2, ...
 //
 //   --key=4:u16 --key=0:i32:desc     word 0 = [u16 hi lo][~(i32 ^ 0x80000000)][0 0]

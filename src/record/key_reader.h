@@ -1,4 +1,4 @@
-// Reading a key from its beginning to its end, piece by piece: of a long key no more is ever in
+// Reading a key from its beginning to its end, piece by piece: never more of a long key is in
 // memory, and unlike with KeyExtractor::append_key_part, nothing is made twice.
 #pragma once
 
@@ -16,13 +16,13 @@ class KeyReader {
   KeyReader(const KeyReader&) = delete;
   KeyReader& operator=(const KeyReader&) = delete;
 
-  // Appends the next piece of the key, about `wanted` bytes, or what is easily made; perhaps none.
-  // False if that was the last; not to be called again then.
+  // Appends the next piece of the key, about `wanted` bytes, or as many as are easily made; perhaps
+  // none. False if that was the last: then it must not be called again.
   virtual bool read(std::size_t wanted, std::string& key) = 0;
 };
 
-// For keys that are made from their beginning for each piece: as most keys that are compared differ
-// soon, pieces are small at first.
+// For keys that are made from their beginning for each piece: as most compared keys differ early,
+// pieces are small at first.
 class KeyWindows {
  public:
   // Appends the next piece, which append(from, limit, key) makes, as append_key_part does. False if

@@ -19,7 +19,7 @@ class Walker {
          const ByteClasses& classes)
       : end_(end), separator_(separator), classes_(classes) {}
 
-  // Behind `count` fields; a separator behind the last of them is passed if `behind_separator`.
+  // Skips `count` fields; also the separator after the last of them if `behind_separator`.
   const char* skip_fields(const char* at, std::size_t count, bool behind_separator) const {
     if (separator_) {
       while (at < end_ && count != 0) {
@@ -38,7 +38,7 @@ class Walker {
     return at;
   }
 
-  // `count` bytes on, or at the end.
+  // Advances by `count` bytes, or to the end.
   const char* skip_bytes(const char* at, std::size_t count) const {
     return at + std::min(count, static_cast<std::size_t>(end_ - at));
   }

@@ -14,7 +14,7 @@ namespace xxl {
 // of them; empty if the key ends before it starts, and then it lies where it would start.
 //
 // With a separator, fields are what lies between two of them. Without, a field is its leading
-// blanks and the non-blanks behind them:
+// blanks and the non-blanks after them:
 //
 //   "  ab c"    fields "  ab" and " c";   -k2,2 is " c", -k2b,2 is "c", -k1.2,1.3 is " a"
 std::string_view key_span(std::string_view line, const LineKeyField& field,

@@ -1,4 +1,4 @@
-// A stretch of a key that is made piece by piece: of a long key no more is ever in memory.
+// A part of a key that is made piece by piece: never more of a long key is in memory.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class KeyStretch {
     return wants_more();
   }
   bool wants_more() const { return skip_ > 0 || key_.size() - start_ < limit_; }
-  // How many bytes to come are all that is wanted.
+  // How many further bytes are needed.
   std::size_t left() const {
     const std::size_t room = limit_ - std::min(limit_, key_.size() - start_);
     return room > ~skip_ ? ~std::size_t{0} : skip_ + room;

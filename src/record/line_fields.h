@@ -20,12 +20,12 @@
 namespace xxl {
 
 struct LineFieldSyntax {
-  // What stands between two fields; a newline: the whole line is one field. None: any number of
-  // blanks, and those in front of the first field do not count.
+  // The separator between two fields; a newline: the whole line is one field. None: any number of
+  // blanks, and those before the first field do not count.
   std::optional<FieldSeparator> separator;
 
   bool is_whole_line() const { return separator == FieldSeparator('\n'); }
-  // What stands between the fields of a row that is written.
+  // The separator between the fields of a row that is written.
   FieldSeparator output_separator() const { return separator.value_or(' '); }
 };
 
@@ -82,7 +82,7 @@ class LineFields {
   void clear() { fields_.clear(); }
 
   std::size_t size() const { return fields_.size(); }
-  // Empty if there are not so many.
+  // Empty if there are fewer.
   std::string_view operator[](std::size_t number) const {
     return number < fields_.size() ? fields_[number] : std::string_view();
   }

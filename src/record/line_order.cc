@@ -21,7 +21,7 @@ bool is_utf8_locale() {
   return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-// What strtoumax takes for white space, in any locale.
+// What strtoumax accepts as white space, in any locale.
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -29,7 +29,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A count at the start of `text`, which then begins behind it; as strtoumax reads it (white space
+// A count at the start of `text`, which then begins after it; as strtoumax reads it (white space
 // and a plus sign may precede it). Nothing if there is none. Too large a count becomes the largest.
 std::optional<std::size_t> read_count(std::string_view& text) {
   std::size_t i = 0;
@@ -194,7 +194,7 @@ std::optional<LineKeyField> parse_obsolescent_line_key(std::string_view start,
   take(rest, '-');
   key.end_field = require_count(rest, "invalid number after '-'");
   if (take(rest, '.')) key.end_char = require_count(rest, "invalid number after '.'");
-  // -POS2 names the first byte behind the key, so -B.0 is the end of field B-1. (-0 is not before
+  // -POS2 names the first byte after the key, so -B.0 is the end of field B-1. (-0 is not before
   // the line, as one might expect, but the end of the first field.)
   if (key.end_char == 0 && key.end_field != 0) --key.end_field;
   take_flags(rest, BlankSide::end, key.flags);

@@ -1,4 +1,4 @@
-// The order of lines that sort(1) is asked for, as data, and how its options spell it.
+// The order of lines that the options of sort(1) ask for, as data, and their syntax.
 //
 // The options, their words and their error messages are those of GNU sort 9.1. What the order means
 // is defined by key_span.h (where a key lies in a line) and line_keys.h (how keys compare).
@@ -61,7 +61,7 @@ struct LineOrder {
   std::array<std::uint8_t, 16> random_salt{};  // R: what --random-source supplied first
 };
 
-// Which end of a key the blanks of option b stand at.
+// The end of a key whose blanks option b skips.
 enum class BlankSide { start, end, both };
 
 // Sets the ordering option named by `letter`, one of "bdfghiMnRrV". False if it names none.
@@ -92,7 +92,7 @@ FieldSeparator parse_line_separator(std::string_view argument);
 char row_separator(const FieldSeparator& separator);
 
 // The keys that lines are compared by before the last resort, in order of significance, with their
-// own options or, where they have none, the global ones; none where the last resort decides alone.
+// own options or, where they have none, the global ones; none where only the last resort decides.
 // Throws Error{usage} for options that exclude each other ("options '-gn' are incompatible").
 std::vector<LineKeyField> resolved_line_keys(const LineOrder& order);
 

@@ -36,8 +36,8 @@ inline std::uint64_t match64(const char* from, char wanted) {
 }  // namespace line_scan_detail
 
 // Calls visit(record) for each record of `text`, in order, until it returns false: without their
-// terminators; what lies behind the last terminator is a record if it is not empty. Returns the
-// bytes of the records visited, terminators included (the one that was refused not).
+// terminators; what follows the last terminator is a record if it is not empty. Returns the bytes
+// of the records visited, terminators included (the one that was refused not).
 template <class Visit>
 std::size_t visit_lines(std::string_view text, char terminator, Visit&& visit) {
   const char* const data = text.data();

@@ -40,7 +40,7 @@ MonthNames::MonthNames(const ByteClasses& classes) {
 
 int MonthNames::month_of(std::string_view text, const ByteClasses& classes) const {
   while (!text.empty() && contains(classes.blank, text.front())) text.remove_prefix(1);
-  // By halves as sort(1) does it: where one name starts with another, that decides which is found.
+  // Bisection as in sort(1): where one name starts with another, it decides which is found.
   std::size_t low = 0, high = months_.size();
   while (low < high) {
     const std::size_t middle = (low + high) / 2;

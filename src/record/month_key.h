@@ -14,8 +14,8 @@ class MonthNames {
  public:
   explicit MonthNames(const ByteClasses& classes);
 
-  // 1 to 12 if `text` starts with the name of a month behind blanks, in upper or lower case; else
-  // 0, before all months.
+  // 1 to 12 if `text` starts with the name of a month after blanks, in upper or lower case; else 0,
+  // before all months.
   int month_of(std::string_view text, const ByteClasses& classes) const;
 
  private:

@@ -79,14 +79,14 @@ unsigned char* put_pairs(unsigned char* out, const char* digits, std::size_t cou
   return out;
 }
 
-// Hands out the digits of a number, some at a time.
+// Gives the digits of a number, some at a time.
 class DigitReader {
  public:
   explicit DigitReader(const Digits& digits)
       : rest_(digits), left_(digits.whole_count + digits.fraction_count) {}
 
   std::size_t left() const { return left_; }
-  // The next `count` digits; those that do not lie together are first copied to one place.
+  // The next `count` digits; those that are not consecutive are copied first.
   const char* next(std::size_t count) {
     left_ -= count;
     if (rest_.whole_count == 0) return std::exchange(rest_.fraction, rest_.fraction + count);
@@ -140,7 +140,7 @@ void append_number(const char* at, const char* end, const ByteClasses& classes,
   const bool negative = at < end && *at == '-';
   if (negative) ++at;
   // Where the locale has no separator, sort(1) skips bytes 0x80 in its place (but not where it
-  // looks for a unit). They follow no digit in text of any encoding.
+  // looks for a unit). In no encoding do they follow a digit.
   const int separator = classes.thousands_separator < 0 ? 0x80 : classes.thousands_separator;
   while (at < end && (*at == '0' || is_byte(*at, separator))) ++at;
 
@@ -239,10 +239,9 @@ void append_real(long double value, std::string& key) {
   key.append(out.data(), out.size());
 }
 
-// What std::from_chars would read, where the result is exact or comes of one rounded operation, and
-// so is what strtold returns: a mantissa below 2^64 and a power of ten up to 10^27 are both exact
-// in a mantissa of 64 bits. Nothing where it takes more than that, or where the text may be no
-// number.
+// What std::from_chars would read, if the result is exact or comes from one rounded operation, and
+// so equals that of strtold: a mantissa below 2^64 and a power of ten up to 10^27 are both exact in
+// a mantissa of 64 bits. Nothing if more is needed, or if the text may be no number.
 std::optional<long double> read_simple_real(std::string_view text, int decimal_point) {
   static constexpr auto kPowers = [] {
     std::array<long double, 28> powers{};

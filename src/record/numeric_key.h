@@ -1,5 +1,5 @@
-// Numbers of sort(1) as parts of a key: options n, h and g. Every part delimits itself: none is the
-// beginning of another.
+// Numbers of sort(1) as parts of a key: options n, h and g. Every part delimits itself: none is a
+// prefix of another.
 #pragma once
 
 #include <locale.h>
@@ -14,7 +14,7 @@
 namespace xxl {
 
 // Option n: blanks, a minus sign, digits with separators of thousands, a decimal point, digits; as
-// many as there are. Whatever does not start like this is zero, like -0 and nothing.
+// many as there are. Anything else is zero, like -0 and the empty text.
 //
 // With the value written 0.DDDD x 10^E, without zeros in front or at the end: one byte for sign and
 // E, then the digits, two a byte, doubled, plus one if further digits follow.
@@ -24,7 +24,7 @@ namespace xxl {
 //   -12.5  the same, all bits inverted
 void append_numeric_key(std::string_view text, const ByteClasses& classes, KeyStretch& key);
 
-// Option h: as n, behind a byte for the unit (K M G T P E Z Y, negative for negative numbers).
+// Option h: as n, after a byte for the unit (K M G T P E Z Y, negative for negative numbers).
 void append_human_numeric_key(std::string_view text, const ByteClasses& classes, KeyStretch& key);
 
 // Option g: what strtold reads in locale `locale`. One byte for the class (no number, NaN, number),

@@ -29,7 +29,7 @@ struct RecordFormat {
   std::size_t record_bytes = 0;
   std::vector<KeyField> key;
 
-  // Bytes of the key in all.
+  // Total bytes of the key.
   std::size_t key_bytes() const;
 };
 
@@ -37,8 +37,8 @@ struct RecordFormat {
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 26;
 
 // fixed:N, u32 u64 i32 i64 f32 f64, kv32 kv64, gensort. The key of fixed:N is the whole record as
-// bytes until set_key says otherwise. Throws Error{usage}, which names the types and those that the
-// caller has beside them (`also`: "lines, csv, ").
+// bytes until set_key says otherwise. Throws Error{usage}, which names these types and those of the
+// caller (`also`: "lines, csv, ").
 RecordFormat parse_record_format(std::string_view spec, std::string_view also = "");
 
 // OFFSET:TYPE[:desc], TYPE one of u8..u64, i8..i64, f32, f64 (with suffix `be` for big-endian) or

@@ -2,7 +2,7 @@
 
 namespace xxl {
 
-// Both keys agree in what is kept of them.
+// Both keys agree in their kept parts.
 int RecordKey::compare_rest(const RecordKey& other) const {
   return compare_keys(*keys_, record_, *other.keys_, other.record_);
 }

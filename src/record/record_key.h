@@ -1,5 +1,5 @@
-// The key of a record that is compared with others as it lies: of a long key only the beginning is
-// kept, all is made again, piece by piece, for the rare comparison that needs the rest.
+// The key of a record that is compared in place: of a long key only the beginning is kept; the rare
+// comparison that needs the rest makes all of it again, piece by piece.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace xxl {
 
 class RecordKey {
  public:
-  // Of a made key, as many bytes are kept: there may be a key for each of some thousand runs.
+  // Bytes kept of a made key: there may be a key for each of some thousand runs.
   static constexpr std::size_t kKeptBytes = 4096;
 
   // The key of `record`; both must last as long as it is used, but see copy().
@@ -38,7 +38,7 @@ class RecordKey {
     if (!is_record_) made_ = other.beginning();
   }
 
-  // The record lies at another place now.
+  // The record has moved.
   void record_moved(std::string_view record) { record_ = record; }
 
   // As much of the key as there is.

@@ -10,8 +10,8 @@
 
 namespace xxl {
 
-// Number of the first of `records`, which lie one behind the other, whose key is smaller than that
-// of the record before it.
+// Number of the first of the consecutive `records` whose key is smaller than that of the record
+// before it.
 std::optional<std::uint64_t> first_disorder(const KeyLayout& layout,
                                             std::span<const std::byte> records);
 

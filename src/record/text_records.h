@@ -1,4 +1,4 @@
-// The records of a piece of text, one after the other.
+// The records of a text, one after the other.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ enum Token : unsigned char {
 
 enum class NameClass : char { empty, dot, dot_dot, hidden, other };
 
-// What stands for a byte that is no digit.
+// The code of a byte that is no digit.
 constexpr std::array<unsigned char, 256> kTokenOfByte = [] {
   std::array<unsigned char, 256> tokens{};
   unsigned next = kFirstByte;
@@ -66,7 +66,7 @@ class Writer {
  public:
   explicit Writer(KeyStretch& stretch) : stretch_(stretch) {}
 
-  // Nothing, once no more is wanted: what has been made is the start of the whole key.
+  // Appends nothing once no more is needed: what has been made is the start of the whole key.
   void put(unsigned token) {
     if (used_ == tokens_.size()) flush();
     if (wants_more_) tokens_[used_++] = static_cast<char>(token);
@@ -101,7 +101,7 @@ class Writer {
   }
 
  private:
-  // The length in a byte, or in 8 behind a byte 255; then the digits, two a byte.
+  // The length in a byte, or in 8 after a byte 255; then the digits, two a byte.
   void put_number(std::string_view digits) {
     put(kNumber);
     if (digits.size() < 255) {
@@ -134,7 +134,7 @@ void append_version_key(std::string_view text, KeyStretch& key) {
     const std::size_t prefix = prefix_length(text);
     const bool zero_at_end = writer.put_text(text.substr(0, prefix));
     writer.put(kEnd);
-    // Names equal so far are equal in the same stretch of the whole name.
+    // Names equal so far are equal in the same part of the whole name.
     if (prefix != text.size()) {
       if (zero_at_end) writer.put(kZeroBeforeOther);
       writer.put_text(text.substr(prefix));

@@ -10,7 +10,8 @@
 //   "a1.b"   61' N 1 digit 1, end (of "a1"); then what follows it in the whole name: .' b' end
 //   "a0"     61' end end                     (' is the place of a byte in that order)
 //
-// In front, a byte for names that always come first: "", ".", "..", then names with a period.
+// Before all this, a byte for names that always come first: "", ".", "..", then names with a
+// period.
 #pragma once
 
 #include <string>

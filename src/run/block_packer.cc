@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kSlotsOfBlock = 8;
 
-// The packed form of the block that this thread has at hand.
+// The packed form of this thread's current block.
 std::vector<std::byte>& packed_of_thread() {
   thread_local std::vector<std::byte> packed;
   return packed;
@@ -26,7 +26,7 @@ std::size_t BlockPacker::slot_bytes(std::size_t block_bytes) {
 
 std::size_t BlockPacker::memory_bytes(Codec codec, int level, std::size_t most_bytes) {
   if (codec == Codec::none) return 0;
-  // The compressor, what it makes, and a block that is larger than usual.
+  // The compressor, its output, and a block larger than usual.
   return io::compress_memory_bytes(codec, level, most_bytes) + io::block_bound(codec, most_bytes) +
          most_bytes;
 }

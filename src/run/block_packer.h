@@ -15,21 +15,21 @@
 
 namespace xxl {
 
-// Compression and its buffers are set aside no more than this part of the memory of a job; with
-// very little of it, they take more than that.
+// Compression and its buffers get at most this part of a job's memory; with very little memory they
+// take more.
 inline constexpr std::uint64_t kPackingPart = 4;
 
 // From any thread.
 class BlockPacker {
  public:
   BlockPacker() = default;  // leaves blocks as they are
-  // Blocks of more than `most_bytes` stay as they are: what they take is bounded.
+  // Blocks of more than `most_bytes` stay as they are: this bounds their memory.
   BlockPacker(Codec codec, int level, std::size_t most_bytes)
       : codec_(codec), level_(level), most_bytes_(most_bytes) {}
-  // Called if a program cannot be run, once, by any thread.
+  // Called once, by any thread, if a program cannot be run.
   using OnNoProgram = std::function<void(const Error&)>;
-  // All blocks go through it: perhaps it is there to encrypt them. If it cannot be run, they stay
-  // as they are; without `on_no_program`, that is an error.
+  // All blocks go through it: it may encrypt them. If it cannot be run, they stay as they are;
+  // without `on_no_program`, that is an error.
   explicit BlockPacker(std::string program, OnNoProgram on_no_program = {})
       : program_(std::move(program)), on_no_program_(std::move(on_no_program)) {}
 
@@ -43,11 +43,11 @@ class BlockPacker {
   // Most memory that a thread needs.
   static std::size_t memory_bytes(Codec codec, int level, std::size_t most_bytes);
 
-  // What `block` becomes, valid until the thread packs or unpacks the next; empty: it stays as it
-  // is, as packing would not free a slot of `slot_bytes`. Throws Error.
+  // The packed `block`, valid until the thread packs or unpacks the next; empty: it stays as it is,
+  // as packing would not save a slot of `slot_bytes`. Throws Error.
   std::span<const std::byte> pack(std::span<const std::byte> block, std::size_t slot_bytes) const;
   // Replaces what was packed, `packed_bytes` at `buffer`, by the block, `bytes` at the same place.
-  // False if that is not what it becomes. Throws Error.
+  // False if the sizes do not match. Throws Error.
   [[nodiscard]] bool unpack(std::byte* buffer, std::size_t packed_bytes, std::size_t bytes) const;
 
  private:

@@ -16,21 +16,21 @@ struct FinishedBlock {
   std::uint64_t index = 0;  // in the stream of blocks
 };
 
-// A sink has the buffers of its blocks given back to the pool, by the coordinator, when it has done
-// with them; what goes wrong until then comes out of the mailbox as an Error.
+// A sink returns the buffers of its blocks to the pool, through the coordinator, when it has
+// finished with them; failures until then are thrown by the mailbox as Error.
 class BlockSink {
  public:
   virtual ~BlockSink() = default;
 
   // Payload of a block in bytes.
   virtual std::size_t payload_bytes() const = 0;
-  // The scratch run that is written; null: another place, which wants sorted records.
+  // The scratch run that is written; null: another place, which needs sorted records.
   virtual Run* run() { return nullptr; }
   // Takes a block; from any thread, each index once. Throws Error if it cannot.
   virtual void put(const FinishedBlock& block) = 0;
-  // Blocks put that it has not done with. Coordinator only, as what follows.
+  // Blocks put and not finished. Coordinator only, as is what follows.
   std::size_t pending() const { return pending_; }
-  // After the last put(), with nothing pending: waits for what else there is to do. Throws Error.
+  // After the last put(), with nothing pending: completes what is left. Throws Error.
   virtual void finish() {}
 
  protected:

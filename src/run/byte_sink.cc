@@ -10,7 +10,7 @@
 namespace xxl {
 namespace {
 
-// What became of the write of `bytes`: nothing, or an Error.
+// The result of the write of `bytes`: null, or an Error.
 std::exception_ptr failure_of(const io::Completion& completion, std::size_t bytes,
                               const io::File& file, std::uint64_t offset) {
   if (completion.error == 0 && completion.bytes == bytes) return nullptr;

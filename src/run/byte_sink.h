@@ -1,4 +1,4 @@
-// Where the blocks of an output go, of records and of text: a file, a stream.
+// Where the blocks of an output, of records or text, go: a file, a stream.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace xxl {
 
-// Takes the blocks of one output, in any order, and puts them into theirs.
+// Takes the blocks of one output in any order, and writes them in order.
 class ByteSink {
  public:
-  // Told once when a buffer is free again: with nothing, or with what went wrong (an Error, of
-  // which the first counts). Called on threads of queues, which keep nothing of the failure: must
-  // be short and must not throw.
+  // Called once when a buffer is free again: with null, or with the failure (an Error, of which the
+  // first counts). Called on threads of queues, which do not keep the failure: must be short and
+  // must not throw.
   using Done = std::function<void(std::exception_ptr failure)>;
 
   virtual ~ByteSink() = default;
@@ -27,9 +27,9 @@ class ByteSink {
   // Takes block `index`, `bytes` of `buffer`: each index once, from any thread. Throws Error if
   // there is no room for it.
   virtual void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) = 0;
-  // After the last put(): waits for what the sink still has to do, once all buffers are free.
+  // After the last put(), once all buffers are free: completes what is left.
   virtual void finish() {}
-  // Forgets blocks that wait for others, and all that come from now on, without calling `done`.
+  // Drops blocks that wait for others, and all later ones, without calling `done`.
   virtual void give_up() {}
 };
 
@@ -37,8 +37,8 @@ class ByteSink {
 // the file must be cut to its size afterwards.
 class FileBytes final : public ByteSink {
  public:
-  // `block_bytes`: of all blocks but the last. `reserve`, if there is one, is told up to where a
-  // block will be written, before it is, and may throw. All references must outlive the sink.
+  // `block_bytes`: of all blocks but the last. `reserve`, if set, gets the end of each block before
+  // it is written, and may throw. All references must outlive the sink.
   FileBytes(const io::File& file, std::size_t block_bytes, io::IoService& io,
             std::function<void(std::uint64_t end)> reserve = {})
       : file_(file), block_bytes_(block_bytes), io_(io), reserve_(std::move(reserve)) {}
@@ -78,7 +78,7 @@ class StreamBytes final : public ByteSink {
   std::uint64_t next_ = 0;
   bool writing_ = false;
   std::uint64_t position_ = 0;  // of the next write
-  bool given_up_ = false;       // a write failed, or nobody wants the rest
+  bool given_up_ = false;       // a write failed, or the rest is not needed
   InFlight in_flight_;
 };
 

@@ -1,12 +1,12 @@
-// Cells: the key space in some thousand parts, the same for all runs of a sort.
+// Cells: some thousand ranges of keys, the same for all runs of a sort.
 //
 // A merge sorts its pieces whatever order their records come in (sort/piece_sorter.h). A run that
-// is to be merged so need not be sorted to the last record, then: it is enough that it is in order
-// of cells, when the merge takes whole cells. Run formation, which distributes records over cells
-// in any case, leaves them as they are, and every record is sorted once instead of twice. Where a
-// cell became too large to be taken whole (the input changed on the way), both sides fall back to
-// full order: run formation sorts the cell's parts, and the merge sorts what was left unsorted as
-// it arrives (merge/run_merger.h).
+// is to be merged need not be fully sorted, then: it is enough that it is in order of cells, if the
+// merge takes whole cells. Run formation, which distributes records over cells in any case, leaves
+// them as they are, and every record is sorted once instead of twice. Where a cell became too large
+// to be taken whole (the input changed on the way), both sides fall back to full order: run
+// formation sorts the cell's parts, and the merge sorts what was left unsorted as it arrives
+// (merge/run_merger.h).
 #pragma once
 
 #include <algorithm>

@@ -29,8 +29,8 @@ std::string quoted(const std::string& program) {
 class Descriptor {
  public:
   Descriptor() = default;
-  // Takes ownership. Standard descriptors, which are free if the program was started without them,
-  // are left to the program that is run.
+  // Takes ownership. Standard descriptors, free if xxl was started without them, are left to the
+  // program that is run.
   explicit Descriptor(int fd) : fd_(fd) {
     if (fd_ < 0 || fd_ > STDERR_FILENO) return;
     fd_ = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -95,7 +95,7 @@ class NoPipeSignal {
   bool was_pending_ = false;
 };
 
-// A process that is waited for, and ended first if it has not been waited for in good order.
+// A child process; killed and waited for unless wait() was called.
 class Process {
  public:
   Process(const std::string& program, bool decompress, int in, int out) {
@@ -105,7 +105,7 @@ class Process {
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    // Signals that are ignored or blocked here need not be so there.
+    // Signals ignored or blocked here are reset there.
     sigset_t none, defaults;
     sigemptyset(&none);
     sigemptyset(&defaults);

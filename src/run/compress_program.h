@@ -17,10 +17,10 @@ class NoSuchProgram : public Error {
 };
 
 // Runs `program`, with the argument -d if `decompress`, found as a shell would find it; gives it
-// `in` as standard input and returns its standard output. It reads and writes as it likes: neither
-// side waits for the other with a full pipe. Throws NoSuchProgram, or Error if it does not take
-// all, ends with another status than 0, or puts out more than `most_bytes`. The process must not
-// ignore SIGCHLD: the status would be lost.
+// `in` as standard input and returns its standard output. It may read and write in any order:
+// neither side blocks on a full pipe. Throws NoSuchProgram, or Error if it does not take all, ends
+// with another status than 0, or puts out more than `most_bytes`. The process must not ignore
+// SIGCHLD: the status would be lost.
 std::vector<std::byte> run_compress_program(const std::string& program, bool decompress,
                                             std::span<const std::byte> in, std::size_t most_bytes);
 

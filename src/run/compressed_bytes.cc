@@ -10,7 +10,7 @@ namespace xxl {
 
 std::size_t CompressedBytes::memory_bytes(Codec codec, int level, std::size_t block_bytes,
                                           unsigned threads) {
-  // The compressor, room for the largest frame, and the frame as it is.
+  // The compressor, room for the largest frame, and the frame.
   return threads * (io::compress_memory_bytes(codec, level, block_bytes) +
                     2 * io::frame_bound(codec, block_bytes));
 }

@@ -4,10 +4,10 @@
 //     worker 2   block 2 ──compress──▶ frame 2 ┼─ in order ─▶ [frame 0][frame 1][frame 2] ...
 //     worker 3   block 3 ──compress──▶ frame 3 ┘
 //
-// Blocks come in any order, and who fills one compresses it. A frame that comes too early is kept
-// until those before it are there; its block's buffer is free at once, so that nobody who still
-// fills an earlier block goes without. When much is kept, those who have later frames wait. The
-// next frame in order never waits, so there is always somebody to go on.
+// Blocks come in any order; the thread that fills one compresses it. A frame that comes early is
+// kept until those before it are there; its block's buffer is free at once, so threads that still
+// fill earlier blocks get buffers. When much is kept, threads with later frames wait. The next
+// frame in order never waits, so there is always progress.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ namespace xxl {
 
 class CompressedBytes final : public ByteSink {
  public:
-  // `file` is a stream, or is written without O_DIRECT. `most_kept_bytes` of frames are kept, and
-  // of each thread one more. The references must outlive it.
+  // `file` is a stream, or is written without O_DIRECT. At most `most_kept_bytes` of frames are
+  // kept, and one more for each thread. The references must outlive it.
   CompressedBytes(const io::File& file, Codec codec, int level, std::size_t most_kept_bytes,
                   io::IoService& io, Monitor& monitor)
       : codec_(codec),
@@ -33,7 +33,7 @@ class CompressedBytes final : public ByteSink {
         monitor_(monitor),
         frames_(file, io) {}
 
-  // Most memory that `threads` of them need for blocks of `block_bytes`, what is kept left out.
+  // Most memory that `threads` threads need for blocks of `block_bytes`, without kept frames.
   static std::size_t memory_bytes(Codec codec, int level, std::size_t block_bytes,
                                   unsigned threads);
 
@@ -51,7 +51,7 @@ class CompressedBytes final : public ByteSink {
   std::size_t unwritten_ = 0;      // frames, from the start of put() on
   std::size_t kept_bytes_ = 0;     // of those that have come
   std::uint64_t next_ = 0;         // all frames before have come
-  std::set<std::uint64_t> early_;  // frames behind next_ that have come
+  std::set<std::uint64_t> early_;  // frames after next_ that have come
   InFlight in_flight_;
   StreamBytes frames_;
 };

@@ -63,7 +63,7 @@ void check_file_block(const Run& run, const KeyLayout& layout, std::size_t index
   const std::size_t record_bytes = layout.record_bytes();
   const std::size_t count = run.records_in_block(index);
   const std::uint64_t first = std::uint64_t{index} * run.records_per_block;
-  // The merge has relied on the key that was read before.
+  // The merge relied on the key read before.
   if (trigger_of(layout, records) != run.blocks[index].trigger) {
     throw Error(ErrorCode::bad_input,
                 run.file->path() + ": byte " +

@@ -1,4 +1,4 @@
-// A sorted file as a run: for sort -m, and for an input that was found sorted until it was not.
+// A sorted file as a run: for sort -m, and for an early output.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace xxl {
 Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uint64_t records,
                   const KeyLayout& layout, std::size_t block_bytes);
 
-// Makes sure that `records`, read as block `index` of such a run, are in order, also to the next
+// Checks that `records`, read as block `index` of such a run, are in order, also with the next
 // block, and that the block starts with the key that was read before. Throws Error{bad_input}.
 void check_file_block(const Run& run, const KeyLayout& layout, std::size_t index,
                       const std::byte* records);

@@ -134,7 +134,7 @@ void OutputStage::commit(const Span& span) {
   if (filled + span.bytes == payload_bytes_) finish_block(*span.block, payload_bytes_);
 }
 
-// What goes wrong comes out of the mailbox: on a worker nobody would catch it.
+// Failures are thrown by the mailbox: on a worker nothing would catch them.
 void OutputStage::finish_block(const OutputBlock& block, std::size_t bytes) {
   try {
     sink_.put({block.buffer, bytes, block.index});

@@ -6,7 +6,7 @@
 //     stream   |  block 7          |  block 8          |  block 9
 //     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
 //
-// Whoever fills the last byte of a block gives it to the sink.
+// The worker that fills the last byte of a block gives it to the sink.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,7 @@ class OutputStage {
     std::lock_guard lock(mutex_);
     return bytes_ / layout_.record_bytes();
   }
-  // No more records will be written. From any thread.
+  // True when no more records will be written. From any thread.
   bool full() const { return records() >= limit_; }
   // Of what was written, if asked for, and of what was left out for `unique`.
   const MultisetHash& hash() const { return hash_; }

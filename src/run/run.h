@@ -3,8 +3,7 @@
 // A run is a sequence of blocks of whole records; every block but the last holds the same number of
 // them. Its records are sorted, or in order of cells and in part sorted within. Scratch runs have
 // their blocks spread over the scratch disks and remember a checksum for each; a file that is
-// sorted already (sort -m, or an input found sorted) is a run as it stands, its blocks lying one
-// behind the other.
+// sorted already (sort -m, or an early output) is itself a run of consecutive blocks.
 #pragma once
 
 #include <algorithm>
@@ -41,11 +40,11 @@ class RunCells {
   std::uint64_t records(std::size_t cell) const { return start_[cell + 1] - start_[cell]; }
   bool is_sorted(std::size_t cell) const { return sorted_[cell] != 0; }
 
-  // The records from `record` on are of `cell`; cells come in order, a cell may come in parts.
+  // Records from `record` on belong to `cell`; cells come in order, a cell may come in parts.
   void enter(std::size_t cell, std::uint64_t record, bool sorted) {
     while (start_.size() <= cell) start_.push_back(record);
     XXL_CHECK(start_.size() == cell + 1 && (sorted || start_.back() == record));
-    if (!sorted) sorted_[cell] = 0;  // nothing is written where a worker may be reading
+    if (!sorted) sorted_[cell] = 0;  // never writes where a worker may be reading
   }
   void finish(std::uint64_t records) { start_.resize(grid_->cells() + 1, records); }
 

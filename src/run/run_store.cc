@@ -47,15 +47,15 @@ StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buff
   block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
   std::shared_ptr<std::byte> larger;
   std::byte* from = buffer;
-  // Packed blocks are written as whole slots. The ends of slots would otherwise be stretches of the
-  // file that were reserved and never written, and file systems take long to delete such a file.
+  // Packed blocks are written as whole slots. Otherwise the ends of slots would be reserved but
+  // never written, and file systems are slow to delete such files.
   std::size_t padded = buffer_bytes(bytes);
   if (const std::span<const std::byte> packed = packer_.pack({buffer, bytes}, slot_bytes());
       !packed.empty()) {
     block.packed = true;
     block.stored_bytes = static_cast<std::uint32_t>(packed.size());
     padded = round_up(packed.size(), slot_bytes());
-    // The block's own buffer is used again, unless it is too small: a program may do as it likes.
+    // The block's own buffer is used again unless it is too small: a program's output has any size.
     if (padded > buffer_bytes(bytes)) {
       from = static_cast<std::byte*>(std::aligned_alloc(kSectorBytes, padded));
       if (from == nullptr) throw std::bad_alloc();
@@ -97,7 +97,7 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
                         std::byte* buffer, Done done) {
   struct Pending {
     std::mutex mutex;
-    std::size_t left = 1;  // one for whoever starts them
+    std::size_t left = 1;  // one for the caller
     std::exception_ptr failure;
     Done done;
 
@@ -115,7 +115,7 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
   for (std::size_t slot = 0; slot < places.size();) {
     const io::ScratchPlace where = places[slot];
     const std::size_t begin = slot * slot_bytes();
-    // Slots that lie one behind the other are one transfer.
+    // Consecutive slots are one transfer.
     std::size_t count = 1;
     const auto follows = [&](const io::ScratchPlace& next) {
       return next.disk == where.disk && next.slot == where.slot + count;
@@ -132,7 +132,7 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
   pending->end(nullptr);
 }
 
-// Slots one behind the other, from `where` on.
+// Consecutive slots from `where` on.
 void RunStore::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
                               Done done) {
   io::Request request;

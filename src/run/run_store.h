@@ -1,6 +1,6 @@
 // Where the blocks of runs lie between being written and being merged: in one or more slots of the
-// scratch store each, perhaps packed (compressed), with a checksum of what is stored and whose it
-// is.
+// scratch store each, perhaps packed (compressed), with a checksum of what is stored and of its
+// identity.
 #pragma once
 
 #include <algorithm>
@@ -52,12 +52,12 @@ inline std::uint64_t block_identity(std::uint64_t run_identity, std::uint64_t in
 // From any thread; the blocks of one run also from several at a time.
 class RunStore {
  public:
-  // Told, once, on a thread of a queue, when a transfer has ended: with nothing, or with an Error.
+  // Called once, on a thread of a queue, when a transfer has ended: with null, or with an Error.
   // Must be short and must not throw.
   using Done = std::function<void(std::exception_ptr failure)>;
 
-  // The references must outlive it. Blocks are packed by `packer`; for that to save space, slots
-  // must be smaller than blocks.
+  // The references must outlive it. Blocks are packed by `packer`; this saves space only if slots
+  // are smaller than blocks.
   RunStore(io::ScratchStore& scratch, io::IoService& io, BlockPacker packer = {})
       : scratch_(scratch), io_(io), packer_(std::move(packer)) {}
 
@@ -70,13 +70,13 @@ class RunStore {
     return buffer_bytes(std::max(block.bytes, block.stored_bytes));
   }
 
-  // Writes the first `bytes` of `buffer` as block `index` of `run`; what is behind them up to
-  // buffer_bytes(), too. What is in the buffer may change at once. Returns what is to be
-  // remembered. Throws Error if the block cannot be packed or there is no space.
+  // Writes the first `bytes` of `buffer` as block `index` of `run`, with the rest up to
+  // buffer_bytes(). The content of the buffer may change. Returns the block's description. Throws
+  // Error if the block cannot be packed or there is no space.
   StoredBlock write(StoredRun& run, std::uint64_t index, std::byte* buffer, std::size_t bytes,
                     Done done);
-  // For blocks that are written slot by slot: gives what lies in `parts`, one behind the other, its
-  // place, as it is.
+  // For blocks that are written slot by slot: allocates the place of `parts`, stored consecutively
+  // and unpacked.
   StoredBlock place(StoredRun& run, std::uint64_t index,
                     std::initializer_list<std::span<const std::byte>> parts);
   // Writes one slot of it; data.size() is a multiple of kSectorBytes.
@@ -103,7 +103,7 @@ class RunStore {
   io::ScratchStore& scratch_;
   io::IoService& io_;
   BlockPacker packer_;
-  mutable std::mutex mutex_;  // of the tables of runs that are written
+  mutable std::mutex mutex_;  // of the tables of runs being written
   InFlight in_flight_;
 };
 

@@ -1,5 +1,5 @@
-// How much memory it takes to remember runs of text: what a plan sets aside, and what a sort goes
-// by when it decides how to merge. See docs/text.md.
+// How much memory the tables of runs of text take: for plans, and for the decision how to merge.
+// See docs/text.md.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,18 @@
 
 namespace xxl {
 
-// A run by itself: the object, its small pieces of memory, and the lists that it stands in.
+// A run by itself: the object, its small allocations, and its entries in lists.
 inline constexpr std::size_t kRunBytes = 768;
 
-// Of a block in a merge by cells (merge/text_merger.h), beside the run's own table; and of a cell.
+// For a block in a merge by cells (merge/text_merger.h), beside the run's own table; and for a
+// cell.
 inline constexpr std::size_t kMergedBlockBytes = 48;
 inline constexpr std::size_t kCellTableBytes = 96;
 
 // Assumed of triggers before there are any.
 inline constexpr std::size_t kUsualTriggerBytes = 16;
 
-// What `run` takes now.
+// Memory of `run` now.
 inline std::size_t table_bytes(const TextRun& run) {
   const std::size_t table = kRunBytes + run.blocks.capacity() * sizeof(TextBlock) +
                             run.places.capacity() * sizeof(io::ScratchPlace) +
@@ -27,14 +28,14 @@ inline std::size_t table_bytes(const TextRun& run) {
   return run.parts == nullptr ? table : table + table_bytes(*run.parts);
 }
 
-// What the tables of `run_bytes` in blocks of `block_bytes` will take, in `runs` runs.
+// Memory for the tables of `run_bytes` in blocks of `block_bytes`, in `runs` runs.
 inline std::uint64_t expected_table_bytes(std::uint64_t run_bytes, std::uint64_t runs,
                                           std::size_t block_bytes) {
   return runs * kRunBytes +
          (run_bytes / block_bytes + runs) * (sizeof(TextBlock) + kUsualTriggerBytes);
 }
 
-// What a merge of `blocks` by `cells` takes beside the tables of the runs.
+// Memory of a merge of `blocks` by `cells` beside the tables of the runs.
 inline std::uint64_t merge_table_bytes(std::uint64_t blocks, std::uint64_t cells) {
   return blocks * kMergedBlockBytes + cells * kCellTableBytes;
 }

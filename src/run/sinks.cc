@@ -41,7 +41,8 @@ void OutputSink::put(const FinishedBlock& block) {
   } catch (const Monitor::Abandoned&) {
     monitor_->check();
   } catch (...) {
-    monitor_->fail(std::current_exception());  // who waits for this block waits in vain
+    monitor_->fail(
+        std::current_exception());  // threads that wait for this block would wait forever
     throw;
   }
 }

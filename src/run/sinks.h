@@ -40,10 +40,10 @@ class ScratchSink final : public BlockSink {
   io::BufferPool& buffers_;
   Mailbox& mailbox_;
   std::mutex mutex_;  // of the run's table
-  RunStore store_;    // last: it waits for what is under way
+  RunStore store_;    // last: waits for work under way
 };
 
-// The output: what comes is handed on.
+// The output: passes blocks on.
 class OutputSink final : public BlockSink {
  public:
   // `monitor`: of the sink. The references must outlive it.

@@ -83,7 +83,7 @@ void TextOutput::Reservation::finish() {
   if (holds_turn_) output_->end_turn();
 }
 
-// The buffer of a block: of a new one, or one that a neighbour has begun.
+// The buffer of a block: a new one, or one that a neighbour has begun.
 std::byte* TextOutput::block(std::uint64_t index) {
   {
     auto lock = monitor_.lock();

@@ -1,8 +1,8 @@
 // The output of a text sort: records from many workers become one stream of bytes.
 //
-// Pieces come in the order of their tickets. A worker waits for its turn to reserve a stretch of
-// the output, then fills it while others fill theirs; whoever fills the last byte of a block hands
-// it on. What cannot be written at any place (a pipe) is filled in turn.
+// Reservations are in the order of their tickets. A worker waits for its turn to reserve a part of
+// the output, then fills it while others fill theirs; the one that fills the last byte of a block
+// hands it on. An output that cannot be written at any place (a pipe) is filled in turn.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ class TextOutput {
   // The references must outlive it.
   TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor)
       : sink_(sink), buffers_(buffers), block_bytes_(block_bytes), monitor_(monitor) {}
-  // What finish() has not seen written is given up.
+  // Gives up what finish() has not seen written.
   ~TextOutput() { sink_.give_up(); }
   TextOutput(const TextOutput&) = delete;
   TextOutput& operator=(const TextOutput&) = delete;
 
-  // Fills a stretch of the output. Must be finished.
+  // A reserved part of the output, to be filled by one worker. Must be finished.
   class Reservation {
    public:
     void append(std::string_view bytes);
@@ -61,20 +61,20 @@ class TextOutput {
     std::uint64_t ticket_ = 0;
     bool holds_turn_ = false;
     bool open_ended_ = false;
-    std::uint64_t position_ = 0;  // of the end of the current stretch in the output
-    std::uint64_t left_ = 0;      // bytes reserved behind it
+    std::uint64_t position_ = 0;  // end of the current reservation in the output
+    std::uint64_t left_ = 0;      // bytes reserved after it
     std::uint64_t block_index_ = 0;
-    char* begin_ = nullptr;  // of what this piece fills in the current block
+    char* begin_ = nullptr;  // of what this fills in the current block
     char* at_ = nullptr;
     char* end_ = nullptr;
   };
 
   // Waits for the turn of `ticket` (0, 1, 2, ...; each must come once) and reserves `bytes`.
   Reservation begin(std::uint64_t ticket, std::uint64_t bytes);
-  // As many bytes as will be appended, before any later ticket's.
+  // For any number of bytes, all before those of later tickets.
   Reservation begin_open_ended(std::uint64_t ticket);
 
-  // After the last piece: hands on the last block, and waits for all to be written.
+  // After the last reservation: hands on the last block, and waits for all to be written.
   void finish();
   std::uint64_t bytes() const { return bytes_; }
 

@@ -1,4 +1,4 @@
-// Runs of records of any length: their blocks, and what is remembered of them.
+// Runs of records of any length: their blocks and tables.
 //
 // A block holds whole records in order, each as its length (LEB128) and its bytes:
 //
@@ -19,7 +19,7 @@
 
 namespace xxl {
 
-// Bytes of the length in front of a record.
+// Bytes of the length before a record.
 inline std::size_t length_bytes(std::size_t length) {
   std::size_t bytes = 1;
   while (length >= 0x80) {
@@ -70,8 +70,7 @@ inline constexpr std::size_t kMaxTriggerBytes = 256;
 struct TextBlock : StoredBlock {
   std::uint32_t trigger_begin = 0;  // in TextRun::triggers
   std::uint16_t trigger_bytes = 0;
-  // All keys of the blocks before are smaller than the trigger. (Else some may have it as their
-  // beginning.)
+  // All keys of the blocks before are smaller than the trigger. (Otherwise some may start with it.)
   bool separates = true;
   bool whole_key = false;  // the trigger is the whole key of the first record
 };
@@ -79,7 +78,8 @@ struct TextBlock : StoredBlock {
 // A sorted run in the scratch store.
 //
 // The table of its blocks is in memory, or also in scratch, in parts of some hundred blocks. Such a
-// run can be read from its beginning to its end, but takes next to no memory however long it is:
+// run can only be read from its beginning to its end, but takes almost no memory however long it
+// is:
 //
 //     parts.blocks    [ table of blocks 0..203 ][ table of blocks 204..407 ]     in scratch
 //     blocks                                                 [ 408 ][ 409 ]     of the last part

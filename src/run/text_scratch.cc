@@ -14,10 +14,10 @@
 namespace xxl {
 namespace {
 
-// Of a table in parts, a part has about as many bytes.
+// The size of a part of a table, about.
 constexpr std::size_t kPartBytes = 8 * kKiB;
 
-// A part is this, its blocks, and their places.
+// A part: this head, its blocks, and their places.
 struct PartHeader {
   std::uint64_t first_block = 0;
   std::uint32_t blocks = 0;
@@ -36,7 +36,7 @@ std::shared_ptr<std::byte> allocate_buffer(std::size_t bytes) {
 
 }  // namespace
 
-// Of a table in parts, brings what is there to scratch before it grows too long for one.
+// For a table in parts: writes what is there to scratch before it grows too long for one.
 void TextScratch::make_room(TextRun& run) {
   if (run.parts != nullptr && part_bytes(run.blocks.size() + 1, run.places.size()) > kPartBytes) {
     write_part(run);
@@ -49,7 +49,7 @@ void TextScratch::append(TextRun& run, const TextBlock& block) {
   run.blocks.push_back(block);
 }
 
-// What ends a write that begins now: `written`, but for a failure.
+// The end of a write that begins now: `written`, or a failure.
 RunStore::Done TextScratch::write_begins(std::function<void()> written) {
   {
     auto lock = monitor_.lock();
@@ -79,7 +79,7 @@ void TextScratch::begin_parts(TextRun& run) {
   run.parts->identity = ~run.identity;
 }
 
-// Brings the table of the blocks since the last part to scratch.
+// Writes the table of the blocks since the last part to scratch.
 void TextScratch::write_part(TextRun& run) {
   if (run.blocks.empty()) return;
   const PartHeader header{run.first_block, static_cast<std::uint32_t>(run.blocks.size()),
@@ -132,7 +132,7 @@ TextRun TextScratch::read_part(const TextRun& run, std::size_t index) {
   return part;
 }
 
-// The whole block is made in memory of its own: no more than one for each thread.
+// The whole block is made in separate memory: at most one for each thread.
 void TextScratch::write_long_packed(TextRun& run, TextBlock block, std::string_view record) {
   const std::size_t bytes = coded_bytes(record.size());
   const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
@@ -198,9 +198,9 @@ TextRunWriter::~TextRunWriter() {
   if (buffer_ != nullptr) buffers_.give_back(buffer_, block_bytes_);
 }
 
-// What describes a block that starts with `first`.
+// The description of a block that starts with `first`.
 TextBlock TextRunWriter::begin_block(std::string_view first) {
-  if (run_.parts != nullptr) return {};  // what is read from beginning to end has no triggers
+  if (run_.parts != nullptr) return {};  // a run read from beginning to end has no triggers
   key_.clear();
   keys_.append_key(first, kMaxTriggerBytes + 1, key_);
   TextBlock block;
@@ -242,7 +242,7 @@ void TextRunWriter::close_block() {
   size_ = used_ = 0;
 }
 
-// A record that is larger than a block is one by itself.
+// A record larger than a block is a block by itself.
 void TextRunWriter::add_long(std::string_view record) {
   close_block();
   const TextBlock block = begin_block(record);

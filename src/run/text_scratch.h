@@ -40,8 +40,8 @@ class TextScratch {
   }
 
   // Writes the first `bytes` of `buffer` as the next block of `run` (checksum and place are set),
-  // then calls `written` on a thread of the queue. What is in the buffer may change at once. A
-  // failure of the write goes to the monitor. Throws Error if the block cannot be packed.
+  // then calls `written` on a thread of the queue. The content of the buffer may change. A failure
+  // of the write goes to the monitor. Throws Error if the block cannot be packed.
   void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
              std::function<void()> written);
 
@@ -135,7 +135,7 @@ class TextRunWriter {
     used_ += bytes;
     ++run_.records;
   }
-  // Waits for nothing: blocks may still be under way.
+  // Does not wait: blocks may still be under way.
   void finish();
 
  private:

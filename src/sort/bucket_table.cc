@@ -11,7 +11,7 @@
 namespace xxl {
 namespace {
 
-// Keys sampled for each bucket wanted: the largest bucket is then about 1.6 times the average.
+// Keys sampled for each bucket to be made: the largest bucket is then about 1.6 times the average.
 constexpr std::size_t kOversampling = 32;
 
 }  // namespace

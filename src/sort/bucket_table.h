@@ -61,7 +61,7 @@ class BucketTable {
     static Scratch carve(std::span<std::byte> memory, std::size_t records, std::size_t max_buckets);
   };
 
-  // `max_buckets`: the most there can be, in all; at least four times those wanted.
+  // `max_buckets`: the most there can ever be; at least four times the target.
   BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t max_buckets,
               std::uint64_t seed);
 
@@ -107,15 +107,14 @@ class BucketTable {
   void start_next_run();
   // Takes the records of the frontier bucket out, which stays in the current run.
   Chain empty_frontier();
-  // Takes up to `slabs` slabs of records off the front of `chain`, to which nothing is written any
-  // more.
+  // Takes up to `slabs` slabs of records off the front of `chain`, which is no longer written to.
   Chain take_front(Chain& chain, std::size_t slabs) const;
   std::size_t frontier() const { return frontier_; }
 
   // --- coordinator, while no distribution runs ---
 
-  // Splitting makes ever more buckets: where there are more than wanted, empty ones are joined to
-  // their neighbours. Not to be called while a split bucket is distributed again.
+  // Splitting adds buckets: where there are more than the target, empty ones are joined to their
+  // neighbours. Not to be called while a split bucket is distributed again.
   void join_empty();
   // A bucket of more than `records`, if there is one.
   std::optional<std::size_t> oversized(std::uint64_t records) const;
@@ -123,7 +122,7 @@ class BucketTable {
   // before anything that arrives later. An empty chain when it cannot be split.
   Chain split(std::size_t bucket, std::size_t parts);
   std::uint64_t records_in(std::size_t bucket) const { return chains_[bucket].records; }
-  // Distribution may go on, with ticket 0.
+  // Distribution may continue, with ticket 0.
   void begin_round();
 
   // The chain as segments, in order.

@@ -2,8 +2,8 @@
 //
 // Run formation (src/engine/record_sort/run_formation.h) pushes blocks of records as they arrive
 // from disk and pulls pieces as the output has room. How many records are held, on which processor
-// they are sorted, and where a run ends is the sorter's affair. cpu_chunk_sorter.h sorts on the
-// CPU; a sorter on GPUs fills the same place.
+// they are sorted, and where a run ends is up to the sorter. cpu_chunk_sorter.h sorts on the CPU; a
+// sorter on GPUs has the same interface.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace xxl {
 // All calls by the coordinator thread, from its mailbox's loop.
 class ChunkSorter {
  public:
-  // A stretch of a run. Pieces come in the order of their run.
+  // Consecutive records of a run. Pieces come in the order of their run.
   struct Piece {
     std::uint64_t run = 0;    // 0, 1, 2, ...
     std::size_t records = 0;  // at most: `unique` may leave fewer
@@ -55,12 +55,12 @@ class ChunkSorter {
   // The keys that divide the key space into cells, chosen with the first push; none if pieces never
   // are whole cells.
   virtual std::span<const SplitterKey> cell_boundaries() const { return {}; }
-  // A sorter may keep what is in memory at the end, cell by cell, in place of giving it out: then
-  // it has finished, and these records come behind those of all its runs, where keys are equal.
+  // A sorter may keep what is in memory at the end, cell by cell, instead of giving it out: then it
+  // has finished, and where keys are equal, these records come after those of all its runs.
   virtual std::uint64_t kept_records(std::size_t) const { return 0; }
   // Those of `cell`, in stable order of arrival. From any thread.
   virtual void append_kept(std::size_t /*cell*/, std::vector<Segment>&) const {}
-  // Gives out, as one more run, what it keeps of the cells for which `spills(cell)`.
+  // Gives out, as one more run, the kept records of the cells for which `spills(cell)`.
   virtual void spill(const std::function<bool(std::size_t cell)>& /*spills*/) {}
   // Of everything taken so far.
   virtual const MultisetHash& input_hash() const = 0;

@@ -78,7 +78,7 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
     first_.assign(3, 0);
     return;
   }
-  // A splitter on a slot's edge that differs from it in later words lies inside.
+  // A splitter whose first word is a slot's edge, but whose later words differ, lies inside.
   const auto edge_before = [this](std::size_t splitter, std::uint64_t start) {
     const SplitterKey& key = splitters_[splitter];
     return key.front() < start ||

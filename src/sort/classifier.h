@@ -77,7 +77,7 @@ class Classifier {
   friend void round_splitters(std::vector<SplitterKey>& splitters);
 
   Table table_{{}};
-  // Bucket of the first key of each slot, and of a last one behind; kMixed: others follow in it.
+  // Bucket of the first key of each slot, and of one after the last; kMixed: others follow in it.
   std::vector<std::uint16_t> first_;
 };
 

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t kMinSlabBytes = 2 * kKiB;
 constexpr std::size_t kMaxSlabBytes = 64 * kKiB;
-constexpr std::size_t kSlabsInAll = std::size_t{1} << 16;  // wanted, between those bounds
+constexpr std::size_t kSlabsInAll = std::size_t{1} << 16;  // target, between those bounds
 constexpr std::size_t kSplitSlabs = 32;                    // distributed again by one task
 constexpr std::size_t kSplitParts = 64;                    // of a bucket at a time, at most
 constexpr std::size_t kCrowdedPieces = 4;                  // beyond which a bucket is split early
 constexpr std::size_t kMinBuckets = 8;
 constexpr std::size_t kReadyPieces = 8;     // a worker, at the end
-constexpr std::size_t kInputPerMemory = 4;  // so much arrives for each slab first used
+constexpr std::size_t kInputPerMemory = 4;  // slabs of input for each slab first used
 
 std::size_t most_split_parts(std::size_t slabs) {
   return std::min(kSplitParts, slabs / 16 + 2);
@@ -63,7 +63,7 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
                    std::min(geometry.buckets, push_records),
                geometry.slabs / 2);
   geometry.first_slabs = geometry.slabs;
-  // Each bucket's last slab may be empty but for a record; early splits may double the buckets.
+  // Each bucket's last slab may hold a single record; early splits may double the buckets.
   const std::size_t held = geometry.slabs - geometry.headroom_slabs;
   geometry.resident_bytes = (held - std::min(held, 2 * geometry.buckets)) * geometry.slab_bytes;
   return geometry;
@@ -96,8 +96,8 @@ std::size_t CpuChunkSorter::slabs_for(std::uint64_t records) const {
   return ceil_div<std::uint64_t>(records, table_.records_per_slab());
 }
 
-// On average a distribution takes as many slabs as its records fill; at worst each bucket takes one
-// more.
+// On average a distribution takes the slabs that its records fill; at worst one more for each
+// bucket.
 bool CpuChunkSorter::has_room(const Arrival& arrival) const {
   if (!arrival.from_input()) return true;  // lives on the reserve and on what it gives back
   if (table_records_ == 0 && tasks_ == 0 && leaving_slabs() == 0) return true;
@@ -189,8 +189,8 @@ void CpuChunkSorter::touch_more(std::size_t records) {
   }
 }
 
-// True when buckets should be closed: so little memory is free or about to be that distribution
-// will soon stand still; or the input has ended and the workers have little left to sort.
+// True when buckets should be closed: so little memory is free or about to be free that
+// distribution will soon stop; or the input has ended and the workers have little left to sort.
 bool CpuChunkSorter::wants_to_close() const {
   if (table_records_ == 0 || splitting_ > 0) return false;
   if (sealed_ && waiting_.empty()) {
@@ -216,8 +216,8 @@ void CpuChunkSorter::work() {
   }
 }
 
-// With no distribution under way: takes back those that found no room, splits a bucket if one is
-// too large, and begins a new round.
+// With no distribution under way: requeues those that found no room, splits a bucket if one is too
+// large, and begins a new round.
 void CpuChunkSorter::change_table() {
   for (std::size_t i = running_.size(); i-- > 0;) {
     if (running_[i].failed) {
@@ -280,7 +280,7 @@ bool CpuChunkSorter::close_bucket() {
   const std::size_t cell = table_.frontier_cell();
   const bool one_key = table_.frontier_is_one_key();
   if (records > geometry_.piece_capacity && one_key) {
-    // The bucket stays open: a record of this key that is still to come fits behind these.
+    // The bucket stays open: later records of this key follow these.
     close(table_.empty_frontier(), cell, false);
     return true;
   }
@@ -316,7 +316,7 @@ void CpuChunkSorter::close(const Chain& chain, std::size_t cell, bool whole_cell
   keeps_rest() ? keep(chain, cell) : make_ready(chain, cell, whole_cell);
 }
 
-// A bucket is closed once at the most from now on, so that records of equal keys stay in order.
+// From now on a bucket is closed at most once, so that records of equal keys stay in order.
 void CpuChunkSorter::keep(const Chain& chain, std::size_t cell) {
   if (!end_run_) end_run_ = run_;
   table_records_ -= chain.records;

@@ -34,9 +34,9 @@ struct CpuChunkGeometry {
   std::size_t reserve_slabs = 0;   // kept for splitting buckets
   std::size_t headroom_slabs = 0;  // buckets leave when fewer are free or about to be
   std::size_t first_slabs = 0;     // used from the start; the others as input arrives
-  std::size_t resident_bytes = 0;  // of records that are surely held before any has to leave
+  std::size_t resident_bytes = 0;  // of records that are certainly held before any has to leave
   std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
-  bool keeps_rest = false;         // what is in memory at the end, unless that is all of the input
+  bool keeps_rest = false;  // keeps what is in memory at the end, unless that is all of the input
 
   // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces
   // of up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
@@ -76,7 +76,7 @@ class CpuChunkSorter final : public ChunkSorter {
     bool failed = false;
     bool from_input() const { return chain == kNoSlab; }
   };
-  // A closed bucket, or a part of one; of more than a piece can have only if it is one key.
+  // A closed bucket, or a part of one; larger than a piece only if it has a single key.
   struct Ready {
     std::uint64_t after;  // distributions with tickets below may still write to it
     std::uint64_t run;
@@ -85,8 +85,8 @@ class CpuChunkSorter final : public ChunkSorter {
     Chain chain;
   };
 
-  // What is kept of a cell. If the frontier lay inside it, the buckets of its upper part are closed
-  // before those of its lower part.
+  // The kept records of a cell. If the frontier lay inside it, the buckets of its upper part are
+  // closed before those of its lower part.
   struct Kept {
     std::uint64_t records = 0;
     std::vector<Chain> upper;  // of the run that was current when the input ended
@@ -131,7 +131,7 @@ class CpuChunkSorter final : public ChunkSorter {
   std::uint64_t first_running_ = 0;  // all tickets before are done
   std::size_t splitting_ = 0;        // arrivals of split buckets, waiting or running
   std::size_t tasks_ = 0;            // distributions under way
-  std::size_t expected_slabs_ = 0;   // that they will take
+  std::size_t expected_slabs_ = 0;   // slabs that they will take
   std::deque<Ready> ready_;
   std::uint64_t table_records_ = 0;  // in the table, or on their way there
   std::uint64_t input_records_ = 0;

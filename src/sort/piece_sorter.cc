@@ -40,7 +40,7 @@ struct Order {
   }
 };
 
-// What is sorted in place of records that are nothing but a numeric key.
+// Items of records that are only a numeric key.
 template <class Key, bool kFloat>
 class Numbers {
  public:
@@ -64,7 +64,7 @@ class Numbers {
   Order<Key, kFloat> order_;
 };
 
-// Of records of a numeric key and a value of the same size.
+// Items of records of a numeric key and a value of the same size.
 template <class Key, bool kFloat>
 class Pairs {
  public:
@@ -94,8 +94,8 @@ class Pairs {
   Order<Key, kFloat> order_;
 };
 
-// Of any record: (prefix, pointer) pairs are sorted; equal prefixes are refined by the words of the
-// key that follow; the records themselves move once, in store().
+// Items of any record: (prefix, pointer) pairs are sorted; equal prefixes are refined by the words
+// of the key that follow; the records themselves move once, in store().
 class Pointers {
  public:
   struct Item {
@@ -151,7 +151,7 @@ class Pointers {
       return;
     }
     const std::uint64_t prefix = group.front().prefix;
-    // Words that are equal in all of the group are passed over here: each level of recursion has
+    // Words that are equal in all of the group are skipped here: each level of recursion has
     // smaller groups, so that its depth is bounded however long the key is.
     bool differ = false;
     for (;;) {

@@ -42,7 +42,7 @@ class PieceSorter : public RecordSource {
   virtual void sort(std::span<const Segment> segments) = 0;
 };
 
-// Records in the order in which they lie in memory.
+// Records in the order of their segments.
 class UnsortedPiece final : public RecordSource {
  public:
   // `records` must stay where they are until the last write().

@@ -126,7 +126,7 @@ void radix_sort(std::span<Item> items, std::span<Item> scratch, KeyOf key) {
 
   for (std::size_t i = 1; i < n; ++i) {
     if (key(a[i - 1]) <= key(a[i])) continue;
-    // a[i] belongs further in front, in its group. Insert it, unless that is a long way.
+    // a[i] belongs earlier in its group. Insert it, unless that is a long way.
     const Item item = a[i];
     const Key k = key(item);
     const std::size_t stop = i - std::min(i, kInsertionItems);

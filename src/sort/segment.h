@@ -1,11 +1,11 @@
-// A stretch of records in memory.
+// Consecutive records in memory.
 #pragma once
 
 #include <cstddef>
 
 namespace xxl {
 
-// `count` records, one behind the other from `records`. Not owned.
+// `count` consecutive records from `records` on. Not owned.
 struct Segment {
   const std::byte* records = nullptr;
   std::size_t count = 0;

@@ -25,18 +25,18 @@ class SlabPool {
   std::size_t slab_bytes() const { return slab_bytes_; }
   std::size_t count() const { return count_; }
   std::size_t available() const;
-  // At most `slabs` slabs may be in use (all of them unless this was called): memory that was never
-  // touched is only taken when it is worth it. Slabs that were used once stay allowed.
+  // At most `slabs` slabs may be in use (all of them unless this was called): untouched memory is
+  // only taken when it is worth it. Slabs that were used once stay allowed.
   void allow(std::size_t slabs);
 
   std::byte* data(SlabId slab) const { return memory_ + slab * slab_bytes_; }
-  // The slab behind `slab` in its chain. Whoever owns the records of both may read the link.
+  // The slab after `slab` in its chain. Only the owner of the records of both may read the link.
   SlabId next(SlabId slab) const { return links_[slab]; }
 
-  // A new chain of `count` slabs, 0 < count, ended by kNoSlab, or kNoSlab if there are not so many.
-  // The chain is appended to slab `tail` unless that is kNoSlab. Returns its first slab.
+  // A new chain of `count` slabs, 0 < count, ended by kNoSlab, or kNoSlab if there are too few. The
+  // chain is appended to slab `tail` unless that is kNoSlab. Returns its first slab.
   SlabId take(std::size_t count, SlabId tail);
-  // Cuts a chain behind `slab`; its owner only.
+  // Cuts a chain after `slab`; its owner only.
   void end_chain(SlabId slab) { links_[slab] = kNoSlab; }
   // Gives back the chain that starts with `head`.
   void give_back(SlabId head);

@@ -14,8 +14,8 @@
 // Keys that are not the record itself are made once: their first word for every record, and more
 // only for groups of equal words, as much as the memory for keys allows (a *window* of each key),
 // kept until the group is sorted. Records of equal bytes have equal keys and need no more. A window
-// is made from the key's beginning; where that is costly, the few records whose keys have very much
-// in common are merge sorted instead, by comparisons that read both keys once.
+// is made from the key's beginning; where that is costly, the few records whose keys share a long
+// prefix are merge sorted instead, by comparisons that read both keys once.
 //
 // Multikey quicksort (Bentley and Sedgewick 1997) with radix sort in place of partitioning, and the
 // caching of 8 characters of super-alphabets (Ng and Kakehi 2007).
@@ -58,7 +58,7 @@ inline std::uint64_t key_word(std::string_view key, std::size_t depth) {
     std::memcpy(&word, from, 8);
     return __builtin_bswap64(word);
   }
-  if (key.size() >= 8) {  // the last 8 bytes, of which some are wanted
+  if (key.size() >= 8) {  // the last 8 bytes, some of which are needed
     std::memcpy(&word, key.data() + key.size() - 8, 8);
     return __builtin_bswap64(word) << (8 * (8 - left));
   }
@@ -122,7 +122,7 @@ struct Unsorted {
   std::size_t depth = 0;
 };
 
-// `items` have equal words at `depth`. Sorts them, but for those that it returns.
+// `items` have equal words at `depth`. Sorts them, except those that it returns.
 template <class View>
 Unsorted sort_group(std::span<StringItem> items, std::span<StringItem> scratch, View view,
                     std::size_t depth) {
@@ -167,8 +167,8 @@ Unsorted sort_group(std::span<StringItem> items, std::span<StringItem> scratch, 
 template <class View>
 void sort_strings(Unsorted unsorted, std::span<StringItem> scratch, View view);
 
-// `items` are in order of their words at `depth`. Sorts them, but for the largest part, which it
-// returns: what calls itself has half of the items at most, so the stack stays low.
+// `items` are in order of their words at `depth`. Sorts them, except the largest part, which it
+// returns: recursion gets at most half of the items, so the stack stays low.
 template <class View>
 Unsorted refine_strings(std::span<StringItem> items, std::span<StringItem> scratch, View view,
                         std::size_t depth) {
@@ -195,7 +195,7 @@ void sort_strings(Unsorted unsorted, std::span<StringItem> scratch, View view) {
 
 }  // namespace string_sort_detail
 
-// Bytes that a StringSorter needs for keys, for each item; more make it faster.
+// Bytes that a StringSorter needs for keys, for each item; more makes it faster.
 inline constexpr std::size_t kKeyMemoryPerItem = 48;
 
 // `Access`: std::string_view operator()(std::uint64_t place), the record. One thread.
@@ -241,7 +241,7 @@ class StringSorter {
   static constexpr std::size_t kFirstWindow = 32;
   static constexpr std::size_t kWindowGrowth = 8;
   static constexpr std::size_t kMaxWindow = std::size_t{1} << 20;
-  // Costly keys that agree in so many bytes are compared.
+  // Costly keys that agree in this many bytes are compared.
   static constexpr std::size_t kComparedDepth = std::size_t{256} << 10;
 
   // Part of a key, kept in memory_.
@@ -254,7 +254,7 @@ class StringSorter {
 
   using Unsorted = string_sort_detail::Unsorted;
 
-  // The keys of `items` agree in their first `depth` bytes. Most differ soon behind: windows are
+  // The keys of `items` agree in their first `depth` bytes. Most differ soon after: windows are
   // small at first.
   void sort_group(std::span<StringItem> items, std::size_t depth,
                   std::size_t window_bytes = kFirstWindow) {
@@ -274,7 +274,7 @@ class StringSorter {
     };
     std::stable_sort(items.begin(), items.end(),
                      [&](const StringItem& a, const StringItem& b) { return order(a, b) < 0; });
-    // From the end on: a reference that is marked cannot be followed.
+    // From the end: a marked reference cannot be followed.
     for (std::size_t i = items.size() - 1; i != 0; --i) {
       if (order(items[i - 1], items[i]) == 0) items[i].ref |= StringItem::kSameKey;
     }

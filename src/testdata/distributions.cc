@@ -316,7 +316,7 @@ void DistributedRecords::store_records(std::uint64_t first, std::span<const std:
   // Byte strings and big-endian numbers: the field's bytes, which are the low ones, reversed.
   const bool big_endian = key_.big_endian || key_.type == KeyType::bytes;
   const auto swap_shift = static_cast<int>(64 - 8 * field_bytes_);
-  // Copies, since stores of bytes could change the members for all that the compiler knows.
+  // Copies, since to the compiler stores of bytes could change the members.
   const std::size_t record_bytes = record_bytes_, field_bytes = field_bytes_;
   const std::size_t offset = key_.offset, value_bytes = record_bytes_ - field_bytes_;
   const Rest rest = rest_;

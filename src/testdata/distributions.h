@@ -1,7 +1,7 @@
 // Keys of well-known distributions, for every record format but gensort's.
 //
-// A record is a function of (seed, its number, number of records in all), so that any part of a
-// data set can be made by itself. The distributions are of the first key field:
+// A record is a function of (seed, its number, total number of records), so that any part of a data
+// set can be made separately. The distributions are of the first key field:
 //
 //   uniform        over all values of the field's type; floats over [0, 1)
 //   normal         integers and byte strings: mean in the middle of the range, standard deviation
@@ -19,9 +19,9 @@
 // The range of a float is its finite values, counted in the order of totalOrder; that of a byte
 // string is its first 8 bytes. "Ascending" is in the key's own order: a descending field falls.
 //
-// What is behind the key: in kv32 and kv64 and other pairs, the record's number (of which kv32 has
-// 32 bits), so that the stability of a sort can be checked. In all others every byte that is not
-// in that field, or in the first 8 bytes of a byte string, is pseudo-random: so records of fixed:N
+// What follows the key: in kv32 and kv64 and other pairs, the record's number (of which kv32 has 32
+// bits), so that the stability of a sort can be checked. In all others every byte that is not in
+// that field, or in the first 8 bytes of a byte string, is pseudo-random: so records of fixed:N
 // differ even where the distribution says few-distinct, unless --key takes just those 8 bytes.
 //
 // normal and zipf use the C library's log and exp, which may differ in the last bit from one

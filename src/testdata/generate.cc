@@ -39,7 +39,7 @@ bool is_gensort(const RecordFormat& format) {
   return format.name == "gensort";
 }
 
-// Fills in what the options leave open.
+// Fills in defaults of the options.
 GenerateOptions resolve(GenerateOptions options) {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
   constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
@@ -170,7 +170,7 @@ Sum128 write_file(const ChunkMaker& maker, const GenerateOptions& options) {
   return checksum;
 }
 
-// Lets the chunks through to a stream in order.
+// Passes the chunks to a stream in order.
 class InOrder {
  public:
   explicit InOrder(const io::File& file) : file_(file) {}

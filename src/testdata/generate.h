@@ -17,7 +17,7 @@ struct GenerateReport {
 };
 
 // A record depends on its number, the seed and total_records alone, so that any part of a data set
-// can be made by itself and in parallel; distributions.h says what each distribution is. A file
+// can be made separately and in parallel; distributions.h says what each distribution is. A file
 // appears when it is complete; standard output, and an `output` that cannot be replaced (a pipe, a
 // device), is written in order. Needs at most 256 MiB, unless single records are very large. Throws
 // Error.

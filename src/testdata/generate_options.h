@@ -1,4 +1,4 @@
-// What test data are asked for.
+// Options of test data.
 #pragma once
 
 #include <cstdint>

@@ -138,7 +138,7 @@ const SkewPrefix& skew_prefix(std::uint64_t record) {
 constexpr std::size_t kPieces = 10;
 constexpr std::size_t kPieceBytes = 10;
 
-// A piece of a binary record as two numbers, to be stored big-endian.
+// Ten bytes of a binary record as two numbers, to be stored big-endian.
 struct TenBytes {
   std::uint64_t first_8;
   std::uint16_t last_2;

@@ -8,8 +8,8 @@ namespace xxl {
 
 __extension__ using Sum128 = unsigned __int128;
 
-// Sum of the CRCs (polynomial 0x04c11db7 reflected, as zlib's crc32) of `count` records of
-// `record_bytes` each, stored one behind the other. count < 2^32, so that the sum fits.
+// Sum of the CRCs (polynomial 0x04c11db7 reflected, as zlib's crc32) of `count` consecutive records
+// of `record_bytes` each. count < 2^32, so that the sum fits.
 std::uint64_t sum_record_crcs(const std::byte* records, std::size_t count,
                               std::size_t record_bytes);
 

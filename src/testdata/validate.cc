@@ -1,4 +1,4 @@
-// Counts what neighbours are like, chunk by chunk (record_chunks.h).
+// Compares neighbours, chunk by chunk (record_chunks.h).
 #include "testdata/validate.h"
 
 #include <algorithm>

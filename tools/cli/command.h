@@ -12,7 +12,7 @@ inline constexpr int kExitError = 2;
 inline constexpr int kExitJoinError = 1;     // of the stand-in for join(1)
 inline constexpr int kExitValsortError = 1;  // of the stand-in for valsort
 
-// Looks at its arguments itself: what they mean depends on the records.
+// Parses its arguments itself: their meaning depends on the records.
 int run_sort(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
 int run_join(const CommandSpec& command, const Caller& caller,

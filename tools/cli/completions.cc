@@ -6,7 +6,7 @@
 namespace xxl::cli {
 namespace {
 
-// Options that can do something are offered; those that are only recognised are not.
+// Options that have an effect are offered; those that are only recognised are not.
 bool offered(const OptionSpec& option) {
   return option.support == Support::works;
 }
@@ -39,7 +39,7 @@ std::string bash_value(const OptionSpec& option) {
   return "COMPREPLY=()";
 }
 
-// bash splits at "=", so the value of --record=u is completed as a word "u" behind "--record".
+// bash splits at "=", so the value of --record=u is completed as a word "u" after "--record".
 void append_bash_command(std::string& out, const CommandSpec& command) {
   out.append("    ").append(command.name).append(")\n      case \"$prev\" in\n");
   std::string switches;

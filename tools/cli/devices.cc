@@ -103,7 +103,7 @@ GpuOptions::Found simulate(std::size_t count, std::uint64_t memory_bytes) {
   GpuOptions::Found found;
   for (std::size_t i = 0; i < count; ++i) {
     gpu::SimulatedOptions options;
-    // Some of it stays free, as on others.
+    // Some of it stays free, as on real GPUs.
     if (memory_bytes != 0) options.memory_bytes = memory_bytes + memory_bytes / 8;
     found.devices.push_back(
         std::make_unique<gpu::SimulatedDevice>(static_cast<int>(i), std::move(options)));

@@ -14,8 +14,8 @@ struct DeviceChoice {
   AcceleratedMerge merge = AcceleratedMerge::automatic;
 };
 
-// Throws Error{usage} for words that mean nothing. Whether there is a GPU is found out when a sort
-// first wants one. `time_line` may be null.
+// Throws Error{usage} for invalid words. Whether there is a GPU is determined when a sort first
+// needs one. `time_line` may be null.
 DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line);
 
 }  // namespace xxl::cli

@@ -12,13 +12,13 @@
 namespace xxl::cli {
 namespace {
 
-// Beside the constant: page cache that cannot be dropped at once, and others who take some.
+// Beside the constant: page cache that cannot be dropped at once, and other processes.
 constexpr std::uint64_t kSpareBytes = 16 * kMiB;
-// Where less than all that is available, still this part of it: little input takes little beside
-// it.
+// Where that would exceed this part of what is available, this part: small jobs need little beside
+// -S.
 constexpr std::uint64_t kLeastPart = 8;
 
-// What follows "name" and a colon in a file of such lines (/proc/meminfo, /proc/cpuinfo).
+// The text after "name" and a colon in a file of such lines (/proc/meminfo, /proc/cpuinfo).
 std::string read_field(const char* path, std::string_view name) {
   std::ifstream file(path);
   std::string line;

@@ -36,8 +36,7 @@ std::string synopsis(const OptionSpec& option, std::string_view dash) {
   return text;
 }
 
-// Appends `text` from column `column` on, broken at blanks; lines after the first start at
-// `indent`.
+// Appends `text` at column `column`, broken at blanks; lines after the first start at `indent`.
 void append_wrapped(std::string& out, std::string_view text, std::size_t column,
                     std::size_t indent) {
   std::istringstream words{std::string(text)};
@@ -58,7 +57,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t column,
 }
 
 void append_option(std::string& out, const OptionSpec& option) {
-  // Long names of options without a short one stand below those that have one.
+  // Long names of options without a short one are aligned with those that have one.
   std::string left = option.short_name != 0 ? "  " : "      ";
   left.append(synopsis(option, "-"));
   if (left.size() + 2 > kHelpColumn) {
@@ -69,7 +68,7 @@ void append_option(std::string& out, const OptionSpec& option) {
   append_wrapped(out, option.help, kHelpColumn, kHelpColumn);
 }
 
-// Calls `paragraph` for each paragraph and `verbatim` for each line that is set as it is.
+// Calls `paragraph` for each paragraph and `verbatim` for each line that is set verbatim.
 template <class Paragraph, class Verbatim>
 void for_each_part(std::string_view text, Paragraph paragraph, Verbatim verbatim) {
   std::istringstream lines{std::string(text)};

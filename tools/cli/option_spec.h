@@ -1,4 +1,4 @@
-// What a command and an option are.
+// Commands and options, as data.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ enum class ValueKind {
   number,    // -y 10; an argument that is no number does not belong to it
 };
 
-// What a shell offers for the value of an option.
+// What a shell offers to complete the value of an option.
 enum class Completion { none, file, directory, words };
 
 enum class Support {
@@ -36,13 +36,13 @@ struct OptionSpec {
   char short_name = 0;              // 0: none
   ValueKind value = ValueKind::none;
   std::string_view value_name = {};
-  std::string_view words = {};    // values that there are, separated by blanks
+  std::string_view words = {};    // the possible values, separated by blanks
   std::string_view implied = {};  // value when it is optional and not given
   Completion completion = Completion::none;
   Support support = Support::works;
   Scope scope = Scope::all;
   bool standard = false;  // of sort(1) or join(1): its abbreviations come before those of our own
-  std::string_view group = {};    // title under which it stands in help; empty: "Options"
+  std::string_view group = {};    // its title in help; empty: "Options"
   std::string_view help = {};     // one line
   std::string_view details = {};  // more for the manual page
 
@@ -51,7 +51,7 @@ struct OptionSpec {
 };
 
 // A titled part of a manual page. Paragraphs are separated by empty lines; lines that start with
-// two blanks are set as they are.
+// two blanks are set verbatim.
 struct Section {
   std::string_view title;
   std::string_view text;

@@ -7,9 +7,9 @@ namespace xxl::cli {
 
 inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
 
-// Titles under which options stand in help.
-inline constexpr std::string_view kResources = "What to do it with";
-inline constexpr std::string_view kAsking = "What to tell";
+// Titles of options in help.
+inline constexpr std::string_view kResources = "Resources";
+inline constexpr std::string_view kAsking = "Information";
 
 inline constexpr OptionSpec kIo{.long_name = "io",
                                 .value = ValueKind::required,
@@ -122,7 +122,7 @@ inline constexpr Section kKeys{
     "  f32 f64           floating-point number; f32be, f64be: big-endian\n"
     "  bytesN            N bytes, compared as unsigned numbers\n"
     "\n"
-    "Behind it may stand :desc for descending, or :asc, which also keeps -r away from this key.\n"
+    "It may end in :desc for descending, or :asc, which also keeps -r away from this key.\n"
     "\n"
     "Floating-point keys are in the total order of IEEE 754: -NaN, -infinity, ..., -0.0, +0.0, "
     "..., "

@@ -132,7 +132,7 @@ constexpr Section kDistributions{
     "  few-distinct   16 values\n"
     "  constant       one value\n"
     "\n"
-    "Behind the key of kv32 and kv64 stands the number of the record; all other bytes are random. "
+    "The value of kv32 and kv64 is the number of the record; all other bytes are random. "
     "A key of bytes has the distribution in its first 8.\n"};
 
 constexpr std::array kGenSections{

@@ -13,8 +13,8 @@ namespace xxl::cli {
 // The command sort, the largest of them (options_of_sort.cc).
 CommandSpec sort_command();
 
-// The command join (options_of_join.cc), and what it is when it is called as join(1): with the
-// options of that alone.
+// The command join (options_of_join.cc), and the same called as join(1): with only that program's
+// options.
 CommandSpec join_command();
 CommandSpec stand_in_join_command();
 

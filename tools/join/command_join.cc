@@ -1,4 +1,4 @@
-// xxl join: finds out what is joined. Text and binary records take it from there.
+// xxl join: determines the kind of records, and calls the join of text or of binary records.
 #include <clocale>
 
 #include "cli/manual.h"

@@ -22,7 +22,7 @@ namespace xxl::cli {
 namespace {
 
 constexpr std::size_t kOutputBytes = 64 * kKiB;
-// Of memory by default, for groups of equal keys; what does not fit goes to scratch.
+// Default memory for groups of equal keys; what does not fit goes to scratch.
 constexpr std::uint64_t kGroupPart = 8;
 constexpr std::uint64_t kLeastGroupBytes = kMiB;
 constexpr std::uint64_t kMostGroupBytes = kGiB;
@@ -58,8 +58,8 @@ LineStream open_lines(const Caller& caller, const std::string& file, char termin
   return LineStream(fd, file, terminator);
 }
 
-// GNU join adds what the C library has found out last: in a locale with a name, that there is no
-// catalogue of messages for it.
+// GNU join appends the last errno of the C library: in a locale with a name, that it has no message
+// catalogue.
 [[noreturn]] void fail_for_two_standard_inputs(const Caller& caller) {
   const std::string_view locale = std::setlocale(LC_MESSAGES, nullptr);
   const bool is_c = locale == "C" || locale == "POSIX";

@@ -136,8 +136,8 @@ void set_lines(const JoinArguments& arguments, TextJoinOptions& join) {
 
 // Rows
 
-// What is known of the rows of one side: names of columns have to be looked up in a header, and how
-// many there are is known from the first row.
+// The rows of one side: names of columns are looked up in a header, and the number of columns is
+// known from the first row.
 struct RowSide {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> keys;

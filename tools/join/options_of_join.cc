@@ -1,4 +1,4 @@
-// The options of join. Those of join(1) stand in its order, as far as that is the order in which it
+// The options of join. Those of join(1) are in its order, as far as that is the order in which it
 // lists the possibilities of an ambiguous abbreviation.
 #include <array>
 #include <vector>
@@ -207,7 +207,7 @@ constexpr std::array kJoinOptions{
                .value_name = "R,S",
                .scope = Scope::rows,
                .group = kRows,
-               .help = "what is put behind names of columns that both sides have (default: _1,_2)"},
+               .help = "suffixes of column names that both sides have (default: _1,_2)"},
     OptionSpec{.long_name = "count", .group = kRows, .help = "write no rows: print their number"},
     OptionSpec{.long_name = "output",
                .value = ValueKind::required,
@@ -257,7 +257,7 @@ constexpr std::array kJoinOptions{
                .value_name = "N",
                .group = kResources,
                .help = kParallel.help,
-               .details = "Fewer are used when the memory of -S is too little for so many."},
+               .details = "Fewer are used when -S is too small for N."},
     OptionSpec{
         .long_name = "batch-size",
         .value = ValueKind::required,
@@ -331,7 +331,7 @@ constexpr std::array kJoinSections{
             "  2.OFFSET:BYTES    bytes of S's record\n"
             "  m                 one byte: 1 if the row has an R, plus 2 if it has an S\n"
             "\n"
-            "Bytes of a record that a row has not are zero.\n"},
+            "Bytes of a missing record are zero.\n"},
     Section{
         "CALLED AS JOIN",
         "Through a link named join, the program is join(1): it takes the options of join(1) only, "

@@ -24,7 +24,7 @@ void print_fact(const char* name, const std::string& value) {
   std::printf("%-16s %s\n", name, value.c_str());
 }
 
-// Vector instruction sets of this processor that are worth knowing.
+// Vector instruction sets of this processor that matter here.
 std::string simd_names() {
   std::string names;
 #if defined(__x86_64__)
@@ -40,8 +40,7 @@ std::string simd_names() {
 
 // CMake separates architectures by semicolons.
 std::string cuda_text() {
-  if (kCudaCompiler.empty())
-    return "not built in: there was no CUDA compiler, or it was not wanted";
+  if (kCudaCompiler.empty()) return "not built in: there was no CUDA compiler, or it was disabled";
   std::string architectures(kCudaArchitectures);
   std::replace(architectures.begin(), architectures.end(), ';', ' ');
   return std::string(kCudaCompiler) + ", for architectures " + architectures;

@@ -77,7 +77,7 @@ std::string explain(const JoinSubject& subject, const JoinPlan& plan) {
   append_fact(
       out, "memory:",
       format_exact(plan.memory_bytes) +
-          (plan.table_bytes > 0 ? ", of it the table " + format_bytes(plan.table_bytes) : ""));
+          (plan.table_bytes > 0 ? ", of which the table " + format_bytes(plan.table_bytes) : ""));
   append_fact(out, "threads:", std::to_string(plan.threads));
   append_fact(out, "sorted on:", device_text(plan));
   append_fact(out, "disk access:", plan.backend);

@@ -1,4 +1,4 @@
-// What a join will do and what it did, for people (--explain, --stats) and programs (--stats=json).
+// The plan and the report of a join, for people (--explain, --stats) and programs (--stats=json).
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kInterval{250};
 constexpr std::chrono::milliseconds kShortestForRate{500};
 constexpr const char* kEraseLine = "\r\x1b[K";
 
-// A signal is not to leave the shell's prompt behind the line.
+// A signal must not leave the shell's prompt on the progress line.
 std::atomic<bool> line_is_open;
 void end_line() {
   if (line_is_open) (void)!write(STDERR_FILENO, "\n", 1);
@@ -61,7 +61,7 @@ std::string format_time(double seconds) {
   return text;
 }
 
-// A phase as it was when it was first looked at.
+// A phase as first seen.
 struct PhaseStart {
   explicit PhaseStart(const Progress& progress)
       : phase(progress.phase), pass(progress.pass), bytes_done(progress.phase_bytes_done) {}
@@ -75,7 +75,7 @@ struct PhaseStart {
   Clock::time_point time = Clock::now();
 };
 
-// Bytes a second since `start`; 0 when that is too short ago to tell.
+// Bytes a second since `start`; 0 when that was too recent.
 double rate_since(const PhaseStart& start, std::uint64_t bytes_done) {
   const Clock::duration elapsed = Clock::now() - start.time;
   if (elapsed < kShortestForRate || bytes_done <= start.bytes_done) return 0;

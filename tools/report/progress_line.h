@@ -11,8 +11,8 @@
 namespace xxl::cli {
 
 // Shows `progress` on standard error from construction to destruction, on a thread of its own (not
-// at all if there can be none); the destructor erases the line. `progress` belongs to the caller
-// and must outlive the line.
+// at all if there is none); the destructor erases the line. `progress` belongs to the caller and
+// must outlive the line.
 class ProgressLine {
  public:
   explicit ProgressLine(const Progress& progress);

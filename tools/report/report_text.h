@@ -1,4 +1,4 @@
-// Pieces of reports that people and programs read.
+// Parts of reports that people and programs read.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace xxl::cli {
 [[gnu::format(printf, 2, 3)]] void append_format(std::string& out, const char* format, ...);
 // "name:            value", a line.
 void append_fact(std::string& out, const char* name, const std::string& value);
-// With as many digits behind the point, which is one in every locale.
+// With `digits` digits after the decimal point, which is a point in every locale.
 std::string decimal_text(double value, int digits = 2);
 // "4 GiB (4294967296 bytes)".
 std::string format_exact(std::uint64_t bytes);

@@ -27,7 +27,7 @@ TimeLineFile::TimeLineFile(const std::string& path, const std::string& output) :
       std::filesystem::weakly_canonical(output, error)) {
     throw Error(ErrorCode::usage, "cannot be the time line and the output", path);
   }
-  // It is there for this moment only, lest it is left empty when the work is interrupted.
+  // It is removed again, so that no empty file is left when the work is interrupted.
   std::fclose(create(path));
   std::remove(path.c_str());
 }

@@ -9,12 +9,11 @@ namespace xxl::cli {
 
 class TimeLineFile {
  public:
-  // Nothing is noted if `path` is empty. Otherwise what is wrong with it is said now, before the
-  // work: throws Error{io} if there is such a file or it cannot be made, Error{usage} if it is the
-  // output, too.
+  // Nothing is recorded if `path` is empty. Otherwise it is checked now, before the work: throws
+  // Error{io} if there is such a file or it cannot be made, Error{usage} if it is also the output.
   TimeLineFile(const std::string& path, const std::string& output);
 
-  // Null if nothing is noted.
+  // Null if nothing is recorded.
   TimeLine* time_line() { return path_.empty() ? nullptr : &time_line_; }
   // Writes the file: track, what, start and end in seconds, bytes moved (0: not known). Throws
   // Error{io}.

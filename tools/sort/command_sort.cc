@@ -1,4 +1,4 @@
-// xxl sort: finds out what is sorted. The three kinds of records take it from there.
+// xxl sort: determines the kind of records, and calls the sort of that kind.
 #include <clocale>
 
 #include "cli/manual.h"

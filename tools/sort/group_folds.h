@@ -9,7 +9,7 @@
 
 namespace xxl::cli {
 
-// The first line, behind the number of lines, as uniq -c writes it.
+// The first line, after the number of lines, as uniq -c writes it.
 std::unique_ptr<GroupFold> make_line_counter();
 
 struct RowFoldOptions {

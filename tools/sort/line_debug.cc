@@ -100,7 +100,7 @@ std::size_t floating_point_bytes(std::string_view text) {
   return static_cast<std::size_t>(end - copy.c_str());
 }
 
-// One warning a line, behind the name of the program.
+// One warning a line, after the name of the program.
 class Warnings {
  public:
   explicit Warnings(const Caller& caller) : prefix_(caller.prefix) {}
@@ -131,7 +131,7 @@ bool has_zero_width(const LineKeyField& key) {
   return (key.start_field != 0 || key.start_char != 0) && key.end_field < key.start_field;
 }
 
-// True if blanks in front of fields make a difference that was hardly meant.
+// True if blanks before fields make a difference that was probably not meant.
 bool leading_blanks_matter(const LineKeyField& key) {
   const bool within_line = key.end_field == 0 && key.end_char != 0;
   if (has_zero_width(key) || within_line) return false;
@@ -199,7 +199,7 @@ void warn_of_number_separators(const Warnings& warnings, const NumberKinds& kind
   }
 }
 
-// What was asked for all keys, but for keys that have all options of their own.
+// Options for all keys, except for keys with options of their own.
 void warn_of_ignored_options(const Warnings& warnings, const LineOrder& order,
                              const std::vector<LineKeyField>& keys) {
   LineKeyFlags unused = order.flags;
@@ -294,8 +294,8 @@ void LineUnderliner::append_mark(std::string_view line, std::string_view part,
   }
 }
 
-// What of the key's place takes part in the comparison: of numbers and months, no more than they
-// are. A key that ends before it starts is shown where its first character would be.
+// The part of the key's place that is compared: of numbers and months, only these. A key that ends
+// before it starts is shown where its first character would be.
 std::string_view LineUnderliner::compared_part(std::string_view line,
                                                const LineKeyField& key) const {
   const LineKeyFlags& flags = key.flags;

@@ -12,7 +12,7 @@
 
 namespace xxl::cli {
 
-// What lines are compared by, and what is doubtful about the keys: on standard error.
+// Prints on standard error how lines are compared, and what is doubtful about the keys.
 void warn_of_line_keys(const Caller& caller, const LineArguments& arguments);
 
 class LineUnderliner {

@@ -1,5 +1,5 @@
-// The options of sort. Those of sort(1) stand in its order, which is the order in which it lists
-// the possibilities of an ambiguous abbreviation; our own follow.
+// The options of sort. Those of sort(1) are in its order, in which it lists the possibilities of an
+// ambiguous abbreviation; our own follow.
 #include <array>
 
 #include "cli/options_shared.h"
@@ -16,7 +16,7 @@ constexpr std::array kSortOptions{
                .scope = Scope::lines,
                .standard = true,
                .group = kOrdering,
-               .help = "ignore blanks in front of keys"},
+               .help = "ignore blanks before keys"},
     OptionSpec{.long_name = "check",
                .value = ValueKind::optional,
                .value_name = "WHEN",
@@ -223,8 +223,7 @@ constexpr std::array kSortOptions{
                .standard = true,
                .group = kResources,
                .help = "use N threads (default: one for each processor)",
-               .details = "Fewer are used, with a warning, when the memory of -S is too little for "
-                          "so many."},
+               .details = "Fewer are used, with a warning, when -S is too small for N."},
     kHelpStandard,
     kVersion,
     OptionSpec{.short_name = 'c', .group = kDoing, .help = "like --check"},
@@ -261,7 +260,7 @@ constexpr std::array kSortOptions{
     OptionSpec{.long_name = "count",
                .scope = Scope::text,
                .group = kDoing,
-               .help = "as -u, with the number of equal records in front of each"},
+               .help = "as -u, preceded by the number of equal records"},
     OptionSpec{.long_name = "sum",
                .value = ValueKind::required,
                .value_name = "COLUMN",
@@ -350,7 +349,7 @@ constexpr Section kRowKeys{
     "  integer    whole numbers\n"
     "  date       2026-11-30, with or without a time\n"
     "\n"
-    "Behind it may stand :desc for descending, or :asc, which also keeps -r away from this key.\n"};
+    "It may end in :desc for descending, or :asc, which also keeps -r away from this key.\n"};
 
 constexpr std::array kSortSections{
     kTextRecords,
@@ -422,7 +421,7 @@ CommandSpec sort_command() {
       .summary = "sort text and records, of files larger than memory",
       .description =
           "Sorts the lines, rows or records of all FILEs together. Without FILE, or when FILE is "
-          "-, standard input is read. Options may stand before and after the files, and long "
+          "-, standard input is read. Options may come before and after the files, and long "
           "options may be abbreviated.\n"
           "\n"
           "Lines are sorted as sort(1) does, with all of its options: called through a link named "

@@ -36,7 +36,7 @@ void throw_as_sort(const Error& error, const TextSortOptions& sort, bool is_chec
     throw CommandLineError(failed("open", sort.output, error));
   }
   if (contains(sort.inputs, error.path())) {
-    // sort(1) looks at standard input before it reads, unless it checks or merges.
+    // sort(1) checks standard input before it reads, unless it checks order or merges.
     const bool closed = error.path() == "-" && error.sys_errno() == EBADF;
     if (closed && !is_check && !sort.merge_only) {
       throw CommandLineError(failed("stat", error.path(), error));

@@ -42,7 +42,7 @@ bool needs_random(const LineOrder& order) {
                      [](const LineKeyField& key) { return key.flags.random; });
 }
 
-// The first bytes of `source`, or without one those of the machine's generator.
+// The first bytes of `source`, or without one random bytes of the system.
 void fill_salt(const std::string& source, LineOrder& order) {
   auto& salt = order.random_salt;
   if (source.empty()) {
@@ -67,7 +67,7 @@ bool can_access(const std::string& file, int mode) {
   return faccessat(AT_FDCWD, file.c_str(), mode, AT_EACCESS) == 0;
 }
 
-// Complains about files that cannot be read as sort(1) does, before anything is done.
+// Reports files that cannot be read as sort(1) does, before anything is done.
 void check_inputs(const std::vector<std::string>& files, const char* operation) {
   for (const std::string& file : files) {
     if (file != "-" && !can_access(file, R_OK)) throw_file_error(operation, file, errno);
@@ -102,7 +102,7 @@ void check_output(const std::string& file) {
 
 TextSortOptions text_options(const Caller& caller, const LineArguments& arguments) {
   TextSortOptions sort;
-  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) takes all files as they lie
+  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
   set_text_options(caller, arguments.options, sort);
   LineOrder order = arguments.order;
   order.unique |= sort.unique;
@@ -114,8 +114,7 @@ TextSortOptions text_options(const Caller& caller, const LineArguments& argument
   sort.inputs = arguments.files;
   sort.output = arguments.output.value_or("-");
   if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
-  // sort(1) takes any size, however small or large: it is raised to what will do, and cut to what
-  // there is.
+  // sort(1) accepts any size: it is raised to the minimum, and cut to what there is.
   sort.memory_bytes =
       std::clamp(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes,
                  std::max(kLeastMemoryBytes, physical_memory_bytes()));
@@ -124,8 +123,8 @@ TextSortOptions text_options(const Caller& caller, const LineArguments& argument
   return sort;
 }
 
-// Copies the lines that come out of `pipe` to standard output, with their keys underlined. If that
-// cannot be written, `error` becomes the errno value; the pipe is closed then, which ends the sort.
+// Copies the lines from `pipe` to standard output, with their keys underlined. If that cannot be
+// written, `error` becomes the errno value; the pipe is closed then, which ends the sort.
 void underline(int pipe, const LineUnderliner& underliner, char terminator, int& error) {
   std::string text;
   std::string out;
@@ -163,7 +162,7 @@ int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
   std::exception_ptr failure;
   try {
     text_sort(sort);
-  } catch (...) {  // whatever it is, the reader must see the end of the pipe
+  } catch (...) {  // in any case the reader must see the end of the pipe
     failure = std::current_exception();
   }
   close(ends[1]);

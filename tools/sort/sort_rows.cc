@@ -42,7 +42,7 @@ CsvOrder order_option(const ParsedOptions& options) {
   return order;
 }
 
-// The keys, once they are known: names of columns have to be looked up in a header.
+// The keys, once they are known: names of columns are looked up in a header.
 struct Keys {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> made;

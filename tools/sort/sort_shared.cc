@@ -82,7 +82,7 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   }
 }
 
-// As sort(1) does: contradictions are errors, not a matter of which came last.
+// As in sort(1), contradictions are errors: the last option does not win.
 Check check_option(const ParsedOptions& options) {
   const bool words = options.has("-c") || options.has("check");
   if (!words && !options.has("-C")) return Check::none;

@@ -35,7 +35,7 @@ std::vector<std::string> scratch_option(const ParsedOptions& options);
 std::vector<std::string> input_files(const ParsedOptions& options);
 // The names in `file` ("-": standard input), each ended by a zero byte. Throws CommandLineError.
 std::vector<std::string> read_names0(const std::string& file);
-// `by_default` is what is done without --progress, if standard error is a terminal.
+// `by_default`: whether progress is shown without --progress, if standard error is a terminal.
 bool progress_option(const ParsedOptions& options, bool by_default);
 std::optional<std::uint64_t> limit_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].
@@ -59,9 +59,8 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
 // -c and -C.
 int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check);
 
-// Returns if `error` is not that a pipe is not read any more. That is no mistake: `sort FILE |
-// head`. Then the program dies as programs do that know nothing of pipes, unless its parent wished
-// otherwise.
+// Returns unless `error` is a pipe without a reader, as in `sort FILE | head`, which is no mistake:
+// then SIGPIPE ends the program, unless its parent process ignores that.
 void die_of_broken_pipe(const Caller& caller, const Error& error);
 
 void warn_of_fewer_threads(const Caller& caller, std::uint64_t memory_bytes, unsigned parallel,

@@ -39,8 +39,7 @@ int run_validate(const ParsedOptions& options) {
   return kExitDisorder;
 }
 
-// As valsort of gensort 1.5 prints it, and exits. What it writes with -o and reads with -s, and the
-// comparison of -i, there is not here.
+// As valsort of gensort 1.5 prints it, and exits. Its -o, -s and -i are not supported.
 int run_stand_in_valsort(std::span<const std::string> arguments) {
   bool quiet = false;
   unsigned parallel = 0;

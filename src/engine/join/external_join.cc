@@ -22,7 +22,7 @@ void check(const RecordJoinOptions& options) {
 
 // A hash join reads each input once. So does a sort-merge join of inputs that are in order, or that
 // fit in memory, where sorting is faster than waiting for the memory at every record
-// (bench/join.py); and what GPUs are asked for is sorting.
+// (bench/join.py); and GPUs are asked for to sort.
 JoinPlan choose(const RecordJoinOptions& options) {
   std::string reason;
   if (options.method == JoinMethod::hash) {

@@ -1,6 +1,6 @@
 // The hash join from end to end. In order: open and measure the inputs; choose the side that is
-// held in memory and divide the memory; read it and build its table; read the other side past it;
-// write what remains of the first; compare what was done with what was to be done; publish.
+// held in memory and divide the memory; read it and build its table; stream the other side past it;
+// write what remains of the first; check that nothing was lost; publish.
 #include "engine/join/hash_join.h"
 #include "engine/job_io.h"
 
@@ -137,7 +137,7 @@ bool HashJoining::plan() {
     return false;
   }
   bool r_known = input(JoinSide::r).size_known, s_known = input(JoinSide::s).size_known;
-  // Files that say that they are empty mostly are, but for those of /proc.
+  // Files of size 0 are usually empty, except those of /proc.
   if (!r_known && !s_known) {
     r_known = says_empty(input(JoinSide::r).files.front());
     s_known = says_empty(input(JoinSide::s).files.front());
@@ -201,8 +201,8 @@ void HashJoining::set_up() {
   meter_.watch(*io_, *workers_);
 }
 
-// Has `work` done on all of `total` by the workers, and waits for it. `work` may refer to nothing
-// but members: when this throws, it may be running still.
+// Has the workers do `work` on all of `total`, and waits for them. `work` may refer only to
+// members: when this throws, it may still be running.
 void HashJoining::for_all(std::size_t total, const Work& work) {
   const auto shared = std::make_shared<const Work>(work);
   for (std::size_t first = 0; first < total; first += kTaskRecords) {
@@ -231,7 +231,7 @@ void HashJoining::build_table() {
   meter_.end("build", waits);
 }
 
-// Copies the records to where they stay, and has them counted on the way.
+// Copies the records to their final place, and counts them on the way.
 WaitTimes HashJoining::read_build_side() {
   const std::size_t record_bytes = this->record_bytes(build_);
   io::SequentialReader reader(inputs_[index_of(build_)].files, record_bytes,
@@ -244,7 +244,8 @@ WaitTimes HashJoining::read_build_side() {
   for (;;) {
     reader.pump();
     while (const auto block = reader.next()) {
-      // The table is made for the records that were there: what the file has grown by is not read.
+      // The table is sized for the records that were there: what was added to the file since is not
+      // read.
       const std::size_t count =
           std::min(block->records.size() / record_bytes, build_records_ - read);
       ++under_way;
@@ -313,7 +314,7 @@ void HashJoining::probe() {
   output_hash_ = stage->hash();
 }
 
-// What rows are made while the other side is read past the table.
+// Which rows are made while the other side streams past the table.
 ProbeWants HashJoining::probe_wants() const {
   const JoinKind kind = options_.kind;
   const bool is_r = probe_ == JoinSide::r;
@@ -332,7 +333,7 @@ void HashJoining::settle() {
   });
 }
 
-// Rows that are made of records of the table alone: known when all of the other side has been read.
+// Rows of records of the table alone: known when the other side has been read.
 std::uint64_t HashJoining::rows_of_build_side() const {
   const JoinKind kind = options_.kind;
   const bool is_r = build_ == JoinSide::r;

@@ -17,7 +17,7 @@ constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 // The rows of one list, with the records they are made from, should stay in the cache of a core.
 constexpr std::size_t kMaxListMatches = 8192;
 constexpr std::size_t kMaxPartBytes = 256 * kKiB;
-// Stretches under way for each thread: being matched, waiting for their turn, being written.
+// Morsels under way for each thread: being matched, waiting for their turn, being written.
 constexpr std::size_t kListsPerThread = 4;
 
 std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned threads) {
@@ -65,7 +65,7 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
 }  // namespace
 
 std::optional<HashGeometry> plan_hash_geometry(const HashPlanInput& input) {
-  // With little memory, fewer threads leave more of it to the table.
+  // With little memory, fewer threads leave more for the table.
   for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
     if (auto geometry = try_plan(input, threads)) return geometry;
   }

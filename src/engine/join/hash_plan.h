@@ -26,13 +26,13 @@ struct HashGeometry {
   std::size_t read_bytes = 0;  // all buffers together
   std::size_t output_block_bytes = 0;
   std::size_t output_bytes = 0;  // all blocks together
-  std::size_t lists = 0;         // number of stretches of records that may be under way
+  std::size_t lists = 0;         // number of morsels that may be under way
   std::size_t list_matches = 0;  // number, of one list
   std::size_t records_bytes = 0;
   std::size_t table_bytes = 0;
 };
 
-// Nothing if the table does not fit, with one thread even, or has too many records.
+// Nothing if the table does not fit, even with one thread, or has too many records.
 std::optional<HashGeometry> plan_hash_geometry(const HashPlanInput& input);
 
 // The least memory, in whole MiB, with which a join of this input works; nothing if it has more

@@ -86,7 +86,7 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next,
   WaitTimes waits;
   for (;;) {
     write_ready();
-    // In order: what the first morsel waits for must not be given to a later one.
+    // In order: a later morsel must not take what the first one waits for.
     for (const MorselPointer& morsel : morsels_) {
       if (free_lists_.empty()) break;
       if (morsel->list == nullptr) start_listing(morsel);
@@ -133,7 +133,7 @@ HashProbe::MorselPointer HashProbe::cut_block(io::SequentialReader& reader) {
   return morsel;
 }
 
-// Gives blocks back to the reader that nobody needs any more.
+// Returns blocks that are no longer needed to the reader.
 void HashProbe::release(io::SequentialReader& reader) {
   std::erase_if(blocks_, [&](const std::unique_ptr<ProbeBlock>& block) {
     if (block->uses > 0 || block->cut < block->records) return false;
@@ -143,7 +143,7 @@ void HashProbe::release(io::SequentialReader& reader) {
   });
 }
 
-// So many records that their matches may be expected to fit a list.
+// As many records as have matches for about one list.
 std::size_t HashProbe::morsel_records() const {
   const std::uint64_t rows_per_record = (rows_ + rows_ / 4) / std::max<std::uint64_t>(probed_, 1);
   return std::clamp(c_.list_matches / static_cast<std::size_t>(rows_per_record + 1),
@@ -178,7 +178,7 @@ void HashProbe::start_listing(const MorselPointer& morsel) {
   });
 }
 
-// Has the lists written whose turn it is.
+// Starts writing the lists whose turn it is.
 void HashProbe::write_ready() {
   output_full_ = false;
   while (!morsels_.empty() && morsels_.front()->ready) {

@@ -1,17 +1,17 @@
-// Looks the records of one input up in the table of the other, and writes the rows.
+// Looks up the records of one input in the table of the other, and writes the rows.
 //
 // Records come in blocks, in order. A block is cut into morsels; for each a worker lists the
-// matches, so that the number of its rows is known before any is written. Stretches leave in their
-// order: when room for the rows of the next one has been set aside in the output, a worker writes
-// them, while others list and write others.
+// matches, so that the number of its rows is known before any is written. Morsels leave in order:
+// when room for the rows of the next one has been set aside in the output, a worker writes them
+// while others list and write other morsels.
 //
 //     morsel      41         42         43         44
 //                  writing    writing    listed     being listed
 //                                        waits for room in the output
 //
 // A list has a limit. Where a morsel has more matches, it is continued in another list when its
-// turn has come: so any number of matches passes through the same memory. Its first list is then on
-// its way to the output, and comes back whatever happens behind it, so one can always be had.
+// turn has come, so any number of matches passes through the same memory. Its first list is then on
+// its way to the output and comes back whatever happens after it, so a list always becomes free.
 #pragma once
 
 #include <cstddef>
@@ -72,8 +72,8 @@ class HashProbe {
 
   // Looks up all records of `reader`, and has the rows that `wants` asks for written.
   WaitTimes probe(io::SequentialReader& reader, const ProbeWants& wants);
-  // Has a row written of each of the first `records` records of the table that has been matched (or
-  // has not), in their order. After HashTable::settle().
+  // Writes a row for each of the first `records` records of the table that has been matched (or has
+  // not), in their order. After HashTable::settle().
   WaitTimes write_build_side(bool matched, std::size_t records);
 
   std::uint64_t probed() const { return probed_; }    // records
@@ -88,7 +88,7 @@ class HashProbe {
     std::size_t cut = 0;   // of them, in morsels
     std::size_t uses = 0;  // morsels that have not been written
   };
-  // Records that follow each other, in a block or in the table.
+  // Consecutive records of a block or of the table.
   struct Morsel {
     ProbeBlock* block = nullptr;  // null: in the table
     std::size_t first = 0;

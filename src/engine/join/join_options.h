@@ -1,4 +1,4 @@
-// What joins of every kind of record are asked for, and what they tell.
+// Options and reports of joins of every kind of record.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace xxl {
 enum class JoinMethod {
   automatic,   // by sizes, order and memory
   sort_merge,  // both inputs in order of their keys; so is the output
-  hash,        // the smaller input in a table in memory, the other one read past it, in its order
+  hash,        // the smaller input in a table in memory; rows in the order of the other
 };
 
 struct JoinOptions : JobOptions {
@@ -31,7 +31,7 @@ struct JoinPlan {
   struct Side {
     std::uint64_t input_bytes = 0;  // 0 when unknown
     bool size_known = true;
-    bool presorted = false;           // not sorted: said so, or found so
+    bool presorted = false;           // not sorted here: given or found in order
     std::uint64_t expected_runs = 0;  // 0 if it is not sorted
     unsigned passes = 0;              // merge passes before the one that feeds the join
     std::uint64_t scratch_bytes = 0;

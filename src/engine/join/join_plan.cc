@@ -21,7 +21,7 @@ constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 constexpr std::size_t kMaxGroupBytes = 4 * kMiB;
 constexpr std::size_t kMaxFileBytes = 32 * kMiB;  // blocks of a file that is in order
 constexpr std::size_t kLists = 3;                 // for each thread, and two more
-// The least part of the memory for sides that a side gets, however small it is.
+// The least part of the memory for sides that a side gets.
 constexpr double kLeastShare = 1.0 / 8;
 
 }  // namespace

@@ -37,9 +37,9 @@ class JoinTextSide {
   const Inputs& inputs() const { return inputs_; }
   const std::string& path() const { return inputs_.files[0].path(); }
 
-  // Its part of the memory; with as many threads as there is memory for, `input.threads` at most.
-  // Takes none yet. Throws Error{no_space}. Not of an input that is sorted already, which takes
-  // memory for its buffers only: see read().
+  // Plans its part of the memory, for as many threads as it allows, at most `input.threads`. Takes
+  // none yet. Throws Error{no_space}. Not for an input that is sorted already, which needs only
+  // buffers: see read().
   void plan(const TextPlanInput& input, Monitor& monitor);
   TextMemory& memory() { return *memory_; }
   const TextMemory& memory() const { return *memory_; }
@@ -56,8 +56,8 @@ class JoinTextSide {
   // All records in order, from the runs.
   std::unique_ptr<RecordCursor> merge(BlockMemory& blocks);
 
-  // All records of an input that is sorted already, by way of `memory`; takes the header. Records
-  // that lie in several buffers take up `budget` (file_cursor.h).
+  // All records of an input that is sorted already, read through `memory`; takes the header.
+  // Records that lie in several buffers take up `budget` (file_cursor.h).
   FileCursor& read(std::span<std::byte> memory, std::size_t& budget);
 
   // Known once runs are formed, or the first record was read:

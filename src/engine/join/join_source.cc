@@ -63,7 +63,7 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
     : side_(side), joiner_(joiner) {
   const auto open_run = [&sorting, &mailbox, this](const ChunkSorter&, io::BufferPool& buffers,
                                                    bool all_in_memory, bool) -> BlockSink& {
-    // Of keys that agree in all that splitters hold, even what fits may become several runs.
+    // Where keys differ only beyond what splitters hold, even what fits may become several runs.
     const bool surely_all =
         all_in_memory && sorting.layout().words() <= kMaxSplitterWords && sink_ == nullptr;
     if (!surely_all) throw DoesNotFit{};
@@ -75,7 +75,7 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
     sorting_ = sorting.sort_in_memory(region, io, workers, mailbox, open_run);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
-    throw DoesNotFit{};  // others have taken an accelerator's memory since it was planned with
+    throw DoesNotFit{};  // other processes took the accelerator's memory since planning
   }
 }
 
@@ -143,7 +143,7 @@ void FileSource::pump() {
   deliver();
 }
 
-// Has a worker look whether the block is in order, and comes after the one before.
+// Has a worker check that the block is in order and comes after the one before.
 void FileSource::check(Checked& checked) {
   const std::span<const std::byte> records = checked.block.records;
   const std::size_t record_bytes = layout_.record_bytes();

@@ -1,4 +1,4 @@
-// Where a join of sorted streams gets its blocks from: a merge of runs, or a file in order.
+// Where a join of sorted streams gets its blocks: a merge of runs, or a file in order.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace xxl {
 class JoinSource {
  public:
   virtual ~JoinSource() = default;
-  // Does what can be done now without waiting; gives blocks to the joiner, and tells it the end.
+  // Does what can be done now without waiting; gives blocks, and finally the end, to the joiner.
   virtual void pump() = 0;
   // Nothing is under way.
   virtual bool idle() const = 0;
@@ -40,7 +40,7 @@ class ResidentSource final : public JoinSource {
   // The input does not fit after all.
   struct DoesNotFit {};
 
-  // `sorting` has planned so. Everything must outlive it but `joiner`.
+  // REQUIRES: `sorting` has planned this. Everything but `joiner` must outlive it.
   ResidentSource(Sorting& sorting, std::span<std::byte> region, io::IoService& io, Workers& workers,
                  Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
 
@@ -68,9 +68,8 @@ class ResidentSource final : public JoinSource {
 // The records of runs, merged. Their blocks wait in the buffers of the merge's output.
 class MergedSource final : public JoinSource {
  public:
-  // `region`: context.geometry.merge_region_bytes. Everything must outlive it but `joiner`, whose
-  // blocks it owns: that may go first.
-  // `input_hash`: of what the runs were made from.
+  // `region`: context.geometry.merge_region_bytes. Everything must outlive it but `joiner`, which
+  // may go first: this owns its blocks. `input_hash`: of what the runs were made from.
   MergedSource(const RunMergeContext& context, std::span<std::byte> region,
                const std::vector<Run>& runs, const MultisetHash& input_hash, JoinSide side,
                StreamJoiner& joiner);
@@ -90,16 +89,16 @@ class MergedSource final : public JoinSource {
   RunMerge merge_;
 };
 
-// The records of a file that should be in order; a place where they are not is an error.
+// The records of a file that should be in order; disorder is an error.
 class FileSource final : public JoinSource {
  public:
-  // Thrown for a file that was only thought to be in order.
+  // Thrown for a file that was only assumed to be in order.
   struct NotInOrder {
     JoinSide side;
   };
 
-  // `memory` is for buffers of `block_bytes` (SequentialReader::buffer_bytes). `assumed`: nobody
-  // said that the file is in order. Everything must outlive it.
+  // `memory` is for buffers of `block_bytes` (SequentialReader::buffer_bytes). `assumed`: the order
+  // is a guess, not given by the user. Everything must outlive it.
   FileSource(Inputs& inputs, const KeyLayout& layout, std::size_t block_bytes,
              std::span<std::byte> memory, bool assumed, io::IoService& io, Workers& workers,
              Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
@@ -133,7 +132,7 @@ class FileSource final : public JoinSource {
   InFlight in_flight_;
 };
 
-// True if samples of a stored file are in order: then all of it may well be.
+// True if samples of a stored file are in order: then all of it probably is.
 bool looks_sorted(const io::File& file, const KeyLayout& layout);
 
 }  // namespace xxl

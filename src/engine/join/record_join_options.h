@@ -1,4 +1,4 @@
-// What a join of records of fixed sizes is asked for.
+// Options of a join of records of fixed sizes.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ struct RecordJoinOptions : JoinOptions {
   // What a row consists of; empty: the key once, then R's other bytes, then S's; of semi and anti,
   // R's record. Otherwise a list separated by commas: 0 (the key), 1.OFFSET:BYTES, 2.OFFSET:BYTES
   // (bytes of R's record, of S's), m (one byte: 1 if the row has an R, plus 2 if it has an S).
-  // Bytes of a record that a row has not are zero.
+  // Bytes of a missing record are zero.
   std::string layout;
 };
 

@@ -1,6 +1,6 @@
 // The join of text from end to end. In order: open the inputs; divide the memory; form runs of what
-// is not sorted; join, by cells of all runs, or record by record where an input comes sorted;
-// compare what was read with what was joined; publish. Nothing appears before the last step.
+// is not sorted; join, by cells of all runs, or record by record where an input comes sorted; check
+// that what was read was joined; publish. Nothing appears before the last step.
 #include "engine/join/text_join.h"
 #include "engine/job_io.h"
 
@@ -75,7 +75,7 @@ Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is
     taken += budget.file_bytes;
   }
   if (budget.file_bytes > 0) {
-    // If nothing is to be sorted, there is all the memory for them.
+    // If nothing is to be sorted, all the memory is theirs.
     const bool sorts = !options.presorted[0] || !options.presorted[1];
     budget.record_bytes = std::max(sorts ? memory / kRecordPart : memory / 2, kMinRecordBytes);
     if (sorts) taken += 2 * budget.record_bytes;
@@ -94,7 +94,7 @@ struct WrongGuess {};
 // One join.
 class TextJoining {
  public:
-  // `guessed`: which inputs are only believed to be sorted. Then run() may throw WrongGuess.
+  // `guessed`: which inputs are only assumed to be sorted. Then run() may throw WrongGuess.
   TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed);
 
   JoinPlan plan() const;
@@ -217,7 +217,7 @@ void TextJoining::plan_memory() {
   output_memory_ = std::make_unique<TextMemory>(common, monitor_);
 }
 
-// The one whose buffers and workspaces are used in the end: the largest.
+// The side whose buffers and workspaces are used in the end: the larger.
 TextMemory& TextJoining::memory() const {
   if (output_memory_ != nullptr) return *output_memory_;
   TextMemory* best = nullptr;
@@ -231,7 +231,7 @@ TextMemory& TextJoining::memory() const {
   return *best;
 }
 
-// What the tables of both may take.
+// Memory for the tables of both.
 std::size_t TextJoining::table_bytes() const {
   std::size_t bytes = 0;
   for (const JoinTextSide& each : sides_) {
@@ -304,7 +304,7 @@ void TextJoining::form_runs() {
   }
 }
 
-// As few as there is room for, two blocks each. The side that needs little keeps what it has.
+// As few as fit, two blocks each. The side that needs little keeps what it has.
 void TextJoining::reduce_runs(BlockMemory& blocks) {
   for (const JoinTextSide& each : sides_) {
     if (each.is_presorted()) continue;
@@ -342,7 +342,7 @@ void TextJoining::set_rules() {
   rules_.matches_nothing = options_.matches_nothing;
 }
 
-// What is written goes here from now on; memory is not divided any more.
+// Output goes here from now on; memory is not divided again.
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
@@ -360,7 +360,7 @@ void TextJoining::write_header() {
   piece.finish();
 }
 
-// What was sorted is merged: both inputs by cells, if there is room for that.
+// Merges what was sorted: both inputs by cells, if there is room for that.
 void TextJoining::join() {
   if (output_memory_ != nullptr) output_memory_->divide(0);
   std::uint64_t bytes = 0;
@@ -398,7 +398,7 @@ void TextJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t cel
   totals_ += joiner.totals();
 }
 
-// Both are read from beginning to end: an input that comes sorted, or the merge of one's runs.
+// Both are read from beginning to end: a sorted input, or the merge of a side's runs.
 void TextJoining::join_streams(BlockMemory& blocks) {
   file_memory_ = MemoryRegion(kJoinSides * budget_.file_bytes);
   auto joined_bytes = static_cast<std::size_t>(budget_.record_bytes);
@@ -494,8 +494,8 @@ void check_method(const TextJoinOptions& options) {
   }
 }
 
-// Which inputs are not said to be sorted but look so, and are so large that they would not be
-// sorted in memory. None if the join could not start again: the output a stream, an input a pipe.
+// Which inputs look sorted without being given as such, and are too large to be sorted in memory.
+// None if the join could not start again: the output is a stream, or an input a pipe.
 std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
   if (!output_is_file(options) && !options.count_only) return guessed;
@@ -531,7 +531,7 @@ JoinReport text_join(const TextJoinOptions& options) {
       input.restore();
     }
   }
-  // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+  // Nothing is lost: the inputs are unchanged, and no output has appeared.
   return TextJoining(options, {}).run();
 }
 

@@ -1,4 +1,4 @@
-// What a join of lines or rows is asked for.
+// Options of a join of lines or rows.
 #pragma once
 
 #include <array>
@@ -21,20 +21,19 @@ struct TextJoinOptions : JoinOptions {
   template <class T>
   using Sides = std::array<T, kJoinSides>;  // of R, of S
 
-  // Which rows there are: that of `kind`, or one that is no kind.
+  // Which rows there are: those of `kind`, or another combination.
   JoinShape shape;
   // Of both alike: equal keys are equal byte strings.
   Sides<std::shared_ptr<const KeyExtractor>> keys;
   // With a header: gets it and returns the keys, in place of `keys`; may be empty. May throw Error.
   Sides<std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)>> keys_of_header;
-  // Gets the first record of an input (its header, if there is one) before any other is looked at;
-  // may be empty.
+  // Gets the first record of an input (its header, if there is one) before any other; may be empty.
   Sides<std::function<void(std::string_view record)>> first_record;
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   Sides<std::function<std::optional<std::string>(std::string_view record)>> malformed;
-  // Makes what makes rows. Called from many threads, once the first records are known.
+  // Makes a writer of rows. Called from many threads, once the first records are known.
   std::function<std::unique_ptr<JoinRows>()> make_rows;
-  // With a header: what is written in front, made of the headers of the inputs that have one.
+  // With a header: what is written first, made of the headers of the inputs that have one.
   std::function<std::string(const Sides<std::optional<std::string>>& headers)> header_row;
   // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
   // Called from many threads, once the first records are known.

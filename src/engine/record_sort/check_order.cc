@@ -20,11 +20,11 @@ namespace xxl {
 namespace {
 
 constexpr std::uint64_t kMostMemoryBytes = 64 * kMiB;
-constexpr std::uint64_t kLeastChunks = 4;    // in the memory, if records are not too long for it
+constexpr std::uint64_t kLeastChunks = 4;    // within the memory, if records are short enough
 constexpr std::uint64_t kLayoutBytes = 128;  // of a KeyLayout, for each word of the key
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
-// The first of what was found, in the order of the file: a record out of order, or a failure.
+// The first finding in the order of the file: a record out of order, or a failure.
 class FirstFound {
  public:
   void add(std::uint64_t record, std::exception_ptr failure) {
@@ -34,7 +34,7 @@ class FirstFound {
     failure_ = std::move(failure);
     any_ = true;
   }
-  // Chunks that have not been taken by now lie behind what was found.
+  // Chunks that have not been taken by now come after the finding.
   bool any() const { return any_; }
   // The record out of order, or kNone. Throws the failure, if that comes first.
   std::uint64_t get() const {

@@ -1,4 +1,4 @@
-// One input being sorted in chunks, with all that it takes: buffers, sorters, what reads it.
+// One input being sorted in chunks, with its buffers, sorters and reader.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@
 
 namespace xxl {
 
-// Memory of a sort in chunks: output blocks | read buffers | sorters and table, or, with an
-// accelerator, staging.
+// Memory of a sort in chunks: output blocks | read buffers | sorters and table (with an
+// accelerator: staging).
 struct ChunkMemory {
   std::size_t output_bytes = 0;
   std::size_t read_bytes = 0;
   std::size_t staging_bytes = 0;
 
   ChunkMemory(const Geometry& geometry, const KeyLayout& layout);
-  // With an accelerator: what transfers go through, read buffers first.
+  // With an accelerator: the memory for transfers, read buffers first.
   std::span<std::byte> pinned(std::span<std::byte> region) const {
     return region.subspan(output_bytes, read_bytes + staging_bytes);
   }

@@ -5,13 +5,13 @@
 namespace xxl {
 namespace {
 
-// Of a stretch, in which nothing could be done: more, and the disks are what is waited for.
+// Part of a stretch in which nothing could be done: above this, the disks are the bottleneck.
 constexpr double kMaxWaiting = 0.15;
-// Of the workers' time: less, and something else is.
+// Part of the workers' time: below this, something else is.
 constexpr double kMinBusy = 0.8;
 // The accelerator must be faster by this factor: its rate is what links carry if nothing hinders.
 constexpr double kClearlyFaster = 1.5;
-// A piece costs that much beside its transfer: starting copies and kernels, and waiting for them.
+// What a piece costs beside its transfer: starting copies and kernels, and waiting for them.
 constexpr double kPieceSeconds = 100e-6;
 // To take memory of the accelerator, and to pin that of the host.
 constexpr double kHandOverSeconds = 0.3;

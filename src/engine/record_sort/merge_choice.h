@@ -1,9 +1,8 @@
 // Whether the rest of a merge goes to an accelerator.
 //
-// A merge starts on the CPU, and is measured in stretches. Where the processors are what it waits
-// for, and not the disks, and an accelerator's links carry more than the processors merge, the
-// accelerator takes over (RunMerger::hand_over). Between disks that are slower than either,
-// nothing would be won.
+// A merge starts on the CPU, and is measured in stretches. Where it waits for the processors, not
+// for the disks, and an accelerator's links carry more than the processors merge, the accelerator
+// takes over (RunMerger::hand_over). With disks slower than either, nothing would be gained.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +13,20 @@ namespace xxl {
 // What a stretch of a merge took on the CPU, and what is left to merge.
 struct MergeStretch {
   double seconds = 0;
-  double wait_seconds = 0;  // of it, nothing could be done but wait for disks
+  double wait_seconds = 0;  // of it, waiting for disks only
   double busy_seconds = 0;  // of workers, summed
   unsigned workers = 1;
   std::uint64_t bytes = 0;  // merged in it
   std::uint64_t bytes_left = 0;
 };
 
-// What an accelerator could do.
+// What an accelerator offers.
 struct MergeLink {
   double rate = 0;              // bytes a second, as Accelerator::merge_rate()
   std::size_t piece_bytes = 0;  // of a piece
 };
 
-// True if what is left is worth the time that it takes to hand over.
+// True if handing over saves more time than it takes.
 bool accelerator_pays_in_merge(const MergeStretch& stretch, const MergeLink& link);
 
 // Divides a merge into stretches. One thread.
@@ -45,7 +44,7 @@ class MergeStretches {
       : begin_(begin), total_bytes_(total_bytes), workers_(workers) {}
 
   // True if a stretch ends here; then it is in `stretch`, and the next one begins. The start of the
-  // merge is in none: memory is filled there, whatever the disks can do.
+  // merge belongs to none: it fills the memory, at any speed of the disks.
   bool ends(const State& now, MergeStretch& stretch);
 
  private:

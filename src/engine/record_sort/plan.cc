@@ -22,8 +22,8 @@ constexpr std::size_t kMaxBlockBytes = kMiB;
 constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
 // A piece and what it takes to sort it should stay in the caches of a core.
 constexpr std::size_t kMaxPieceBytes = kMiB;
-// Smaller pieces leave more of the shared cache to others. One thread cuts them for all, though:
-// where many sort, it must not be them that wait.
+// Smaller pieces leave more of the shared cache to others. One thread cuts them for all, though,
+// and many sorters must not wait for it.
 constexpr std::size_t kMaxMergePieceBytes = 256 * kKiB;
 constexpr unsigned kThreadsOfSmallPieces = 8;
 
@@ -47,13 +47,13 @@ constexpr std::size_t kMinLargeSorters = 2;
 constexpr std::size_t kMaxLargeSorters = 8;
 constexpr std::size_t kReadBlocks = 32;
 constexpr std::size_t kSlices = 16;
-// Runs are not planned for if the size of the input is unknown; this many are then allowed for.
+// If the size of the input is unknown, this many runs are allowed for.
 constexpr std::uint64_t kUnknownRuns = 64;
-// At least so much memory, and at most so many runs, if not all of the budget is to be used.
+// With less memory, or more runs, all of the budget is used.
 constexpr std::size_t kAmpleBytes = 128 * kMiB;
 constexpr std::uint64_t kFewRuns = 16;
-// What is in memory at the end of the input is kept if the input is no more than so many times the
-// memory. Merging then has the least part of it that will do.
+// What is in memory at the end of the input is kept if the input is at most this many times the
+// memory. Merging then gets the smallest sufficient part of it.
 constexpr std::uint64_t kKeepingInputs = 2;
 constexpr std::uint64_t kLeastPartBesideKept = 16;
 constexpr std::uint64_t kMostPartBesideKept = 4;
@@ -93,8 +93,8 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_
   geometry.merge_piece_records = std::max(kMinPieceRecords, merge_bytes / record_bytes);
   geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
   if (geometry.cells_unsorted) {
-    // What leaves at a time is the same part of what fits in memory (twice: see run formation) as
-    // a cell is of the input.
+    // What leaves at a time relates to (twice: see run formation) the memory as a cell does to the
+    // input.
     const auto part = static_cast<double>(kCellBytes) / static_cast<double>(input.input_bytes);
     const auto leaving =
         static_cast<std::size_t>(2 * part * static_cast<double>(geometry.region_bytes));
@@ -226,7 +226,7 @@ void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
   division.take(geometry.slices * geometry.slice_bytes);
 }
 
-// As plan_merge(), but without large pieces if these would make passes more, or do not fit.
+// As plan_merge(), but without large pieces if they do not fit or would add passes.
 void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
   if (geometry.large_sorters > 0) {
     Geometry without = geometry;
@@ -300,7 +300,7 @@ std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
   return round_down(bytes, kSectorBytes);
 }
 
-// What compression of scratch blocks takes beside the memory that is divided.
+// Memory for compressing scratch blocks, beside what is divided.
 std::uint64_t packing_bytes(const PlanInput& input, const Geometry& geometry) {
   const std::uint64_t bytes =
       geometry.threads *
@@ -365,15 +365,15 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   return geometry;
 }
 
-// True if leaving runs unsorted within cells can be thought of, of input that does not fit in
-// memory: keys that are triggers.
+// True if runs could be left unsorted within cells, for input that does not fit in memory: keys
+// that are triggers.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
   return input.input_size_known && !input.merge_only && !input.unique && !input.limit &&
          !input.accelerated && triggers_are_exact(layout) &&
          input.input_bytes > input.memory_bytes / 2;
 }
 
-// True if keeping what is in memory at the end saves a good part of what would be written and read.
+// True if keeping what is in memory at the end saves much writing and reading.
 bool may_keep_rest(const PlanInput& input, const KeyLayout& layout) {
   return may_leave_cells_unsorted(input, layout) && input.merge_memory_bytes == 0 &&
          input.input_bytes / kKeepingInputs <= input.memory_bytes;

@@ -31,10 +31,10 @@ struct PlanInput {
   std::uint64_t merge_memory_bytes = 0;  // that merges may take; 0: as much as the rest
 };
 
-// Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`, but for what is
+// Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`, except what is
 // kept while runs are merged.
 struct Geometry {
-  std::size_t region_bytes = 0;   // the one large piece of memory
+  std::size_t region_bytes = 0;   // the one large region of memory
   std::uint64_t table_bytes = 0;  // beside it: what is remembered of runs, and compression
   unsigned threads = 1;
 
@@ -64,7 +64,7 @@ struct Geometry {
   std::size_t final_block_bytes = 0;     // a block of the output file
   std::size_t merge_blocks = 0;          // buffers for blocks of runs, number
   std::size_t merge_degree = 0;          // most runs merged at once
-  // Pieces that an accelerator may sort; without any, all else is as if it could not.
+  // Pieces that an accelerator may sort; none: the CPU merges.
   unsigned large_sorters = 0;            // number
   std::size_t large_piece_records = 0;   // number
   std::size_t large_piece_capacity = 0;  // number

@@ -23,8 +23,8 @@ namespace xxl {
 class RunFormation {
  public:
   // Asked for a place to write a run to when its first piece is about to leave. `all_in_memory`:
-  // the input has ended, this is the only run. `looks_sorted`: the input came nearly in order so
-  // far, so that this first run may well be the only one.
+  // the input has ended, this is the only run. `looks_sorted`: the input was nearly in order so
+  // far, so this first run may be the only one.
   using OpenRun = std::function<BlockSink&(bool all_in_memory, bool looks_sorted)>;
   // The run is complete but for writes under way. (A run with cells is left unsorted within them
   // where it can be.)

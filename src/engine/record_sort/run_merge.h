@@ -1,5 +1,4 @@
-// One merge of runs, with all that it takes: sorters, buffers, the stage that its output leaves
-// through.
+// One merge of runs, with its sorters, buffers, and output stage.
 #pragma once
 
 #include <cstddef>

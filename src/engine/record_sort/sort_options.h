@@ -1,4 +1,4 @@
-// What a sort of records of a fixed size is asked for.
+// Options of a sort of records of a fixed size.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace xxl {
 
 // Whether the accelerator that forms runs, or that `Acceleration::always` asks for, merges too.
 enum class AcceleratedMerge {
-  automatic,  // where the processors are measured to be what a merge waits for
+  automatic,  // where the processors are measured to be the bottleneck
   never,
   always,  // from the start
 };
@@ -22,7 +22,7 @@ struct SortOptions : JobOptions {
   RecordFormat format;
   std::vector<std::string> inputs;     // "-" is standard input; empty means {"-"}
   bool unique = false;                 // -u: keep the first record of each key
-  std::optional<std::uint64_t> limit;  // only the first so many records of the output
+  std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
   bool merge_only = false;             // -m: the inputs are sorted, merge them
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
 };

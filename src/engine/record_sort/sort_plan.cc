@@ -56,7 +56,7 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   return input;
 }
 
-// Plans what is read and merged, whatever sorts: `plan` knows how long runs are already.
+// Plans reading and merging, for any sorter: `plan` already knows how long runs are.
 void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inputs& inputs,
                  const SortSurroundings& surroundings, PlannedSort& planned) {
   const Geometry& geometry = planned.geometry;
@@ -137,7 +137,7 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   if (!accelerator_plan) return std::nullopt;
   PlannedSort planned;
   input.chunk_bytes = accelerator_plan->chunk_bytes;
-  // What its driver takes counts, unless that leaves next to nothing.
+  // The driver's memory counts, unless that leaves next to nothing.
   input.memory_bytes -= std::min(accelerator_plan->host_bytes, input.memory_bytes / 2);
   planned.geometry = plan_geometry(input, layout);
   accelerator_plan->slice_bytes = planned.geometry.slice_bytes;

@@ -22,8 +22,8 @@ struct PlannedSort {
 
 // What of a sort is not in its options.
 struct SortSurroundings {
-  // Of the memory, what the last merge may take; 0: all of it. Its output is then not written, but
-  // waits in memory.
+  // Memory that the last merge may take; 0: all. If limited, its output is not written, but waits
+  // in memory.
   std::uint64_t merge_memory_bytes = 0;
   bool may_stay_in_memory = true;  // without scratch, if all of the input fits
 };
@@ -31,7 +31,7 @@ struct SortSurroundings {
 PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout,
                              const Inputs& inputs, const SortSurroundings& surroundings = {});
 
-// As the options say. Throws Error{device} if an accelerator is to be used and cannot be.
+// Plans as the options say. Throws Error{device} if an accelerator is required and cannot be used.
 PlannedSort make_sort_plan(const SortOptions& options, const KeyLayout& layout,
                            const Inputs& inputs, const SortSurroundings& surroundings = {});
 

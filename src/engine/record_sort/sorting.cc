@@ -102,7 +102,7 @@ void Sorting::set_up() {
 }
 
 // Takes the memory of the host and, with an accelerator, its memory, or falls back to the CPU if
-// that has been taken by others since it was planned with.
+// other processes took it since planning.
 void Sorting::take_memory() {
   take_region();
   if (!accelerator_plan_) return;
@@ -198,7 +198,7 @@ void Sorting::form_runs() {
     output_records_ = 0;
     output_hash_ = {};
   } else {
-    // What is compressed has a frame even if that is empty: a merge of nothing makes it.
+    // Compressed output has a frame even if it is empty: a merge of nothing makes it.
     const bool wants_frame = output_ != nullptr && output_->is_compressed();
     sorted_into_output_ = output_records_ > 0 || (runs_made_ == 0 && !wants_frame);
   }
@@ -229,15 +229,15 @@ bool Sorting::spill_what_cannot_stay() {
 bool Sorting::may_write_output_early() const {
   if (!output_->is_file() || output_->is_compressed() || !inputs_.size_known) return false;
   if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
-  // Should other runs follow after all, this one stays while the real output is written.
+  // If other runs follow after all, this one stays while the real output is written.
   return output_->free_bytes() >= most_output_bytes();
 }
 
 BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
                              bool looks_sorted) {
   const bool first = runs_made_ == 0 && output_ != nullptr;
-  // Of keys that agree in all that splitters hold, even what fits in memory may become several
-  // runs: then the first one must not go where it cannot be taken back from.
+  // Where keys differ only beyond what splitters hold, even what fits in memory may become several
+  // runs: then the first one must not go where it cannot be taken back.
   const bool surely_all = all_in_memory && layout_.words() <= kMaxSplitterWords;
   const bool perhaps_all = all_in_memory || looks_sorted;
   if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
@@ -351,7 +351,7 @@ void Sorting::merge_runs(bool into_output) {
           std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first)),
           std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(first + count)));
       report_.merge_degree = std::max<std::uint64_t>(report_.merge_degree, count);
-      if (!last && count == 1) {  // left over: it waits for the next pass as it is
+      if (!last && count == 1) {  // left over: it goes to the next pass as it is
         merged.push_back(std::move(group.front()));
         continue;
       }
@@ -463,7 +463,7 @@ void Sorting::hand_over(RunMerger& merger) {
   merger.hand_over(std::move(pieces));
 }
 
-// Throws Error{corrupt} unless the output has all that it should.
+// Throws Error{corrupt} unless the output is complete.
 void Sorting::check_output() const {
   const std::optional<std::uint64_t> expected = inputs_.records(layout_.record_bytes());
   if (!options_.limit) {

@@ -1,4 +1,4 @@
-// One sort of binary records, step by step: for external_sort(), which goes all the way, and for
+// One sort of binary records, step by step: for external_sort(), which takes all steps, and for
 // joins, which stop at the runs.
 #pragma once
 
@@ -56,7 +56,7 @@ class Sorting {
 
   // Sorts into the output, once.
   SortReport run();
-  // After a failure of an accelerator that need not be used: true if nothing has been given away.
+  // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
            (output_ == nullptr || output_->is_file());
@@ -71,9 +71,9 @@ class Sorting {
   // do it in, of options().memory_bytes.
   void make_runs(std::span<std::byte> region);
 
-  // In place of run(), if plan() says that no scratch is needed: what sorts the input in memory
-  // and gives out what is sorted. `region`: of geometry().region_bytes. All references must outlive
-  // it, as must this. Throws Error{no_space} if an accelerator has no room any more.
+  // In place of run(), if plan() says that no scratch is needed: sorts the input in memory and
+  // gives out the sorted records. `region`: of geometry().region_bytes. All references must outlive
+  // it, as must this. Throws Error{no_space} if an accelerator no longer has room.
   std::unique_ptr<InputSorting> sort_in_memory(std::span<std::byte> region, io::IoService& io,
                                                Workers& workers, Mailbox& mailbox,
                                                InputSorting::OpenRun open_run);

@@ -1,4 +1,4 @@
-// sort -c for text: chunks of the input are checked by the workers, and where chunks meet by the
+// sort -c for text: chunks of the input are checked by the workers, the seams between them by the
 // coordinator.
 #include <algorithm>
 #include <cstring>
@@ -25,14 +25,14 @@ namespace {
 constexpr std::size_t kRegionBytes = 4 * kMiB;
 constexpr std::uint64_t kMinThreadBytes = 16 * kMiB;
 
-// What a chunk is found to be.
+// What was found in a chunk.
 struct ChunkOrder {
   bool done = false;
   std::uint64_t records = 0;  // up to the first that is out of order
   std::string_view first_record;
   std::string_view last_record;
   std::optional<std::string_view> disorder;  // the first record out of order
-  std::exception_ptr failure;                // of what comes behind these records
+  std::exception_ptr failure;                // of what comes after these records
 };
 
 class TextOrderChecking {
@@ -124,7 +124,8 @@ class TextOrderChecking {
   }
 
   // Makes all the memory one region, `chunk`'s, but for the last record so far, which moves to the
-  // front. There the beginning of the next record is to lie, where it lies before the last one now.
+  // front. The beginning of the next record, which lies before the last one now, is to follow it
+  // there.
   void use_all_memory(std::unique_ptr<CheckedRegion> chunk, TextReader& reader) {
     const std::size_t carried = reader.carried_bytes();
     const std::size_t before = chunk->region.bytes;

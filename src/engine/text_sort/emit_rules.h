@@ -1,4 +1,4 @@
-// What a text sort's options say of the records that are written.
+// Which records a text sort writes, from its options.
 #pragma once
 
 #include "engine/text_sort/text_sort_options.h"
@@ -15,7 +15,7 @@ inline EmitRules emit_rules(const TextSortOptions& options) {
   return rules;
 }
 
-// For a run on the way there: leaves out only what is not needed whatever the other runs hold.
+// For a run on the way there: leaves out only what no other run can make necessary.
 inline EmitRules emit_rules_of_run(const TextSortOptions& options) {
   EmitRules rules = emit_rules(options);
   if (rules.fold) rules = {};  // in the end all records of a group are needed

@@ -21,8 +21,8 @@
 
 namespace xxl {
 
-// A record that lies in several buffers, put together. What it takes is taken off `budget`, in
-// bytes, which must outlive it.
+// A record that lies in several buffers, put together. Its bytes are taken from `budget`, which
+// must outlive it.
 class JoinedRecord {
  public:
   explicit JoinedRecord(std::size_t& budget) : budget_(budget) {}
@@ -41,15 +41,15 @@ class JoinedRecord {
   std::size_t& budget_;
   std::size_t taken_ = 0;
   std::string few_;      // as long as it is short
-  MemoryRegion region_;  // grows without being moved: pages are taken as they are written
+  MemoryRegion region_;  // grows in place: pages are taken as they are written
   std::size_t size_ = 0;
 };
 
 class FileCursor final : public RecordCursor {
  public:
   // `memory`, aligned to sectors and a multiple of two of them, is for buffers. Records that lie in
-  // several of them take up `budget`, which several cursors may share; where that is used up is an
-  // error. Records are added to `hash`, malformed ones that are left out to `skipped`. The
+  // several of them take up `budget`, which several cursors may share; when it is used up, that is
+  // an error. Records are added to `hash`, malformed ones that are left out to `skipped`. The
   // references must outlive the cursor.
   FileCursor(io::File& input, const TextSortOptions& options, std::span<std::byte> memory,
              std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
@@ -79,7 +79,7 @@ class FileCursor final : public RecordCursor {
   bool is_first_ = true;                  // no record but the header was taken
   std::string_view text_;                 // what is left of the current buffer
   std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
-  bool inside_quotes_ = false;            // at the end of what is joined
+  bool inside_quotes_ = false;            // at the end of the joined part
   std::string_view record_;
   std::uint64_t offset_ = 0;  // of the current record
   std::uint64_t next_offset_ = 0;

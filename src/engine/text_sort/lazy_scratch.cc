@@ -22,8 +22,8 @@ TextScratch& LazyScratch::get() {
   return *scratch_;
 }
 
-// How much it will be of packed blocks, or of the records that may be among the first of --limit,
-// is not known beforehand.
+// The size of packed blocks, or of the records that may be among the first of --limit, is not known
+// beforehand.
 void LazyScratch::reserve_for_sort() {
   if (memory_.input().size_known && !scratch_->packs() && !options_.limit) {
     store_->reserve(memory_.scratch_bytes());

@@ -1,4 +1,4 @@
-// The scratch of a text sort, opened when it is first needed: much is sorted without.
+// The scratch of a text sort, opened when first needed: small sorts need none.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The lines of a file or pipe, as they come: for join(1), which takes what there is and never reads
-// further ahead than a buffer.
+// The lines of a file or pipe, as they come: for join(1), which takes what is there and never reads
+// ahead more than a buffer.
 #pragma once
 
 #include <cstddef>

@@ -28,11 +28,11 @@ class RegionRecords {
   RegionRecords(const TextSortOptions& options, const Inputs& inputs)
       : options_(options), inputs_(inputs) {}
 
-  // True if records are looked at closely, which costs more than finding them.
+  // True if records are checked, which costs more than finding them.
   bool are_checked() const { return options_.malformed != nullptr; }
 
   // Calls visit(record) for each record of `segment` from `offset` on, until it returns false.
-  // Returns where the records begin that were not visited. Throws Error{bad_input}.
+  // Returns where the unvisited records begin. Throws Error{bad_input}.
   template <class Visit>
   std::size_t visit(const TextSegment& segment, std::size_t offset, Visit&& visit) {
     const std::string_view text = segment.text.substr(offset);

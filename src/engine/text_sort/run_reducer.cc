@@ -15,7 +15,7 @@
 namespace xxl {
 namespace {
 
-// Identities of runs begin above those of runs formed from the input.
+// Identities of merged runs begin above those of runs formed from the input.
 constexpr std::uint64_t kFirstIdentity = std::uint64_t{1} << 32;
 
 // Memory for blocks that a merge needs for a source: long ones are not read ahead.
@@ -69,9 +69,8 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
   }
 }
 
-// True if there is room for the tables of runs that `sources` are merged to: there are the old
-// tables, the new ones, and these once more while they grow. A table that is in scratch is there
-// because it found no room.
+// True if there is room for the tables of the runs that `sources` are merged to: the old tables,
+// the new ones, and these once more while they grow. A table in scratch is there for lack of room.
 bool RunReducer::tables_fit(const std::vector<MergeSource>& sources) const {
   const bool in_memory = std::none_of(sources.begin(), sources.end(), [](const MergeSource& s) {
     return s.run != nullptr && s.run->parts != nullptr;
@@ -89,8 +88,8 @@ std::vector<MergeSource> RunReducer::fold(const std::vector<MergeSource>& source
   return merge_groups(groups, most, blocks, Table::in_scratch);
 }
 
-// Groups of at most `degree` runs that need no more than `most_bytes`, but of two in any case. A
-// run in memory is alone in its group.
+// Groups of at most `degree` runs that need no more than `most_bytes`, but always of two. A run in
+// memory is alone in its group.
 std::vector<RunReducer::MergeGroup> RunReducer::groups_of(const std::vector<MergeSource>& sources,
                                                           std::size_t degree,
                                                           std::size_t most_bytes) const {
@@ -113,7 +112,7 @@ std::vector<MergeSource> RunReducer::merge_groups(std::vector<MergeGroup>& group
                                                   Table table) {
   std::size_t taken = 0;  // memory that the groups that are being merged may need
   {
-    InFlight in_flight;  // whatever happens, the tasks end before what they use
+    InFlight in_flight;  // on every path, the tasks end before what they use
     for (MergeGroup& group : groups) {
       if (group.sources.size() < 2) continue;
       {

@@ -1,4 +1,4 @@
-// Merges runs of text to fewer and longer ones, until the rest can be merged at once.
+// Merges runs of text to fewer, longer ones, until these can be merged at once.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,9 @@ class RunReducer {
 
   // Merges groups of neighbouring runs, a group a worker and in as many passes as it takes, until
   // `blocks` has room for two blocks of each run, and there are no more runs than options allow at
-  // once. Runs in memory stay as they are; runs that are merged are emptied. Throws
-  // Error{no_space} if two blocks of two runs are too much. `most_bytes`: of the memory for blocks,
-  // as much as may be taken for runs in the end, if not most of it. Tables that are too large to
-  // be in memory twice go to scratch.
+  // once. Runs in memory stay as they are; runs that are merged are emptied. Throws Error{no_space}
+  // if two blocks of two runs are too much. `most_bytes`: memory for blocks that runs may take in
+  // the end, if not most of it. Tables that are too large to be in memory twice go to scratch.
   std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks,
                                   std::size_t most_bytes);
   std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks) {
@@ -69,7 +68,7 @@ class RunReducer {
   struct MergeGroup {
     std::vector<MergeSource> sources;
     std::size_t bytes = 0;      // of blocks that merging it may need
-    TextRun* merged = nullptr;  // what became of it; null if it is one source only
+    TextRun* merged = nullptr;  // the result; null for a single source
   };
 
   bool tables_fit(const std::vector<MergeSource>& sources) const;

@@ -1,4 +1,4 @@
-// Emits records that lie one behind the other in text, in the order of their keys.
+// Emits consecutive records of text, in the order of their keys.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ namespace xxl {
 class TextTarget {
  public:
   virtual ~TextTarget() = default;
-  // Takes whole records, each with its terminator. False when no more are wanted.
+  // Takes whole records, each with its terminator. False when no more are needed.
   virtual bool add(std::string_view text) = 0;
-  // After the last: what became of the records.
+  // After the last: totals of the records.
   virtual const TextTotals& finish() = 0;
 };
 
@@ -25,7 +25,7 @@ class TextTarget {
 template <class Writer>
 class TextEmission final : public TextTarget {
  public:
-  // What writers are made of is forwarded to them. `keys` and `syntax` must outlive it.
+  // Arguments of writers are forwarded to them. `keys` and `syntax` must outlive it.
   template <class... Args>
   TextEmission(const KeyExtractor& keys, const TextSyntax& syntax, const EmitRules& rules,
                Args&&... writer)

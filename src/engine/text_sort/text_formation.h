@@ -1,6 +1,5 @@
 // Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch.
-// Or, with an accelerator, from what that has sorted (text_offload.h); the CPU then sorts what it
-// cannot.
+// Or, with an accelerator, from what it has sorted (text_offload.h); the CPU then sorts the rest.
 #pragma once
 
 #include <atomic>
@@ -52,16 +51,16 @@ class TextFormation {
 
   // Reads and sorts all of the input. Throws Error. Afterwards at most a third of the regions is
   // still held by resident runs, if there are runs in scratch as well. When the tables of the runs
-  // take all the memory that they may, these are folded to longer ones whose tables are in scratch.
+  // reach their limit of memory, runs are folded to longer ones, whose tables are in scratch.
   void run();
 
   // In the order of the input. Those that were folded last as long as this.
   std::vector<MergeSource> sources();
-  // What folded runs, if any were; for merging the rest.
+  // What folds runs; also for merging the rest.
   RunReducer& reducer();
   // Parts of the memory for regions that are not held by resident runs.
   std::vector<std::span<std::byte>> free_memory() const;
-  // Lets go of runs: they belong to the caller.
+  // Hands over the runs: they belong to the caller.
   std::vector<std::unique_ptr<TextRun>> take_runs();
 
   // Not null if the accelerator holds all records, sorted: then there are no sources.
@@ -69,7 +68,7 @@ class TextFormation {
     return offload_ != nullptr && offload_->holds_all() ? offload_.get() : nullptr;
   }
 
-  // What the accelerator did so far, if it is not needed any more.
+  // What the accelerator did, when it is no longer needed.
   AcceleratorReport accelerator_report() const {
     return offload_ != nullptr ? offload_->report() : AcceleratorReport{};
   }
@@ -123,7 +122,7 @@ class TextFormation {
   RegionRecords records_;
   FirstFault faults_{context_.monitor};
   TextReader reader_;
-  bool at_limit_ = false;  // no larger regions are to be had
+  bool at_limit_ = false;  // larger regions are not available
   bool fits_in_memory_ = false;
   std::deque<TextRegion> regions_;
   std::uint64_t chunks_ = 0;

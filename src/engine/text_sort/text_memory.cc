@@ -6,7 +6,7 @@
 namespace xxl {
 namespace {
 
-// With as many threads of those wanted as there is memory for.
+// With as many of the threads as there is memory for.
 TextPlanInput with_threads_that_fit(TextPlanInput input) {
   for (; input.threads > 1; --input.threads) {
     try {
@@ -45,7 +45,7 @@ void TextMemory::divide(std::size_t longest_record) {
   input.longest_record = longest_record;
   input.block_bytes = geometry_.block_bytes;  // slots of scratch have one size
   const TextGeometry geometry = plan_text(input);
-  // What lies in the regions stays where it is: a record that was cut is still to be moved.
+  // Content of the regions stays in place: a record that was cut is still to be moved.
   if (region_.size() == 0) region_ = MemoryRegion(static_cast<std::size_t>(input_.memory_bytes));
   XXL_CHECK(geometry.memory_bytes <= region_.size());
   geometry_ = geometry;

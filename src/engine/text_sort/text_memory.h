@@ -1,4 +1,4 @@
-// The memory of a text sort: one region, divided into what its phases work with. See docs/text.md.
+// The memory of a text sort: one region, divided among its phases. See docs/text.md.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,22 @@ namespace xxl {
 
 class TextMemory {
  public:
-  // Plans for `input`, with fewer threads if there is too little memory for so many. Takes no
-  // memory yet. `monitor` must outlive it. Throws Error{no_space} if it is too little for one.
+  // Plans for `input`, with fewer threads if there is too little memory. Takes no memory yet.
+  // `monitor` must outlive it. Throws Error{no_space} if there is too little for one.
   TextMemory(const TextPlanInput& input, Monitor& monitor);
 
-  // What is planned for; its threads are those to be used.
+  // The planned input; its threads are those to be used.
   const TextPlanInput& input() const { return input_; }
   unsigned threads() const { return input_.threads; }
   const TextGeometry& geometry() const { return geometry_; }
-  // True if the size of the input is known to be such that sorting takes no scratch.
+  // True if the input is known to be small enough to be sorted without scratch.
   bool holds_input() const;
   // Scratch for the runs of as much input as is known; 0 if none will be needed.
   std::uint64_t scratch_bytes() const;
 
   // Divides the memory as planned; also again, for regions that take records of `longest_record`
-  // bytes (0: none is known to be long). Nothing of it may be in use; its bytes stay as they are.
-  // If it throws Error{no_space}, nothing has changed.
+  // bytes (0: none is known to be long). None of it may be in use; its content stays. If it throws
+  // Error{no_space}, nothing has changed.
   void divide(std::size_t longest_record);
 
   // For transfers to and from an accelerator: stays where it is when the rest is divided again.

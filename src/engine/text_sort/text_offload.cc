@@ -81,7 +81,7 @@ void TextOffload::coordinate() {
       if (!finished_) pump();
       if (finished_) break;
     }
-    // The accelerator is free for others. Messages that it left behind are not run any more.
+    // The accelerator is free for others. Messages that it left are not run.
     if (sorter_ != nullptr) report_ = context_.accelerator.report();
     sorter_.reset();
     pinned_.reset();
@@ -96,7 +96,7 @@ void TextOffload::pump() {
     left = jobs_.size();
     start_packing();
     push_packs();
-  } while (jobs_.size() < left);  // whoever is first now may take the last pack
+  } while (jobs_.size() < left);  // the first region now may take the last pack
   take_slices();
   if (settling_ && jobs_.empty()) try_to_settle();
 }
@@ -168,7 +168,7 @@ void TextOffload::make_sorter(const TextRegion& region) {
     pinned_ = std::make_unique<Pinned>(context_.accelerator, staging);
     sorter_ = context_.accelerator.make_text_sorter(describe(region), staging, mailbox_);
   } catch (const Error& error) {
-    // Others have taken its memory since it was planned with: the CPU does it all.
+    // Other processes took its memory since planning: the CPU does it all.
     if (error.code() != ErrorCode::no_space) throw;
     pinned_.reset();
     declined_ = true;
@@ -212,7 +212,7 @@ TextOffload::Packed TextOffload::pack(Packing& job, TextSorter::Pack& pack) {
     count = 0;
     return refused == nullptr;
   };
-  // Records that are checked may be left out and counted: none may be looked at twice.
+  // Checked records may be left out and counted: none may be checked twice.
   const std::size_t most = context_.records.are_checked() ? 1 : kBatchRecords;
   const std::vector<TextSegment>& segments = job.region->segments;
   for (; job.place.segment < segments.size(); job.place = {job.place.segment + 1, 0}) {
@@ -353,7 +353,7 @@ void TextOffload::write_slice(LeavingChunk& chunk, const TextSorter::SortedSlice
     }
   }
   if (!chunk.satisfied) chunk.satisfied = !chunk.target->add(slice.text);
-  // What the output does not want need not be fetched.
+  // What the output does not need is not fetched.
   if (slice.last || (chunk.satisfied && output_ != nullptr)) {
     chunk.totals = chunk.target->finish();
     chunk.written = true;

@@ -9,8 +9,8 @@
 // it is until the output is open; otherwise each chunk becomes a run.
 //
 // A record that is too long for the accelerator ends the chunk, and the rest of its region is
-// sorted by the CPU, as a run between two chunks. So nothing need be known of the input beforehand,
-// and it is read only once.
+// sorted by the CPU, as a run between two chunks. So nothing needs to be known about the input
+// beforehand, and it is read only once.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ struct OffloadContext {
   TextMemory& memory;
   LazyScratch& scratch;
   std::function<const KeyExtractor&()> keys;  // known once a region is there
-  // The region is not needed any more. These two are called from the offload's own thread.
+  // The region is no longer needed. These two are called from the offload's own thread.
   std::function<void(TextRegion*)> give_back;
   // The records of a region from `place` on are to be sorted by the CPU, to a run, or to several,
   // from `order` on.
@@ -83,16 +83,16 @@ class TextOffload {
   void add(std::uint64_t number, TextRegion& region);
   // Waits until all that was added is in runs, so that buffers for writing are not in use.
   void settle();
-  // After the last region: waits until all chunks are runs, or there is only one, which holds all
-  // records. Throws Monitor::Abandoned when something has failed.
+  // After the last region: waits until all chunks are runs, or a single chunk holds all records.
+  // Throws Monitor::Abandoned when something has failed.
   void finish();
 
   // After finish():
 
   // True if a chunk holds all records.
   bool holds_all() const { return state_ == State::holding; }
-  // Brings them to `output`, in pieces with tickets from `first_ticket` on; returns what became of
-  // them. `on_progress` is called with bytes done.
+  // Writes them to `output`, in pieces with tickets from `first_ticket` on; returns their totals.
+  // `on_progress` is called with bytes done.
   TextTotals emit(TextOutput& output, std::uint64_t first_ticket,
                   const std::function<void(std::uint64_t)>& on_progress);
 
@@ -117,7 +117,7 @@ class TextOffload {
     RegionPlace place;      // of what is to be packed next
     std::size_t part = 0;   // chunks that begin in it so far
     bool packing = false;   // by a worker
-    bool packed = false;    // as far as it will be
+    bool packed = false;    // as far as it ever will be
     bool too_long = false;  // the record at `place`
     std::deque<TextSorter::Pack*> packs;
   };
@@ -134,7 +134,7 @@ class TextOffload {
     bool busy = false;
     std::unique_ptr<TextRun> run;  // that it becomes; null if it goes to the output
     std::unique_ptr<TextTarget> target;
-    bool satisfied = false;  // the target wants no more
+    bool satisfied = false;  // the target needs no more
     bool written = false;
     TextTotals totals;
   };
@@ -169,11 +169,11 @@ class TextOffload {
   std::uint64_t emitted_bytes_ = 0;
 
   // The coordinator's:
-  bool stopping_ = false;     // nobody wants the rest
-  bool finished_ = false;     // all that there is has been written
-  bool input_ended_ = false;  // and what follows is still to be done
-  bool sealed_ = false;       // no chunk will be begun any more; each becomes a run
-  bool declined_ = false;     // there is no memory of the accelerator any more
+  bool stopping_ = false;     // the rest is not needed
+  bool finished_ = false;     // everything has been written
+  bool input_ended_ = false;  // and its consequences have not been handled
+  bool sealed_ = false;       // no further chunk will begin; each becomes a run
+  bool declined_ = false;     // the accelerator's memory is gone
   bool one_chunk_ =
       true;  // all records may still be one: the CPU sorted none, and nothing is written
   bool settling_ = false;

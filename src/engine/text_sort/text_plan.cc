@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kMinBlockBytes = 16 * kKiB;
 constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
-// Tables of runs get as much of the memory as they will need, at most this part of it. If nobody
-// knows how much that will be, they get a small part.
+// Tables of runs get the memory that they will need, at most this part of it; a small part if that
+// is unknown.
 constexpr std::uint64_t kTablePart = 4;
 constexpr std::uint64_t kTablePartOfUnknown = 32;
 constexpr std::size_t kBytesOfCellPerItem = 16;  // half of the items are used, records are short
-// Blocks are smaller where nobody knows how many runs there will be.
+// Blocks are smaller where the number of runs is unknown.
 constexpr std::uint64_t kBlockPart = 256;
 constexpr std::uint64_t kBlockPartOfUnknown = 1024;
 
@@ -35,9 +35,9 @@ constexpr std::size_t kRegionBytes = 32 * kMiB;
 constexpr std::size_t kMinRegionBytes = 160 * kKiB;
 constexpr std::size_t kMaxRegionBytes = 2 * kGiB - kMiB;  // places of records have 31 bits each
 
-// Bytes of a region for each item that a worker has: records of as many bytes and more fill it.
+// Bytes of a region for each item of a worker: records of this size or larger fill it.
 constexpr std::size_t kRegionBytesPerItem = 32;
-constexpr std::size_t kRegionBytesPerKeyedItem = 80;  // where keys are made, which take room too
+constexpr std::size_t kRegionBytesPerKeyedItem = 80;  // where keys are made, which also take room
 
 std::size_t power_of_two(std::size_t bytes, std::size_t low, std::size_t high) {
   return std::clamp(std::bit_floor(std::max<std::size_t>(bytes, 1)), low, high);
@@ -53,7 +53,7 @@ std::size_t packing_bytes(const TextPlanInput& input, std::size_t packed_block_b
   std::size_t bytes =
       BlockPacker::memory_bytes(input.temp_codec, input.temp_level, packed_block_bytes) *
       input.threads;
-  // What a program makes of a block, once while it comes and once to be written.
+  // The output of a program for a block, once as it comes and once to be written.
   if (input.temp_program) bytes += input.threads * packed_block_bytes;
   bytes += Output::memory_bytes(
       input.output_codec,
@@ -75,8 +75,8 @@ std::size_t sectors(std::size_t bytes) {
 //   made keys       T       48 for each item
 //
 // An output block is a power of two up to memory / 16 (T + 2), 16 KiB to 1 MiB. Of regions, workers
-// need one each, and so does what is read and what is read ahead. For long records one must do, and
-// items take no more than a 16th then. Nothing, if there is not enough.
+// need one each, and so does what is read and what is read ahead. For long records one must
+// suffice, and items then take no more than a 16th. Nothing if there is not enough.
 std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memory,
                                    std::size_t region_bytes) {
   const std::size_t threads = input.threads;
@@ -142,8 +142,8 @@ std::uint64_t merge_degree(const TextGeometry& geometry, std::size_t block_bytes
   return std::max<std::uint64_t>(geometry.memory_bytes / 2 / (2 * block_bytes), 2);
 }
 
-// Passes over the data that `runs` take, in half passes: merging by cells keeps all workers busy,
-// but needs all tables in memory.
+// Passes over the data that `runs` take, counted in halves: merging by cells keeps all workers
+// busy, but needs all tables in memory.
 unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, const RunsPlan& plan,
                     std::uint64_t runs) {
   const std::uint64_t degree = merge_degree(geometry, plan.block_bytes);
@@ -153,15 +153,15 @@ unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, co
   const std::uint64_t cells = input.input_bytes / (geometry.item_capacity * kBytesOfCellPerItem);
   unsigned passes = 1;
   for (; runs > degree; runs = ceil_div(runs, of_worker)) ++passes;
-  // Runs are folded before there are so many.
+  // Runs are folded before there are this many.
   if (tables > plan.table_bytes) passes = std::max(passes, 2U);
   const bool by_cells = passes == 1 ? tables + merge_table_bytes(blocks, cells) <= plan.table_bytes
                                     : 3 * tables <= plan.table_bytes;
   return 2 * passes + (by_cells ? 0 : 1);
 }
 
-// The largest blocks with which merging takes as little as it can. Regions that are larger than
-// usual, as far as each thread still has one, if one pass is enough then.
+// The largest blocks with the fewest passes. Regions larger than usual, as long as each thread has
+// one, if one pass is then enough.
 RunsPlan plan_runs(const TextPlanInput& input, std::size_t first_block_bytes,
                    std::uint64_t memory) {
   RunsPlan best{first_block_bytes, memory, 0, 0};
@@ -227,7 +227,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   plan.slot_bytes = packs ? BlockPacker::slot_bytes(plan.block_bytes) : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
-    // Little input is shared out to all threads.
+    // Little input is divided among all threads.
     const std::uint64_t part = std::max(input.input_bytes / (3 * input.threads), kMiB);
     plan.chunk_bytes = sectors(static_cast<std::size_t>(
         std::min<std::uint64_t>(plan.chunk_bytes, part + TextReader::kHeadroom)));

@@ -9,7 +9,7 @@
 
 namespace xxl {
 
-// Of what a process takes beside -S, tables of runs may take as much.
+// The part of what a process takes beside -S that tables of runs may use.
 inline constexpr std::size_t kSpareTableBytes = 12 * kMiB;
 
 struct TextPlanInput {
@@ -18,7 +18,7 @@ struct TextPlanInput {
   bool size_known = true;
   unsigned threads = 1;
   bool keys_are_records = true;
-  std::size_t longest_record = 0;  // for which there must be room; 0: none is known to be long
+  std::size_t longest_record = 0;  // there must be room for it; 0: none is known to be long
   std::size_t block_bytes = 0;     // of runs that there are already; 0: to be chosen
   Codec temp_codec = Codec::none;  // of scratch blocks
   int temp_level = 0;
@@ -26,7 +26,7 @@ struct TextPlanInput {
   Codec output_codec = Codec::none;
   std::uint64_t decoder_bytes = 0;      // set aside for decompressing inputs
   std::size_t staging_bytes = 0;        // for transfers to and from an accelerator, if there is one
-  std::uint64_t accelerator_bytes = 0;  // of input that surely finds room in its memory
+  std::uint64_t accelerator_bytes = 0;  // of input that certainly fits in its memory
   std::size_t spare_table_bytes = kSpareTableBytes;  // of tables, beside `memory_bytes`
 };
 

@@ -110,7 +110,7 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
   request.op = io::Op::read;
   request.file = &file;
   request.offset = read.offset;
-  // What a file has grown by starts anywhere in a sector, and is not read directly.
+  // What was added to a file starts anywhere in a sector, and is not read directly.
   request.data = {read.to, file.direct() ? round_up(read.wanted, kSectorBytes) : read.wanted};
   request.done = [this, shared,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
@@ -153,7 +153,7 @@ void TextReader::cancel(TextRegion& region) {
   position_ = region.first_offset;
 }
 
-// Reads on from the current input, which is no file to be read at any place.
+// Reads on from the current input, which cannot be read at any place.
 std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   io::File& input = inputs_.files[input_];
   input.open();
@@ -222,8 +222,8 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
       if (started_ == 0) start_reads(region);
       continue;
     }
-    // Where a chunk has been started behind this one, it has what comes next: this one ended before
-    // its region did, as no more files could be opened then.
+    // If a chunk has been started after this one, it has what comes next: this one ended before its
+    // region did, because no more files could be opened.
     if (started_ > 0 || exhausted() || region.room() == 0) break;
     if (inputs_.files[input_].seekable()) {
       start_read(region, region.room());

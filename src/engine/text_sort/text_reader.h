@@ -4,8 +4,8 @@
 //                  tail of the record that the chunk before had cut
 //
 // Files that can be read at any place are read asynchronously, straight to where they are sorted;
-// pipes and compressed files as they come. Each is opened when it is its turn, closed when it has
-// been read to its end, which is where it ends then: it may have grown. One thread.
+// pipes and compressed files as they come. Each is opened when it is its turn and closed when it
+// has been read to its end at that time: it may have grown. One thread.
 #pragma once
 
 #include <cstddef>
@@ -52,14 +52,14 @@ struct TextRegion {
   std::size_t bytes = 0;
   // Set by the reader:
   std::vector<TextSegment> segments;
-  std::byte* data_end = nullptr;  // nothing lies behind
+  std::byte* data_end = nullptr;  // nothing lies after it
 
   struct Read {
     std::size_t input;
     std::uint64_t offset;
     std::byte* to;
     std::size_t wanted;
-    bool ends = false;  // nothing of the input comes behind
+    bool ends = false;  // the input ends here
     bool done = false;
     io::Completion completion;
   };
@@ -79,7 +79,7 @@ class TextReader {
  public:
   // Called with the header of each input, if there are any.
   using OnHeader = std::function<void(std::size_t input, std::string_view header)>;
-  // Called with the first record of each input behind the header.
+  // Called with the first record of each input after the header.
   using OnFirst = std::function<void(std::string_view record)>;
 
   // All references must outlive it. `on_first` may be empty.
@@ -99,8 +99,8 @@ class TextReader {
   // where it is until finish(). Of the record that the chunk before ended within, the beginning is
   // moved there, unless that chunk is still to be finished: see take_carry().
   void start(TextRegion& region, std::size_t bytes);
-  // False if what the chunk before left is more than was known when `region` was started: then it
-  // must be cancelled and started again, before another region is started.
+  // False if the chunk before left more than was known when `region` was started: then it must be
+  // cancelled and started again, before another region is started.
   bool has_room_for_carry(const TextRegion& region) const {
     return carry_.size() <= static_cast<std::size_t>(region.base - region.memory);
   }
@@ -118,11 +118,11 @@ class TextReader {
   // then). Throws Error.
   bool finish(TextRegion& region, bool at_limit);
 
-  // What start() leaves in front of the data: as much as the chunk before has left, or while that
-  // is not known, as much as any has left so far, up to a quarter of the region.
+  // What start() leaves before the data: as much as the chunk before has left or, while that is
+  // unknown, as much as any has left so far, up to a quarter of the region.
   std::size_t headroom(std::size_t region_bytes) const;
-  // Of the record that the last chunk ended within. It stays where it is until the next one is
-  // started, or it is moved: nothing is to write there.
+  // Of the record that the last chunk ended within. It stays in place until the next one is
+  // started, or it is moved: nothing may be written there.
   std::size_t carried_bytes() const { return carry_.size(); }
   // Where that record starts.
   std::uint64_t carried_offset() const { return carry_offset_; }

@@ -1,6 +1,6 @@
 // The sort of text from end to end. In order: open the inputs; divide the memory; open the output;
-// form runs; merge them, in as many passes as it takes; compare what went in with what came out;
-// publish. Nothing appears before the last step.
+// form runs; merge them, in as many passes as needed; check that what went in came out; publish.
+// Nothing appears before the last step.
 #include "engine/text_sort/text_sort.h"
 #include "engine/job_io.h"
 
@@ -47,7 +47,7 @@ constexpr std::size_t kMostGuessedFiles = 16;
 // Memory through which an accelerator is reached.
 constexpr std::uint64_t kStagingPart = 4;  // of -S
 constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
-// Before any has been seen. Of longer ones an accelerator's memory holds more.
+// Before any has been seen. An accelerator's memory holds more of longer ones.
 constexpr double kAssumedRecordBytes = 16;
 
 bool is_little(const TextSortOptions& options, const Inputs& inputs) {
@@ -101,7 +101,7 @@ Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input
       planned.no_accelerator);
   if (!planned.accelerator) return planned;
   input.accelerator_bytes = planned.accelerator->chunk_bytes;
-  // What its driver takes counts, unless that leaves next to nothing.
+  // The driver's memory counts, unless that leaves next to nothing.
   input.memory_bytes -= std::min(planned.accelerator->host_bytes, input.memory_bytes / 2);
   planned.input = input;
   return planned;
@@ -148,14 +148,13 @@ Planned make_plan(const TextSortOptions& options, const Inputs& inputs) {
   return planned;
 }
 
-// Thrown by a merge of inputs that were only thought to be sorted.
+// Thrown by a merge of inputs that were only assumed to be sorted.
 struct WrongGuess {};
 
 // One sort.
 class TextSorting {
  public:
-  // `assumes_sorted`: of a merge of inputs that nobody said to be sorted; WrongGuess is thrown
-  // where they are not.
+  // `assumes_sorted`: merges inputs that look sorted; throws WrongGuess where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
       : options_(options),
         assumes_sorted_(assumes_sorted),
@@ -167,7 +166,7 @@ class TextSorting {
   SortPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
   SortReport run();
-  // After an accelerator has failed: the CPU may do what it was to do.
+  // After an accelerator has failed: true if the CPU may take over.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
            (output_ == nullptr || output_->is_file());
@@ -210,7 +209,7 @@ class TextSorting {
   std::vector<std::unique_ptr<TextRun>> runs_;
   TextTotals totals_;
   MultisetHash input_hash_;
-  std::size_t joined_bytes_ = 0;  // left for long records of files that are merged
+  std::size_t joined_bytes_ = 0;  // memory left for long records of merged files
 };
 
 SortPlan TextSorting::plan() const {
@@ -301,7 +300,7 @@ SortReport TextSorting::run() {
   return report_;
 }
 
-// What is written goes here from now on; memory is not divided any more.
+// Output goes here from now on; memory is not divided again.
 void TextSorting::open_sink() {
   const TextGeometry& geometry = memory_.geometry();
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
@@ -353,7 +352,7 @@ void TextSorting::sort() {
   meter_.end("merge");
 }
 
-// All records, of `record_bytes`, are one chunk of the accelerator.
+// All records, `record_bytes` in all, are one chunk of the accelerator.
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
   meter_.begin(Phase::merging, record_bytes);
@@ -465,7 +464,7 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
   return cursors;
 }
 
-// Brings all records of `cursors` to the output.
+// Writes all records of `cursors` to the output.
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
@@ -501,9 +500,9 @@ void TextSorting::finish() {
   meter_.finish(scratch_->store());
 }
 
-// Whether it pays to merge the inputs as if they were sorted: they look so, would not be sorted in
-// memory, and one thread compares their keys as fast as disks are; and if they are not, the sort
-// can start again. Not with a limit: what is not read would not be checked.
+// Whether it pays to merge the inputs as if they were sorted: they look sorted, do not fit in
+// memory, and one thread compares their keys as fast as disks deliver; and if they are not, the
+// sort can start again. Not with a limit: what is not read would not be checked.
 bool may_be_sorted(const TextSortOptions& options) {
   if (options.merge_only || options.limit || options.keys == nullptr ||
       options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
@@ -533,7 +532,7 @@ SortReport text_sort(const TextSortOptions& options) {
     try {
       return TextSorting(merge, true).run();
     } catch (const WrongGuess&) {
-      input.restore();  // nothing has been lost, and nothing has appeared
+      input.restore();  // nothing is lost, and no output has appeared
     }
   }
   return run_or_start_again<TextSorting>(options);

@@ -1,4 +1,4 @@
-// What a sort of lines or rows of text is asked for.
+// Options of a sort of lines or rows of text.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct TextSortOptions : JobOptions {
   std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
   // With a header: what is written in its place; may be empty, then it is written as it was read.
   std::function<std::string(std::string_view header)> header_written;
-  // Gets the first record of each input that is no header, before any is looked at; may be empty.
+  // Gets the first record of each input that is no header, before any other; may be empty.
   std::function<void(std::string_view record)> first_record;
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<std::string>(std::string_view record)> malformed;
@@ -34,7 +34,7 @@ struct TextSortOptions : JobOptions {
   bool unique = false;              // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
-  std::optional<std::uint64_t> limit;  // only the first so many records of the output
+  std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
   bool merge_only = false;             // -m
   bool check_merged = true;            // -m of an input that is not in order is an error
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none

@@ -102,16 +102,15 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
   EXPECT_EQ(message("0"), "invalid --key '0': columns are counted from 1");
   EXPECT_EQ(message("99999999999999999999"),
             "invalid --key '99999999999999999999': the number of the column is too large");
-  EXPECT_EQ(
-      message("a:float"),
-      "invalid --key 'a:float': behind the column there may be text, number, integer or date, "
-      "and asc or desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
+  EXPECT_EQ(message("a:float"),
+            "invalid --key 'a:float': after the column there may be text, number, integer or date, "
+            "and asc or desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
   EXPECT_EQ(message("a:desc:asc"), "invalid --key 'a:desc:asc': more than one direction");
   EXPECT_EQ(message("a:date:text"), "invalid --key 'a:date:text': more than one type");
   EXPECT_EQ(message("\"a"), "invalid --key '\"a': the quote is not closed");
-  EXPECT_EQ(message("\"a\"b"), "invalid --key '\"a\"b': text behind the closing quote");
+  EXPECT_EQ(message("\"a\"b"), "invalid --key '\"a\"b': text after the closing quote");
   EXPECT_EQ(message(""), "invalid --key '': it starts with a column: a number or a name");
-  EXPECT_TRUE(message("1:").starts_with("invalid --key '1:': behind the column"));
+  EXPECT_TRUE(message("1:").starts_with("invalid --key '1:': after the column"));
   EXPECT_EQ(usage_of([] { parse_csv_column("a:b", "--sum"); }),
             "invalid --sum 'a:b': a name with a ':' goes in quotes, as in '\"a:b\"'");
 }
@@ -420,12 +419,12 @@ TEST(CsvKeys, SayWhichColumnIsMissingOrMalformed) {
   EXPECT_EQ(fault_of(order, "1,x,1,more"), std::nullopt);
   EXPECT_EQ(fault_of(order, "1,x,1,mo\"re"),
             "column 4: a quote in a field that does not start with one");
-  EXPECT_EQ(fault_of(order_by({}), "1,\"x\"y"), "column 2: text behind the closing quote");
+  EXPECT_EQ(fault_of(order_by({}), "1,\"x\"y"), "column 2: text after the closing quote");
   order.sum = CsvColumn{3, "stock"};
   EXPECT_EQ(fault_of(order, "1,x,1"), "no column 4 (stock): the row has 3 columns");
   EXPECT_EQ(fault_of(order, "1,x,1,many"), "column 4 (stock): 'many' is not a number");
   EXPECT_EQ(fault_of(order, "1,x,1,1e10001"),
-            "column 4 (stock): '1e10001' has more than 10000 digits before or behind the decimal "
+            "column 4 (stock): '1e10001' has more than 10000 digits before or after the decimal "
             "point");
   EXPECT_EQ(fault_of(order, "1,x,1,"), std::nullopt);
 }
