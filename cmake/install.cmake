@@ -6,10 +6,7 @@ set(XXL_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/xxl")
 target_compile_features(xxl PUBLIC cxx_std_20)
 
 install(TARGETS xxl EXPORT xxlTargets ARCHIVE)
-install(DIRECTORY src/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
-  FILES_MATCHING PATTERN "*.h")
-install(DIRECTORY io gpu DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/xxl"
-  FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/xxl DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT xxlTargets NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
 configure_package_config_file(cmake/xxlConfig.cmake.in "${CMAKE_BINARY_DIR}/xxlConfig.cmake"
   INSTALL_DESTINATION "${XXL_CMAKE_DIR}")

@@ -17,12 +17,7 @@
 #include <string_view>
 
 #include "base/units.h"
-
-namespace xxl {
-
-enum class Codec { none, gzip, zstd, lz4 };
-
-}  // namespace xxl
+#include "xxl/job.h"
 
 namespace xxl::io {
 

@@ -19,6 +19,7 @@
 
 #include "base/time_line.h"
 #include "io/file.h"
+#include "xxl/job.h"
 
 namespace xxl::io {
 
@@ -76,7 +77,7 @@ class IoQueue {
   virtual std::string name() const = 0;
 };
 
-enum class Backend { automatic, io_uring, threads };
+using xxl::Backend;
 
 // The queues of a sort: one for each disk, made on first use.
 class IoService {

@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The rooms of each floor, lowest first.
 FLOORS = (
+    ("include/xxl",),
     ("src/base",),
     ("io",),
     ("src/record",),
@@ -23,6 +24,7 @@ FLOORS = (
     ("gpu/cuda", "src/engine/record_sort", "src/testdata"),
     ("src/engine/text_sort",),
     ("src/engine/join",),
+    ("src/engine/files",),
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),
@@ -42,7 +44,7 @@ def room_of(path):
 
 def resolve(include, source):
     """The file that an include names: beside the source, or below the include paths."""
-    for base in (source.parent, ROOT / "src", ROOT / "tools", ROOT):
+    for base in (source.parent, ROOT / "src", ROOT / "tools", ROOT / "include", ROOT):
         path = (base / include).resolve()
         # A header made by CMake stands for its template.
         if path.exists() or path.with_name(path.name + ".in").exists():
@@ -91,7 +93,7 @@ def find_circles(arrows):
 
 
 def main():
-    sources = [path for room in ("src", "io", "gpu", "tools")
+    sources = [path for room in ("include", "src", "io", "gpu", "tools")
                for path in sorted((ROOT / room).rglob("*"))
                if path.suffix in (".h", ".cc", ".cu", ".cuh")]
     arrows = {}

@@ -8,12 +8,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install build-release --prefix "$work/prefix" > "$work/install.log"
 
-for file in bin/xxl include/xxl/engine/record_sort/external_sort.h share/man/man1/xxl.1 \
+for file in bin/xxl include/xxl/{error,job,join,sort}.h share/man/man1/xxl.1 \
   share/man/man1/xxl-sort.1 share/man/man1/xxl-join.1 share/bash-completion/completions/xxl \
   share/zsh/vendor-completions/_xxl share/fish/vendor_completions.d/xxl.fish; do
   test -s "$work/prefix/$file" || { echo "not installed: $file"; exit 1; }
 done
 "$work/prefix/bin/xxl" --version
+# The public headers, and no others; each can be included alone.
+test "$(find "$work/prefix/include" -type f | wc -l)" = "$(find include -name '*.h' | wc -l)"
+for header in "$work"/prefix/include/xxl/*.h; do
+  echo "#include <xxl/$(basename "$header")>" |
+    g++ -std=c++20 -fsyntax-only -Wall -Wextra -I"$work/prefix/include" -x c++ -
+done
 
 cmake -S tests/installed -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" \
   > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }

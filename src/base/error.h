@@ -1,64 +1,18 @@
-// Errors: the one exception type, and checks of invariants.
+// Errors as they are thrown within the library, and checks of invariants.
 //
-// An operation on a file that fails throws Error with the file, the place in it and what was being
-// done; the command line turns it into one line and exit status 2. A broken invariant of the
-// program itself is a CHECK: it stays on in release builds and aborts, since a sort that has lost
-// track of its own state must not go on to write output.
+// An operation on a file that fails throws Error (xxl/error.h); the command line turns it into one
+// line and exit status 2. A broken invariant of the program itself is a CHECK: it stays on in
+// release builds and aborts, since a sort that has lost track of its own state must not go on to
+// write output.
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "xxl/error.h"
+
 namespace xxl {
-
-enum class ErrorCode {
-  usage,      // the caller asked for something invalid
-  bad_input,  // the input is not what the record format says
-  io,         // the operating system reported an error (sys_errno says which)
-  no_space,   // a disk, or the memory budget, is too small
-  corrupt,    // data read back differ from the data written
-  device,     // a GPU failed
-};
-
-// What was being done when the operating system reported an error, where callers distinguish it.
-enum class Operation {
-  other,
-  open_input,
-  open_output,
-  create_temporary,
-  reserve,
-  read,
-  write,
-};
-
-// The one exception type of the library.
-class Error : public std::runtime_error {
- public:
-  static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
-
-  // `message` says what is wrong and what to do, in one line without a final period. `path` is the
-  // file concerned or empty; `offset` the place in it in bytes, or kNoOffset; `sys_errno` the errno
-  // value that caused it, or 0. what() is "path: byte offset: message: strerror", followed by the
-  // limit if `sys_errno` says that a limit of the process was reached.
-  Error(ErrorCode code, std::string_view message, std::string_view path = {},
-        std::uint64_t offset = kNoOffset, int sys_errno = 0,
-        Operation operation = Operation::other);
-
-  ErrorCode code() const { return code_; }
-  int sys_errno() const { return sys_errno_; }
-  Operation operation() const { return operation_; }
-  const std::string& path() const { return path_; }
-  std::uint64_t offset() const { return offset_; }
-
- private:
-  ErrorCode code_;
-  int sys_errno_;
-  Operation operation_;
-  std::string path_;
-  std::uint64_t offset_;
-};
 
 // Throws Error{io, message, path, offset, sys_errno}; ENOSPC and EDQUOT become no_space.
 [[noreturn]] void throw_io_error(int sys_errno, std::string_view message, std::string_view path,

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/checksum.h"
-#include "base/progress.h"
 #include "base/workers.h"
 #include "engine/job.h"
 #include "io/io_queue.h"

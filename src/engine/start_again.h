@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "engine/sort_report.h"
 #include "io/open_files.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 

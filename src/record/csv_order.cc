@@ -63,7 +63,7 @@ CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
   return column;
 }
 
-CsvKey parse_csv_key(std::string_view spec) {
+CsvKey parse_csv_key(std::string_view spec, bool descending) {
   std::string_view rest = spec;
   CsvKey key;
   key.column = take_column(rest, spec, "--key");
@@ -96,6 +96,7 @@ CsvKey parse_csv_key(std::string_view spec) {
     if (has_type) throw_bad_option("--key", spec, "more than one type");
     has_type = true;
   }
+  if (!has_direction) key.descending = descending;
   return key;
 }
 

@@ -37,8 +37,9 @@ struct CsvOrder {
 // COLUMN: a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits or
 // has a ':'. Throws Error{usage} naming `option`.
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
-// COLUMN[:TYPE][:desc|:asc], TYPE one of text, number, integer, date. Throws Error{usage}.
-CsvKey parse_csv_key(std::string_view spec);
+// COLUMN[:TYPE][:desc|:asc], TYPE one of text, number, integer, date. `descending`: without a
+// direction. Throws Error{usage}.
+CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 
 // True if there are columns given by name.
 bool needs_header(const CsvOrder& order);

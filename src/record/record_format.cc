@@ -81,11 +81,14 @@ RecordFormat parse_record_format(std::string_view spec, std::string_view also) {
   return format;
 }
 
-KeyField parse_key_field(std::string_view spec, const RecordFormat& format) {
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending) {
   std::string_view rest = spec;
   KeyField field;
-  field.descending = consume_suffix(rest, ":desc");
-  if (!field.descending) consume_suffix(rest, ":asc");
+  if (consume_suffix(rest, ":desc")) {
+    field.descending = true;
+  } else {
+    field.descending = !consume_suffix(rest, ":asc") && descending;
+  }
   const std::size_t colon = rest.find(':');
   if (colon == std::string_view::npos) throw_bad_key(spec, "use OFFSET:TYPE[:desc]");
   field.offset = parse_number(rest.substr(0, colon), "--key offset", 0, kMaxRecordBytes);
@@ -110,6 +113,20 @@ KeyField parse_key_field(std::string_view spec, const RecordFormat& format) {
                             " of a record of " + std::to_string(format.record_bytes) + " bytes");
   }
   return field;
+}
+
+RecordFormat parse_record_format(std::string_view spec, std::span<const std::string> keys,
+                                 bool descending, std::string_view also) {
+  RecordFormat format = parse_record_format(spec, also);
+  if (keys.empty()) {
+    for (KeyField& field : format.key) field.descending = descending;
+    return format;
+  }
+  format.key.clear();
+  for (const std::string& key : keys) {
+    format.key.push_back(parse_key_field(key, format, descending));
+  }
+  return format;
 }
 
 }  // namespace xxl

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,13 @@ inline constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 26;
 RecordFormat parse_record_format(std::string_view spec, std::string_view also = "");
 
 // OFFSET:TYPE[:desc], TYPE one of u8..u64, i8..i64, f32, f64 (with suffix `be` for big-endian) or
-// bytesN. Throws Error{usage} when it is malformed or reaches out of a record of `format`.
-KeyField parse_key_field(std::string_view spec, const RecordFormat& format);
+// bytesN. `descending`: without :desc or :asc. Throws Error{usage} when it is malformed or reaches
+// out of a record of `format`.
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format,
+                         bool descending = false);
+
+// Both in one; without keys, the one that belongs to the type.
+RecordFormat parse_record_format(std::string_view spec, std::span<const std::string> keys,
+                                 bool descending, std::string_view also);
 
 }  // namespace xxl

@@ -19,6 +19,7 @@
 #include "sort/chunk_sorter.h"
 #include "sort/piece_sorter.h"
 #include "sort/text_sorter.h"
+#include "xxl/job.h"
 
 namespace xxl {
 
@@ -30,17 +31,6 @@ struct AcceleratorPlan {
   std::uint64_t host_bytes = 0;   // of the host's memory that its driver takes
   std::uint64_t input_bytes = 0;  // for which it was made; 0: unknown
   std::string description;        // for --explain and --stats: "1 x NVIDIA H200"
-};
-
-// What its devices did.
-struct AcceleratorReport {
-  struct Device {
-    std::string name;
-    double sort_seconds = 0;
-    double in_seconds = 0;   // copies to it
-    double out_seconds = 0;  // copies from it
-  };
-  std::vector<Device> devices;
 };
 
 class Accelerator {

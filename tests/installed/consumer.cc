@@ -1,34 +1,103 @@
-// Sorts a file through the installed library: consumer DIRECTORY.
+// Sorts and joins files through the installed library: consumer DIRECTORY.
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
-#include "engine/record_sort/external_sort.h"
+#include <xxl/join.h>
+#include <xxl/sort.h>
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+bool expect(const char* what, bool holds) {
+  std::printf("%s: %s\n", what, holds ? "as expected" : "WRONG");
+  return holds;
+}
+
+bool sorts_numbers(const std::string& directory) {
+  const std::string path = directory + "/numbers";
+  const std::vector<std::uint64_t> numbers = {3, 1, 2};
+  write_file(path, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * 8});
+  xxl::SortJob job;
+  job.inputs = {path};
+  job.output = path;
+  job.record = "u64";
+  job.memory_bytes = std::uint64_t{64} << 20;
+  job.scratch_dirs = {directory};
+  const xxl::SortReport report = xxl::sort_files(job);
+  return expect("u64", report.records_out == 3 && xxl::check_order(job).ordered);
+}
+
+bool sorts_text(const std::string& directory) {
+  xxl::SortJob lines;
+  lines.inputs = {directory + "/lines"};
+  lines.output = directory + "/sorted";
+  lines.keys = {"2,2n"};
+  lines.flags = "r";
+  write_file(lines.inputs[0], "a 9\nb 10\nc 9\n");
+  xxl::sort_files(lines);
+  const bool lines_sorted = read_file(lines.output) == "b 10\na 9\nc 9\n";
+
+  xxl::SortJob rows;
+  rows.inputs = {directory + "/rows.csv"};
+  rows.output = directory + "/folded.csv";
+  rows.record = "csv";
+  rows.keys = {"name"};
+  rows.header = true;
+  rows.sum = "n";
+  write_file(rows.inputs[0], "name,n\ny,1\nx,2\ny,3\n");
+  xxl::sort_files(rows);
+  return expect("lines", lines_sorted) &
+         expect("rows", read_file(rows.output) == "name,n\nx,2\ny,4\n");
+}
+
+bool joins_rows(const std::string& directory) {
+  xxl::JoinJob job;
+  job.inputs = {directory + "/r.csv", directory + "/s.csv"};
+  job.records = {"csv", "csv"};
+  job.keys = {{{"id:integer"}, {"user:integer"}}};
+  job.header = true;
+  job.kind = xxl::JoinKind::left;
+  job.output = directory + "/joined.csv";
+  write_file(job.inputs[0], "id,name\n2,b\n1,a\n");
+  write_file(job.inputs[1], "user,what\n2,x\n");
+  xxl::join_files(job);
+  return expect("join", read_file(job.output) == "id,name,what\n1,a,\n2,b,x\n");
+}
+
+bool refuses_members_of_others(const std::string& directory) {
+  xxl::SortJob job;
+  job.inputs = {directory + "/numbers"};
+  job.record = "u64";
+  job.header = true;
+  try {
+    xxl::sort_files(job);
+  } catch (const xxl::Error& error) {
+    return expect("error", error.code() == xxl::ErrorCode::usage);
+  }
+  return expect("error", false);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const std::string directory = argc > 1 ? argv[1] : ".";
-  const std::string path = directory + "/numbers";
-  {
-    std::ofstream file(path, std::ios::binary);
-    for (const std::uint64_t number : {3u, 1u, 2u}) {
-      file.write(reinterpret_cast<const char*>(&number), sizeof number);
-    }
-  }
-
-  xxl::SortOptions options;
-  options.format = xxl::parse_record_format("u64");
-  options.inputs = {path};
-  options.output = path;
-  options.memory_bytes = std::uint64_t{64} << 20;
-  options.scratch_dirs = {directory};
   try {
-    const xxl::SortReport report = xxl::external_sort(options);
-    const bool sorted = xxl::check_order(options).ordered;
-    std::printf("%ju records, %s\n", static_cast<std::uintmax_t>(report.records_out),
-                sorted ? "sorted" : "not sorted");
-    return report.records_out == 3 && sorted ? 0 : 1;
+    const bool all = sorts_numbers(directory) & sorts_text(directory) & joins_rows(directory) &
+                     refuses_members_of_others(directory);
+    return all ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "consumer: %s\n", error.what());
     return 2;

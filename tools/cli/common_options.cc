@@ -9,28 +9,12 @@ namespace {
 
 constexpr unsigned kMaxThreads = 4096;
 
-// As in sort(1), a key with an order of its own is not affected by -r.
-bool has_own_order(std::string_view key_spec) {
-  return key_spec.ends_with(":desc") || key_spec.ends_with(":asc");
-}
-
 }  // namespace
 
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
   const bool text_too = options.command().name == "sort";
-  RecordFormat format =
-      parse_record_format(options.value("record", fallback), text_too ? kTextTypes : "");
-  const std::vector<std::string> keys = options.values("key");
-  if (!keys.empty()) format.key.clear();
-  for (const std::string& spec : keys) {
-    KeyField field = parse_key_field(spec, format);
-    if (reverse && !has_own_order(spec)) field.descending = true;
-    format.key.push_back(field);
-  }
-  if (keys.empty() && reverse) {
-    for (KeyField& field : format.key) field.descending = true;
-  }
-  return format;
+  return parse_record_format(options.value("record", fallback), options.values("key"), reverse,
+                             text_too ? kTextTypes : "");
 }
 
 unsigned parallel_option(const ParsedOptions& options) {

@@ -14,12 +14,8 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
   if (!options.has(own) && !options.has("record")) {
     throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
   }
-  RecordFormat format =
-      parse_record_format(options.value(own, options.value("record", "")), kTextTypes);
-  const std::vector<std::string> specs = key_specs(options, side);
-  if (!specs.empty()) format.key.clear();
-  for (const std::string& spec : specs) format.key.push_back(parse_key_field(spec, format));
-  return format;
+  return parse_record_format(options.value(own, options.value("record", "")),
+                             key_specs(options, side), false, kTextTypes);
 }
 
 std::string describe(const RecordFormat& format) {

@@ -13,8 +13,8 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/machine.h"
 #include "cli/manual.h"
+#include "engine/job_defaults.h"
 #include "engine/text_sort/line_stream.h"
 #include "join/join_arguments.h"
 

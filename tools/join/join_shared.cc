@@ -8,7 +8,7 @@
 
 #include "base/quote.h"
 #include "base/units.h"
-#include "cli/machine.h"
+#include "engine/job_defaults.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "cli/version.h"
+#include "engine/job_defaults.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/gpu_probe.h"
 #include "gpu/sort/gpu_summary.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <mutex>
 
-#include "base/progress.h"
 #include "base/thread.h"
+#include "xxl/job.h"
 
 namespace xxl::cli {
 

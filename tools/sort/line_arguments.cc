@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/quote.h"
-#include "cli/machine.h"
+#include "engine/job_defaults.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {

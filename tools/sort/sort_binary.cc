@@ -4,7 +4,7 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
-#include "cli/machine.h"
+#include "engine/job_defaults.h"
 #include "report/time_line_file.h"
 #include "sort/sort_shared.h"
 

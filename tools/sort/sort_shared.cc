@@ -14,7 +14,7 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
-#include "cli/machine.h"
+#include "engine/job_defaults.h"
 #include "io/codec.h"
 #include "report/time_line_file.h"
 
@@ -239,7 +239,7 @@ void die_of_broken_pipe(const Caller& caller, const Error& error) {
 }
 
 int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check) {
-  const TextOrderCheck result = check_text_order(sort);
+  const OrderCheck result = check_text_order(sort);
   if (result.ordered) return kExitSuccess;
   if (check == Check::diagnose) {
     std::string message = caller.prefix + sort.inputs.front() + ":" +

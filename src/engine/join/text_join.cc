@@ -17,7 +17,6 @@
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
-#include "engine/sort_report.h"
 #include "engine/text_sort/cell_size.h"
 #include "io/codec.h"
 #include "io/open_files.h"
@@ -28,6 +27,7 @@
 #include "join/text_joiner.h"
 #include "run/compressed_bytes.h"
 #include "run/text_output.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 namespace {

@@ -104,7 +104,11 @@ OrderCheck check_order(const SortOptions& options) {
                                      ? find_disorder<SeekableSource>(options, memory, file)
                                      : find_disorder<StreamSource>(options, memory, file);
   if (file.seekable()) file.has_grown();  // leaves standard input at its end
-  if (disorder != kNone) return {false, disorder, disorder * options.format.record_bytes};
+  if (disorder != kNone)
+    return {.ordered = false,
+            .record = disorder,
+            .offset = disorder * options.format.record_bytes,
+            .text = {}};
   return {};
 }
 

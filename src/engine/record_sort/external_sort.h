@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "engine/record_sort/sort_options.h"
-#include "engine/sort_report.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 
@@ -15,13 +15,6 @@ SortPlan plan_sort(const SortOptions& options);
 // Sorts. When it returns, the output is complete and checked; when it throws Error, the output does
 // not exist or is what it was before (standard output excepted).
 SortReport external_sort(const SortOptions& options);
-
-// First place where a file is not in order (with `unique`: not strictly ascending).
-struct OrderCheck {
-  bool ordered = true;
-  std::uint64_t record = 0;  // number, from 0, of the first record that is out of order
-  std::uint64_t offset = 0;  // its place in the file in bytes
-};
 
 // sort -c: options.inputs has one file. Nothing is written.
 OrderCheck check_order(const SortOptions& options);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/mailbox.h"
-#include "base/progress.h"
 #include "base/workers.h"
 #include "engine/inputs.h"
 #include "engine/record_sort/plan.h"

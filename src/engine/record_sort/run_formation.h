@@ -9,7 +9,6 @@
 
 #include "base/in_flight.h"
 #include "base/mailbox.h"
-#include "base/progress.h"
 #include "base/workers.h"
 #include "engine/phase_meter.h"
 #include "io/buffer_pool.h"

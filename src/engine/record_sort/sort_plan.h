@@ -7,9 +7,9 @@
 #include "engine/inputs.h"
 #include "engine/record_sort/plan.h"
 #include "engine/record_sort/sort_options.h"
-#include "engine/sort_report.h"
 #include "record/key_layout.h"
 #include "sort/accelerator.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 

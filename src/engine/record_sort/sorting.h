@@ -23,7 +23,6 @@
 #include "engine/record_sort/merge_choice.h"
 #include "engine/record_sort/sort_options.h"
 #include "engine/record_sort/sort_plan.h"
-#include "engine/sort_report.h"
 #include "io/buffer_pool.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
@@ -34,6 +33,7 @@
 #include "run/run.h"
 #include "sort/chunk_sorter.h"
 #include "sort/pinned.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 

@@ -35,9 +35,9 @@ struct ChunkOrder {
   std::exception_ptr failure;                // of what comes after these records
 };
 
-class TextOrderChecking {
+class OrderChecking {
  public:
-  explicit TextOrderChecking(const TextSortOptions& options)
+  explicit OrderChecking(const TextSortOptions& options)
       : options_(options),
         keys_(sorting_keys(options.keys)),
         inputs_(open_inputs({options.inputs.empty() ? "-" : options.inputs.front()}, 1,
@@ -49,7 +49,7 @@ class TextOrderChecking {
             options.parallel != 0 ? options.parallel : available_processors()))),
         workers_(threads_) {}
 
-  TextOrderCheck run() {
+  OrderCheck run() {
     try {
       return check();
     } catch (const Monitor::Abandoned&) {
@@ -73,7 +73,7 @@ class TextOrderChecking {
     return given - decoder;
   }
 
-  TextOrderCheck check() {
+  OrderCheck check() {
     TextReader reader(inputs_, options_.syntax, io_, monitor_,
                       [this](std::size_t, std::string_view header) {
                         if (options_.keys_of_header) {
@@ -222,19 +222,23 @@ class TextOrderChecking {
     ChunkOrder& order = chunk->order;
     if (order.records > 0) {
       if (last_ && is_disorder(last_->order.last_record, order.first_record)) {
-        result_ = {false, records_, std::string(order.first_record)};
+        set_result(order.first_record);
         return false;
       }
       records_ += order.records;
     }
     if (order.failure) std::rethrow_exception(order.failure);
     if (order.disorder) {
-      result_ = {false, records_, std::string(*order.disorder)};
+      set_result(*order.disorder);
       return false;
     }
     if (order.records > 0) std::swap(chunk, last_);
     if (chunk != nullptr && chunk->region.bytes > 0) free_.push_back(std::move(chunk));
     return true;
+  }
+
+  void set_result(std::string_view record) {
+    result_ = {.ordered = false, .record = records_, .offset = 0, .text = std::string(record)};
   }
 
   const TextSortOptions& options_;
@@ -245,7 +249,7 @@ class TextOrderChecking {
   std::deque<std::unique_ptr<CheckedRegion>> running_;
   std::unique_ptr<CheckedRegion> last_;  // with the last record so far
   std::uint64_t records_ = 0;
-  TextOrderCheck result_;
+  OrderCheck result_;
   Monitor monitor_;
   io::IoService io_;
   std::uint64_t memory_bytes_;  // of -S, beside a decoder
@@ -256,8 +260,8 @@ class TextOrderChecking {
 
 }  // namespace
 
-TextOrderCheck check_text_order(const TextSortOptions& options) {
-  return TextOrderChecking(options).run();
+OrderCheck check_text_order(const TextSortOptions& options) {
+  return OrderChecking(options).run();
 }
 
 }  // namespace xxl

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/sort_report.h"
 #include "engine/text_sort/text_sort_options.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 
@@ -19,11 +19,6 @@ SortPlan plan_text_sort(const TextSortOptions& options);
 
 // First record that is out of order (with `unique`: not strictly ascending); options.inputs has one
 // file.
-struct TextOrderCheck {
-  bool ordered = true;
-  std::uint64_t record = 0;  // number, from 0
-  std::string text;          // the record
-};
-TextOrderCheck check_text_order(const TextSortOptions& options);
+OrderCheck check_text_order(const TextSortOptions& options);
 
 }  // namespace xxl

@@ -7,7 +7,7 @@
 
 #include "record/group_fold.h"
 
-namespace xxl::cli {
+namespace xxl {
 
 // The first line, after the number of lines, as uniq -c writes it.
 std::unique_ptr<GroupFold> make_line_counter();
@@ -21,4 +21,4 @@ struct RowFoldOptions {
 // The first row, with these changes.
 std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options);
 
-}  // namespace xxl::cli
+}  // namespace xxl

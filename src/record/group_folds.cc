@@ -1,4 +1,4 @@
-#include "sort/group_folds.h"
+#include "record/group_folds.h"
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 #include "record/csv_rows.h"
 #include "record/decimal.h"
 
-namespace xxl::cli {
+namespace xxl {
 namespace {
 
 class LineCounter : public GroupFold {
@@ -87,4 +87,4 @@ std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options) {
   return std::make_unique<RowFold>(options);
 }
 
-}  // namespace xxl::cli
+}  // namespace xxl

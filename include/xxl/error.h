@@ -1,0 +1,58 @@
+// The one exception type of the library.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace xxl {
+
+enum class ErrorCode {
+  usage,      // the caller asked for something invalid
+  bad_input,  // the input is not what the record format says
+  io,         // the operating system reported an error (sys_errno says which)
+  no_space,   // a disk, or the memory budget, is too small
+  corrupt,    // data read back differ from the data written
+  device,     // a GPU failed
+};
+
+// What was being done when the operating system reported an error, where callers distinguish it.
+enum class Operation {
+  other,
+  open_input,
+  open_output,
+  create_temporary,
+  reserve,
+  read,
+  write,
+};
+
+// An operation that failed, with the file, the place in it and what was being done.
+class Error : public std::runtime_error {
+ public:
+  static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
+
+  // `message` says what is wrong and what to do, in one line without a final period. `path` is the
+  // file concerned or empty; `offset` the place in it in bytes, or kNoOffset; `sys_errno` the errno
+  // value that caused it, or 0. what() is "path: byte offset: message: strerror", followed by the
+  // limit if `sys_errno` says that a limit of the process was reached.
+  Error(ErrorCode code, std::string_view message, std::string_view path = {},
+        std::uint64_t offset = kNoOffset, int sys_errno = 0,
+        Operation operation = Operation::other);
+
+  ErrorCode code() const { return code_; }
+  int sys_errno() const { return sys_errno_; }
+  Operation operation() const { return operation_; }
+  const std::string& path() const { return path_; }
+  std::uint64_t offset() const { return offset_; }
+
+ private:
+  ErrorCode code_;
+  int sys_errno_;
+  Operation operation_;
+  std::string path_;
+  std::uint64_t offset_;
+};
+
+}  // namespace xxl

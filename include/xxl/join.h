@@ -1,0 +1,133 @@
+// Joining two files of any size, in any order.
+//
+//   xxl::JoinJob job;
+//   job.inputs = {"users.csv", "orders.csv"};
+//   job.records = {"csv", "csv"};
+//   job.keys = {{{"id:integer"}, {"user:integer"}}};
+//   job.header = true;
+//   job.kind = xxl::JoinKind::left;
+//   job.output = "joined.csv";
+//   xxl::join_files(job);
+//
+// Sources: Maltenberger, "Efficiently Joining Large Relations on Multi-GPU Systems with Modern
+// Interconnects" (2024), section 3.3, for the join of sorted streams; Lutz et al., "Pump Up the
+// Volume" (SIGMOD 2020), section 5, for the hash join.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "xxl/error.h"
+#include "xxl/job.h"
+
+namespace xxl {
+
+// The two inputs.
+enum class JoinSide : std::size_t { r, s };
+inline constexpr std::size_t kJoinSides = 2;
+
+enum class JoinKind {
+  inner,  // each pair of an R and an S with equal keys
+  left,   // and each R without such an S, once
+  right,  // inner, and each S without such an R, once
+  full,   // left and right
+  semi,   // each R that has at least one such S, once
+  anti,   // each R that has none
+};
+
+enum class JoinMethod {
+  automatic,   // by sizes, order and memory
+  sort_merge,  // both inputs in order of their keys; so is the output
+  hash,        // the smaller input in a table in memory; rows in the order of the other
+};
+
+// Records, keys and separators are given as on the command line (xxl join --help). Members that do
+// not apply to the kind of record must keep their default, else Error{usage}.
+struct JoinJob : FileJob {
+  std::array<std::string, kJoinSides> inputs;  // R and S; one may be "-", standard input
+  // lines, csv or tsv, both alike; or of fixed sizes, as SortJob::record.
+  std::array<std::string, kJoinSides> records = {"lines", "lines"};
+  // In order of significance, as many on both sides. Of lines numbers of fields, from 1 (none: the
+  // first), of rows COLUMN[:TYPE][:desc] (none: the first), of records of fixed sizes
+  // OFFSET:TYPE[:desc] (none: the key that belongs to the record).
+  std::array<std::vector<std::string>, kJoinSides> keys;
+  JoinKind kind = JoinKind::inner;
+  JoinMethod method = JoinMethod::automatic;
+  std::array<bool, kJoinSides> presorted{};  // in order already: checked, not sorted
+  bool count_only = false;                   // only counts rows: nothing is written
+  // What a row consists of. Of lines join(1)'s -o: 0 (the key), 1.FIELD, 2.FIELD, with commas
+  // between, or auto. Of records of fixed sizes: 0, 1.OFFSET:BYTES, 2.OFFSET:BYTES, m (one byte: 1
+  // if the row has an R, plus 2 if it has an S). Empty: the key once, then the rest of R and of S;
+  // of semi and anti joins, R's record.
+  std::string columns;
+
+  // Of text.
+  std::string field_separator;        // as of SortJob
+  std::optional<std::string> filler;  // instead of fields that a row does not have
+  bool header = false;                // the first record of each input
+  bool empty_keys_match = true;       // otherwise like NULL in SQL
+
+  // Of lines, as in join(1).
+  bool ignore_case = false;
+  bool zero_terminated = false;
+
+  // Of rows.
+  bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
+  // Of names of columns that both sides have.
+  std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};
+};
+
+// What will be done, before it is done.
+struct JoinPlan {
+  struct Side {
+    std::uint64_t input_bytes = 0;  // 0 when unknown
+    bool size_known = true;
+    bool presorted = false;           // not sorted here: given or found in order
+    std::uint64_t expected_runs = 0;  // 0 if it is not sorted
+    unsigned passes = 0;              // merge passes before the one that feeds the join
+    std::uint64_t scratch_bytes = 0;
+    std::string device = "cpu";  // that sorts it
+  };
+  std::array<Side, kJoinSides> sides;
+  JoinMethod method = JoinMethod::sort_merge;  // never automatic
+  JoinSide build = JoinSide::r;                // hash: the input that is held in memory
+  std::string because;                         // why this method
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t table_bytes = 0;   // hash: of the table with its records
+  std::uint64_t output_bytes = 0;  // of a row; 0 if rows are of any length
+  unsigned threads = 0;
+  std::string backend;         // io_uring or threads
+  std::string no_accelerator;  // why it is not used, if it could have been
+};
+
+struct JoinReport : Measurements {
+  JoinPlan plan;
+  struct Side {
+    std::uint64_t records = 0;
+    std::uint64_t skipped = 0;  // malformed records left out
+    std::uint64_t matched = 0;  // records with at least one partner
+    std::uint64_t runs = 0;
+    unsigned passes = 0;
+  };
+  std::array<Side, kJoinSides> sides;
+  std::uint64_t rows = 0;  // of the output, or counted
+  std::uint64_t bytes_written = 0;
+  std::uint64_t checksum = 0;       // multiset hash of the rows
+  std::uint64_t spilled_bytes = 0;  // of groups of equal keys that did not fit in memory
+  AcceleratorReport accelerator;
+};
+
+// What join_files would do. Throws Error for bad options, missing files, a file that is not a whole
+// number of records, and a budget that is too small, all before anything is written.
+JoinPlan plan_join(const JoinJob& job);
+
+// Joins. When it returns, the output is complete, checked and in place; when it throws Error, the
+// output does not exist or is what it was before (streams excepted). Lines are compared in the
+// locale that the process has.
+JoinReport join_files(const JoinJob& job);
+
+}  // namespace xxl

@@ -1,0 +1,112 @@
+// Sorting files larger than memory.
+//
+//   xxl::SortJob job;
+//   job.inputs = {"numbers.bin"};
+//   job.output = "sorted.bin";
+//   job.record = "u64";
+//   job.memory_bytes = 1 << 30;
+//   xxl::sort_files(job);
+//
+// Sources: Dementiev and Sanders, "Asynchronous Parallel Disk Sorting" (SPAA 2003), sections 3 and
+// 4, for the overlap of I/O and computing; Hutchinson, Sanders and Vitter, "Duality between
+// prefetching and queued writing with parallel disks" (SIAM J. Comput. 2005), section 4, for the
+// order in which blocks are fetched.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "xxl/error.h"
+#include "xxl/job.h"
+
+namespace xxl {
+
+// Records, keys and separators are given as on the command line (xxl sort --help). Members that do
+// not apply to the kind of record must keep their default, else Error{usage}.
+struct SortJob : FileJob {
+  std::vector<std::string> inputs;  // "-" is standard input; none means {"-"}
+  // lines; csv or tsv; or of a fixed size: u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:N.
+  std::string record = "lines";
+  // In order of significance; none: the key that belongs to the record. Of lines POS1[,POS2] with
+  // the letters of sort(1), of rows COLUMN[:TYPE][:desc], of records of a fixed size
+  // OFFSET:TYPE[:desc].
+  std::vector<std::string> keys;
+  bool unique = false;                 // the first of the records with equal keys
+  bool merge_only = false;             // the inputs are sorted: merge them
+  bool reverse = false;                // descending, where a key does not say otherwise
+  std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
+
+  // Of text.
+  std::string field_separator;  // a byte, or of lines a character of UTF-8; empty: blanks of
+                                // lines, a comma of csv, a tab of tsv
+  bool header = false;          // of rows: the first of each input, written once, in front
+  bool count = false;           // one record for each key, with the number of its records
+  std::string sum;              // of rows: a column; one row for each key, with the sum of it
+
+  // Of lines, as in sort(1).
+  std::string flags;    // letters of "bdfghiMnRV", for keys without letters of their own
+  bool stable = false;  // equal keys stay in order, not by the whole line
+  bool zero_terminated = false;
+
+  // Of rows.
+  bool empty_last = false;      // empty fields come after all others; otherwise before
+  bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
+};
+
+// What will be done, before it is done.
+struct SortPlan {
+  std::uint64_t input_bytes = 0;  // 0 when unknown
+  bool input_size_known = true;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t sort_memory_bytes = 0;  // of which for records, while runs are formed
+  std::uint64_t block_bytes = 0;        // of a run
+  std::uint64_t expected_runs = 0;      // on random input; 1: sorted in memory, no scratch
+  std::uint64_t merge_degree = 0;
+  unsigned passes = 0;              // merge passes expected; 0: none
+  std::uint64_t scratch_bytes = 0;  // in the scratch directories: reserved, or with `limit` at most
+  std::optional<std::uint64_t> limit;  // only the first `limit` records are written
+  unsigned threads = 0;
+  std::string record_kind;     // key64, generic, ...
+  std::string backend;         // io_uring or threads
+  std::string device = "cpu";  // or the accelerator's name
+  std::string no_accelerator;  // why it is not used, if it could have been
+};
+
+struct SortReport : Measurements {
+  SortPlan plan;
+  std::uint64_t records_in = 0;
+  std::uint64_t records_out = 0;  // a header not counted
+  std::uint64_t skipped = 0;      // malformed records left out (text)
+  std::uint64_t checksum = 0;     // multiset hash of the output
+  std::uint64_t runs = 0;
+  std::uint64_t merge_degree = 0;  // largest used
+  unsigned passes = 0;             // merge passes done
+  AcceleratorReport accelerator;
+  std::uint64_t merged_bytes = 0;                 // of all merge passes
+  std::uint64_t merged_on_accelerator_bytes = 0;  // of them
+  std::string merged_on_cpu_because;  // why the accelerator did not merge as asked; or empty
+};
+
+// First place where a file is not in order (with `unique`: not strictly ascending).
+struct OrderCheck {
+  bool ordered = true;
+  std::uint64_t record = 0;  // number, from 0, of the first record that is out of order
+  std::uint64_t offset = 0;  // of records of a fixed size: its place in the file, in bytes
+  std::string text;          // of text: the record
+};
+
+// What sort_files would do. Throws Error for bad options, missing files, a file that is not a whole
+// number of records, and a budget that is too small, all before anything is written.
+SortPlan plan_sort(const SortJob& job);
+
+// Sorts. When it returns, the output is complete, checked and in place; when it throws Error, the
+// output does not exist or is what it was before (streams excepted). Lines are compared in the
+// locale that the process has. Several jobs may run at the same time, each within its own memory.
+SortReport sort_files(const SortJob& job);
+
+// Whether job.inputs, which has one file, is in order. Writes nothing. Throws Error.
+OrderCheck check_order(const SortJob& job);
+
+}  // namespace xxl

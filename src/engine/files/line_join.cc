@@ -1,0 +1,69 @@
+#include "engine/files/line_join.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+#include "join/join_rows.h"
+#include "record/field_keys.h"
+
+namespace xxl {
+
+void check_parts_of_keys(std::size_t r, std::size_t s) {
+  if (r == s) return;
+  throw Error(ErrorCode::usage, "R has a key of " + std::to_string(r) + " parts, S one of " +
+                                    std::to_string(s) + ": they must be alike");
+}
+
+void set_records_of_r(TextJoinOptions& join) {
+  join.make_rows = [] { return std::make_unique<RecordsOfR>(); };
+  join.header_row = [](const auto& headers) { return headers[0].value_or(""); };
+}
+
+void set_lines(const LineJoin& lines, TextJoinOptions& join) {
+  check_parts_of_keys(lines.key_fields[0].size(), lines.key_fields[1].size());
+  const auto format = std::make_shared<LineRowFormat>();
+  format->syntax = lines.syntax;
+  format->key_fields = lines.key_fields;
+  format->fields = lines.row;
+  format->filler = lines.filler;
+  const ByteClasses classes = current_byte_classes();
+  if (lines.auto_row) format->field_counts.emplace();
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    join.keys[side] = make_field_keys({.syntax = lines.syntax,
+                                       .fields = lines.key_fields[side],
+                                       .ignore_case = lines.ignore_case});
+    if (!lines.auto_row) continue;
+    join.first_record[side] = [format, side, classes](std::string_view line) {
+      LineFields fields(format->syntax, classes);
+      fields.parse(line);
+      (*format->field_counts)[side] = fields.size();
+    };
+  }
+  if (!lines.empty_keys_match) {
+    join.matches_nothing = [format, classes](std::string_view line) {
+      LineFields fields(format->syntax, classes);
+      fields.parse(line);
+      const auto& key = format->key_fields[0];
+      return std::any_of(key.begin(), key.end(), [&](std::size_t field) {
+        return field >= fields.size() || fields[field].empty();
+      });
+    };
+  }
+  if (lines.records_of_r) return set_records_of_r(join);
+  join.make_rows = [format] { return std::make_unique<LineRows>(*format); };
+  join.header_row = [format](const auto& headers) {
+    LineRows rows(*format);
+    std::string row;
+    if (headers[0] && headers[1]) {
+      rows.set_r(*headers[0]);
+      rows.append_pair(*headers[1], row);
+    } else {
+      rows.append_alone(headers[0] ? JoinSide::r : JoinSide::s, *headers[headers[0] ? 0 : 1], row);
+    }
+    return row;
+  };
+}
+
+}  // namespace xxl

@@ -1,0 +1,21 @@
+// A sort of rows of CSV and TSV, as a sort of text.
+#pragma once
+
+#include "engine/text_sort/text_sort_options.h"
+#include "record/csv_order.h"
+
+namespace xxl {
+
+struct RowSort {
+  CsvOrder order;
+  bool count = false;  // fold the rows of a key to one, with their number as one more column
+};
+
+// Completes `sort`, of which the inputs and syntax.header are set. Folds to one row a key if there
+// is a count or a sum. Throws Error{usage}.
+void set_rows(const RowSort& rows, TextSortOptions& sort);
+
+// Throws Error{usage} where columns are called by names that no header tells.
+void check_names_of_columns(const CsvOrder& order, bool header);
+
+}  // namespace xxl

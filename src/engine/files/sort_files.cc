@@ -1,0 +1,134 @@
+// Sorts of files as the public header has them: each becomes a sort of text or of binary records.
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "engine/files/row_sort.h"
+#include "engine/files/text_kind.h"
+#include "engine/job_defaults.h"
+#include "engine/record_sort/external_sort.h"
+#include "engine/text_sort/text_sort.h"
+#include "record/group_folds.h"
+#include "record/line_keys.h"
+#include "record/line_order.h"
+#include "xxl/sort.h"
+
+namespace xxl {
+namespace {
+
+void refuse_members_of_others(const SortJob& job, TextKind kind) {
+  const bool text = kind != TextKind::none;
+  const bool lines = kind == TextKind::lines;
+  const bool rows = kind == TextKind::rows;
+  const MemberCheck members[] = {
+      {"field_separator", !job.field_separator.empty(), text},
+      {"header", job.header, text},
+      {"count", job.count, text},
+      {"sum", !job.sum.empty(), rows},
+      {"flags", !job.flags.empty(), lines},
+      {"stable", job.stable, lines},
+      {"zero_terminated", job.zero_terminated, lines},
+      {"empty_last", job.empty_last, rows},
+      {"skip_malformed", job.skip_malformed, rows},
+  };
+  check_members("SortJob", job.record, members);
+}
+
+template <class Options>
+Options options_of(const SortJob& job) {
+  Options options;
+  static_cast<FileJob&>(options) = job;
+  set_defaults(options);
+  options.inputs = job.inputs;
+  if (options.inputs.empty()) options.inputs.push_back("-");
+  options.unique = job.unique;
+  options.merge_only = job.merge_only;
+  options.limit = job.limit;
+  return options;
+}
+
+SortOptions record_options(const SortJob& job) {
+  auto options = options_of<SortOptions>(job);
+  options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
+  return options;
+}
+
+LineOrder line_order(const SortJob& job) {
+  LineOrder order;
+  for (const std::string& key : job.keys) order.fields.push_back(parse_line_key(key));
+  for (const char letter : job.flags) {
+    if (set_line_key_flag(letter, BlankSide::both, order.flags)) continue;
+    throw Error(ErrorCode::usage, std::string("SortJob::flags: unknown letter '") + letter +
+                                      "', use those of \"bdfghiMnRV\"");
+  }
+  order.flags.reverse |= job.reverse;
+  if (!job.field_separator.empty()) order.separator = parse_line_separator(job.field_separator);
+  order.stable = job.stable;
+  order.unique = job.unique || job.count;
+  auto& salt = order.random_salt;
+  if (getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) {
+    throw_io_error(errno, "cannot get random bytes", {});
+  }
+  return order;
+}
+
+CsvOrder row_order(const SortJob& job) {
+  if (job.reverse && job.keys.empty()) {
+    throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
+  }
+  CsvOrder order;
+  order.separator = separator_of_rows(job.record, job.field_separator);
+  for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
+  order.empty_last = job.empty_last;
+  if (!job.sum.empty()) order.sum = parse_csv_column(job.sum, "SortJob::sum");
+  return order;
+}
+
+TextSortOptions text_options(const SortJob& job, TextKind kind) {
+  auto options = options_of<TextSortOptions>(job);
+  options.syntax.header = job.header;
+  options.syntax.skip_malformed = job.skip_malformed;
+  options.unique |= job.count;
+  if (kind == TextKind::rows) {
+    set_rows({.order = row_order(job), .count = job.count}, options);
+    return options;
+  }
+  options.keys = make_line_keys(line_order(job));
+  options.syntax.terminator = job.zero_terminated ? '\0' : '\n';
+  if (job.count) options.fold = make_line_counter;
+  return options;
+}
+
+// Calls the one of the two functions that is for the job's records.
+template <class OfText, class OfRecords>
+auto run(const SortJob& job, OfText&& of_text, OfRecords&& of_records) {
+  const TextKind kind = text_kind(job.record);
+  refuse_members_of_others(job, kind);
+  if (kind == TextKind::none) return of_records(record_options(job));
+  return of_text(text_options(job, kind));
+}
+
+}  // namespace
+
+SortPlan plan_sort(const SortJob& job) {
+  return run(job, plan_text_sort, [](const SortOptions& options) { return plan_sort(options); });
+}
+
+SortReport sort_files(const SortJob& job) {
+  return run(job, text_sort, external_sort);
+}
+
+OrderCheck check_order(const SortJob& job) {
+  if (job.inputs.size() > 1 || job.merge_only || job.limit || job.count || !job.sum.empty()) {
+    throw Error(ErrorCode::usage,
+                "check_order takes one input, and no merge_only, limit, count or sum");
+  }
+  return run(job, check_text_order,
+             [](const SortOptions& options) { return check_order(options); });
+}
+
+}  // namespace xxl

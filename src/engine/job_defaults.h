@@ -1,0 +1,27 @@
+// Defaults of a job: memory and scratch space of this machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "xxl/job.h"
+
+namespace xxl {
+
+// The maximum for -S: what this process may still take (base/machine_limits.h), less what it takes
+// beside -S.
+std::uint64_t usable_memory_bytes();
+
+// With less than this, lines cannot be sorted, and hardly anything else works.
+inline constexpr std::uint64_t kLeastMemoryBytes = std::uint64_t{4} << 20;
+
+// Without -S: half of what this process may still take, or what is usable if that is less.
+std::uint64_t default_memory_bytes();
+
+// $TMPDIR, else /var/tmp, else /tmp: /tmp is often held in memory, which is what scratch saves.
+std::string default_scratch_dir();
+
+// Sets what `job` leaves open.
+void set_defaults(FileJob& job);
+
+}  // namespace xxl

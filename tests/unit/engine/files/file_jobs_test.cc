@@ -1,0 +1,152 @@
+// Sorts and joins of files as the public headers have them.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "io_test_support.h"
+#include "xxl/join.h"
+#include "xxl/sort.h"
+
+namespace xxl {
+namespace {
+
+class FileJobs : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& content) {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+  std::string read(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::string path(const std::string& name) const { return directory_ / name; }
+
+  // What `job` makes of `input`.
+  std::string sorted(SortJob job, const std::string& input) {
+    job.inputs = {write("input", input)};
+    job.output = path("output");
+    job.scratch_dirs = {directory_.path()};
+    sort_files(job);
+    return read(job.output);
+  }
+  std::string joined(JoinJob job, const std::string& r, const std::string& s) {
+    job.inputs = {write("r", r), write("s", s)};
+    job.output = path("output");
+    job.scratch_dirs = {directory_.path()};
+    join_files(job);
+    return read(job.output);
+  }
+
+  io::test::TempDirectory directory_;
+};
+
+std::string message_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::usage ? error.what() : "not an error of usage";
+  }
+  return "no error";
+}
+
+TEST_F(FileJobs, SortLinesAsSort1Does) {
+  EXPECT_EQ(sorted({}, "b\na\n"), "a\nb\n");
+  EXPECT_EQ(sorted({.keys = {"2,2n", "1,1r"}}, "a 10\nb 9\nc 10\n"), "b 9\nc 10\na 10\n");
+  EXPECT_EQ(sorted({.keys = {"2"}, .reverse = true, .field_separator = ":", .stable = true},
+                   "a:1\nb:2\nc:1\n"),
+            "b:2\na:1\nc:1\n");
+  EXPECT_EQ(sorted({.flags = "f", .zero_terminated = true}, std::string("b\0A\0", 4)),
+            std::string("A\0b\0", 4));
+  EXPECT_EQ(sorted({.limit = 2, .flags = "n"}, "10\n9\n8\n"), "8\n9\n");
+  EXPECT_EQ(sorted({.unique = true}, "b\na\nb\n"), "a\nb\n");
+  EXPECT_EQ(sorted({.count = true}, "b\na\nb\n"), "      1 a\n      2 b\n");
+}
+
+TEST_F(FileJobs, SortRows) {
+  EXPECT_EQ(sorted({.record = "csv", .keys = {"n:number:desc"}, .header = true}, "n\n9\n10\n"),
+            "n\n10\n9\n");
+  EXPECT_EQ(sorted({.record = "tsv", .keys = {"1"}, .reverse = true}, "a\t1\nb\t2\n"),
+            "b\t2\na\t1\n");
+  EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .sum = "2"}, "b,1\na,2\nb,3\n"), "a,2\nb,4\n");
+  EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
+            "1,y\n\"\",x\n");
+}
+
+TEST_F(FileJobs, SortRecordsOfAFixedSize) {
+  EXPECT_EQ(sorted({.record = "fixed:2"}, "bxay"), "aybx");
+  EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8:asc"}, .reverse = true}, "bxay"), "bxay");
+  EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8"}, .reverse = true}, "bxay"), "aybx");
+}
+
+TEST_F(FileJobs, JoinLinesAsJoin1Does) {
+  EXPECT_EQ(joined({}, "b 2\na 1\n", "a x\nc y\n"), "a 1 x\n");
+  EXPECT_EQ(joined({.kind = JoinKind::left, .columns = "1.2,2.2,0", .filler = "-"}, "b 2\na 1\n",
+                   "a x\n"),
+            "1 x a\n2 - b\n");
+  EXPECT_EQ(joined({.keys = {{{"2"}, {"1"}}}, .field_separator = ":", .ignore_case = true}, "x:K\n",
+                   "k:y\n"),
+            "K:x:y\n");
+  EXPECT_EQ(joined({.kind = JoinKind::anti}, "b 2\na 1\n", "a x\n"), "b 2\n");
+  EXPECT_EQ(joined({.columns = "auto", .empty_keys_match = false}, "a 1\n", "a 2\n"), "a 1 2\n");
+}
+
+TEST_F(FileJobs, JoinRowsAndRecords) {
+  EXPECT_EQ(joined({.records = {"csv", "csv"}, .kind = JoinKind::full, .header = true},
+                   "k,v\n1,a\n", "k,v\n2,b\n"),
+            "k,v_1,v_2\n1,a,\n2,,b\n");
+  EXPECT_EQ(
+      joined(
+          {.records = {"fixed:2", "fixed:3"}, .keys = {{{"0:u8"}, {"0:u8"}}}, .columns = "0,2.1:2"},
+          "bxay", "a12c34"),
+      "a12");
+}
+
+TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
+  const auto sort_message = [&](const SortJob& job) {
+    return message_of([&] { sorted(job, ""); });
+  };
+  EXPECT_EQ(sort_message({.record = "u64", .header = true}),
+            "SortJob::header is not for records of u64");
+  EXPECT_EQ(sort_message({.record = "csv", .flags = "n"}),
+            "SortJob::flags is not for records of csv");
+  EXPECT_EQ(sort_message({.sum = "2"}), "SortJob::sum is not for records of lines");
+  EXPECT_EQ(sort_message({.flags = "q"}),
+            "SortJob::flags: unknown letter 'q', use those of \"bdfghiMnRV\"");
+  const auto join_message = [&](const JoinJob& job) {
+    return message_of([&] { joined(job, "", ""); });
+  };
+  EXPECT_EQ(join_message({.records = {"csv", "lines"}}),
+            "records of csv and of lines cannot be joined with each other");
+  EXPECT_EQ(join_message({.method = JoinMethod::hash}),
+            "JoinJob::method is not for records of lines");
+  EXPECT_EQ(join_message({.columns = "3.1"}),
+            "JoinJob::columns: '3.1' is none of 0, 1.FIELD and 2.FIELD");
+  EXPECT_EQ(join_message({.keys = {{{"x"}, {"1"}}}}),
+            "'x' is no field of lines: give its number, from 1");
+  EXPECT_EQ(join_message({.keys = {{{"1", "2"}, {"1"}}}}),
+            "R has a key of 2 parts, S one of 1: they must be alike");
+}
+
+TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
+  SortJob job{.inputs = {write("input", "b\na\n")}};
+  job.output = path("output");
+  EXPECT_EQ(plan_sort(job).input_bytes, 4);
+  const OrderCheck check = check_order(job);
+  EXPECT_FALSE(check.ordered);
+  EXPECT_EQ(check.record, 1);
+  EXPECT_EQ(check.text, "a");
+  job.inputs.push_back("more");
+  EXPECT_EQ(message_of([&] { check_order(job); }),
+            "check_order takes one input, and no merge_only, limit, count or sum");
+  EXPECT_EQ(read(path("output")), "");
+}
+
+}  // namespace
+}  // namespace xxl
