@@ -91,6 +91,20 @@ __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
 // Rows of a piece.
 constexpr std::uint64_t kPieceRows = 8192;
 
+// The last of a block's records whose rows start at `row` or before.
+__device__ unsigned last_start(const unsigned long long* starts, unsigned long long row) {
+  unsigned low = 0, high = kThreads - 1;
+  while (low < high) {
+    const unsigned middle = (low + high + 1) / 2;
+    if (starts[middle] <= row) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 // A block for each piece. As records of R have any number of rows, threads take rows, not records:
 // each finds its record in the sums of the numbers of rows.
 template <class Key>
@@ -132,19 +146,11 @@ __global__ void write_pieces(DeviceRows m, const MatchPiece* pieces, Key* to) {
     const unsigned long long left = piece.end_row - row;
     const unsigned long long stop = all < left ? all : left;
     for (unsigned long long k = skip + threadIdx.x; k < stop; k += kThreads) {
-      unsigned low = 0, high = kThreads - 1;  // the last record that starts at k or before
-      while (low < high) {
-        const unsigned middle = (low + high + 1) / 2;
-        if (starts[middle] <= k) {
-          low = middle;
-        } else {
-          high = middle - 1;
-        }
-      }
-      const std::uint32_t i = first + low;
+      const unsigned in_step = last_start(starts, k);
+      const std::uint32_t i = first + in_step;
       const MatchRange range = m.ranges[i];
       const std::uint32_t before = gap(i, range), here = own(range);
-      const auto place = static_cast<std::uint32_t>(k - starts[low]);
+      const auto place = static_cast<std::uint32_t>(k - starts[in_step]);
       Key* const out = to + (row + k - m.first_row) * row_words;
       const bool has_r = place >= before && place - before < here;
       if (has_r) {

@@ -41,7 +41,7 @@ bool has_tag(std::uint64_t entry, std::uint64_t tag) {
 std::uint64_t load(std::uint64_t& entry) {
   return std::atomic_ref(entry).load(std::memory_order_relaxed);
 }
-// Whoever marks an entry writes the same.
+// All threads that mark an entry write the same.
 void mark(std::uint64_t& entry, std::uint64_t value) {
   std::atomic_ref(entry).store(value | kMatched, std::memory_order_relaxed);
 }
@@ -155,7 +155,7 @@ void HashTable::count(std::size_t first, std::size_t records) {
         buckets[i] = bucket_of(key.hash_of_build(record(at + i)));
         __builtin_prefetch(ends_ + buckets[i], 1);
       }
-      // A stretch of one key is counted at once: threads would get in each other's way.
+      // Records of one key are counted at once: otherwise threads would contend.
       for (std::size_t i = 0, next; i < group; i = next) {
         for (next = i + 1; next < group && buckets[next] == buckets[i];) ++next;
         std::atomic_ref(ends_[buckets[i]])
@@ -220,69 +220,82 @@ void HashTable::arrange(std::size_t first, std::size_t buckets) {
   }
 }
 
+struct HashTable::ProbeGroup {
+  std::size_t count = 0;
+  std::array<std::uint64_t, kGroup> tags;
+  std::array<std::size_t, kGroup> firsts;  // bucket; then first entry of the bucket, or of the tag
+  std::array<std::size_t, kGroup> ends;    // of the bucket
+};
+
+// Finds the first entry with the tag of each of the group's records, or the end of its bucket.
+template <class Key>
+void HashTable::find_tags(const Key& key, const std::byte* records, ProbeGroup& group) const {
+  auto& [count, tags, firsts, ends] = group;
+  const std::size_t step = probe_.record_bytes();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t hash = key.hash_of_probe(records + i * step);
+    tags[i] = tag_of(hash);
+    firsts[i] = bucket_of(hash);
+    __builtin_prefetch(ends_ + firsts[i]);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t* const bucket = ends_ + firsts[i];
+    firsts[i] = bucket[-1];
+    ends[i] = bucket[0];
+    // For a bucket across two lines, the second one too; for a large one, its middle.
+    __builtin_prefetch(entries_ + firsts[i]);
+    __builtin_prefetch(entries_ + (ends[i] - firsts[i] > kFewEntries
+                                       ? firsts[i] + (ends[i] - firsts[i]) / 2
+                                       : std::max(ends[i], firsts[i] + 1) - 1));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t at = firsts[i];
+    if (ends[i] - at > kFewEntries) {
+      for (std::size_t end = ends[i]; at < end;) {
+        const std::size_t middle = at + (end - at) / 2;
+        if (load(entries_[middle]) < tags[i]) {
+          at = middle + 1;
+        } else {
+          end = middle;
+        }
+      }
+    } else {
+      // Comparing a fixed number of entries, without a branch, reads lines that are not needed:
+      // slower as soon as the table exceeds the caches.
+      while (at < ends[i] && load(entries_[at]) < tags[i]) ++at;
+    }
+    firsts[i] = at;
+    if (at < ends[i]) {
+      const std::uint64_t entry = load(entries_[at]);
+      if (has_tag(entry, tags[i])) {
+        __builtin_prefetch(record(record_of(entry)));
+      } else {
+        firsts[i] = ends[i];
+      }
+    }
+  }
+}
+
 template <class Key>
 std::size_t HashTable::probe_as(const Key& key, const std::byte* records, std::size_t count,
                                 const ProbeWants& wants, ProbeProgress& progress,
                                 std::span<HashMatch> out) {
   const std::size_t step = probe_.record_bytes();
-  std::array<std::uint64_t, kGroup> tags;
-  std::array<std::size_t, kGroup> firsts;  // bucket; then first entry of the bucket, or of the tag
-  std::array<std::size_t, kGroup> ends;    // of the bucket
+  ProbeGroup group;
   std::size_t listed = 0;
   while (progress.records < count) {
     const std::size_t base = progress.records;
-    const std::size_t group = std::min(kGroup, count - base);
     const std::byte* const first_record = records + base * step;
-    for (std::size_t i = 0; i < group; ++i) {
-      const std::uint64_t hash = key.hash_of_probe(first_record + i * step);
-      tags[i] = tag_of(hash);
-      firsts[i] = bucket_of(hash);
-      __builtin_prefetch(ends_ + firsts[i]);
-    }
-    for (std::size_t i = 0; i < group; ++i) {
-      const std::uint32_t* const bucket = ends_ + firsts[i];
-      firsts[i] = bucket[-1];
-      ends[i] = bucket[0];
-      // Of a bucket that lies across two lines the second one too; of a large one, its middle.
-      __builtin_prefetch(entries_ + firsts[i]);
-      __builtin_prefetch(entries_ + (ends[i] - firsts[i] > kFewEntries
-                                         ? firsts[i] + (ends[i] - firsts[i]) / 2
-                                         : std::max(ends[i], firsts[i] + 1) - 1));
-    }
-    for (std::size_t i = 0; i < group; ++i) {
-      std::size_t at = firsts[i];
-      if (ends[i] - at > kFewEntries) {
-        for (std::size_t end = ends[i]; at < end;) {
-          const std::size_t middle = at + (end - at) / 2;
-          if (load(entries_[middle]) < tags[i]) {
-            at = middle + 1;
-          } else {
-            end = middle;
-          }
-        }
-      } else {
-        // Comparing a fixed number of entries, without a branch, reads lines that are not needed:
-        // slower as soon as the table exceeds the caches.
-        while (at < ends[i] && load(entries_[at]) < tags[i]) ++at;
-      }
-      firsts[i] = at;
-      if (at < ends[i]) {
-        const std::uint64_t entry = load(entries_[at]);
-        if (has_tag(entry, tags[i])) {
-          __builtin_prefetch(record(record_of(entry)));
-        } else {
-          firsts[i] = ends[i];
-        }
-      }
-    }
-    for (std::size_t i = 0; i < group; ++i) {
+    group.count = std::min(kGroup, count - base);
+    find_tags(key, first_record, group);
+    for (std::size_t i = 0; i < group.count; ++i) {
       const std::byte* const probing = first_record + i * step;
       const auto number = static_cast<std::uint32_t>(base + i);
-      std::size_t at = progress.begun ? progress.entry : firsts[i];
+      std::size_t at = progress.begun ? progress.entry : group.firsts[i];
       bool found = progress.begun;
-      for (; at < ends[i]; ++at) {
+      for (; at < group.ends[i]; ++at) {
         const std::uint64_t entry = load(entries_[at]);
-        if (!has_tag(entry, tags[i])) break;
+        if (!has_tag(entry, group.tags[i])) break;
         const std::uint32_t index = record_of(entry);
         if (!key.equal(record(index), probing)) continue;
         if (wants.pairs) {
@@ -297,7 +310,7 @@ std::size_t HashTable::probe_as(const Key& key, const std::byte* records, std::s
         if ((entry & kMatched) == 0) {
           mark(entries_[at], entry);
         } else if (!wants.pairs) {
-          break;  // whoever marked it marks all of this key
+          break;  // the thread that marked it marks all of this key
         }
       }
       if (found ? wants.matched : wants.unmatched) {

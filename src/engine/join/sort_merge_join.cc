@@ -1,6 +1,6 @@
 // In order: open and plan; form the runs of the sides that are not in order, one after the other,
-// each with all of the memory; then merge both and join what comes of it, all at once; compare what
-// went in with what was joined; publish.
+// each with all of the memory; then merge both and join the streams, all at the same time; check
+// that what went in was joined; publish.
 #include "engine/join/sort_merge_join.h"
 #include "engine/job_io.h"
 
@@ -41,16 +41,16 @@ constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
 // One join.
 class SortMergeJoin {
  public:
-  // What is tried, as long as it is not known to be impossible.
+  // What is tried until it turns out to be impossible.
   struct Attempt {
     bool assumes_order = true;  // sides whose samples are in order are taken to be in order
-    bool in_memory = true;      // without scratch, if it is planned so
+    bool in_memory = true;      // without scratch, if that is the plan
   };
   SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt);
 
   const JoinPlan& plan() const { return report_.plan; }
   JoinReport run();
-  // True if nothing has been given away, and the inputs can be read again.
+  // True if nothing has been output, and the inputs can be read again.
   bool may_start_again() const {
     return (output_ == nullptr || output_->is_file()) && sides_[0].size_known &&
            sides_[1].size_known;
@@ -62,7 +62,7 @@ class SortMergeJoin {
     Inputs inputs;                     // if it is in order, or else:
     std::unique_ptr<Sorting> sorting;  // until its runs are there, and then with them
     bool presorted = false;
-    bool assumed = false;  // it looks so
+    bool assumed = false;  // it looks sorted
     std::uint64_t bytes = 0;
     bool size_known = true;
   };
@@ -78,6 +78,9 @@ class SortMergeJoin {
   void make_runs();
   void join();
   using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
+  std::unique_ptr<JoinSource> make_source(JoinSide which, std::span<std::byte> memory,
+                                          io::IoService& io, Workers& workers,
+                                          StreamJoiner& joiner);
   void pump(const Sources& sources, StreamJoiner& joiner);
   void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage);
 
@@ -110,7 +113,7 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
       options_.memory_bytes -
       memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs, &sides_[1].inputs}) +
       output_packing_bytes(options_);
-  // If the order turns out not to be there, it must be possible to start again.
+  // If the input turns out not to be in order, it must be possible to start again.
   const bool assumes_order = attempt.assumes_order &&
                              (output_is_file(options_) || options_.count_only) &&
                              sides_[0].size_known && sides_[1].size_known;
@@ -178,7 +181,7 @@ void SortMergeJoin::make_plan(bool in_memory) {
     input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
                       options_.formats[i].record_bytes, 0};
   }
-  // What is thought to fit in memory may turn out not to: then runs must be possible.
+  // What should fit in memory may turn out not to: then runs must be possible.
   plan_runs(input);
   if (in_memory) {
     const unsigned threads = threads_;
@@ -191,7 +194,7 @@ void SortMergeJoin::make_plan(bool in_memory) {
   report_plan();
 }
 
-// True if all sides that must be sorted find room in memory at the same time.
+// True if all sides that must be sorted fit in memory at the same time.
 bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
   for (auto& side : input.sides) side.table_bytes = 0;
   input.threads = threads_;
@@ -214,8 +217,8 @@ bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
   return true;
 }
 
-// Both sides are planned with the memory that the tables of the other's runs leave, and with the
-// same number of threads.
+// Each side is planned with the memory that the tables of the other's runs leave, and with the same
+// number of threads.
 void SortMergeJoin::plan_runs(JoinPlanInput& input) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (!sides_[i].sorting) continue;
@@ -294,6 +297,30 @@ void SortMergeJoin::make_runs() {
   }
 }
 
+// `memory`: of geometry_.side_bytes. All references must outlive the source.
+std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which, std::span<std::byte> memory,
+                                                       io::IoService& io, Workers& workers,
+                                                       StreamJoiner& joiner) {
+  const auto index = static_cast<std::size_t>(which);
+  Side& side = sides_[index];
+  if (side.sorting && in_memory_) {
+    // An accelerator's memory is planned when the side before has taken its part.
+    if (index > 0) side.sorting->plan_again(side.sorting->options(), {});
+    if (side.sorting->plan().passes > 0) throw ResidentSource::DoesNotFit{};
+    return std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_, which,
+                                            joiner);
+  }
+  if (side.sorting) {
+    Sorting& sorting = *side.sorting;
+    return std::make_unique<MergedSource>(
+        RunMergeContext{*side.layout, sorting.geometry(), false, OutputStage::kNoLimit, io, workers,
+                        mailbox_, sorting.scratch(), sorting.packer()},
+        memory, sorting.runs(), sorting.input_hash(), which, joiner);
+  }
+  return std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[index],
+                                      memory, side.assumed, io, workers, mailbox_, which, joiner);
+}
+
 void SortMergeJoin::join() {
   Workers workers(threads_);
   const std::unique_ptr<io::IoService> opened_io = open_io(options_, {});
@@ -327,28 +354,10 @@ void SortMergeJoin::join() {
                        list_memory,
                        geometry_.piece_records,
                        geometry_.part_bytes});
-  Sources sources;  // end before the joiner, which still holds blocks of theirs if one fails
+  Sources sources;  // end before the joiner, which still holds their blocks if one fails
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    Side& side = sides_[i];
-    const auto which = static_cast<JoinSide>(i);
-    const auto memory = carver.take(geometry_.side_bytes[i]);
-    if (side.sorting && in_memory_) {
-      // An accelerator's memory is planned when the side before has taken its part.
-      if (i > 0) side.sorting->plan_again(side.sorting->options(), {});
-      if (side.sorting->plan().passes > 0) throw ResidentSource::DoesNotFit{};
-      sources[i] = std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_,
-                                                    which, joiner);
-    } else if (side.sorting) {
-      Sorting& sorting = *side.sorting;
-      sources[i] = std::make_unique<MergedSource>(
-          RunMergeContext{*side.layout, sorting.geometry(), false, OutputStage::kNoLimit, io,
-                          workers, mailbox_, sorting.scratch(), sorting.packer()},
-          memory, sorting.runs(), sorting.input_hash(), which, joiner);
-    } else {
-      sources[i] =
-          std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[i],
-                                       memory, side.assumed, io, workers, mailbox_, which, joiner);
-    }
+    sources[i] = make_source(static_cast<JoinSide>(i), carver.take(geometry_.side_bytes[i]), io,
+                             workers, joiner);
   }
   pump(sources, joiner);
   if (stage) {
@@ -358,7 +367,7 @@ void SortMergeJoin::join() {
   }
   meter_.end("join", waits_);
   meter_.begin(Phase::finishing, 0);
-  for (const Side& side : sides_) {  // the accelerator tells of its last sorter, while that lives
+  for (const Side& side : sides_) {  // the accelerator reports on its last sorter while that lives
     if (in_memory_ && side.sorting && side.sorting->uses_accelerator()) {
       report_.accelerator = options_.accelerator->report();
     }
@@ -373,11 +382,11 @@ void SortMergeJoin::join() {
 // Until all has been joined.
 void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
   constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
-  std::uint64_t stalled_at = kNowhere;  // the progress when nobody could go on
+  std::uint64_t stalled_at = kNowhere;  // the progress when all were stuck
   for (;;) {
     for (const auto& source : sources) source->pump();
     joiner.pump();
-    for (const auto& source : sources) source->pump();  // into what the join has let go
+    for (const auto& source : sources) source->pump();  // into what the join has released
     if (joiner.finished()) return;
     const bool idle = joiner.idle() && !joiner.waits_for_output() &&
                       std::all_of(sources.begin(), sources.end(),
@@ -453,7 +462,7 @@ JoinReport sort_merge_join(const RecordJoinOptions& options) {
       failure = error.what();
       now.acceleration = Acceleration::never;
     }
-    // Nothing has been lost: the inputs are as they were, and nothing has appeared.
+    // Nothing is lost: the inputs are unchanged, and no output has appeared.
     input.restore();
   }
 }

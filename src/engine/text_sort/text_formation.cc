@@ -14,12 +14,33 @@ namespace {
 constexpr std::size_t kPrefetchRecords = 10;      // ahead of the copying
 constexpr std::size_t kUnknownRecordBytes = 24;   // before any record has been seen
 constexpr std::size_t kResidentPart = 3;          // of the regions stay with resident runs
-constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; what agrees in so many is kept
+constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; records that agree in these are kept
 
 struct ChunkAccess {
   const char* memory;
   std::string_view operator()(std::uint64_t place) const { return chunk_record(memory, place); }
 };
+
+// Room for items after the data of `region`, for at most `most` of them.
+std::span<StringItem> item_room(TextRegion& region, std::size_t most) {
+  std::byte* const first =
+      region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
+  const std::byte* const end = region.memory + region.bytes;
+  const std::size_t room =
+      first < end ? static_cast<std::size_t>(end - first) / sizeof(StringItem) : 0;
+  return {reinterpret_cast<StringItem*>(first), std::min(room, most)};
+}
+
+// Bytes that all records of `items` start with; 0 for a single one.
+std::size_t common_prefix(std::span<const StringItem> items, const ChunkAccess& access) {
+  if (items.size() < 2) return 0;
+  std::size_t bytes = access(items[0].ref).size();
+  for (std::size_t i = 1; i < items.size() && bytes > 0; ++i) {
+    bytes = string_sort_detail::common_prefix(access(items[0].ref).substr(0, bytes),
+                                              access(items[i].ref), 0);
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -40,7 +61,7 @@ void TextFormation::make_regions(std::size_t longest_record) {
     region.memory = memory.data() + i * geometry().region_bytes;
     region.bytes = geometry().region_bytes;
   }
-  // The first ones are taken first, and again when they are free: memory that is warm.
+  // The first ones are taken first, and again when free: their memory is warm.
   for (auto it = regions_.rbegin(); it != regions_.rend(); ++it) free_.push_back(&*it);
 }
 
@@ -71,7 +92,7 @@ std::size_t TextFormation::data_bytes() const {
   double data = std::min(static_cast<double>(room) * share,
                          static_cast<double>(geometry().item_capacity) * record);
   data = std::min(data, static_cast<double>(geometry().chunk_bytes));
-  // A long record between short ones goes on: items may find no room here, then.
+  // A long record may continue among short ones: then items may find no room here.
   const std::size_t rest = std::min(2 * reader_.carried_bytes(), room);
   return round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
 }
@@ -195,12 +216,12 @@ void TextFormation::fold() {
     for (const MergeSource& source : reducer().fold(sources, blocks)) {
       if (source.run->parts != nullptr) folded_.push_back(source);
     }
-    // Even of those there may be many.
+    // There may be many of those, too.
     if (2 * table_bytes(folded_) > geometry().table_bytes) {
       folded_ = reducer().fold(folded_, blocks);
     }
   }
-  // Of an odd number, one run may be as it was.
+  // Of an odd number, one run may remain unchanged.
   std::erase_if(formed_, [](const Formed& formed) { return formed.run->blocks.empty(); });
   formed_.shrink_to_fit();
   give_back_free_memory();
@@ -235,7 +256,7 @@ void TextFormation::make_offload() {
   offload_ = std::make_unique<TextOffload>(std::move(offload));
 }
 
-// What the accelerator has sorted takes its place among the runs.
+// The accelerator's runs take their places among the others.
 void TextFormation::finish_offload() {
   offload_->finish();
   for (TextOffload::FormedRun& formed : offload_->take_runs()) {
@@ -286,7 +307,7 @@ void TextFormation::run() {
     // No whole record.
     cancel_ahead();
     if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry().region_bytes) {
-      give_back(region);  // there is room for more of it
+      give_back(region);  // there is room for more of the record
       continue;
     }
     wait_until_all_is_written();
@@ -360,7 +381,7 @@ void TextFormation::run_sort(const Chunk& chunk) {
   });
 }
 
-// Makes items of the records from `place` of `region` on, as many as there is room for.
+// Makes items of the records of `region` from `place` on, as many as fit.
 std::size_t TextFormation::load_items(const TextRegion& region, std::span<StringItem> items,
                                       RegionPlace& place, MultisetHash& hash) {
   const char* const memory = reinterpret_cast<const char*>(region.memory);
@@ -384,14 +405,8 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
   TextRegion& region = *chunk.region;
   const char* const memory = reinterpret_cast<const char*>(region.memory);
   CellWorkspace& workspace = context_.memory.workspace(thread);
-  // Items lie behind the data, or where there is no room, in the worker's own memory.
-  std::byte* const first =
-      region.memory + round_up<std::size_t>(region.data_end - region.memory, 64);
-  const std::byte* const end = region.memory + region.bytes;
-  const std::size_t room =
-      first < end ? static_cast<std::size_t>(end - first) / sizeof(StringItem) : 0;
-  std::span<StringItem> own(reinterpret_cast<StringItem*>(first),
-                            std::min(room, workspace.scratch.size()));
+  // Items lie after the data or, if there is no room, in the worker's own memory.
+  std::span<StringItem> own = item_room(region, workspace.scratch.size());
   bool may_stay = !chunk.spill;
   if (own.size() < workspace.items.size() / 4) {
     own = workspace.items;
@@ -407,14 +422,7 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     std::span<StringItem> items = own.first(load_items(region, own, place, hash));
     const bool whole = from_start && order.part == 0 && place.segment == region.segments.size();
     items = drop(items, memory);
-    std::size_t depth = 0;
-    if (context_.keys().is_whole_record() && items.size() > 1) {
-      depth = access(items[0].ref).size();
-      for (std::size_t i = 1; i < items.size() && depth > 0; ++i) {
-        depth = string_sort_detail::common_prefix(access(items[0].ref).substr(0, depth),
-                                                  access(items[i].ref), 0);
-      }
-    }
+    const std::size_t depth = context_.keys().is_whole_record() ? common_prefix(items, access) : 0;
     sorter.sort(items, depth);
     Formed formed{order, nullptr, nullptr, {}, 0};
     MultisetHash removed;
@@ -481,7 +489,7 @@ void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
   table_bytes_ += table_bytes(*formed.run);
 }
 
-// With --limit: leaves out records that cannot be among those wanted any more.
+// With --limit: leaves out records that can no longer be among the first.
 std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const char* memory) {
   if (!context_.options.limit) return items;
   std::string threshold;
@@ -501,7 +509,7 @@ std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const cha
   return items.first(kept);
 }
 
-// The key of the last record wanted of a sorted chunk: nothing above it can be wanted.
+// The key of the last record of a sorted chunk within the limit: nothing above it is needed.
 void TextFormation::learn_threshold(std::span<const StringItem> items, const char* memory) {
   const std::uint64_t limit = *context_.options.limit;
   if (limit == 0) return;
