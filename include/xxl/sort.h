@@ -37,13 +37,16 @@ struct SortJob : FileJob {
   bool merge_only = false;             // the inputs are sorted: merge them
   bool reverse = false;                // descending, where a key does not say otherwise
   std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
+  bool count = false;  // one record for each key, with the number of its records: in front of a
+                       // line, as the last column of a row, after a record as a little-endian u64
+  // One record for each key, with sums in these fields: of rows COLUMN (one), of records of a fixed
+  // size OFFSET:TYPE.
+  std::vector<std::string> sums;
 
   // Of text.
   std::string field_separator;  // a byte, or of lines a character of UTF-8; empty: blanks of
                                 // lines, a comma of csv, a tab of tsv
-  bool header = false;          // of rows: the first of each input, written once, in front
-  bool count = false;           // one record for each key, with the number of its records
-  std::string sum;              // of rows: a column; one row for each key, with the sum of it
+  bool header = false;          // the first record of each input: written once, in front
 
   // Of lines, as in sort(1).
   std::string flags;    // letters of "bdfghiMnRV", for keys without letters of their own

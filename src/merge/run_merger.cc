@@ -513,7 +513,7 @@ bool RunMerger::cut_piece() {
   }
   XXL_CHECK(cut_->records <= (region_is_large_ ? large_->piece_capacity : context_.piece_capacity));
   if (region_is_large_ && large_free_.empty()) return false;
-  const std::size_t bytes = cut_->records * context_.layout.record_bytes();
+  const std::size_t bytes = cut_->records * output_.record_bytes();
   output_full_ = !output_.admit(bytes);
   if (output_full_) return false;
   merged_ += cut_->records;

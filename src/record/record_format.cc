@@ -37,8 +37,9 @@ KeyField numeric_field(std::size_t offset, std::string_view type_name) {
   return {offset, type->length, type->type, false, false};
 }
 
-[[noreturn]] void throw_bad_key(std::string_view spec, const std::string& why) {
-  throw Error(ErrorCode::usage, "invalid --key '" + std::string(spec) + "': " + why);
+[[noreturn]] void throw_bad_field(const FieldOption& option, const std::string& why) {
+  throw Error(ErrorCode::usage, "invalid " + std::string(option.name) + " '" +
+                                    std::string(option.value) + "': " + why);
 }
 
 bool consume_suffix(std::string_view& text, std::string_view suffix) {
@@ -81,37 +82,45 @@ RecordFormat parse_record_format(std::string_view spec, std::string_view also) {
   return format;
 }
 
-KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending) {
-  std::string_view rest = spec;
+KeyField parse_field(const FieldOption& option, std::string_view text, const RecordFormat& format) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) throw_bad_field(option, "use " + std::string(option.form));
+  const std::string name(option.name);
   KeyField field;
-  if (consume_suffix(rest, ":desc")) {
-    field.descending = true;
-  } else {
-    field.descending = !consume_suffix(rest, ":asc") && descending;
-  }
-  const std::size_t colon = rest.find(':');
-  if (colon == std::string_view::npos) throw_bad_key(spec, "use OFFSET:TYPE[:desc]");
-  field.offset = parse_number(rest.substr(0, colon), "--key offset", 0, kMaxRecordBytes);
-  std::string_view type_name = rest.substr(colon + 1);
+  field.offset = parse_number(text.substr(0, colon), name + " offset", 0, kMaxRecordBytes);
+  std::string_view type_name = text.substr(colon + 1);
   if (type_name.starts_with("bytes")) {
     field.type = KeyType::bytes;
-    field.length = parse_number(type_name.substr(5), "--key bytes", 1, kMaxRecordBytes);
+    field.length = parse_number(type_name.substr(5), name + " bytes", 1, kMaxRecordBytes);
   } else {
     const std::string_view full_name = type_name;
     field.big_endian = consume_suffix(type_name, "be");
     const TypeName* type = find_type(type_name);
     if (type == nullptr) {
-      throw_bad_key(spec, "unknown type '" + std::string(full_name) +
-                              "', use u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 (each with be for "
-                              "big-endian) or bytesN");
+      throw_bad_field(option, "unknown type '" + std::string(full_name) +
+                                  "', use u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 (each with be for "
+                                  "big-endian) or bytesN");
     }
     field.type = type->type;
     field.length = type->length;
   }
   if (field.offset + field.length > format.record_bytes) {
-    throw_bad_key(spec, "the key ends at byte " + std::to_string(field.offset + field.length) +
-                            " of a record of " + std::to_string(format.record_bytes) + " bytes");
+    throw_bad_field(option, "the " + std::string(option.noun) + " ends at byte " +
+                                std::to_string(field.offset + field.length) + " of a record of " +
+                                std::to_string(format.record_bytes) + " bytes");
   }
+  return field;
+}
+
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending) {
+  std::string_view rest = spec;
+  if (consume_suffix(rest, ":desc")) {
+    descending = true;
+  } else if (consume_suffix(rest, ":asc")) {
+    descending = false;
+  }
+  KeyField field = parse_field({"--key", spec, "OFFSET:TYPE[:desc]", "key"}, rest, format);
+  field.descending = descending;
   return field;
 }
 

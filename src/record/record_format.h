@@ -42,6 +42,17 @@ inline constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 26;
 // caller (`also`: "lines, csv, ").
 RecordFormat parse_record_format(std::string_view spec, std::string_view also = "");
 
+// How messages speak of an option that names a field of a record.
+struct FieldOption {
+  std::string_view name;   // --key
+  std::string_view value;  // what was given
+  std::string_view form;   // OFFSET:TYPE[:desc]
+  std::string_view noun;   // key
+};
+
+// `text`, the OFFSET:TYPE of such a value. Throws Error{usage} as parse_key_field().
+KeyField parse_field(const FieldOption& option, std::string_view text, const RecordFormat& format);
+
 // OFFSET:TYPE[:desc], TYPE one of u8..u64, i8..i64, f32, f64 (with suffix `be` for big-endian) or
 // bytesN. `descending`: without :desc or :asc. Throws Error{usage} when it is malformed or reaches
 // out of a record of `format`.

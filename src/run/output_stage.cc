@@ -6,21 +6,26 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "run/folded_piece.h"
 
 namespace xxl {
 
-OutputStage::OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers,
-                         BlockSink& sink, Mailbox& mailbox, bool hash_output, std::uint64_t limit)
+OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::BufferPool& buffers,
+                         BlockSink& sink, Mailbox& mailbox)
     : layout_(layout),
       buffers_(buffers),
       sink_(sink),
       mailbox_(mailbox),
-      unique_(unique),
-      hash_output_(hash_output),
-      limit_(limit),
+      rules_(rules),
+      record_bytes_(rules.fold ? rules.fold->bytes_out() : layout.record_bytes()),
       payload_bytes_(sink.payload_bytes()) {
   XXL_CHECK(payload_bytes_ <= buffers.buffer_bytes());
+  if (!rules_.fold) return;
+  XXL_CHECK(layout.record_bytes() == rules_.fold->bytes_in());
+  open_.emplace(*rules_.fold);
 }
+
+OutputStage::~OutputStage() = default;
 
 bool OutputStage::admit(std::size_t bytes) {
   std::lock_guard lock(mutex_);
@@ -68,7 +73,7 @@ std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::s
 
 // Within its turn: number of records at the start of the piece (0 or 1) whose key has been written.
 std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
-  if (!unique_ || source.size() == 0) return 0;
+  if (!rules_.unique || source.size() == 0) return 0;
   const std::size_t record_bytes = layout_.record_bytes();
   std::vector<std::byte> record(record_bytes);
   source.write(0, 1, record.data());
@@ -84,19 +89,60 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
 }
 
 void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source) {
+  if (rules_.fold) return emit_folded(ticket, admitted, source);
   wait_for_turn(ticket);
   const std::size_t first = skip_duplicate(source);
-  const std::uint64_t count = std::min<std::uint64_t>(source.size() - first, limit_ - records());
-  const auto spans = reserve(admitted, static_cast<std::size_t>(count) * layout_.record_bytes());
+  const std::uint64_t count = limited(source.size() - first);
+  const auto spans = reserve(admitted, static_cast<std::size_t>(count) * record_bytes_);
   end_turn(ticket);
   fill(spans, source, first);
+}
+
+void OutputStage::emit_folded(std::uint64_t ticket, std::size_t admitted,
+                              const RecordSource& source) {
+  FoldedPiece piece(source, layout_, *rules_.fold);
+  wait_for_turn(ticket);
+  const bool was_open = !open_->empty();
+  piece.join(*open_);
+  const std::size_t held = !was_open && !open_->empty() ? record_bytes_ : 0;
+  const std::uint64_t count = limited(piece.size());
+  const auto spans = reserve(admitted - held, static_cast<std::size_t>(count) * record_bytes_);
+  end_turn(ticket);
+  // What goes wrong comes out of the mailbox; blocks that are never filled are in nobody's way.
+  try {
+    write_folded(spans, piece);
+  } catch (const Error&) {
+    mailbox_.post([failure = std::current_exception()] { std::rethrow_exception(failure); });
+  }
+}
+
+void OutputStage::write_folded(const std::vector<Span>& spans, FoldedPiece& piece) {
+  fill(spans, piece, 0);
+  std::lock_guard lock(mutex_);
+  removed_ += piece.hash();
+  records_folded_ += piece.records_written();
+  has_parted_ = has_parted_ || piece.has_parted();
+}
+
+// Writes the last group.
+void OutputStage::finish_folding() {
+  if (!open_->empty()) {
+    const UnsortedPiece nothing({}, layout_.record_bytes());
+    FoldedPiece piece(nothing, layout_, *rules_.fold);
+    piece.end(*open_);
+    const std::uint64_t count = limited(1);
+    write_folded(reserve(record_bytes_, static_cast<std::size_t>(count) * record_bytes_), piece);
+  }
+  removed_.records -= hash_.records;
+  removed_.sum -= hash_.sum;
 }
 
 // Writes the records from `next` on. A record that lies across two blocks is written aside and
 // copied in two parts.
 void OutputStage::fill(const std::vector<Span>& spans, const RecordSource& source,
                        std::size_t next) {
-  const std::size_t record_bytes = layout_.record_bytes();
+  const std::size_t record_bytes = record_bytes_;
+  const bool hash_output = rules_.hash_output || rules_.fold;
   MultisetHash hash;
   std::vector<std::byte> split;  // the record across two blocks
   std::size_t split_left = 0;    // bytes of it still to be copied
@@ -108,7 +154,7 @@ void OutputStage::fill(const std::vector<Span>& spans, const RecordSource& sourc
     std::byte* out = span.data + head;
     if (whole > 0) {
       source.write(next, whole, out);
-      if (hash_output_) add_records(hash, out, whole, record_bytes);
+      if (hash_output) add_records(hash, out, whole, record_bytes);
       next += whole;
       out += whole * record_bytes;
     }
@@ -116,14 +162,14 @@ void OutputStage::fill(const std::vector<Span>& spans, const RecordSource& sourc
     if (tail > 0) {
       split.resize(record_bytes);
       source.write(next++, 1, split.data());
-      if (hash_output_) add_records(hash, split.data(), 1, record_bytes);
+      if (hash_output) add_records(hash, split.data(), 1, record_bytes);
       std::memcpy(out, split.data(), tail);
       split_left = record_bytes - tail;
     }
     commit(span);
   }
   XXL_CHECK(split_left == 0);
-  if (hash_output_) {
+  if (hash_output) {
     std::lock_guard lock(mutex_);
     hash_ += hash;
   }
@@ -144,6 +190,7 @@ void OutputStage::finish_block(const OutputBlock& block, std::size_t bytes) {
 }
 
 void OutputStage::finish() {
+  if (rules_.fold) finish_folding();
   const std::shared_ptr<OutputBlock> last = std::move(current_);
   XXL_CHECK(admitted_ == 0);
   if (last) {

@@ -9,47 +9,67 @@
 // The worker that fills the last byte of a block gives it to the sink.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/checksum.h"
 #include "base/mailbox.h"
 #include "io/buffer_pool.h"
 #include "record/key_layout.h"
+#include "record/record_fold.h"
 #include "run/block_sink.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
 
-class OutputStage {
- public:
+class FoldedPiece;
+
+// What becomes of the records of sorted pieces.
+struct OutputRules {
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-  // All references must outlive the stage. `unique`: a piece's first record is left out when its
-  // key is that of the record before. `hash_output`: keep a multiset hash of what is written. Only
-  // the first `limit` records are written.
-  OutputStage(const KeyLayout& layout, bool unique, io::BufferPool& buffers, BlockSink& sink,
-              Mailbox& mailbox, bool hash_output, std::uint64_t limit = kNoLimit);
+  bool unique = false;  // a piece's first record is left out if its key was there before
+  std::optional<FoldRules> fold{};  // in place of `unique`: groups become one record each
+  std::uint64_t limit = kNoLimit;   // only so many records are written
+  bool hash_output = true;          // keep a multiset hash of what is written
+};
+
+class OutputStage {
+ public:
+  // All references must outlive the stage. `layout`: of the records that come.
+  OutputStage(const KeyLayout& layout, const OutputRules& rules, io::BufferPool& buffers,
+              BlockSink& sink, Mailbox& mailbox);
+  ~OutputStage();
 
   // --- coordinator ---
 
-  // Sets buffers aside for a piece of up to `bytes`; false when there are not enough now.
+  // Of a record that leaves.
+  std::size_t record_bytes() const { return record_bytes_; }
+  // Sets buffers aside for a piece of up to `bytes` (so many records of record_bytes()); false when
+  // there are not enough now.
   bool admit(std::size_t bytes);
   // Gives the last, partial block to the sink. All admitted pieces must have been emitted.
   void finish();
   std::uint64_t records() const {
     std::lock_guard lock(mutex_);
-    return bytes_ / layout_.record_bytes();
+    return bytes_ / record_bytes_;
   }
   // True when no more records will be written. From any thread.
-  bool full() const { return records() >= limit_; }
-  // Of what was written, if asked for, and of what was left out for `unique`.
+  bool full() const { return records() >= rules_.limit; }
+  // Of what was written, if asked for, and of what was left out for `unique`: with a fold, that
+  // of the records that came less that of those written.
   const MultisetHash& hash() const { return hash_; }
   const MultisetHash& removed() const { return removed_; }
+  // With a fold: of the records written, the sum of their counts, and whether some that are not
+  // whole groups stand beside others of the same key.
+  std::uint64_t records_folded() const { return records_folded_; }
+  bool has_parted() const { return has_parted_; }
 
   // --- workers ---
 
@@ -70,6 +90,12 @@ class OutputStage {
     std::size_t bytes;
   };
 
+  std::uint64_t limited(std::uint64_t records) const {
+    return std::min(records, rules_.limit - this->records());
+  }
+  void emit_folded(std::uint64_t ticket, std::size_t admitted, const RecordSource& source);
+  void write_folded(const std::vector<Span>& spans, FoldedPiece& piece);
+  void finish_folding();
   void wait_for_turn(std::uint64_t ticket);
   void end_turn(std::uint64_t ticket);
   std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
@@ -82,9 +108,8 @@ class OutputStage {
   io::BufferPool& buffers_;
   BlockSink& sink_;
   Mailbox& mailbox_;
-  const bool unique_;
-  const bool hash_output_;
-  const std::uint64_t limit_;
+  const OutputRules rules_;
+  const std::size_t record_bytes_;
   const std::size_t payload_bytes_;
 
   mutable std::mutex mutex_;       // of what follows
@@ -96,9 +121,14 @@ class OutputStage {
   std::uint64_t bytes_ = 0;
   MultisetHash hash_;
   MultisetHash removed_;
+  std::uint64_t records_folded_ = 0;
+  bool has_parted_ = false;
 
   std::atomic<std::uint64_t> turn_{0};
   std::vector<std::byte> last_;  // the last record of the piece before; `unique`, guarded by turn_
+  // The last group of the pieces before, which the next may go on with; guarded by turn_. Room for
+  // its record stays admitted.
+  std::optional<RecordGroup> open_;
 };
 
 }  // namespace xxl

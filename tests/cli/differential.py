@@ -6,6 +6,9 @@ Each case has a seed of its own, printed when it fails; --seed SEED --cases 1 re
 
 import argparse
 import dataclasses
+import fractions
+import itertools
+import math
 import pathlib
 import random
 import re
@@ -61,6 +64,26 @@ def total_order(kind, order, data):
     return bits if bits < sign else -(bits - sign) - 1
 
 
+class Overflow(Exception):
+    pass
+
+
+def rounded(value, kind):
+    """The float of `kind` that is nearest to a fraction, ties to even."""
+    bits, lowest, top = (24, -149, 128) if kind == "f32" else (53, -1074, 1024)
+    if value == 0:
+        return 0.0
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < fractions.Fraction(2) ** exponent:
+        exponent -= 1
+    unit = fractions.Fraction(2) ** max(exponent - bits + 1, lowest)
+    result = round(size / unit) * unit
+    if result >= fractions.Fraction(2) ** top:
+        raise Overflow
+    return float(result if value > 0 else -result)
+
+
 def parse_field(spec):
     offset, kind = spec.split(":")
     if kind.startswith("bytes"):
@@ -77,6 +100,19 @@ def random_field(rng, record_bytes):
     kind = rng.choice(fitting)
     size = struct.calcsize(NUMBERS[kind])
     return Field(rng.randint(0, record_bytes - size), kind, size, rng.random() < 0.5, order)
+
+
+def random_sums(rng, record_bytes, keys):
+    """Fields of numbers that overlap neither keys nor each other."""
+    taken = {i for key in keys for i in range(key.offset, key.offset + key.size)}
+    sums = []
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        field = random_field(rng, record_bytes)
+        places = set(range(field.offset, field.offset + field.size))
+        if field.kind != "bytes" and not places & taken:
+            taken |= places
+            sums.append(dataclasses.replace(field, order=""))
+    return sums
 
 
 def random_records(rng, record_bytes, count):
@@ -107,12 +143,17 @@ class Case:
     unique: bool
     files: list  # of lists of records
     options: list
+    sums: list = dataclasses.field(default_factory=list)
+    count: bool = False
 
     def sort_key(self, record):
         return tuple(field.rank(record, self.reverse) for field in self.fields)
 
     def expected(self):
         records = sorted((r for file in self.files for r in file), key=self.sort_key)
+        if self.sums or self.count:
+            groups = itertools.groupby(records, key=self.sort_key)
+            return b"".join(self.folded(list(group)) for _, group in groups)
         if not self.unique:
             return b"".join(records)
         kept = []
@@ -123,6 +164,24 @@ class Case:
                 kept.append(record)
             last = key
         return b"".join(kept)
+
+    def folded(self, group):
+        """One record for a group of equal keys. Raises Overflow."""
+        out = bytearray(group[0])
+        for field in self.sums if len(group) > 1 else []:
+            code = (">" if field.big_endian else "<") + NUMBERS[field.kind]
+            values = [struct.unpack_from(code, record, field.offset)[0] for record in group]
+            try:
+                if field.kind[0] != "f":
+                    total = sum(values)
+                elif all(map(math.isfinite, values)):
+                    total = rounded(sum(map(fractions.Fraction, values)), field.kind)
+                else:
+                    total = sum(value for value in values if not math.isfinite(value))
+                struct.pack_into(code, out, field.offset, total)
+            except struct.error as error:
+                raise Overflow from error
+        return bytes(out) + (struct.pack("<Q", len(group)) if self.count else b"")
 
 
 def random_case(seed, memory):
@@ -146,10 +205,31 @@ def random_case(seed, memory):
         options.append(f"--batch-size={rng.choice([2, 3, 8])}")
     case = Case(seed, record, record_bytes, given or [parse_field(own_key)], given,
                 rng.random() < 0.3, rng.random() < 0.2, files, options)
+    if rng.random() < 0.3:
+        case.unique = False
+        case.count = rng.random() < 0.6
+        case.sums = random_sums(rng, record_bytes, case.fields)
+        tame(rng, case)
     if rng.random() < 0.15:  # merge: inputs must be sorted
         case.files = [sorted(file, key=case.sort_key) for file in files]
         case.options.append("-m")
     return case
+
+
+def tame(rng, case):
+    """Mostly, makes sums fit, and no number infinite or none: what these become has many forms."""
+    fields = [f for f in case.sums if f.kind[0] == "f" or rng.random() < 0.8]
+
+    def tamed(record):
+        data = bytearray(record)
+        for field in fields:
+            top = field.offset if field.big_endian else field.offset + field.size - 1
+            if field.kind[0] == "f":
+                data[top] &= 0xbf  # exponents below the middle
+            elif field.size > 2:
+                data[top] = 0
+        return bytes(data)
+    case.files = [[tamed(record) for record in file] for file in case.files]
 
 
 def run_with_least_memory(command):
@@ -176,13 +256,19 @@ def run_case(case, xxl, directory):
     command = [xxl, "sort", f"--record={case.record}", *case.options, "-T", str(directory),
                *(f"--key={field.spec}" for field in case.given_keys),
                *(["-r"] if case.reverse else []), *(["-u"] if case.unique else []),
-               *names, "-o", str(output)]
+               *(f"--sum={field.spec}" for field in case.sums),
+               *(["--count"] if case.count else []), *names, "-o", str(output)]
     done = run_with_least_memory(command)
     shown = " ".join(command)
+    try:
+        expected = case.expected()
+    except Overflow:
+        if done.returncode == 2 and "does not fit in" in done.stderr and not output.exists():
+            return None
+        return f"no overflow, but status {done.returncode}: {done.stderr.strip()}\n  {shown}"
     if done.returncode != 0:
         return f"status {done.returncode}: {done.stderr.strip()}\n  {shown}"
     actual = output.read_bytes()
-    expected = case.expected()
     if actual == expected:
         return None
     place = next((i for i, (a, b) in enumerate(zip(actual, expected)) if a != b),

@@ -56,7 +56,7 @@ bool sorts_text(const std::string& directory) {
   rows.record = "csv";
   rows.keys = {"name"};
   rows.header = true;
-  rows.sum = "n";
+  rows.sums = {"n"};
   write_file(rows.inputs[0], "name,n\ny,1\nx,2\ny,3\n");
   xxl::sort_files(rows);
   return expect("lines", lines_sorted) &

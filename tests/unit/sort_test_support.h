@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "io_test_support.h"
+#include "record/record_fold.h"
 #include "record/record_format.h"
 #include "sort/segment.h"
 #include "watchdog.h"
@@ -105,6 +106,30 @@ inline Bytes sorted_records(const RecordFormat& format, const Bytes& records, bo
   sorted.reserve(order.size() * size);
   for (const std::byte* record : order) sorted.insert(sorted.end(), record, record + size);
   return sorted;
+}
+
+// One record of each key in `sorted`.
+inline Bytes folded_records(const RecordFormat& format, const RecordFold& fold,
+                            const Bytes& sorted) {
+  const FoldRules rules{.fold = fold, .format = format};
+  RecordGroup group(rules);
+  Bytes folded;
+  const auto end_group = [&] {
+    if (group.empty()) return;
+    folded.resize(folded.size() + rules.bytes_out());
+    group.write(folded.data() + folded.size() - rules.bytes_out());
+  };
+  for (std::size_t at = 0; at < sorted.size(); at += format.record_bytes) {
+    const std::byte* record = sorted.data() + at;
+    if (!group.empty() && compare_records(format, group.first(), record) == 0) {
+      group.add(record);
+    } else {
+      end_group();
+      group.begin(record);
+    }
+  }
+  end_group();
+  return folded;
 }
 
 inline std::string text_of(const Bytes& bytes) {

@@ -122,6 +122,8 @@ std::string_view scope_name(Scope scope) {
       return "Rows only.";
     case Scope::binary:
       return "Binary records only.";
+    case Scope::fields:
+      return "Rows and binary records only.";
   }
   return "";
 }

@@ -29,6 +29,7 @@ enum class Scope {
   lines,  // of text, as in sort(1)
   rows,   // of CSV and TSV
   binary,
+  fields,  // rows, and binary records
 };
 
 struct OptionSpec {

@@ -258,15 +258,23 @@ constexpr std::array kSortOptions{
                .group = kDoing,
                .help = "rows that cannot be read: error (the default) or skip, and count them"},
     OptionSpec{.long_name = "count",
-               .scope = Scope::text,
                .group = kDoing,
-               .help = "as -u, preceded by the number of equal records"},
-    OptionSpec{.long_name = "sum",
-               .value = ValueKind::required,
-               .value_name = "COLUMN",
-               .scope = Scope::rows,
-               .group = kDoing,
-               .help = "as -u, with the sum over equal records in this column"},
+               .help = "as -u, with the number of records of each key",
+               .details = "It stands in front of a line, is the last column of a row, and follows "
+                          "a binary record as 8 bytes, little-endian: those of u64 become kv64."},
+    OptionSpec{
+        .long_name = "sum",
+        .value = ValueKind::required,
+        .value_name = "FIELD",
+        .scope = Scope::fields,
+        .group = kDoing,
+        .help = "as -u, with the sum over the records of each key in this field",
+        .details =
+            "Of rows, a COLUMN; the sum is that of decimal numbers, to the last digit. Of "
+            "binary records, OFFSET:TYPE as in --key, once for each field to be summed; "
+            "the sum takes the place of the number. One that does not fit there is an error. "
+            "That of floating-point numbers is exact and rounded once, in whatever order "
+            "they come."},
     OptionSpec{.long_name = "limit",
                .value = ValueKind::required,
                .value_name = "N",

@@ -24,7 +24,11 @@ SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   sort.scratch_dirs = scratch_option(options);
   sort.parallel = parallel_option(options);
   sort.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
-  sort.unique = options.has("unique");
+  for (const std::string& field : options.values("sum")) {
+    sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
+  }
+  sort.fold.count = options.has("count");
+  sort.unique = options.has("unique") && !sort.fold.folds();
   sort.merge_only = options.has("merge");
   sort.limit = limit_option(options);
   sort.backend = backend_option(options);
@@ -71,7 +75,10 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);
 
-  if (check != Check::none) return run_check(caller, sort, check);
+  if (check != Check::none) {
+    if (sort.fold.folds()) throw_usage(options.command(), "-c excludes --count and --sum");
+    return run_check(caller, sort, check);
+  }
   const ReportSubject subject = subject_of(sort);
   if (options.has("explain")) {
     const SortPlan plan = plan_sort(sort);

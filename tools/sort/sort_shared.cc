@@ -38,6 +38,8 @@ bool is_for(const OptionSpec& option, Scope scope) {
       break;
     case Scope::binary:
       return scope == Scope::all;
+    case Scope::fields:
+      return scope != Scope::lines;
   }
   return option.scope == scope;
 }
@@ -54,6 +56,8 @@ std::string_view scope_text(Scope scope) {
       return "rows of CSV and TSV";
     case Scope::binary:
       return "binary records";
+    case Scope::fields:
+      return "rows of CSV and TSV and binary records";
   }
   return "all records";
 }

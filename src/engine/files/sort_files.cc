@@ -27,8 +27,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
   const MemberCheck members[] = {
       {"field_separator", !job.field_separator.empty(), text},
       {"header", job.header, text},
-      {"count", job.count, text},
-      {"sum", !job.sum.empty(), rows},
+      {"sums", !job.sums.empty(), !lines},
       {"flags", !job.flags.empty(), lines},
       {"stable", job.stable, lines},
       {"zero_terminated", job.zero_terminated, lines},
@@ -54,6 +53,11 @@ Options options_of(const SortJob& job) {
 SortOptions record_options(const SortJob& job) {
   auto options = options_of<SortOptions>(job);
   options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
+  for (const std::string& field : job.sums) {
+    options.fold.sums.push_back(parse_sum_field(field, options.format, options.fold));
+  }
+  options.fold.count = job.count;
+  options.unique &= !options.fold.folds();
   return options;
 }
 
@@ -84,7 +88,8 @@ CsvOrder row_order(const SortJob& job) {
   order.separator = separator_of_rows(job.record, job.field_separator);
   for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
   order.empty_last = job.empty_last;
-  if (!job.sum.empty()) order.sum = parse_csv_column(job.sum, "SortJob::sum");
+  if (job.sums.size() > 1) throw Error(ErrorCode::usage, "SortJob::sums of rows takes one column");
+  if (!job.sums.empty()) order.sum = parse_csv_column(job.sums.front(), "SortJob::sums");
   return order;
 }
 
@@ -123,9 +128,9 @@ SortReport sort_files(const SortJob& job) {
 }
 
 OrderCheck check_order(const SortJob& job) {
-  if (job.inputs.size() > 1 || job.merge_only || job.limit || job.count || !job.sum.empty()) {
+  if (job.inputs.size() > 1 || job.merge_only || job.limit || job.count || !job.sums.empty()) {
     throw Error(ErrorCode::usage,
-                "check_order takes one input, and no merge_only, limit, count or sum");
+                "check_order takes one input, and no merge_only, limit, count or sums");
   }
   return run(job, check_text_order,
              [](const SortOptions& options) { return check_order(options); });

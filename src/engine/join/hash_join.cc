@@ -283,7 +283,7 @@ void HashJoining::probe() {
     sink = output_->make_record_sink(geometry_.output_block_bytes, geometry_.threads, output_blocks,
                                      *io_, mailbox_);
     stage =
-        std::make_unique<OutputStage>(row_records_, false, output_blocks, *sink, mailbox_, true);
+        std::make_unique<OutputStage>(row_records_, OutputRules{}, output_blocks, *sink, mailbox_);
   }
   io::SequentialReader reader(inputs_[index_of(probe_)].files, record_bytes(probe_),
                               geometry_.read_block_bytes, read_memory_, *io_, mailbox_);

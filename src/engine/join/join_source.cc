@@ -62,14 +62,14 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
                                StreamJoiner& joiner)
     : side_(side), joiner_(joiner) {
   const auto open_run = [&sorting, &mailbox, this](const ChunkSorter&, io::BufferPool& buffers,
-                                                   bool all_in_memory, bool) -> BlockSink& {
+                                                   bool all_in_memory, bool) {
     // Where keys differ only beyond what splitters hold, even what fits may become several runs.
     const bool surely_all =
         all_in_memory && sorting.layout().words() <= kMaxSplitterWords && sink_ == nullptr;
     if (!surely_all) throw DoesNotFit{};
     sink_ = std::make_unique<JoinSink>(sorting.layout().record_bytes(), buffers, mailbox, side_,
                                        joiner_);
-    return *sink_;
+    return RunFormation::OpenedRun{*sink_, {}};
   };
   try {
     sorting_ = sorting.sort_in_memory(region, io, workers, mailbox, open_run);
@@ -98,13 +98,11 @@ MergedSource::MergedSource(const RunMergeContext& context, std::span<std::byte> 
     : input_hash_(input_hash),
       side_(side),
       joiner_(joiner),
-      merge_(
-          context, region, runs, context.geometry.final_block_bytes,
-          [&](io::BufferPool& buffers) {
-            return std::make_unique<JoinSink>(context.layout.record_bytes(), buffers,
-                                              context.mailbox, side, joiner);
-          },
-          false) {}
+      merge_(context, region, runs, context.geometry.final_block_bytes,
+             [&](io::BufferPool& buffers) {
+               return std::make_unique<JoinSink>(context.layout.record_bytes(), buffers,
+                                                 context.mailbox, side, joiner);
+             }) {}
 
 void MergedSource::pump() {
   if (state_ == State::merging) {

@@ -312,9 +312,11 @@ std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which, std::span
   }
   if (side.sorting) {
     Sorting& sorting = *side.sorting;
+    OutputRules rules;
+    rules.hash_output = false;
     return std::make_unique<MergedSource>(
-        RunMergeContext{*side.layout, sorting.geometry(), false, OutputStage::kNoLimit, io, workers,
-                        mailbox_, sorting.scratch(), sorting.packer()},
+        RunMergeContext{*side.layout, sorting.geometry(), rules, io, workers, mailbox_,
+                        sorting.scratch(), sorting.packer()},
         memory, sorting.runs(), sorting.input_hash(), which, joiner);
   }
   return std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[index],
@@ -341,7 +343,8 @@ void SortMergeJoin::join() {
   if (output_) {
     sink = output_->make_record_sink(geometry_.output_block_bytes, threads_, output_blocks, io,
                                      mailbox_);
-    stage = std::make_unique<OutputStage>(row_layout, false, output_blocks, *sink, mailbox_, true);
+    stage =
+        std::make_unique<OutputStage>(row_layout, OutputRules{}, output_blocks, *sink, mailbox_);
   }
   StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
                        options_.kind,

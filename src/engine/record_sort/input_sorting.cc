@@ -41,9 +41,8 @@ InputSorting::InputSorting(const Context& context, std::span<std::byte> region,
                                                    geometry.read_block_bytes, read_memory,
                                                    context.io, context.mailbox);
   formation_ = std::make_unique<RunFormation>(
-      layout, context.unique, context.limit, *reader_, *sorter_, context.workers, *output_blocks_,
-      context.mailbox,
-      [this, open = std::move(open_run)](bool all_in_memory, bool looks_sorted) -> BlockSink& {
+      layout, *reader_, *sorter_, context.workers, *output_blocks_, context.mailbox,
+      [this, open = std::move(open_run)](bool all_in_memory, bool looks_sorted) {
         return open(*sorter_, *output_blocks_, all_in_memory, looks_sorted);
       },
       std::move(close_run), context.progress);

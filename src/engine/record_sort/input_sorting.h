@@ -44,7 +44,6 @@ class InputSorting {
     const KeyLayout& layout;
     const Geometry& geometry;
     bool unique;
-    std::uint64_t limit;  // records of a run, at most
     Inputs& inputs;
     io::IoService& io;
     Workers& workers;  // of geometry.threads threads
@@ -53,8 +52,8 @@ class InputSorting {
     Progress* progress;  // may be null
   };
   // As RunFormation::OpenRun, with the buffers that the sink gives back.
-  using OpenRun = std::function<BlockSink&(const ChunkSorter& sorter, io::BufferPool& buffers,
-                                           bool all_in_memory, bool looks_sorted)>;
+  using OpenRun = std::function<RunFormation::OpenedRun(
+      const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory, bool looks_sorted)>;
 
   // `region`: geometry.region_bytes; must outlive it. `accelerated`: the sorter, of staging in the
   // region; null: the CPU sorts.

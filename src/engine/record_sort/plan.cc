@@ -180,7 +180,8 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   }
 }
 
-void plan_formation(Geometry& geometry, const KeyLayout& layout) {
+// `layout`: of the input; `run_record_bytes`: of what becomes of its records.
+void plan_formation(Geometry& geometry, const KeyLayout& layout, std::size_t run_record_bytes) {
   const std::size_t record_bytes = layout.record_bytes();
   geometry.read_block_bytes = block_for(
       std::clamp(largest_power_of_two(geometry.region_bytes / 128), 16 * kKiB, kMaxBlockBytes),
@@ -190,7 +191,7 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout) {
   geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
   geometry.output_blocks =
       output_bytes_for(geometry.region_bytes, geometry.threads, geometry.piece_capacity,
-                       record_bytes, geometry.block_bytes) /
+                       run_record_bytes, geometry.block_bytes) /
       geometry.block_bytes;
   Division division(geometry.region_bytes);
   division.take(geometry.read_blocks * buffer);
@@ -316,6 +317,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   geometry.cells_unsorted = cells_unsorted;
   geometry.threads = threads;
   const std::size_t record_bytes = layout.record_bytes();
+  const KeyLayout& input_layout = input.input_layout != nullptr ? *input.input_layout : layout;
   if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
   std::uint64_t merge_bytes = input.merge_memory_bytes != 0
                                   ? std::min(input.merge_memory_bytes, input.memory_bytes)
@@ -327,13 +329,14 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   geometry.slot_bytes = input.temp_codec == Codec::none
                             ? geometry.block_bytes
                             : BlockPacker::slot_bytes(geometry.block_bytes);
-  const std::uint64_t blocks = input.input_bytes / geometry.records_per_block / record_bytes + 1;
+  const std::uint64_t blocks =
+      input.input_bytes / input_layout.record_bytes() / geometry.records_per_block + 1;
   std::uint64_t table_bytes = blocks * sizeof(RunBlock);
   if (cells_unsorted) {
     const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
     table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxBuckets / 4);
   }
-  table_bytes += packing_bytes(input, geometry);
+  table_bytes += packing_bytes(input, geometry) + threads * input.folding_bytes;
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
   geometry.table_bytes = table_bytes;
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
@@ -353,7 +356,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   if (input.accelerated) {
     plan_transfers(geometry, layout);
   } else if (!input.merge_only) {
-    plan_formation(geometry, layout);
+    plan_formation(geometry, input_layout, record_bytes);
   }
   if (cells_unsorted) {
     plan_cells(geometry, input, layout, kept_part != 0);
@@ -368,7 +371,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
 // True if runs could be left unsorted within cells, for input that does not fit in memory: keys
 // that are triggers.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
-  return input.input_size_known && !input.merge_only && !input.unique && !input.limit &&
+  return input.input_size_known && !input.merge_only && !input.in_order && !input.limit &&
          !input.accelerated && triggers_are_exact(layout) &&
          input.input_bytes > input.memory_bytes / 2;
 }

@@ -20,7 +20,7 @@ struct PlanInput {
   unsigned scratch_disks = 1;
   unsigned batch_size = 0;  // 0: no limit
   bool merge_only = false;
-  bool unique = false;
+  bool in_order = false;                    // runs must be sorted to the last record
   std::optional<std::uint64_t> limit = {};  // of a run and of the output, in records
   std::size_t merge_inputs = 0;             // files to be merged with merge_only
   bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
@@ -28,7 +28,9 @@ struct PlanInput {
   bool merge_accelerated = false;  // an accelerator may sort pieces of the merge
   Codec temp_codec = Codec::none;  // of scratch blocks
   int temp_level = 0;
-  std::uint64_t merge_memory_bytes = 0;  // that merges may take; 0: as much as the rest
+  const KeyLayout* input_layout = nullptr;  // of the input, if runs have larger records
+  std::uint64_t folding_bytes = 0;          // that folding takes in each thread, beside pieces
+  std::uint64_t merge_memory_bytes = 0;     // that merges may take; 0: as much as the rest
 };
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`, except what is

@@ -15,13 +15,11 @@ constexpr std::size_t kPiecesRunning = 8;
 
 }  // namespace
 
-RunFormation::RunFormation(const KeyLayout& layout, bool unique, std::uint64_t limit,
-                           io::SequentialReader& reader, ChunkSorter& sorter, Workers& workers,
-                           io::BufferPool& output_blocks, Mailbox& mailbox, OpenRun open_run,
-                           CloseRun close_run, Progress* progress)
+RunFormation::RunFormation(const KeyLayout& layout, io::SequentialReader& reader,
+                           ChunkSorter& sorter, Workers& workers, io::BufferPool& output_blocks,
+                           Mailbox& mailbox, OpenRun open_run, CloseRun close_run,
+                           Progress* progress)
     : layout_(layout),
-      unique_(unique),
-      limit_(limit),
       reader_(reader),
       sorter_(sorter),
       workers_(workers),
@@ -105,15 +103,15 @@ void RunFormation::pull_pieces() {
       close_run();
     }
     if (stage_ == nullptr) {
-      BlockSink& sink = open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
-      stage_ = std::make_unique<OutputStage>(layout_, unique_, output_blocks_, sink, mailbox_,
-                                             sink.run() == nullptr, limit_);
+      const auto [sink, rules] =
+          open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
+      stage_ = std::make_unique<OutputStage>(layout_, rules, output_blocks_, sink, mailbox_);
       run_ = piece_->run;
       tickets_ = 0;
       run_records_ = 0;
       cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
     }
-    if (!stage_->admit(piece_->records * layout_.record_bytes())) {
+    if (!stage_->admit(piece_->records * stage_->record_bytes())) {
       output_full_ = true;
       return;
     }
@@ -128,7 +126,7 @@ void RunFormation::start_piece() {
   run_records_ += piece_->records;
   workers_.run([this, sorting, &stage = *stage_, ticket = tickets_++, piece = std::move(*piece_),
                 token = in_flight_.begin()](unsigned thread) mutable {
-    const std::size_t bytes = piece.records * layout_.record_bytes();
+    const std::size_t bytes = piece.records * stage.record_bytes();
     if (stage.full()) {
       stage.emit(ticket, bytes, UnsortedPiece({}, layout_.record_bytes()));
     } else if (sorting) {

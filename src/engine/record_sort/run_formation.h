@@ -24,15 +24,18 @@ class RunFormation {
   // Asked for a place to write a run to when its first piece is about to leave. `all_in_memory`:
   // the input has ended, this is the only run. `looks_sorted`: the input was nearly in order so
   // far, so this first run may be the only one.
-  using OpenRun = std::function<BlockSink&(bool all_in_memory, bool looks_sorted)>;
+  struct OpenedRun {
+    BlockSink& sink;
+    OutputRules rules;
+  };
+  using OpenRun = std::function<OpenedRun(bool all_in_memory, bool looks_sorted)>;
   // The run is complete but for writes under way. (A run with cells is left unsorted within them
   // where it can be.)
   using CloseRun = std::function<void(const OutputStage& stage)>;
 
-  // All references must outlive the formation. A run gets no more than `limit` records.
-  RunFormation(const KeyLayout& layout, bool unique, std::uint64_t limit,
-               io::SequentialReader& reader, ChunkSorter& sorter, Workers& workers,
-               io::BufferPool& output_blocks, Mailbox& mailbox, OpenRun open_run,
+  // All references must outlive the formation.
+  RunFormation(const KeyLayout& layout, io::SequentialReader& reader, ChunkSorter& sorter,
+               Workers& workers, io::BufferPool& output_blocks, Mailbox& mailbox, OpenRun open_run,
                CloseRun close_run, Progress* progress);
 
   // Forms all runs. Writes may still be under way when it returns.
@@ -57,8 +60,6 @@ class RunFormation {
   void note_order(const io::RecordBlock& block);
 
   const KeyLayout& layout_;
-  bool unique_;
-  std::uint64_t limit_;
   io::SequentialReader& reader_;
   ChunkSorter& sorter_;
   Workers& workers_;

@@ -6,7 +6,7 @@ namespace xxl {
 
 RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
                    const std::vector<Run>& runs, std::size_t output_block_bytes,
-                   const MakeSink& make_sink, bool hash_output)
+                   const MakeSink& make_sink)
     : output_blocks_(region.first(context.geometry.merge_output_bytes), output_block_bytes) {
   const Geometry& geometry = context.geometry;
   const std::size_t record_bytes = context.layout.record_bytes();
@@ -14,7 +14,7 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
   carver.take(geometry.merge_output_bytes);
   for (unsigned thread = 0; thread < geometry.threads; ++thread) {
     sorters_.push_back(make_piece_sorter(
-        context.layout, context.unique, geometry.merge_piece_capacity,
+        context.layout, context.rules.unique, geometry.merge_piece_capacity,
         carver.take(piece_scratch_bytes(context.layout, geometry.merge_piece_capacity))));
   }
   std::vector<std::span<std::byte>> spare;
@@ -25,8 +25,8 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
   blocks_ = std::make_unique<io::BufferPool>(
       carver.take(geometry.merge_blocks * geometry.block_bytes), geometry.block_bytes);
   sink_ = make_sink(output_blocks_);
-  stage_ = std::make_unique<OutputStage>(context.layout, context.unique, output_blocks_, *sink_,
-                                         context.mailbox, hash_output, context.limit);
+  stage_ = std::make_unique<OutputStage>(context.layout, context.rules, output_blocks_, *sink_,
+                                         context.mailbox);
   if (context.scratch != nullptr) {
     store_ = std::make_unique<RunStore>(*context.scratch, context.io, context.packer);
   }

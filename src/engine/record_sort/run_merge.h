@@ -26,8 +26,7 @@ namespace xxl {
 struct RunMergeContext {
   const KeyLayout& layout;
   const Geometry& geometry;
-  bool unique;
-  std::uint64_t limit;  // records that are written, at most
+  OutputRules rules;
   io::IoService& io;
   Workers& workers;  // of geometry.threads threads
   Mailbox& mailbox;
@@ -42,10 +41,9 @@ class RunMerge {
   using MakeSink = std::function<std::unique_ptr<BlockSink>(io::BufferPool& buffers)>;
 
   // `region`: geometry.merge_region_bytes. `output_block_bytes`: of the buffers that `make_sink` is
-  // given. `hash_output`: as OutputStage. Region and runs must outlive it.
+  // given. Region and runs must outlive it.
   RunMerge(const RunMergeContext& context, std::span<std::byte> region,
-           const std::vector<Run>& runs, std::size_t output_block_bytes, const MakeSink& make_sink,
-           bool hash_output);
+           const std::vector<Run>& runs, std::size_t output_block_bytes, const MakeSink& make_sink);
 
   RunMerger& merger() const { return *merger_; }
   OutputStage& stage() const { return *stage_; }

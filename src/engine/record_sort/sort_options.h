@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/job.h"
+#include "record/record_fold.h"
 #include "record/record_format.h"
 
 namespace xxl {
@@ -22,9 +23,13 @@ struct SortOptions : JobOptions {
   RecordFormat format;
   std::vector<std::string> inputs;     // "-" is standard input; empty means {"-"}
   bool unique = false;                 // -u: keep the first record of each key
+  RecordFold fold;                     // make one record of those of each key (without `unique`)
   std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
   bool merge_only = false;             // -m: the inputs are sorted, merge them
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
+
+  // Of the records in the output, and in runs that were formed.
+  RecordFormat output_format() const { return folded_format(format, fold); }
 };
 
 }  // namespace xxl

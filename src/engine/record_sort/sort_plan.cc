@@ -9,6 +9,7 @@
 #include "engine/job_io.h"
 #include "engine/output.h"
 #include "io/open_files.h"
+#include "run/folded_piece.h"
 
 namespace xxl {
 namespace {
@@ -47,7 +48,10 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
     }
   }
   input.merge_only = options.merge_only;
-  input.unique = options.unique;
+  input.in_order = options.unique || options.fold.folds();
+  if (options.fold.folds()) {
+    input.folding_bytes = FoldedPiece::memory_bytes(options.output_format().record_bytes);
+  }
   input.limit = options.limit;
   input.merge_inputs = inputs.files.size();
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
@@ -76,8 +80,8 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
     if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
   } else if (!in_memory) {
     std::uint64_t blocks =
-        ceil_div<std::uint64_t>(inputs.bytes, geometry.records_per_block * layout.record_bytes());
-    if (options.limit) {
+        ceil_div<std::uint64_t>(inputs.bytes / layout.record_bytes(), geometry.records_per_block);
+    if (options.limit && !options.fold.folds()) {
       const std::uint64_t of_run = *options.limit / geometry.records_per_block + 1;
       blocks = of_run < blocks ? std::min(blocks, of_run * plan.expected_runs) : blocks;
     }
@@ -100,7 +104,9 @@ PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout
   input.merge_accelerated = options.merge_only && options.acceleration == Acceleration::always;
   planned.is_little = sort_is_little(options, inputs);
   if (planned.is_little) input.threads = 1;
-  planned.geometry = plan_geometry(input, layout);
+  const KeyLayout runs(options.output_format());
+  input.input_layout = &layout;
+  planned.geometry = plan_geometry(input, runs);
   const CpuChunkGeometry& chunk = planned.geometry.chunk;
   SortPlan& plan = planned.plan;
   plan.device = "cpu";
@@ -129,8 +135,10 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   input.merge_accelerated = options.merge_on_accelerator != AcceleratedMerge::never;
   const std::uint64_t bytes = inputs.size_known ? std::max<std::uint64_t>(inputs.bytes, 1) : 0;
   input.chunk_bytes = ~std::uint64_t{0};
+  const KeyLayout runs(options.output_format());
+  input.input_layout = &layout;
   // The slices are the same however long the runs are.
-  const std::size_t slice_bytes = plan_geometry(input, layout).slice_bytes;
+  const std::size_t slice_bytes = plan_geometry(input, runs).slice_bytes;
   auto accelerator_plan = options.accelerator->plan(
       layout, bytes, slice_bytes, most_driver_bytes(options.acceleration, options.memory_bytes),
       reason);
@@ -139,7 +147,7 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   input.chunk_bytes = accelerator_plan->chunk_bytes;
   // The driver's memory counts, unless that leaves next to nothing.
   input.memory_bytes -= std::min(accelerator_plan->host_bytes, input.memory_bytes / 2);
-  planned.geometry = plan_geometry(input, layout);
+  planned.geometry = plan_geometry(input, runs);
   accelerator_plan->slice_bytes = planned.geometry.slice_bytes;
   SortPlan& plan = planned.plan;
   plan.device = accelerator_plan->description;

@@ -44,6 +44,7 @@ Sorting::Sorting(const SortOptions& options, const SortSurroundings& surrounding
 Sorting::Sorting(const SortOptions& options, Inputs inputs)
     : options_(options),
       layout_(options.format),
+      output_layout_(options.output_format()),
       inputs_(std::move(inputs)),
       seed_(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) *
                 0x9e3779b97f4a7c15u +
@@ -133,8 +134,8 @@ std::unique_ptr<InputSorting> Sorting::sort_in_memory(std::span<std::byte> regio
   region_ = region;
   if (accelerator_plan_) open_accelerator(workers, mailbox);
   return std::make_unique<InputSorting>(
-      InputSorting::Context{layout_, geometry_, options_.unique, OutputStage::kNoLimit, inputs_, io,
-                            workers, mailbox, seed_, options_.progress},
+      InputSorting::Context{layout_, geometry_, options_.unique, inputs_, io, workers, mailbox,
+                            seed_, options_.progress},
       region_, std::move(accelerated_), std::move(open_run), [](const OutputStage&) {});
 }
 
@@ -172,13 +173,11 @@ void Sorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.bytes);
   WaitTimes waits;
   input_sorting_ = std::make_unique<InputSorting>(
-      InputSorting::Context{layout_, geometry_, options_.unique, limit(), inputs_, *io_, *workers_,
-                            mailbox_, seed_, options_.progress},
+      InputSorting::Context{layout_, geometry_, options_.unique, inputs_, *io_, *workers_, mailbox_,
+                            seed_, options_.progress},
       region_.subspan(geometry_.kept_merge_bytes()), std::move(accelerated_),
       [this](const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
-             bool looks_sorted) -> BlockSink& {
-        return open_run(sorter, buffers, all_in_memory, looks_sorted);
-      },
+             bool looks_sorted) { return open_run(sorter, buffers, all_in_memory, looks_sorted); },
       [this](const OutputStage& stage) { close_run(stage); });
   input_sorting_->formation().run();
   const bool keeps = geometry_.chunk.keeps_rest && spill_what_cannot_stay();
@@ -190,11 +189,11 @@ void Sorting::form_runs() {
   if (!keeps) input_sorting_.reset();
   pinned_.reset();
   report_.runs = runs_made_;
-  // The first run is the whole output, or it is one run among others.
-  if (output_records_ > 0 && runs_made_ > 1) {
+  // The first run is the whole output, or it is one run among others, or one to be folded again.
+  if (output_records_ > 0 && (runs_made_ > 1 || output_has_parted_)) {
     std::shared_ptr<io::File> file = output_->start_again(most_output_bytes());
     runs_.push_back(
-        open_file_run(std::move(file), 0, output_records_, layout_, geometry_.block_bytes));
+        open_file_run(std::move(file), 0, output_records_, output_layout_, geometry_.block_bytes));
     output_records_ = 0;
     output_hash_ = {};
   } else {
@@ -228,13 +227,34 @@ bool Sorting::spill_what_cannot_stay() {
 // True if the output can take the first run before it is known to be the only one.
 bool Sorting::may_write_output_early() const {
   if (!output_->is_file() || output_->is_compressed() || !inputs_.size_known) return false;
-  if (geometry_.block_bytes < layout_.record_bytes() + 2 * kSectorBytes) return false;
+  if (geometry_.block_bytes < output_layout_.record_bytes() + 2 * kSectorBytes) return false;
+  // A run has more than the first groups, since it may lack some of their records.
+  if (options_.fold.folds() && options_.limit) return false;
   // If other runs follow after all, this one stays while the real output is written.
   return output_->free_bytes() >= most_output_bytes();
 }
 
-BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
-                             bool looks_sorted) {
+// What of sorted pieces is written to the output or to a run. `is_whole`: all records of each key
+// are there.
+OutputRules Sorting::rules(bool is_output, bool is_whole) const {
+  OutputRules rules;
+  rules.hash_output = is_output;
+  if (!options_.fold.folds()) {
+    rules.unique = options_.unique;
+    rules.limit = limit();
+    return rules;
+  }
+  if (is_output) rules.limit = limit();
+  if (options_.merge_only && !is_whole) return rules;
+  rules.fold = FoldRules{.fold = options_.fold,
+                         .format = options_.format,
+                         .is_again = input_sorting_ == nullptr && !options_.merge_only,
+                         .is_whole = is_whole};
+  return rules;
+}
+
+RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
+                                          bool all_in_memory, bool looks_sorted) {
   const bool first = runs_made_ == 0 && output_ != nullptr;
   // Where keys differ only beyond what splitters hold, even what fits in memory may become several
   // runs: then the first one must not go where it cannot be taken back.
@@ -244,6 +264,7 @@ BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
     ++runs_made_;
     sinks_.push_back(output_->make_record_sink(geometry_.block_bytes, geometry_.threads, buffers,
                                                *io_, mailbox_));
+    return {*sinks_.back(), rules(true, surely_all)};
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
@@ -256,20 +277,27 @@ BlockSink& Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
     }
     if (grid_) forming_.back().cells.emplace(*grid_);
     sinks_.push_back(make_scratch_sink(forming_.back(), buffers));
+    return {*sinks_.back(), rules(false, false)};
   }
-  return *sinks_.back();
 }
 
 void Sorting::close_run(const OutputStage& stage) {
   removed_hash_ += stage.removed();
   if (sinks_.back()->run() == nullptr) {
-    output_records_ = stage.records();
-    output_hash_ = stage.hash();
+    take_output(stage);
   }
 }
 
+void Sorting::take_output(const OutputStage& stage) {
+  output_records_ = stage.records();
+  output_hash_ = stage.hash();
+  output_has_parted_ = stage.has_parted();
+  records_folded_ = stage.records_folded();
+}
+
 std::unique_ptr<BlockSink> Sorting::make_scratch_sink(Run& run, io::BufferPool& buffers) {
-  return std::make_unique<ScratchSink>(run, layout_, buffers, mailbox_, *scratch_, *io_, packer());
+  return std::make_unique<ScratchSink>(run, run_layout(), buffers, mailbox_, *scratch_, *io_,
+                                       packer());
 }
 
 BlockPacker Sorting::packer() const {
@@ -320,7 +348,7 @@ void Sorting::open_merge_inputs() {
 std::uint64_t Sorting::bytes_of(const std::vector<Run>& runs) const {
   std::uint64_t records = 0;
   for (const Run& run : runs) records += run.records;
-  return records * layout_.record_bytes();
+  return records * run_layout().record_bytes();
 }
 
 std::uint64_t Sorting::kept_bytes() const {
@@ -373,15 +401,13 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   }
   const ChunkSorter* const keeper = input_sorting_ != nullptr ? &input_sorting_->sorter() : nullptr;
   RunMerge merge(
-      {layout_, geometry_, options_.unique, limit(), *io_, *workers_, mailbox_, scratch_.get(),
-       packer(), keeper},
-      region_, runs, block_bytes,
-      [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
+      {run_layout(), geometry_, rules(target == nullptr, target == nullptr), *io_, *workers_,
+       mailbox_, scratch_.get(), packer(), keeper},
+      region_, runs, block_bytes, [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
         if (target == nullptr)
           return output_->make_record_sink(block_bytes, geometry_.threads, buffers, *io_, mailbox_);
         return make_scratch_sink(*target, buffers);
-      },
-      target == nullptr);
+      });
   large_staging_ = merge.large_staging();
   RunMerger& merger = merge.merger();
   OutputStage& stage = merge.stage();
@@ -394,7 +420,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   if (may_hand_over) {
     std::string reason;
     link = {options_.accelerator->merge_rate(reason),
-            geometry_.large_piece_records * layout_.record_bytes()};
+            geometry_.large_piece_records * run_layout().record_bytes()};
   }
   MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
   std::uint64_t reported = 0;
@@ -408,7 +434,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     } else if (reading) {
       waits.read_seconds += seconds_since(start);
     }
-    const std::uint64_t bytes = (merger.records_merged() - reported) * layout_.record_bytes();
+    const std::uint64_t bytes = (merger.records_merged() - reported) * run_layout().record_bytes();
     meter_.advance(bytes);
     report_.merged_bytes += bytes;
     reported = merger.records_merged();
@@ -419,14 +445,11 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
       may_hand_over = false;
     }
   }
-  report_.merged_on_accelerator_bytes += merger.records_handed_over() * layout_.record_bytes();
+  report_.merged_on_accelerator_bytes += merger.records_handed_over() * run_layout().record_bytes();
   stage.finish();
   drain(merge.sink(), waits);
   removed_hash_ += stage.removed();
-  if (target == nullptr) {
-    output_records_ = stage.records();
-    output_hash_ = stage.hash();
-  }
+  if (target == nullptr) take_output(stage);
   if (options_.merge_only) input_hash_ += merger.files_hash();
   for (const Run& run : runs) {
     if (run.file != nullptr) run.file->close();
@@ -447,7 +470,7 @@ void Sorting::hand_over(RunMerger& merger) {
     pinned_ = std::make_unique<Pinned>(*options_.accelerator, large_staging_);
     try {
       large_sorters_ = options_.accelerator->make_merge_sorters(
-          layout_, options_.unique, geometry_.large_sorters, geometry_.large_piece_capacity,
+          run_layout(), options_.unique, geometry_.large_sorters, geometry_.large_piece_capacity,
           large_staging_);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::no_space) throw;
@@ -469,12 +492,18 @@ void Sorting::check_output() const {
   if (!options_.limit) {
     MultisetHash accounted = output_hash_;
     accounted += removed_hash_;
-    return check_permutation(input_hash_, accounted, expected);
+    check_permutation(input_hash_, accounted, expected);
+    if (!options_.fold.count || records_folded_ == input_hash_.records) return;
+    throw Error(ErrorCode::corrupt,
+                "the counts of the output are of " + std::to_string(records_folded_) + " of " +
+                    std::to_string(input_hash_.records) +
+                    " records: it was discarded; check this machine's memory and disks");
   }
   const bool reads_all = !options_.merge_only;
   const bool lost_some = reads_all && expected && *expected != input_hash_.records;
   const std::uint64_t wanted = std::min(*options_.limit, expected.value_or(input_hash_.records));
-  const bool has_all = options_.unique || (!expected && !reads_all) || output_records_ == wanted;
+  const bool has_fewer = options_.unique || options_.fold.folds();
+  const bool has_all = has_fewer || (!expected && !reads_all) || output_records_ == wanted;
   if (!lost_some && has_all) return;
   throw Error(ErrorCode::corrupt,
               "records were lost on the way: the output was discarded; check this machine's memory "
@@ -484,7 +513,7 @@ void Sorting::check_output() const {
 void Sorting::finish() {
   meter_.begin(Phase::finishing, 0);
   check_output();
-  output_->publish(output_records_ * layout_.record_bytes());
+  output_->publish(output_records_ * output_layout_.record_bytes());
   report_.output_in_place = output_->in_place();
   meter_.end("finish");
   report_.records_in = input_hash_.records;

@@ -99,9 +99,11 @@ class Sorting {
   void take_region();
   void open_scratch(std::uint64_t bytes);
   void form_runs();
-  BlockSink& open_run(const ChunkSorter& sorter, io::BufferPool& buffers, bool all_in_memory,
-                      bool looks_sorted);
+  RunFormation::OpenedRun open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
+                                   bool all_in_memory, bool looks_sorted);
+  OutputRules rules(bool is_output, bool is_whole) const;
   void close_run(const OutputStage& stage);
+  void take_output(const OutputStage& stage);
   bool spill_what_cannot_stay();
   void open_merge_inputs();
   void merge_runs(bool into_output);
@@ -112,9 +114,12 @@ class Sorting {
   void drain(BlockSink& sink, WaitTimes& waits);
   void finish();
   void check_output() const;
-  std::uint64_t limit() const { return options_.limit.value_or(OutputStage::kNoLimit); }
+  std::uint64_t limit() const { return options_.limit.value_or(OutputRules::kNoLimit); }
+  // Of the runs that are merged: only those that were formed here are folded already.
+  const KeyLayout& run_layout() const { return options_.merge_only ? layout_ : output_layout_; }
   std::uint64_t most_output_bytes() const {
-    return std::min(limit(), inputs_.bytes / layout_.record_bytes()) * layout_.record_bytes();
+    return std::min(limit(), inputs_.bytes / layout_.record_bytes()) *
+           output_layout_.record_bytes();
   }
   bool may_write_output_early() const;
 
@@ -125,6 +130,7 @@ class Sorting {
   SortOptions options_;
   SortSurroundings surroundings_;
   KeyLayout layout_;
+  KeyLayout output_layout_;
   Inputs inputs_;
   Geometry geometry_;
   std::optional<AcceleratorPlan> accelerator_plan_;
@@ -143,6 +149,8 @@ class Sorting {
   std::unique_ptr<CellGrid> grid_;  // of runs left unsorted within cells
   std::vector<Run> runs_;
   bool sorted_into_output_ = false;  // the first run was written to the output file
+  bool output_has_parted_ = false;   // with groups that still are several records
+  std::uint64_t records_folded_ = 0;
   std::uint64_t output_records_ = 0;
   MultisetHash input_hash_;
   MultisetHash output_hash_;

@@ -191,7 +191,7 @@ class Harness {
       spare.push_back(spare_memory.back().span());
     }
     CollectingSink sink(kSectorBytes - 96, output_pool, mailbox_);
-    OutputStage stage(layout_, shape_.unique, output_pool, sink, mailbox_, true);
+    OutputStage stage(layout_, {.unique = shape_.unique}, output_pool, sink, mailbox_);
     const MergeContext context{
         layout_,  io_,  workers_, mailbox_, &run_store_, sorters, shape_.piece_records,
         capacity, spare};

@@ -78,21 +78,25 @@ class KeepingSink final : public BlockSink {
 class OutputStageTest : public testing::Test {
  protected:
   void make(const RecordFormat& format, std::size_t payload_bytes, std::size_t buffers,
-            bool unique = false) {
+            const OutputRules& rules = {}) {
     format_ = format;
     layout_ = std::make_unique<KeyLayout>(format);
     const std::size_t buffer_bytes = round_up(payload_bytes, kSectorBytes);
     memory_.resize(buffers * buffer_bytes);
     pool_ = std::make_unique<io::BufferPool>(memory_, buffer_bytes);
     sink_ = std::make_unique<KeepingSink>(payload_bytes, *pool_);
-    stage_ = std::make_unique<OutputStage>(*layout_, unique, *pool_, *sink_, mailbox_, true);
+    stage_ = std::make_unique<OutputStage>(*layout_, rules, *pool_, *sink_, mailbox_);
   }
 
   // Emits `records` as one piece on this thread.
   void emit(const Bytes& records) {
-    ASSERT_TRUE(stage_->admit(records.size()));
-    stage_->emit(ticket_++, records.size(), SortedPiece(records, format_.record_bytes));
+    const std::size_t bytes = records.size() / layout_->record_bytes() * stage_->record_bytes();
+    ASSERT_TRUE(stage_->admit(bytes));
+    stage_->emit(ticket_++, bytes, SortedPiece(records, format_.record_bytes));
   }
+  // Emits u32 keys, each piece a list, and folds them.
+  std::vector<std::uint32_t> fold(const std::vector<std::vector<std::uint32_t>>& pieces,
+                                  std::uint64_t limit = OutputRules::kNoLimit);
   void finish() { stage_->finish(); }
 
   test::Watchdog watchdog_;
@@ -193,7 +197,7 @@ TEST_F(OutputStageTest, what_a_sink_refuses_comes_out_of_the_mailbox) {
 }
 
 TEST_F(OutputStageTest, unique_leaves_out_a_key_that_the_piece_before_ended_with) {
-  make(format_of("kv32"), 64, 100, true);
+  make(format_of("kv32"), 64, 100, {.unique = true});
   const auto record = [](std::uint32_t key, std::uint32_t value) {
     Bytes bytes(8);
     std::memcpy(bytes.data(), &key, 4);
@@ -219,8 +223,69 @@ TEST_F(OutputStageTest, unique_leaves_out_a_key_that_the_piece_before_ended_with
   EXPECT_EQ(pool_->available(), pool_->count());
 }
 
+// What is written, as key, count (low, high), key, ...
+std::vector<std::uint32_t> OutputStageTest::fold(
+    const std::vector<std::vector<std::uint32_t>>& pieces, std::uint64_t limit) {
+  OutputRules rules;
+  rules.fold.emplace();
+  rules.fold->fold.count = true;
+  rules.fold->format = format_of("u32");
+  rules.limit = limit;
+  ticket_ = 0;
+  make(format_of("u32"), 20, 100, rules);  // records of 12 bytes lie across blocks
+  std::uint64_t records = 0;
+  for (const auto& piece : pieces) {
+    records += piece.size();
+    Bytes bytes(piece.size() * 4);
+    std::memcpy(bytes.data(), piece.data(), bytes.size());
+    emit(bytes);
+  }
+  finish();
+  const Bytes stream = sink_->stream();
+  std::vector<std::uint32_t> written(stream.size() / 4);
+  std::memcpy(written.data(), stream.data(), stream.size());
+  EXPECT_EQ(stage_->removed().records, records - stage_->records());
+  if (limit == OutputRules::kNoLimit) {
+    EXPECT_EQ(stage_->records_folded(), records);
+  }
+  sink_->give_back();
+  EXPECT_EQ(pool_->available(), pool_->count());
+  return written;
+}
+
+TEST_F(OutputStageTest, groups_go_on_from_piece_to_piece) {
+  using Words = std::vector<std::uint32_t>;
+  EXPECT_EQ(fold({}), Words{});
+  EXPECT_EQ(fold({{}, {5}, {}}), (Words{5, 1, 0}));
+  EXPECT_EQ(fold({{1, 1, 2}, {2}, {}, {2, 2}, {2, 3}, {4}}),
+            (Words{1, 2, 0, 2, 5, 0, 3, 1, 0, 4, 1, 0}));
+  EXPECT_EQ(fold({{1, 2, 3}, {3, 4, 5}, {6, 7}}),
+            (Words{1, 1, 0, 2, 1, 0, 3, 2, 0, 4, 1, 0, 5, 1, 0, 6, 1, 0, 7, 1, 0}));
+  EXPECT_EQ(fold({{1, 1, 2}, {2, 2, 3}, {3}}, 2), (Words{1, 2, 0, 2, 3, 0}));
+  EXPECT_EQ(fold({{1, 1, 2}}, 2), (Words{1, 2, 0, 2, 1, 0}));
+}
+
+TEST_F(OutputStageTest, random_groups_are_folded_as_one_piece_would_be) {
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::uint32_t> keys(random_.below(40)), expected;
+    const std::uint32_t distinct = 1 + static_cast<std::uint32_t>(random_.below(12));
+    for (auto& key : keys) key = static_cast<std::uint32_t>(random_.below(distinct));
+    std::sort(keys.begin(), keys.end());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (i == 0 || keys[i] != keys[i - 1]) expected.insert(expected.end(), {keys[i], 0, 0});
+      ++expected[expected.size() - 2];
+    }
+    std::vector<std::vector<std::uint32_t>> pieces(1);
+    for (const std::uint32_t key : keys) {
+      if (random_.below(3) == 0) pieces.emplace_back();
+      pieces.back().push_back(key);
+    }
+    EXPECT_EQ(fold(pieces), expected);
+  }
+}
+
 TEST_F(OutputStageTest, unique_accounts_for_what_the_sorters_removed) {
-  make(format_of("u32"), 64, 10, true);
+  make(format_of("u32"), 64, 10, {.unique = true});
   SortedPiece piece(test::random_records(format_, 3, random_), 4);
   const MultisetHash removed = test::hash_of(test::random_records(format_, 5, random_), 4);
   piece.set_removed(removed);

@@ -74,7 +74,8 @@ TEST_F(FileJobs, SortRows) {
             "n\n10\n9\n");
   EXPECT_EQ(sorted({.record = "tsv", .keys = {"1"}, .reverse = true}, "a\t1\nb\t2\n"),
             "b\t2\na\t1\n");
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .sum = "2"}, "b,1\na,2\nb,3\n"), "a,2\nb,4\n");
+  EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .sums = {"2"}}, "b,1\na,2\nb,3\n"),
+            "a,2\nb,4\n");
   EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
             "1,y\n\"\",x\n");
 }
@@ -83,6 +84,9 @@ TEST_F(FileJobs, SortRecordsOfAFixedSize) {
   EXPECT_EQ(sorted({.record = "fixed:2"}, "bxay"), "aybx");
   EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8:asc"}, .reverse = true}, "bxay"), "bxay");
   EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8"}, .reverse = true}, "bxay"), "aybx");
+  EXPECT_EQ(
+      sorted({.record = "fixed:2", .keys = {"0:u8"}, .count = true, .sums = {"1:u8"}}, "b1a!b!"),
+      std::string("a!\1\0\0\0\0\0\0\0bR\2\0\0\0\0\0\0\0", 20));
 }
 
 TEST_F(FileJobs, JoinLinesAsJoin1Does) {
@@ -116,7 +120,7 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
             "SortJob::header is not for records of u64");
   EXPECT_EQ(sort_message({.record = "csv", .flags = "n"}),
             "SortJob::flags is not for records of csv");
-  EXPECT_EQ(sort_message({.sum = "2"}), "SortJob::sum is not for records of lines");
+  EXPECT_EQ(sort_message({.sums = {"2"}}), "SortJob::sums is not for records of lines");
   EXPECT_EQ(sort_message({.flags = "q"}),
             "SortJob::flags: unknown letter 'q', use those of \"bdfghiMnRV\"");
   const auto join_message = [&](const JoinJob& job) {
@@ -144,7 +148,7 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(check.text, "a");
   job.inputs.push_back("more");
   EXPECT_EQ(message_of([&] { check_order(job); }),
-            "check_order takes one input, and no merge_only, limit, count or sum");
+            "check_order takes one input, and no merge_only, limit, count or sums");
   EXPECT_EQ(read(path("output")), "");
 }
 

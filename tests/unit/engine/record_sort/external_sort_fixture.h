@@ -41,11 +41,12 @@ class ExternalSortTest : public test::WholeSortTest {
   // Sorts and compares the output with the oracle's.
   SortReport expect_sorted(const SortOptions& options) {
     const SortReport report = external_sort(options);
-    const std::string expected =
-        test::text_of(test::sorted_records(options.format, all_, options.unique));
+    test::Bytes sorted = test::sorted_records(options.format, all_, options.unique);
+    if (options.fold.folds()) sorted = test::folded_records(options.format, options.fold, sorted);
+    const std::string expected = test::text_of(sorted);
     EXPECT_TRUE(io::test::file_text(options.output) == expected) << "the output is wrong";
     EXPECT_EQ(report.records_in, all_.size() / options.format.record_bytes);
-    EXPECT_EQ(report.records_out, expected.size() / options.format.record_bytes);
+    EXPECT_EQ(report.records_out, expected.size() / options.output_format().record_bytes);
     expect_nothing_left();
     return report;
   }

@@ -68,7 +68,8 @@ TEST_P(ExternalSortOfFormat, sorts_what_does_not_fit_in_memory_in_any_order_of_c
     add_input(distribution.make(format, 3 * kMiB / format.record_bytes, random));
     SortOptions options = this->options(format, kMemory + random.below(kMemory));
     if (format.record_bytes > 1000) options.memory_bytes += 2 * kMiB;
-    options.unique = seed % 2 == 0;
+    options.unique = seed % 3 == 0;
+    options.fold.count = seed % 3 == 1;
     options.queue_factory = test::simulated_queues(seed);
     ASSERT_NO_FATAL_FAILURE(expect_sorted(options));
     if (HasFailure()) return;

@@ -242,7 +242,7 @@ TEST(PlanCells, not_where_merging_could_not_or_need_not_take_whole_cells) {
   const KeyLayout layout(format_of("u64"));
   ASSERT_TRUE(plan_geometry(large_random_input(), layout).cells_unsorted);
   PlanInput input = large_random_input();
-  input.unique = true;
+  input.in_order = true;
   EXPECT_FALSE(plan_geometry(input, layout).cells_unsorted) << "-u";
   input = large_random_input();
   input.merge_only = true;

@@ -69,8 +69,9 @@ class GpuSortTest : public test::WholeSortTest {
 
   SortReport expect_sorted(const SortOptions& options) {
     const SortReport report = external_sort(options);
-    const std::string expected =
-        text_of(test::sorted_records(options.format, records_, options.unique));
+    Bytes sorted = test::sorted_records(options.format, records_, options.unique);
+    if (options.fold.folds()) sorted = test::folded_records(options.format, options.fold, sorted);
+    const std::string expected = text_of(sorted);
     EXPECT_TRUE(file_text(options.output) == expected) << "the output is wrong";
     EXPECT_EQ(report.records_in, records_.size() / options.format.record_bytes);
     expect_nothing_left();
@@ -247,6 +248,24 @@ TEST_F(GpuSortTest, equal_keys_are_kept_in_order_or_left_out) {
     SortOptions sort = options(format, records, *gpus);
     sort.unique = unique;
     expect_sorted(sort);
+  }
+}
+
+TEST_F(GpuSortTest, groups_are_folded) {
+  for (const char* record : {"u32", "kv64", "gensort"}) {
+    for (const std::size_t few : {5, 100000}) {
+      const RecordFormat format = format_of(record);
+      const std::size_t count = 8 * kMiB / format.record_bytes;
+      const Bytes records = test::few_distinct_records(format, count, few, random_);
+      for (const std::uint64_t limit : {std::uint64_t{0}, 5 * kMiB}) {
+        SCOPED_TRACE(std::string(record) + " " + std::to_string(few) + (limit ? " in runs" : ""));
+        auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, limit);
+        SortOptions sort = options(format, records, *gpus);
+        sort.fold.count = true;
+        if (limit != 0) sort.merge_on_accelerator = AcceleratedMerge::always;
+        expect_sorted(sort);
+      }
+    }
   }
 }
 
