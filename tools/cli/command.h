@@ -27,9 +27,6 @@ int run_help(const ParsedOptions& options);
 
 // Options that several commands have.
 
-// Types of records that are not binary, for parse_record_format().
-inline constexpr std::string_view kTextTypes = "lines, csv, tsv, ";
-
 // --record (or `fallback`) and --key as a format; `reverse` is -r. Throws Error{usage}.
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse);
 // --parallel; 0 when not given.

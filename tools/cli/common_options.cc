@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "engine/files/text_kind.h"
 
 namespace xxl::cli {
 namespace {
@@ -14,7 +15,7 @@ constexpr unsigned kMaxThreads = 4096;
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
   const bool text_too = options.command().name == "sort";
   return parse_record_format(options.value("record", fallback), options.values("key"), reverse,
-                             text_too ? kTextTypes : "");
+                             text_too ? kTextKinds : "");
 }
 
 unsigned parallel_option(const ParsedOptions& options) {

@@ -1,6 +1,7 @@
 // xxl join of binary records.
 #include "base/error.h"
 #include "cli/devices.h"
+#include "engine/files/text_kind.h"
 #include "engine/join/external_join.h"
 #include "join/join_shared.h"
 #include "report/time_line_file.h"
@@ -15,7 +16,7 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
     throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
   }
   return parse_record_format(options.value(own, options.value("record", "")),
-                             key_specs(options, side), false, kTextTypes);
+                             key_specs(options, side), false, kTextKinds);
 }
 
 std::string describe(const RecordFormat& format) {

@@ -223,7 +223,7 @@ TEST(Codec, AnythingBehindTheLastFrameIsAnError) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), ErrorCode::bad_input);
     EXPECT_EQ(error->offset(), frame_bytes);
-    EXPECT_NE(std::string(error->what()).find("behind the end of the compressed content"),
+    EXPECT_NE(std::string(error->what()).find("after the end of the compressed content"),
               std::string::npos);
     const std::optional<Error> other = error_of(codec, std::span(file).subspan(frame_bytes));
     ASSERT_TRUE(other);

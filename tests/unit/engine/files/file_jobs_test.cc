@@ -13,6 +13,9 @@
 #include "xxl/join.h"
 #include "xxl/sort.h"
 
+// Members of a job that are not named keep their defaults.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 namespace xxl {
 namespace {
 
