@@ -44,8 +44,7 @@ bool sorts_text(const std::string& directory) {
   xxl::SortJob lines;
   lines.inputs = {directory + "/lines"};
   lines.output = directory + "/sorted";
-  lines.keys = {"2,2n"};
-  lines.flags = "r";
+  lines.keys = {"2,2nr"};
   write_file(lines.inputs[0], "a 9\nb 10\nc 9\n");
   xxl::sort_files(lines);
   const bool lines_sorted = read_file(lines.output) == "b 10\na 9\nc 9\n";
