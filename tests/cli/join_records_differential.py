@@ -12,7 +12,6 @@ import pathlib
 import random
 import sqlite3
 import struct
-import subprocess
 import sys
 import tempfile
 import time

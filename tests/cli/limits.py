@@ -19,8 +19,8 @@ import sys
 import tempfile
 import unittest
 
-import faults
-from faults import MIB, NOBODY, PATIENCE_SECONDS
+import whole_process
+from whole_process import MIB, NOBODY, PATIENCE_SECONDS
 
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 
@@ -102,7 +102,7 @@ class LimitsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="xxl-limits-"))
         cls.directory.chmod(0o777)
-        cls.program = faults.program_for_all(cls.directory)
+        cls.program = whole_process.program_for_all(cls.directory)
         numbers = list(range(150000))
         random.Random(1).shuffle(numbers)
         cls.write("lines", "".join(f"{number:08}\n" for number in numbers).encode())
@@ -161,7 +161,7 @@ class LimitsTest(unittest.TestCase):
                 self.expect(job, self.run_xxl([arguments[0], *options, *arguments[1:]], before))
 
     def test_no_thread_is_needed(self):
-        if not faults.is_root():
+        if not whole_process.is_root():
             self.skipTest("to be another user, whose processes are bounded, takes root")
 
         def as_nobody():
@@ -187,7 +187,7 @@ class LimitsTest(unittest.TestCase):
 
     def shim(self):
         source, library = self.directory / "shim.c", self.directory / "shim.so"
-        if faults.SANITIZED:
+        if whole_process.SANITIZED:
             self.skipTest("sanitizers want to be loaded first")
         if not library.exists():
             if shutil.which("cc") is None:
@@ -269,7 +269,7 @@ class LimitsTest(unittest.TestCase):
                 for job, (arguments, _) in self.jobs.items()}
 
     def test_address_space_bounds_the_default_of_memory(self):
-        if faults.SANITIZED:
+        if whole_process.SANITIZED:
             self.skipTest("sanitizers reserve all addresses")
         for limit, mebibytes in ((resource.RLIMIT_AS, 100), (resource.RLIMIT_AS, 400),
                                  (resource.RLIMIT_DATA, 30), (resource.RLIMIT_DATA, 400)):
@@ -281,7 +281,7 @@ class LimitsTest(unittest.TestCase):
 
     def test_too_little_address_space_is_an_error(self):
         """No hang, no abort: right, or one line that says what was wanting."""
-        if faults.SANITIZED:
+        if whole_process.SANITIZED:
             self.skipTest("sanitizers reserve all addresses")
         for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
             for mebibytes in (8, 12, 16, 20, 30, 40):
@@ -298,10 +298,10 @@ class LimitsTest(unittest.TestCase):
 
     def test_a_memory_group_bounds_the_default_of_memory(self):
         """What does not fit in the group is sorted in it all the same."""
-        if not faults.is_root() or faults.SANITIZED:
+        if not whole_process.is_root() or whole_process.SANITIZED:
             self.skipTest("takes root, and a program without sanitizers")
         large = self.directory / "large"
-        subprocess.run([faults.XXL, "gen", "--record=u64", "14M", "-o", large], check=True)
+        subprocess.run([whole_process.XXL, "gen", "--record=u64", "14M", "-o", large], check=True)
         with control_group("memory", limit_in_bytes=100 * MIB) as group:
             def enter():
                 (group / "cgroup.procs").write_text(str(os.getpid()))
@@ -314,12 +314,12 @@ class LimitsTest(unittest.TestCase):
 
     def test_a_memory_group_bounds_what_waits_to_be_written(self):
         """Output goes to the disk at its pace: a group whose page cache waits for it is killed."""
-        if not faults.is_root():
+        if not whole_process.is_root():
             self.skipTest("takes root")
         shim, log = self.shim(), self.directory / "syncs"
         text = self.directory / "text"
         with open(text, "wb") as file:
-            subprocess.run([faults.XXL, "gen", "--ascii", "500k"], stdout=file, check=True)
+            subprocess.run([whole_process.XXL, "gen", "--ascii", "500k"], stdout=file, check=True)
         with control_group("memory", limit_in_bytes=100 * MIB) as group:
             def enter():
                 (group / "cgroup.procs").write_text(str(os.getpid()))
@@ -344,4 +344,4 @@ class LimitsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(faults.main(sys.modules[__name__]))
+    sys.exit(whole_process.main(sys.modules[__name__]))

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-import faults
+import whole_process
 
 MIB = 1 << 20
 MEMORY_CONSTANT = 48 * MIB  # promised: -S and this bound the process
@@ -65,7 +65,7 @@ class LongLines(unittest.TestCase):
 
     def run_xxl(self, *arguments, locale="C", memory=MEMORY):
         """Runs xxl; its exit status and messages, and fails if it took too much memory."""
-        command = [faults.XXL, arguments[0], "-S", f"{memory}M", *arguments[1:]]
+        command = [whole_process.XXL, arguments[0], "-S", f"{memory}M", *arguments[1:]]
         with tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(command, cwd=self.root, stderr=errors,
                                        stdout=subprocess.DEVNULL,
@@ -190,4 +190,4 @@ class LongLines(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(faults.main(sys.modules[__name__]))
+    sys.exit(whole_process.main(sys.modules[__name__]))

@@ -14,8 +14,8 @@ import shutil
 import subprocess
 import sys
 
-import faults
-from faults import NOBODY, small_file_system
+import whole_process
+from whole_process import NOBODY, small_file_system
 
 ROWS = b"".join(b"%d,%d\n" % (i * 7919 % 1000, i) for i in range(1000))
 SORTED_ROWS = b"".join(sorted(ROWS.splitlines(keepends=True)))
@@ -31,13 +31,13 @@ def mounted(*arguments):
         subprocess.run(["umount", arguments[-1]], check=True)
 
 
-class OutputTest(faults.FaultTest):
+class OutputTest(whole_process.FaultTest):
     def setUp(self):
         super().setUp()
-        if not faults.can_mount() or shutil.which("setpriv") is None:
+        if not whole_process.can_mount() or shutil.which("setpriv") is None:
             print("SKIPPED: output files: needs root and setpriv", file=sys.stderr)
             self.skipTest("needs root and setpriv")
-        self.program = faults.program_for_all(self.root)
+        self.program = whole_process.program_for_all(self.root)
         self.source = self.root / "in"
         self.source.write_bytes(ROWS)
         self.scratch.chmod(0o1777)
@@ -51,7 +51,7 @@ class OutputTest(faults.FaultTest):
     def xxl(self, *arguments, user=0):
         return subprocess.run(
             ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", self.program, *arguments],
-            capture_output=True, timeout=faults.PATIENCE_SECONDS, check=False,
+            capture_output=True, timeout=whole_process.PATIENCE_SECONDS, check=False,
             env={**os.environ, "LC_ALL": "C", "TMPDIR": str(self.scratch)})
 
     def sort(self, *arguments, user=0):
@@ -176,7 +176,7 @@ class Directories(OutputTest):
                 ["unshare", "-m", "sh", "-c",
                  f"mount -t tmpfs tmpfs /dev && exec {self.program} sort -S 4M -T {self.scratch} {self.source} "
                  f"--compress-program={compress} -o {self.file} {closed}"],
-                capture_output=True, timeout=faults.PATIENCE_SECONDS, check=False)
+                capture_output=True, timeout=whole_process.PATIENCE_SECONDS, check=False)
             for line in listing.read_text().splitlines():
                 self.assertNotRegex(line, rf" [012] -> .*{self.root.name}", closed)
 
@@ -256,7 +256,7 @@ class Space(OutputTest):
                                                                    stdout=subprocess.PIPE) as pipe:
                     done = subprocess.run([self.program, *command, "-T", self.scratch, f"--output={small / 'file'}"],
                                           stdin=pipe.stdout, capture_output=True,
-                                          timeout=faults.PATIENCE_SECONDS, check=False)
+                                          timeout=whole_process.PATIENCE_SECONDS, check=False)
                 self.assert_fails(done, re.escape(str(small)), r"cannot reserve \d+ .*free")
             (self.root / "small").rmdir()
 
@@ -266,7 +266,7 @@ class Space(OutputTest):
                 [self.program, "join", "--record=kv64", "-S", "8M", "-T", small, records, records,
                  f"--output={self.file}"], stderr=subprocess.PIPE) as process:
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            transferred = faults.bytes_transferred(process.pid)
+            transferred = whole_process.bytes_transferred(process.pid)
             self.assertRegex(process.stderr.read().decode(), re.escape(str(small)))
         self.assertEqual(process.returncode, 2)
         self.assertLess(transferred, 16 * self.RECORDS // 2)
@@ -287,9 +287,9 @@ class Space(OutputTest):
                 subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as pipe:
             done = subprocess.run([self.program, "sort", "--record=kv64", "-S", "4M", "-T", small, "-o",
                                    small / "file", "-"], stdin=pipe.stdout, capture_output=True,
-                                  timeout=faults.PATIENCE_SECONDS, check=False)
+                                  timeout=whole_process.PATIENCE_SECONDS, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 
 if __name__ == "__main__":
-    sys.exit(faults.main(sys.modules[__name__]))
+    sys.exit(whole_process.main(sys.modules[__name__]))
