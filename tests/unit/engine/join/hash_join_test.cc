@@ -273,14 +273,13 @@ TEST_F(HashJoinTest, keys_that_do_not_fit_together_are_told) {
 TEST_F(HashJoinTest, every_backend_gives_the_same_output) {
   const Formats formats{format_of("kv64"), format_of("kv64")};
   set_records(formats, 60000, 200000, 80000, 0, 430);
-  for (const io::Backend backend :
-       {io::Backend::threads, io::Backend::automatic, io::Backend::io_uring}) {
+  for (const Backend backend : {Backend::threads, Backend::automatic, Backend::io_uring}) {
     RecordJoinOptions options = this->options(formats, JoinKind::full, 8 * kMiB);
     options.backend = backend;
     try {
       expect_joined(options);
     } catch (const Error& error) {
-      if (backend != io::Backend::io_uring) throw;
+      if (backend != Backend::io_uring) throw;
       GTEST_SKIP() << "no io_uring here: " << error.what();
     }
   }

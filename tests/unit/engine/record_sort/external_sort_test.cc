@@ -179,8 +179,7 @@ TEST_F(ExternalSortTest, every_backend_gives_the_same_output) {
   const RecordFormat format = format_of("kv64");
   Random random(81);
   add_input(test::few_distinct_records(format, 250000, 70000, random));
-  for (const io::Backend backend :
-       {io::Backend::threads, io::Backend::automatic, io::Backend::io_uring}) {
+  for (const Backend backend : {Backend::threads, Backend::automatic, Backend::io_uring}) {
     SortOptions options = this->options(format);
     options.backend = backend;
     options.scratch_dirs.push_back(scratch_ + "2");
@@ -190,7 +189,7 @@ TEST_F(ExternalSortTest, every_backend_gives_the_same_output) {
       EXPECT_EQ(report.passes, 1u);
       for (const std::uint64_t bytes : report.scratch_bytes_written_per_dir) EXPECT_GT(bytes, 0u);
     } catch (const Error& error) {
-      if (backend != io::Backend::io_uring) throw;
+      if (backend != Backend::io_uring) throw;
       GTEST_SKIP() << "no io_uring here: " << error.what();
     }
   }
@@ -348,7 +347,7 @@ TEST_F(ExternalSortTest, a_stream_is_sorted_like_a_file) {
   const std::string last = add_input(test::random_records(format, 700, random));
   const std::string fifo = directory_ / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  for (const io::Backend backend : {io::Backend::automatic, io::Backend::threads}) {
+  for (const Backend backend : {Backend::automatic, Backend::threads}) {
     std::jthread writer([&] { write_file(fifo, file_text(path)); });
     SortOptions options = this->options(format);
     options.inputs = {first, fifo, last};

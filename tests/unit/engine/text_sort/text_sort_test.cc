@@ -1,202 +1,28 @@
 // Whole sorts of text, over real files: with the real backends, and with queues that complete in
-// random order and fail on demand.
+// random order.
 #include "engine/text_sort/text_sort.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "base/checksum.h"
-#include "base/error.h"
-#include "base/memory_region.h"
-#include "base/random.h"
-#include "base/units.h"
-#include "io_test_support.h"
+#include "engine/text_sort/text_sort_fixture.h"
 #include "late_fault.h"
 #include "record/line_keys.h"
 #include "record/line_order.h"
 #include "simulated_queue.h"
-#include "sort_test_support.h"
 
 namespace xxl {
 namespace {
 
 using io::test::file_text;
 using io::test::write_file;
-using Records = std::vector<std::string>;
-
-class WholeLine final : public KeyExtractor {
- public:
-  bool is_whole_record() const override { return true; }
-  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    key.append(record.substr(0, limit));
-  }
-};
-
-// The record turned round, without what stands behind a '#'.
-class BackwardsKey final : public KeyExtractor {
- public:
-  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    record = record.substr(0, record.find('#'));
-    if (record.size() > limit) record.remove_prefix(record.size() - limit);
-    key.append(record.rbegin(), record.rend());
-  }
-};
-
-// "first record of the group*number"
-class Counter final : public GroupFold {
- public:
-  void begin(std::string_view record) override {
-    first_ = record;
-    count_ = 1;
-  }
-  void add(std::string_view) override { ++count_; }
-  void finish(std::string& out) override { out += first_ + "*" + std::to_string(count_); }
-
- private:
-  std::string first_;
-  std::size_t count_ = 0;
-};
-
-std::string key_of(const KeyExtractor& keys, std::string_view record) {
-  std::string key;
-  keys.append_key(record, KeyExtractor::kWholeKey, key);
-  return key;
-}
-
-// What `options` make of `records`, in the order of the input.
-std::string expected_of(const TextSortOptions& options, Records records) {
-  std::vector<std::pair<std::string, std::string>> keyed;
-  for (std::string& record : records) {
-    std::string key = key_of(*options.keys, record);
-    keyed.emplace_back(std::move(key), std::move(record));
-  }
-  std::stable_sort(keyed.begin(), keyed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::string text;
-  std::uint64_t left = options.limit.value_or(~std::uint64_t{0});
-  for (std::size_t i = 0, end; i < keyed.size() && left > 0; i = end, --left) {
-    end = i + 1;
-    if (options.unique) {
-      while (end < keyed.size() && keyed[end].first == keyed[i].first) ++end;
-    }
-    text += keyed[i].second;
-    if (options.fold) text += "*" + std::to_string(end - i);
-    text += options.syntax.terminator;
-  }
-  return text;
-}
-
-// The multiset hash of the records of `text`.
-std::uint64_t checksum_of(std::string_view text, char terminator) {
-  MultisetHash hash;
-  while (!text.empty()) {
-    const std::size_t end = text.find(terminator);
-    add_record(hash, text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  return hash.sum;
-}
-
-Records random_records(unsigned kind, std::size_t bytes, Random& random) {
-  Records records;
-  for (std::size_t made = 0; made < bytes; made += records.back().size() + 1) {
-    std::string& record = records.emplace_back();
-    const auto letters = [&](std::size_t most, unsigned of) {
-      std::string text(random.below(most + 1), ' ');
-      for (char& c : text) c = static_cast<char>(random.below(of) + (of <= 26 ? 'a' : 0));
-      std::replace(text.begin(), text.end(), '\n', 'n');
-      return text;
-    };
-    switch (kind) {
-      case 0:
-        record = letters(40, 256);
-        break;
-      case 1:
-        record = letters(2, 2);
-        break;
-      case 2:
-        record = "https://www.example.com/" + std::to_string(random.below(20000)) + '#' +
-                 std::to_string(records.size());
-        break;
-      case 3:
-        record = std::string(300, 'c') + letters(4, 3);
-        break;
-      case 4:
-        record = std::to_string(made) + std::string(10 - std::to_string(made).size(), '.');
-        break;
-      case 5:  // one frequent key
-        record =
-            random.below(4) != 0 ? "frequent#" + std::to_string(records.size()) : letters(8, 26);
-        break;
-      default:  // long ones between short ones
-        record = random.below(50) == 0 ? std::string(random.below(150000), 'l') + letters(3, 26)
-                                       : letters(30, 26);
-    }
-  }
-  return records;
-}
-constexpr unsigned kKinds = 7;
-
-class TextSortTest : public test::WholeSortTest {
- protected:
-  TextSortTest() {
-    options_.keys = std::make_shared<WholeLine>();
-    options_.output = output_;
-    options_.memory_bytes = kMiB;
-    options_.scratch_dirs = {scratch_};
-    options_.parallel = 2;
-  }
-
-  std::string add_input(const Records& records, bool ends = true) {
-    std::string text;
-    for (const std::string& record : records) text += record + options_.syntax.terminator;
-    if (!ends && !records.empty() && !records.back().empty()) text.pop_back();
-    const std::string path = directory_ / ("in" + std::to_string(options_.inputs.size()));
-    write_file(path, text);
-    options_.inputs.push_back(path);
-    all_.insert(all_.end(), records.begin(), records.end());
-    return path;
-  }
-  void forget_inputs() {
-    options_.inputs.clear();
-    all_.clear();
-  }
-
-  SortReport expect_sorted(const TextSortOptions& options) {
-    const SortReport report = text_sort(options);
-    const std::string expected = expected_of(options, all_);
-    EXPECT_TRUE(file_text(options.output) == expected) << "the output is wrong";
-    EXPECT_EQ(report.records_in, all_.size());
-    EXPECT_EQ(report.records_out,
-              static_cast<std::uint64_t>(
-                  std::count(expected.begin(), expected.end(), options.syntax.terminator)));
-    if (!options.fold) {
-      EXPECT_EQ(report.checksum, checksum_of(expected, options.syntax.terminator));
-    }
-    expect_nothing_left();
-    return report;
-  }
-
-  Error error_of(const TextSortOptions& options) const {
-    return error_of_sort(options.output, [&] { text_sort(options); });
-  }
-
-  TextSortOptions options_;
-  Records all_;
-};
-
-// ---- right results ----
+using namespace test;
 
 TEST_F(TextSortTest, any_records_by_any_options_in_any_order_of_completion) {
   for (unsigned round = 0; round < 80; ++round) {
@@ -467,148 +293,6 @@ TEST_F(TextSortTest, a_check_tells_the_first_malformed_row) {
     const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
     EXPECT_NE(std::string(error.what()).find(line), std::string::npos) << error.what();
   }
-}
-
-// ---- faults ----
-
-using test::Fault;
-
-class TextSortFaults : public TextSortTest {
- protected:
-  TextSortFaults() {
-    Random random(31);
-    Records records = random_records(2, 3 * kMiB, random);
-    for (std::size_t i = 100; i < records.size(); i += 5000) records[i].append(40000, 'l');
-    add_input(records);
-    options_.memory_bytes = 2 * kMiB;
-    options_.batch_size = 3;
-  }
-
-  void expect_errors(const Fault::Kind& kind, std::size_t samples,
-                     const test::TransferFunction& strike, ErrorCode code) {
-    const auto honest = std::make_shared<Fault>(kind, 0, test::honest_transfer);
-    options_.queue_factory =
-        test::simulated_queues(1, [honest](const io::Request& r) { return (*honest)(r); });
-    expect_sorted(options_);
-    const std::uint64_t transfers = honest->seen();
-    ASSERT_GT(transfers, samples);
-    for (std::uint64_t sample = 0; sample < samples; ++sample) {
-      const std::uint64_t number = 1 + sample * (transfers - transfers / 8) / samples;
-      SCOPED_TRACE("transfer " + std::to_string(number) + " of " + std::to_string(transfers));
-      const auto fault = std::make_shared<Fault>(kind, number, strike);
-      options_.queue_factory =
-          test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
-      EXPECT_EQ(error_of(options_).code(), code);
-      EXPECT_TRUE(fault->has_struck());
-      if (HasFailure()) return;
-    }
-  }
-
-  Fault::Kind scratch(io::Op op) const {
-    return [this, op](const io::Request& r) { return r.op == op && r.file->path() == scratch_; };
-  }
-};
-
-TEST_F(TextSortFaults, any_failing_transfer_ends_the_sort) {
-  expect_errors([](const io::Request&) { return true; }, 40,
-                [](const io::Request&) {
-                  return io::Completion{EIO, 0};
-                },
-                ErrorCode::io);
-}
-
-TEST_F(TextSortFaults, any_failing_transfer_ends_the_merge_of_files) {
-  std::sort(all_.begin(), all_.end());
-  const Records sorted = std::move(all_);
-  forget_inputs();
-  for (int file = 0; file < 5; ++file) {
-    Records records;
-    for (std::size_t i = static_cast<std::size_t>(file); i < sorted.size(); i += 5) {
-      records.push_back(sorted[i]);
-    }
-    add_input(records);
-  }
-  options_.merge_only = true;
-  expect_errors([](const io::Request&) { return true; }, 25,
-                [](const io::Request&) {
-                  return io::Completion{EIO, 0};
-                },
-                ErrorCode::io);
-}
-
-TEST_F(TextSortFaults, a_disk_that_fills_up_ends_the_sort) {
-  expect_errors([](const io::Request& r) { return r.op == io::Op::write; }, 15,
-                [](const io::Request&) {
-                  return io::Completion{ENOSPC, 0};
-                },
-                ErrorCode::no_space);
-}
-
-TEST_F(TextSortFaults, a_flipped_bit_in_scratch_is_noticed) {
-  expect_errors(
-      scratch(io::Op::read), 15,
-      [](const io::Request& request) {
-        const io::Completion completion = test::honest_transfer(request);
-        request.data[0] ^= std::byte{64};
-        return completion;
-      },
-      ErrorCode::corrupt);
-}
-
-TEST_F(TextSortFaults, a_write_that_is_lost_is_noticed) {
-  expect_errors(
-      scratch(io::Op::write), 15,
-      [](const io::Request& request) {
-        // As if nobody had written there before: a run that is merged leaves places behind, and a
-        // block of one long record may come to lie where it was.
-        const MemoryRegion nothing(request.data.size());
-        io::Request lost;
-        lost.op = request.op;
-        lost.file = request.file;
-        lost.offset = request.offset;
-        lost.data = nothing.span();
-        return test::honest_transfer(lost);
-      },
-      ErrorCode::corrupt);
-}
-
-TEST_F(TextSortFaults, an_input_that_becomes_shorter_ends_the_sort) {
-  const std::string path = options_.inputs.front();
-  const std::string content = file_text(path);
-  for (const std::uint64_t number : {1u, 2u}) {
-    write_file(path, content);
-    const auto fault = std::make_shared<Fault>(
-        [&](const io::Request& r) { return r.file->path() == path; }, number,
-        [&](const io::Request& request) {
-          EXPECT_EQ(truncate(path.c_str(), 200000), 0);
-          return test::honest_transfer(request);
-        });
-    options_.queue_factory =
-        test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
-    const Error error = error_of(options_);
-    EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
-    EXPECT_EQ(error.path(), path);
-  }
-}
-
-TEST_F(TextSortFaults, a_pipe_that_nobody_reads_any_more_ends_the_sort) {
-  const std::string pipe = directory_ / "pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  ASSERT_NE(signal(SIGPIPE, SIG_IGN), SIG_ERR);
-  options_.output = pipe;
-  std::thread reader([&] {
-    const int fd = open(pipe.c_str(), O_RDONLY);
-    char byte;
-    EXPECT_EQ(read(fd, &byte, 1), 1);
-    close(fd);
-  });
-  try {
-    text_sort(options_);
-    ADD_FAILURE() << "must throw";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.sys_errno(), EPIPE);
-  }
-  reader.join();
 }
 
 }  // namespace
