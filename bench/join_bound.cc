@@ -40,7 +40,7 @@ class Mover {
   Mover(std::size_t block_bytes, unsigned depth)
       : block_bytes_(block_bytes),
         memory_(block_bytes * 2 * depth),
-        service_(xxl::io::Backend::automatic, {}, depth) {
+        service_(xxl::Backend::automatic, {}, depth) {
     xxl::Random random(1);
     auto* words = reinterpret_cast<std::uint64_t*>(memory_.data());
     for (std::size_t i = 0; i < memory_.size() / sizeof *words; ++i) words[i] = random();

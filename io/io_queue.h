@@ -77,8 +77,6 @@ class IoQueue {
   virtual std::string name() const = 0;
 };
 
-using xxl::Backend;
-
 // The queues of a sort: one for each disk, made on first use.
 class IoService {
  public:

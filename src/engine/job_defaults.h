@@ -24,4 +24,13 @@ std::string default_scratch_dir();
 // Sets what `job` leaves open.
 void set_defaults(FileJob& job);
 
+// Options of the engine for `job`, without what depends on the kind of records.
+template <class Options>
+Options engine_options(const FileJob& job) {
+  Options options;
+  static_cast<FileJob&>(options) = job;
+  set_defaults(options);
+  return options;
+}
+
 }  // namespace xxl

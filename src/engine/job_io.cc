@@ -17,7 +17,7 @@ std::unique_ptr<io::IoService> make_io(const JobOptions& options, std::span<std:
 }  // namespace
 
 bool is_little(const JobOptions& options, std::optional<std::uint64_t> input_bytes) {
-  return options.backend == io::Backend::automatic && !options.queue_factory && input_bytes &&
+  return options.backend == Backend::automatic && !options.queue_factory && input_bytes &&
          *input_bytes <= kLittleBytes;
 }
 

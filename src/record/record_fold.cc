@@ -128,38 +128,38 @@ void RecordGroup::sum_up() {
   }
 }
 
-bool RecordGroup::add(const std::byte* record, std::uint64_t count) {
+// `integer_of(i)`: what is added to the i-th sum, of integers; `add_real(i)` adds to one of
+// floating-point numbers.
+template <class IntegerOf, class AddReal>
+bool RecordGroup::add(std::uint64_t count, IntegerOf&& integer_of, AddReal&& add_real) {
   sum_up();
   const std::vector<KeyField>& fields = rules_->fold.sums;
   for (std::size_t i = 0; !rules_->is_whole && i < fields.size(); ++i) {
-    if (is_float(fields[i])) return false;
-    if (!holds(fields[i], sums_[i].integer + integer_of(fields[i], record))) return false;
+    if (is_float(fields[i]) || !holds(fields[i], sums_[i].integer + integer_of(i))) return false;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (is_float(fields[i])) {
-      sums_[i].real.add(real_of(fields[i], record));
+      add_real(i);
     } else {
-      sums_[i].integer += integer_of(fields[i], record);
+      sums_[i].integer += integer_of(i);
     }
   }
   count_ += count;
   return true;
 }
 
+bool RecordGroup::add(const std::byte* record, std::uint64_t count) {
+  const std::vector<KeyField>& fields = rules_->fold.sums;
+  return add(
+      count, [&](std::size_t i) { return integer_of(fields[i], record); },
+      [&](std::size_t i) { sums_[i].real.add(real_of(fields[i], record)); });
+}
+
 bool RecordGroup::add(const RecordGroup& other) {
   if (!other.is_summed_) return add(other.record_.data(), other.count_);
-  sum_up();
-  const std::vector<KeyField>& fields = rules_->fold.sums;
-  for (std::size_t i = 0; !rules_->is_whole && i < fields.size(); ++i) {
-    if (is_float(fields[i])) return false;
-    if (!holds(fields[i], sums_[i].integer + other.sums_[i].integer)) return false;
-  }
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    sums_[i].integer += other.sums_[i].integer;
-    if (is_float(fields[i])) sums_[i].real.add(other.sums_[i].real);
-  }
-  count_ += other.count_;
-  return true;
+  return add(
+      other.count_, [&](std::size_t i) { return other.sums_[i].integer; },
+      [&](std::size_t i) { sums_[i].real.add(other.sums_[i].real); });
 }
 
 void RecordGroup::write(std::byte* out) const {

@@ -77,6 +77,8 @@ class RecordGroup {
 
   std::uint64_t count_in(const std::byte* record) const;
   bool add(const std::byte* record, std::uint64_t count);
+  template <class IntegerOf, class AddReal>
+  bool add(std::uint64_t count, IntegerOf&& integer_of, AddReal&& add_real);
   void sum_up();
   void write_sum(const KeyField& field, const Sum& sum, std::byte* out) const;
   [[noreturn]] void refuse(const KeyField& field) const;

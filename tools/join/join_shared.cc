@@ -7,14 +7,10 @@
 #include <cstdio>
 
 #include "base/quote.h"
-#include "base/units.h"
-#include "engine/job_defaults.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
 namespace {
-
-constexpr unsigned kMaxBatchSize = 1u << 20;
 
 JoinMethod method_option(const ParsedOptions& options) {
   const std::string word = options.word("method", "auto");
@@ -68,15 +64,7 @@ void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
   if (join.count_only && options.has("output")) {
     throw_usage(options.command(), "--count writes no rows: it excludes --output");
   }
-  join.output = output_option(options);
-  join.memory_bytes =
-      options.has("buffer-size")
-          ? parse_size(options.value("buffer-size", ""), "-S", usable_memory_bytes())
-          : std::max(default_memory_bytes(), kLeastMemoryBytes);
-  join.scratch_dirs = scratch_option(options);
-  join.parallel = parallel_option(options);
-  join.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
-  join.backend = backend_option(options);
+  set_job_options(options, join);
 }
 
 std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t side) {

@@ -1,11 +1,11 @@
 // xxl join of text: lines, and rows of CSV and TSV.
-#include <charconv>
 #include <utility>
 
 #include "base/error.h"
 #include "cli/devices.h"
 #include "engine/files/line_join.h"
 #include "engine/files/row_join.h"
+#include "engine/files/text_kind.h"
 #include "engine/join/text_join.h"
 #include "join/join_shared.h"
 #include "record/csv_order.h"
@@ -59,13 +59,7 @@ std::vector<std::size_t> key_fields(const JoinArguments& arguments, std::size_t 
   refuse_both_kinds_of_keys(arguments, side);
   std::vector<std::size_t> fields;
   for (const std::string& spec : key_specs(arguments.options, side)) {
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(spec.data(), spec.data() + spec.size(), number);
-    if (error != std::errc{} || end != spec.data() + spec.size() || number == 0) {
-      throw_usage(arguments.options.command(),
-                  "'" + spec + "' is no key of lines: give the number of a field, from 1");
-    }
-    fields.push_back(number - 1);
+    fields.push_back(parse_line_field(spec));
   }
   if (fields.empty()) fields.push_back(arguments.fields[side].value_or(0));
   return fields;
@@ -95,8 +89,7 @@ CsvOrder csv_order(const JoinArguments& arguments, std::size_t side) {
   const ParsedOptions& options = arguments.options;
   refuse_both_kinds_of_keys(arguments, side);
   CsvOrder order;
-  order.separator = options.value("record", "") == "tsv" ? '\t' : ',';
-  if (arguments.syntax.separator) order.separator = row_separator(*arguments.syntax.separator);
+  order.separator = separator_of_rows(options.value("record", ""), arguments.syntax.separator);
   for (const std::string& spec : key_specs(options, side)) {
     order.keys.push_back(parse_csv_key(spec));
   }

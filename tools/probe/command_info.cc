@@ -92,7 +92,7 @@ int run_info(const ParsedOptions& options) {
   print_fact("compiler:", compiler_text());
   print_fact("CUDA:", cuda_text());
   print_fact("libraries:", std::string(kLibraries));
-  print_fact("disk access:", io::IoService(io::Backend::automatic, {}).backend_name());
+  print_fact("disk access:", io::IoService(Backend::automatic, {}).backend_name());
   print_fact("processor:", processor_name());
   print_fact("SIMD:", simd_names());
   print_fact("processors:", std::to_string(available_processors()));

@@ -2,28 +2,18 @@
 #include <cstdio>
 
 #include "base/quote.h"
-#include "base/units.h"
 #include "cli/devices.h"
-#include "engine/job_defaults.h"
 #include "report/time_line_file.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
 namespace {
 
-constexpr unsigned kMaxBatchSize = 1u << 20;
-
 SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   SortOptions sort;
   sort.format = format_option(options, "", options.has("reverse"));
   sort.inputs = input_files(options);
-  sort.output = output_option(options);
-  sort.memory_bytes = options.has("buffer-size") ? parse_size(options.value("buffer-size", ""),
-                                                              "-S", usable_memory_bytes())
-                                                 : default_memory_bytes();
-  sort.scratch_dirs = scratch_option(options);
-  sort.parallel = parallel_option(options);
-  sort.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
+  set_job_options(options, sort);
   for (const std::string& field : options.values("sum")) {
     sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
   }
@@ -31,7 +21,6 @@ SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   sort.unique = options.has("unique") && !sort.fold.folds();
   sort.merge_only = options.has("merge");
   sort.limit = limit_option(options);
-  sort.backend = backend_option(options);
   sort.compressed_by_suffix = !caller.stands_in;
   set_temp_compression(options, sort);
   return sort;

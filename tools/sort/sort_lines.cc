@@ -104,6 +104,8 @@ TextSortOptions text_options(const Caller& caller, const LineArguments& argument
   TextSortOptions sort;
   sort.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
   set_text_options(caller, arguments.options, sort);
+  sort.scratch_dirs = scratch_option(arguments.options);
+  sort.backend = backend_option(arguments.options);
   LineOrder order = arguments.order;
   order.unique |= sort.unique;
   if (arguments.options.has("count")) sort.fold = make_line_counter;

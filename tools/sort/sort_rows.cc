@@ -1,8 +1,7 @@
 // xxl sort of rows: --record=csv and --record=tsv.
 #include "base/error.h"
-#include "base/units.h"
 #include "engine/files/row_sort.h"
-#include "engine/job_defaults.h"
+#include "engine/files/text_kind.h"
 #include "record/csv_order.h"
 #include "record/line_order.h"
 #include "sort/sort_shared.h"
@@ -10,15 +9,14 @@
 namespace xxl::cli {
 namespace {
 
-constexpr unsigned kMaxBatchSize = 1u << 20;
-
 CsvOrder order_option(const ParsedOptions& options) {
   const CommandSpec& command = options.command();
   CsvOrder order;
-  order.separator = options.value("record", "") == "tsv" ? '\t' : ',';
+  std::optional<FieldSeparator> separator;
   if (options.has("field-separator")) {
-    order.separator = row_separator(parse_line_separator(options.value("field-separator", "")));
+    separator = parse_line_separator(options.value("field-separator", ""));
   }
+  order.separator = separator_of_rows(options.value("record", ""), separator);
   for (const std::string& spec : options.values("key")) {
     order.keys.push_back(parse_csv_key(spec, options.has("reverse")));
   }
@@ -32,16 +30,11 @@ CsvOrder order_option(const ParsedOptions& options) {
 
 TextSortOptions text_options(const Caller& caller, const ParsedOptions& options) {
   TextSortOptions sort;
+  set_job_options(options, sort);
   set_text_options(caller, options, sort);
   sort.inputs = input_files(options);
-  sort.output = output_option(options);
   sort.syntax.skip_malformed = options.word("malformed", "error") == "skip";
   set_rows({.order = order_option(options), .count = options.has("count")}, sort);
-  sort.memory_bytes = options.has("buffer-size") ? parse_size(options.value("buffer-size", ""),
-                                                              "-S", usable_memory_bytes())
-                                                 : default_memory_bytes();
-  sort.parallel = parallel_option(options);
-  sort.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
   return sort;
 }
 

@@ -22,6 +22,7 @@ namespace xxl::cli {
 namespace {
 
 constexpr int kMaxLevel = 22;
+constexpr unsigned kMaxBatchSize = 1u << 20;
 
 std::string switch_name(const OptionSpec& option) {
   return option.long_name.empty() ? option.key() : "--" + std::string(option.long_name);
@@ -109,11 +110,11 @@ Check check_option(const ParsedOptions& options) {
   return silent ? Check::quiet : Check::diagnose;
 }
 
-io::Backend backend_option(const ParsedOptions& options) {
+Backend backend_option(const ParsedOptions& options) {
   const std::string word = options.word("io", "auto");
-  if (word == "io_uring") return io::Backend::io_uring;
-  if (word == "threads") return io::Backend::threads;
-  return io::Backend::automatic;
+  if (word == "io_uring") return Backend::io_uring;
+  if (word == "threads") return Backend::threads;
+  return Backend::automatic;
 }
 
 std::vector<std::string> scratch_option(const ParsedOptions& options) {
@@ -121,6 +122,19 @@ std::vector<std::string> scratch_option(const ParsedOptions& options) {
   std::erase(directories, "");
   if (directories.empty()) directories.push_back(default_scratch_dir());
   return directories;
+}
+
+void set_job_options(const ParsedOptions& options, FileJob& job) {
+  job.output = output_option(options);
+  job.scratch_dirs = scratch_option(options);
+  job.parallel = parallel_option(options);
+  job.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
+  job.backend = backend_option(options);
+  if (options.has("buffer-size")) {
+    job.memory_bytes = parse_size(options.value("buffer-size", ""), "-S", usable_memory_bytes());
+  } else {
+    set_defaults(job);
+  }
 }
 
 std::vector<std::string> read_names0(const std::string& file) {
@@ -194,11 +208,9 @@ void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
 }
 
 void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
-  sort.scratch_dirs = scratch_option(options);
   sort.unique = options.has("unique") || options.has("count") || options.has("sum");
   sort.merge_only = options.has("merge");
   sort.syntax.header = options.has("header");
-  sort.backend = backend_option(options);
   sort.compress_program = options.value("compress-program", "");
   sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());

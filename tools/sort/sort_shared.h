@@ -28,9 +28,11 @@ bool is_obsolescent_key(const Argument& argument);
 // Throws Error{usage} when an option was given that is not for records of `scope`.
 void refuse_options_of_others(const ParsedOptions& options, Scope scope);
 
-io::Backend backend_option(const ParsedOptions& options);
+Backend backend_option(const ParsedOptions& options);
 // -T, or the directory that is taken without it.
 std::vector<std::string> scratch_option(const ParsedOptions& options);
+// Output, memory, scratch directories, threads and I/O.
+void set_job_options(const ParsedOptions& options, FileJob& job);
 // The files to sort: operands, those of --files0-from, or standard input.
 std::vector<std::string> input_files(const ParsedOptions& options);
 // The names in `file` ("-": standard input), each ended by a zero byte. Throws CommandLineError.

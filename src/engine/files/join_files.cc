@@ -1,5 +1,4 @@
 // Joins of files as the public header has them: each becomes a join of text or of binary records.
-#include <charconv>
 #include <utility>
 
 #include "base/error.h"
@@ -51,9 +50,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
 
 template <class Options>
 Options options_of(const JoinJob& job) {
-  Options options;
-  static_cast<FileJob&>(options) = job;
-  set_defaults(options);
+  auto options = engine_options<Options>(job);
   options.inputs = job.inputs;
   options.kind = job.kind;
   options.method = job.method;
@@ -75,17 +72,6 @@ RecordJoinOptions record_options(const JoinJob& job) {
   return options;
 }
 
-// A number from 1, as an index.
-std::size_t field_index(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
-    throw Error(ErrorCode::usage,
-                "'" + std::string(text) + "' is no field of lines: give its number, from 1");
-  }
-  return number - 1;
-}
-
 // 0, 1.FIELD or 2.FIELD, with commas between.
 std::vector<RowField> row_fields(std::string_view columns) {
   std::vector<RowField> fields;
@@ -96,7 +82,7 @@ std::vector<RowField> row_fields(std::string_view columns) {
       fields.push_back({});
     } else if (column.starts_with("1.") || column.starts_with("2.")) {
       fields.push_back({column[0] == '1' ? RowField::Source::r : RowField::Source::s,
-                        field_index(column.substr(2))});
+                        parse_line_field(column.substr(2))});
     } else {
       throw Error(ErrorCode::usage, "JoinJob::columns: '" + std::string(column) +
                                         "' is none of 0, 1.FIELD and 2.FIELD");
@@ -108,12 +94,10 @@ std::vector<RowField> row_fields(std::string_view columns) {
 
 LineJoin line_join(const JoinJob& job) {
   LineJoin lines;
-  if (!job.field_separator.empty()) {
-    lines.syntax.separator = parse_line_separator(job.field_separator);
-  }
+  lines.syntax.separator = given_separator(job.field_separator);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     for (const std::string& key : job.keys[side]) {
-      lines.key_fields[side].push_back(field_index(key));
+      lines.key_fields[side].push_back(parse_line_field(key));
     }
     if (job.keys[side].empty()) lines.key_fields[side].push_back(0);
   }
@@ -130,7 +114,7 @@ RowJoin row_join(const JoinJob& job) {
   RowJoin rows;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     CsvOrder& order = rows.orders[side];
-    order.separator = separator_of_rows(job.records[side], job.field_separator);
+    order.separator = separator_of_rows(job.records[side], given_separator(job.field_separator));
     for (const std::string& key : job.keys[side]) order.keys.push_back(parse_csv_key(key));
     if (order.keys.empty()) order.keys.push_back({.column = {.index = 0, .name = {}}});
   }

@@ -1,8 +1,8 @@
 #include "engine/files/line_join.h"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
-#include <string_view>
 
 #include "base/error.h"
 #include "join/join_rows.h"
@@ -14,6 +14,16 @@ void check_parts_of_keys(std::size_t r, std::size_t s) {
   if (r == s) return;
   throw Error(ErrorCode::usage, "R has a key of " + std::to_string(r) + " parts, S one of " +
                                     std::to_string(s) + ": they must be alike");
+}
+
+std::size_t parse_line_field(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
+    throw Error(ErrorCode::usage,
+                "'" + std::string(text) + "' is no field of lines: give its number, from 1");
+  }
+  return number - 1;
 }
 
 void set_records_of_r(TextJoinOptions& join) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/join/text_join_options.h"
@@ -26,6 +27,9 @@ struct LineJoin {
 
 // Completes `join`, of which the inputs and the shape are set. Throws Error{usage}.
 void set_lines(const LineJoin& lines, TextJoinOptions& join);
+
+// The number of a field, from 1, as an index. Throws Error{usage}.
+std::size_t parse_line_field(std::string_view text);
 
 // Rows that are records of R as they are.
 void set_records_of_r(TextJoinOptions& join);

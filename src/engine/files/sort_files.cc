@@ -39,9 +39,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
 
 template <class Options>
 Options options_of(const SortJob& job) {
-  Options options;
-  static_cast<FileJob&>(options) = job;
-  set_defaults(options);
+  auto options = engine_options<Options>(job);
   options.inputs = job.inputs;
   if (options.inputs.empty()) options.inputs.push_back("-");
   options.unique = job.unique;
@@ -70,7 +68,7 @@ LineOrder line_order(const SortJob& job) {
                                       "', use those of \"bdfghiMnRV\"");
   }
   order.flags.reverse |= job.reverse;
-  if (!job.field_separator.empty()) order.separator = parse_line_separator(job.field_separator);
+  order.separator = given_separator(job.field_separator);
   order.stable = job.stable;
   order.unique = job.unique || job.count;
   auto& salt = order.random_salt;
@@ -85,7 +83,7 @@ CsvOrder row_order(const SortJob& job) {
     throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
   }
   CsvOrder order;
-  order.separator = separator_of_rows(job.record, job.field_separator);
+  order.separator = separator_of_rows(job.record, given_separator(job.field_separator));
   for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
   order.empty_last = job.empty_last;
   if (job.sums.size() > 1) throw Error(ErrorCode::usage, "SortJob::sums of rows takes one column");

@@ -2,6 +2,7 @@
 // are for which kind.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,9 +23,15 @@ inline TextKind text_kind(std::string_view record) {
 }
 
 // The separator given, or else that of the record, csv or tsv. Throws Error{usage}.
-inline char separator_of_rows(std::string_view record, std::string_view given) {
-  if (!given.empty()) return row_separator(parse_line_separator(given));
+inline char separator_of_rows(std::string_view record, const std::optional<FieldSeparator>& given) {
+  if (given) return row_separator(*given);
   return record == "tsv" ? '\t' : ',';
+}
+
+// FileJob's field_separator. Throws Error{usage}.
+inline std::optional<FieldSeparator> given_separator(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  return parse_line_separator(text);
 }
 
 struct MemberCheck {
