@@ -78,8 +78,8 @@ bool RunReducer::tables_fit(const std::vector<MergeSource>& sources) const {
   return in_memory && 3 * table_bytes(sources) <= memory_.geometry().table_bytes;
 }
 
-std::vector<MergeSource> RunReducer::fold(const std::vector<MergeSource>& sources,
-                                          BlockMemory& blocks) {
+std::vector<MergeSource> RunReducer::compact(const std::vector<MergeSource>& sources,
+                                             BlockMemory& blocks) {
   if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
   const std::size_t most = most_for_runs(blocks);
   const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : sources.size();

@@ -44,7 +44,7 @@ class RunReducer {
   }
 
   // The same in one pass, to as few runs as that gives, whose tables are in scratch.
-  std::vector<MergeSource> fold(const std::vector<MergeSource>& sources, BlockMemory& blocks);
+  std::vector<MergeSource> compact(const std::vector<MergeSource>& sources, BlockMemory& blocks);
 
   // What runs may take of the memory for blocks, two blocks each.
   static std::size_t most_for_runs(BlockMemory& blocks) {

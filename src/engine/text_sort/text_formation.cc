@@ -184,7 +184,7 @@ void TextFormation::wait_until_all_is_written() {
   if (TextScratch* const scratch = context_.scratch.opened()) scratch->wait_for_writes();
 }
 
-// True if the runs should be folded. Those of an accelerator are so long that they need not be.
+// True if the runs should be compacted. Those of an accelerator are so long that they need not be.
 bool TextFormation::tables_are_full() {
   if (offload_ != nullptr) return false;
   auto lock = context_.monitor.lock();
@@ -201,7 +201,7 @@ RunReducer& TextFormation::reducer() {
 
 // Merges the runs that were formed to longer ones, whose tables are in scratch, in the memory of
 // the regions.
-void TextFormation::fold() {
+void TextFormation::compact() {
   wait_until_all_is_written();
   std::sort(formed_.begin(), formed_.end(),
             [](const Formed& a, const Formed& b) { return a.order < b.order; });
@@ -213,12 +213,12 @@ void TextFormation::fold() {
     const std::span<std::byte> memory = context_.memory.regions();
     reader_.move_carry(memory.data());
     blocks.extents().add(memory.subspan(round_up(reader_.carried_bytes(), kSectorBytes)));
-    for (const MergeSource& source : reducer().fold(sources, blocks)) {
-      if (source.run->parts != nullptr) folded_.push_back(source);
+    for (const MergeSource& source : reducer().compact(sources, blocks)) {
+      if (source.run->parts != nullptr) compacted_.push_back(source);
     }
     // There may be many of those, too.
-    if (2 * table_bytes(folded_) > geometry().table_bytes) {
-      folded_ = reducer().fold(folded_, blocks);
+    if (2 * table_bytes(compacted_) > geometry().table_bytes) {
+      compacted_ = reducer().compact(compacted_, blocks);
     }
   }
   // Of an odd number, one run may remain unchanged.
@@ -226,7 +226,7 @@ void TextFormation::fold() {
   formed_.shrink_to_fit();
   give_back_free_memory();
   auto lock = context_.monitor.lock();
-  table_bytes_ = table_bytes(folded_);
+  table_bytes_ = table_bytes(compacted_);
   for (const Formed& formed : formed_) table_bytes_ += table_bytes(*formed.run);
 }
 
@@ -283,7 +283,7 @@ void TextFormation::run() {
   while (ahead != nullptr || !reader_.finished()) {
     if (tables_are_full()) {
       cancel_ahead();
-      fold();
+      compact();
     }
     TextRegion* region = std::exchange(ahead, nullptr);
     if (region != nullptr && !reader_.has_room_for_carry(*region)) {
@@ -324,7 +324,7 @@ void TextFormation::run() {
   if (offload_ != nullptr) finish_offload();
   // With runs in scratch, the merge needs room.
   for (;;) {
-    std::size_t resident = 0, in_scratch = folded_.size();
+    std::size_t resident = 0, in_scratch = compacted_.size();
     {
       auto lock = context_.monitor.lock();
       for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);
@@ -527,7 +527,7 @@ void TextFormation::learn_threshold(std::span<const StringItem> items, const cha
 }
 
 std::vector<MergeSource> TextFormation::sources() {
-  std::vector<MergeSource> sources = folded_;
+  std::vector<MergeSource> sources = compacted_;
   for (Formed& formed : formed_) {
     MergeSource source;
     if (formed.run != nullptr) {

@@ -51,12 +51,12 @@ class TextFormation {
 
   // Reads and sorts all of the input. Throws Error. Afterwards at most a third of the regions is
   // still held by resident runs, if there are runs in scratch as well. When the tables of the runs
-  // reach their limit of memory, runs are folded to longer ones, whose tables are in scratch.
+  // reach their limit of memory, runs are compacted to longer ones, whose tables are in scratch.
   void run();
 
-  // In the order of the input. Those that were folded last as long as this.
+  // In the order of the input. Those that were compacted last as long as this.
   std::vector<MergeSource> sources();
-  // What folds runs; also for merging the rest.
+  // What compacts runs; also for merging the rest.
   RunReducer& reducer();
   // Parts of the memory for regions that are not held by resident runs.
   std::vector<std::span<std::byte>> free_memory() const;
@@ -105,7 +105,7 @@ class TextFormation {
   void wait_for_workers();
   void wait_until_all_is_written();
   bool tables_are_full();
-  void fold();
+  void compact();
   void make_offload();
   void finish_offload();
   std::uint64_t new_identity();
@@ -126,8 +126,8 @@ class TextFormation {
   bool fits_in_memory_ = false;
   std::deque<TextRegion> regions_;
   std::uint64_t chunks_ = 0;
-  std::optional<RunReducer> reducer_;  // once it is needed
-  std::vector<MergeSource> folded_;    // they come before all that is formed
+  std::optional<RunReducer> reducer_;   // once it is needed
+  std::vector<MergeSource> compacted_;  // they come before all that is formed
   std::atomic<std::uint64_t> seen_records_{0};
   std::atomic<std::uint64_t> seen_bytes_{0};
 

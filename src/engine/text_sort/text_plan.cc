@@ -153,7 +153,7 @@ unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, co
   const std::uint64_t cells = input.input_bytes / (geometry.item_capacity * kBytesOfCellPerItem);
   unsigned passes = 1;
   for (; runs > degree; runs = ceil_div(runs, of_worker)) ++passes;
-  // Runs are folded before there are this many.
+  // Runs are compacted before there are this many.
   if (tables > plan.table_bytes) passes = std::max(passes, 2U);
   const bool by_cells = passes == 1 ? tables + merge_table_bytes(blocks, cells) <= plan.table_bytes
                                     : 3 * tables <= plan.table_bytes;

@@ -203,7 +203,7 @@ TEST_F(TextJoinTest, an_s_of_many_rs_is_taken_apart_once) {
   EXPECT_EQ(taken_apart, sides_[1].size());
 }
 
-TEST_F(TextJoinTest, what_has_no_room_for_its_tables_is_folded_and_joined_as_it_is_merged) {
+TEST_F(TextJoinTest, what_has_no_room_for_its_tables_is_compacted_and_joined_as_it_is_merged) {
   Random random(12);
   set_inputs(random_lines(random, 9 * kMiB, 200'000, 4, 10),
              random_lines(random, 8 * kMiB, 200'000, 1000, 10));

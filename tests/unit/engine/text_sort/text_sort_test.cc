@@ -156,7 +156,7 @@ TEST_F(TextSortTest, a_record_that_is_too_long_is_an_error_that_names_its_place)
   EXPECT_EQ(error.offset(), 6000u);
 }
 
-TEST_F(TextSortTest, an_input_may_end_at_any_time_after_runs_were_folded) {
+TEST_F(TextSortTest, an_input_may_end_at_any_time_after_runs_were_compacted) {
   options_.spare_table_bytes = 0;
   options_.parallel = 1;
   const std::string pipe = directory_ / "pipe";
@@ -188,7 +188,7 @@ TEST_F(TextSortTest, what_comes_out_of_a_pipe_is_sorted_like_a_file) {
   writer.join();
 }
 
-TEST_F(TextSortTest, runs_are_folded_when_their_tables_take_what_they_may) {
+TEST_F(TextSortTest, runs_are_compacted_when_their_tables_take_what_they_may) {
   Random random(31);
   options_.memory_bytes = 2 * kMiB;
   for (const unsigned kind : {3U, 5U}) {
