@@ -22,6 +22,7 @@ namespace {
 
 // Later frames may refer back further, as far as is usual.
 constexpr std::size_t kUsualWindow = 8 * kMiB;
+constexpr std::size_t kPipeBytes = kMiB;  // what users without privileges may have
 
 // Size of a regular file or block device; 0 for others.
 std::uint64_t measure(int fd, const struct stat& status) {
@@ -123,6 +124,8 @@ File::File(int fd, std::string path, bool direct)
   size_ = measure(fd_, status);
   device_ = status.st_dev;
   inode_ = status.st_ino;
+  // The fewer times both ends wait for each other the better. Less where it is not allowed.
+  if (S_ISFIFO(status.st_mode)) fcntl(fd_, F_SETPIPE_SZ, static_cast<int>(kPipeBytes));
 }
 
 File::File(File&& other) noexcept {

@@ -8,6 +8,22 @@
 #include "base/units.h"
 
 namespace xxl {
+namespace {
+
+constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0} / 2;
+
+}  // namespace
+
+// Two workers that begin a block at once take a buffer each, of which one goes back: hence less 1.
+TextOutput::TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes,
+                       Monitor& monitor)
+    : sink_(sink),
+      buffers_(buffers),
+      block_bytes_(block_bytes),
+      most_begun_(sink.in_order() ? buffers.total_bytes() / block_bytes - 1 : kAnyNumber),
+      monitor_(monitor) {
+  XXL_CHECK(most_begun_ > 0);
+}
 
 void TextOutput::wait_for_turn(std::uint64_t ticket) {
   auto lock = monitor_.lock();
@@ -26,12 +42,10 @@ TextOutput::Reservation TextOutput::begin(std::uint64_t ticket, std::uint64_t by
   wait_for_turn(ticket);
   Reservation piece;
   piece.output_ = this;
-  piece.ticket_ = ticket;
   piece.position_ = bytes_;
   piece.left_ = bytes;
   bytes_ += bytes;
-  piece.holds_turn_ = sink_.in_order();
-  if (!piece.holds_turn_) end_turn();
+  end_turn();
   return piece;
 }
 
@@ -39,9 +53,8 @@ TextOutput::Reservation TextOutput::begin_open_ended(std::uint64_t ticket) {
   wait_for_turn(ticket);
   Reservation piece;
   piece.output_ = this;
-  piece.ticket_ = ticket;
   piece.position_ = bytes_;
-  piece.holds_turn_ = piece.open_ended_ = true;
+  piece.open_ended_ = true;
   return piece;
 }
 
@@ -79,8 +92,9 @@ void TextOutput::Reservation::append(std::string_view bytes) {
 void TextOutput::Reservation::finish() {
   XXL_CHECK(left_ == 0 && (open_ended_ || at_ == end_));
   commit();
-  if (open_ended_) output_->bytes_ = position_;  // within its turn
-  if (holds_turn_) output_->end_turn();
+  if (!open_ended_) return;
+  output_->bytes_ = position_;
+  output_->end_turn();
 }
 
 // The buffer of a block: a new one, or one that a neighbour has begun.
@@ -89,6 +103,7 @@ std::byte* TextOutput::block(std::uint64_t index) {
     auto lock = monitor_.lock();
     const auto it = blocks_.find(index);
     if (it != blocks_.end()) return it->second.buffer;
+    monitor_.wait(lock, [&] { return index < written_ + most_begun_; });
   }
   std::byte* buffer = buffers_.take(block_bytes_);
   auto lock = monitor_.lock();
@@ -120,6 +135,7 @@ void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t byt
     {
       auto lock = monitor_.lock();
       --pending_;
+      ++written_;
     }
     buffers_.give_back(buffer, block_bytes_);
   };

@@ -2,7 +2,8 @@
 //
 // Reservations are in the order of their tickets. A worker waits for its turn to reserve a part of
 // the output, then fills it while others fill theirs; the one that fills the last byte of a block
-// hands it on. An output that cannot be written at any place (a pipe) is filled in turn.
+// hands it on. Of an output that leaves in order (a pipe), only as many blocks are begun as have
+// buffers for certain: the block that is to leave next could not be filled if later ones had all.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ namespace xxl {
 
 class TextOutput {
  public:
-  // The references must outlive it.
-  TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor)
-      : sink_(sink), buffers_(buffers), block_bytes_(block_bytes), monitor_(monitor) {}
+  // The references must outlive it. Of `buffers`, three blocks at least; if the sink is in order,
+  // nobody else may wait for the output while it holds some of them.
+  TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor);
   // Gives up what finish() has not seen written.
   ~TextOutput() { sink_.give_up(); }
   TextOutput(const TextOutput&) = delete;
@@ -58,8 +59,6 @@ class TextOutput {
     void commit();
 
     TextOutput* output_ = nullptr;
-    std::uint64_t ticket_ = 0;
-    bool holds_turn_ = false;
     bool open_ended_ = false;
     std::uint64_t position_ = 0;  // end of the current reservation in the output
     std::uint64_t left_ = 0;      // bytes reserved after it
@@ -93,12 +92,14 @@ class TextOutput {
   ByteSink& sink_;
   WriteBuffers& buffers_;
   const std::size_t block_bytes_;
+  const std::uint64_t most_begun_;  // blocks that are begun and not written
   Monitor& monitor_;
   // With the monitor's lock:
   std::uint64_t turn_ = 0;
   std::uint64_t bytes_ = 0;  // reserved
   std::map<std::uint64_t, OpenBlock> blocks_;
-  std::size_t pending_ = 0;  // handed on and not written
+  std::size_t pending_ = 0;    // handed on and not written
+  std::uint64_t written_ = 0;  // blocks
   InFlight in_flight_;
 };
 

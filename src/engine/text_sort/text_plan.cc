@@ -28,7 +28,9 @@ constexpr std::uint64_t kBlockPart = 256;
 constexpr std::uint64_t kBlockPartOfUnknown = 1024;
 
 constexpr std::size_t kMaxOutputBlockBytes = kMiB;
+// Workers fill the output of a cell each, two where that is a stream.
 constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
+constexpr std::size_t kMaxWriteBytesOfThread = 8 * kMiB;
 
 // A chunk and its items should stay near the cache.
 constexpr std::size_t kRegionBytes = 32 * kMiB;
@@ -69,7 +71,7 @@ std::size_t sectors(std::size_t bytes) {
 // Divides `memory` of a sort with T threads, from top to bottom:
 //
 //   what            number  bytes each
-//   write buffers   1       memory / 16, at most 24 MiB, but 2T + 4 output blocks
+//   write buffers   1       memory / 16, at most 24 MiB or 8T MiB, but 2T + 4 output blocks
 //   regions         rest    rest / (3T + 2), at most 32 MiB; or `region_bytes`, if not 0
 //   items           2T      16 for every 32 bytes of a region (80, where keys are made)
 //   made keys       T       48 for each item
@@ -85,7 +87,8 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
 
   plan.output_block_bytes = output_block_bytes(memory, input.threads);
   const std::size_t least_write_bytes = (2 * threads + 4) * plan.output_block_bytes;
-  plan.write_bytes = std::max(least_write_bytes, std::min(memory / 16, kMaxWriteBytes));
+  const std::size_t most_write_bytes = std::max(kMaxWriteBytes, threads * kMaxWriteBytesOfThread);
+  plan.write_bytes = std::max(least_write_bytes, std::min(memory / 16, most_write_bytes));
   if (plan.write_bytes > memory) return std::nullopt;
   const std::size_t rest = memory - plan.write_bytes;
 

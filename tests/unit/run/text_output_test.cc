@@ -107,17 +107,37 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_one_file) {
 
 TEST_P(TextOutputTest, a_stream_gets_them_in_order) {
   Random random(12);
-  const auto pieces = random_pieces(100, random);
+  for (const std::size_t blocks : {std::size_t{3}, std::size_t{2 * GetParam() + 4}}) {
+    const auto pieces = random_pieces(400, random);
+    const std::string path = directory_ / ("out" + std::to_string(blocks));
+    const io::File file = stream_of(path);
+    io::IoService io(test::simulated_queues(blocks));
+    WriteBuffers buffers(memory_.span().first(blocks * kBlockBytes), monitor_);
+    StreamBytes sink(file, io);
+    TextOutput output(sink, buffers, kBlockBytes, monitor_);
+    write_pieces(output, pieces, GetParam(), monitor_);
+    output.finish();
+    monitor_.check();
+    EXPECT_TRUE(file_text(path) == text_of(pieces));
+  }
+}
+
+TEST_P(TextOutputTest, a_stream_is_filled_by_all_at_once) {
   const std::string path = directory_ / "out";
   const io::File file = stream_of(path);
-  io::IoService io(test::simulated_queues(7));
-  WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
+  io::IoService io(test::simulated_queues(9));
+  WriteBuffers buffers(memory_.span(), monitor_);
   StreamBytes sink(file, io);
   TextOutput output(sink, buffers, kBlockBytes, monitor_);
-  write_pieces(output, pieces, GetParam(), monitor_);
+  // The second is filled while the first is not.
+  TextOutput::Reservation first = output.begin(0, 2);
+  TextOutput::Reservation second = output.begin(1, 2);
+  second.append("b\n");
+  second.finish();
+  first.append("a\n");
+  first.finish();
   output.finish();
-  monitor_.check();
-  EXPECT_TRUE(file_text(path) == text_of(pieces));
+  EXPECT_EQ(file_text(path), "a\nb\n");
 }
 
 TEST_P(TextOutputTest, nothing_follows_a_failed_write_to_a_stream_and_nobody_waits_for_it) {
