@@ -222,7 +222,7 @@ def run_case(seed, xxl, memory, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--xxl", required=True, help="the program to test")
-    parser.add_argument("--cases", type=int, default=1500)
+    parser.add_argument("--cases", type=int, default=400)
     parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
     parser.add_argument("--memory", default="1M",
                         help="-S of the joins; where it is too small, what xxl asks for")

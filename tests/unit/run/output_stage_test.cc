@@ -236,9 +236,8 @@ std::vector<std::uint32_t> OutputStageTest::fold(
   std::uint64_t records = 0;
   for (const auto& piece : pieces) {
     records += piece.size();
-    Bytes bytes(piece.size() * 4);
-    std::memcpy(bytes.data(), piece.data(), bytes.size());
-    emit(bytes);
+    const auto bytes = std::as_bytes(std::span(piece));
+    emit({bytes.begin(), bytes.end()});
   }
   finish();
   const Bytes stream = sink_->stream();
