@@ -84,12 +84,22 @@ std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
   return round_up(std::max(bytes, record_bytes), kSectorBytes);
 }
 
+std::uint64_t expected_runs(const PlanInput& input, std::size_t region_bytes) {
+  if (input.merge_only) return input.merge_inputs;
+  if (!input.input_size_known) return kUnknownRuns;
+  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
+  return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
+}
+
 void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_bytes) {
   std::size_t bytes =
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
+  // A piece has a record of each run.
+  const std::size_t of_all_runs = std::min<std::uint64_t>(
+      expected_runs(input, geometry.region_bytes) * record_bytes, kMaxPieceBytes);
   const std::size_t merge_bytes =
       std::clamp(geometry.merge_region_bytes / (96 * geometry.threads), kMinPieceBytes,
-                 max_merge_piece_bytes(geometry.threads));
+                 std::max(max_merge_piece_bytes(geometry.threads), of_all_runs));
   geometry.merge_piece_records = std::max(kMinPieceRecords, merge_bytes / record_bytes);
   geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
   if (geometry.cells_unsorted) {
@@ -116,13 +126,6 @@ std::size_t output_bytes_for(std::size_t region_bytes, unsigned sorters, std::si
 // little of it keeps an accelerator busy.
 std::size_t pinned_bytes(std::size_t region_bytes) {
   return std::min(region_bytes / 4, kMaxPinnedBytes);
-}
-
-std::uint64_t expected_runs(const PlanInput& input, std::size_t region_bytes) {
-  if (input.merge_only) return input.merge_inputs;
-  if (!input.input_size_known) return kUnknownRuns;
-  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
-  return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
 }
 
 void drop_large_pieces(Geometry& geometry) {
@@ -408,10 +411,24 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
   return std::nullopt;
 }
 
+unsigned passes_of(const PlanInput& input, const Geometry& geometry) {
+  if (!input.merge_only && input.input_bytes <= geometry.chunk.resident_bytes) return 0;
+  return merge_passes(expected_runs(input, geometry.region_bytes), geometry.merge_degree);
+}
+
 }  // namespace
 
 Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
-  if (const auto geometry = plan_or_nothing(input, layout)) return *geometry;
+  if (auto best = plan_or_nothing(input, layout)) {
+    PlanInput fewer = input;
+    fewer.threads = best->threads;
+    while (!input.accelerated && fewer.threads / 2 >= kFewestThreads) {
+      fewer.threads /= 2;
+      const auto geometry = plan_or_nothing(fewer, layout);
+      if (geometry && passes_of(input, *geometry) < passes_of(input, *best)) best = geometry;
+    }
+    return *best;
+  }
   PlanInput enough = input;
   enough.memory_bytes =
       std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);

@@ -4,31 +4,8 @@
 #include "base/units.h"
 
 namespace xxl {
-namespace {
-
-// With as many of the threads as there is memory for.
-TextPlanInput with_threads_that_fit(TextPlanInput input) {
-  for (; input.threads > 1; --input.threads) {
-    try {
-      plan_text(input);
-      break;
-    } catch (const Error&) {
-    }
-  }
-  return input;
-}
-
-}  // namespace
-
 TextMemory::TextMemory(const TextPlanInput& input, Monitor& monitor)
-    : input_(with_threads_that_fit(input)), geometry_(plan_text(input_)), monitor_(monitor) {}
-
-bool TextMemory::holds_input() const {
-  const std::uint64_t most = input_.accelerator_bytes != 0
-                                 ? input_.accelerator_bytes
-                                 : geometry_.regions * geometry_.region_bytes / 4 * 3;
-  return input_.size_known && input_.input_bytes <= most;
-}
+    : input_(with_best_threads(input)), geometry_(plan_text(input_)), monitor_(monitor) {}
 
 std::uint64_t TextMemory::scratch_bytes() const {
   if (holds_input()) return 0;

@@ -17,7 +17,7 @@ namespace xxl {
 
 class TextMemory {
  public:
-  // Plans for `input`, with fewer threads if there is too little memory. Takes no memory yet.
+  // Plans for `input`, with_best_threads(). Takes no memory yet.
   // `monitor` must outlive it. Throws Error{no_space} if there is too little for one.
   TextMemory(const TextPlanInput& input, Monitor& monitor);
 
@@ -26,7 +26,7 @@ class TextMemory {
   unsigned threads() const { return input_.threads; }
   const TextGeometry& geometry() const { return geometry_; }
   // True if the input is known to be small enough to be sorted without scratch.
-  bool holds_input() const;
+  bool holds_input() const { return input_.size_known && geometry_.passes == 0; }
   // Scratch for the runs of as much input as is known; 0 if none will be needed.
   std::uint64_t scratch_bytes() const;
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/output.h"
+#include "engine/record_sort/plan.h"
 #include "engine/text_sort/text_reader.h"
 #include "run/block_packer.h"
 #include "run/run_tables.h"
@@ -140,24 +141,40 @@ void set_tables_aside(const TextPlanInput& input, std::uint64_t wanted, RunsPlan
   plan.table_bytes = static_cast<std::size_t>(wanted) + input.spare_table_bytes;
 }
 
-// Runs that can be merged at once; cells need room for blocks, too.
-std::uint64_t merge_degree(const TextGeometry& geometry, std::size_t block_bytes) {
+// A region is left when four fifths of it are filled with records: the rest is for their items.
+std::uint64_t run_bytes(std::uint64_t region_bytes) {
+  return region_bytes / 5 * 4;
+}
+
+// Runs that can well be merged at once: cells need room for blocks, too.
+std::uint64_t usual_degree(const TextGeometry& geometry, std::size_t block_bytes) {
   return std::max<std::uint64_t>(geometry.memory_bytes / 2 / (2 * block_bytes), 2);
+}
+// Runs that can be merged at once at all.
+std::uint64_t most_degree(const TextGeometry& geometry) {
+  return std::max<std::uint64_t>(
+      geometry.regions * geometry.region_bytes / 8 * 7 / (2 * geometry.block_bytes), 2);
+}
+
+// Passes in which `runs` are merged, all workers together merging `degree` of them at a time.
+unsigned passes_of(const TextPlanInput& input, std::uint64_t runs, std::uint64_t degree,
+                   std::uint64_t tables, std::uint64_t table_bytes) {
+  const std::uint64_t of_worker = std::max<std::uint64_t>(degree / input.threads, 2);
+  unsigned passes = 1;
+  for (; runs > degree; runs = ceil_div(runs, of_worker)) ++passes;
+  // Runs are compacted before there are this many.
+  return tables > table_bytes ? std::max(passes, 2U) : passes;
 }
 
 // Passes over the data that `runs` take, counted in halves: merging by cells keeps all workers
 // busy, but needs all tables in memory.
 unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, const RunsPlan& plan,
                     std::uint64_t runs) {
-  const std::uint64_t degree = merge_degree(geometry, plan.block_bytes);
-  const std::uint64_t of_worker = std::max<std::uint64_t>(degree / input.threads, 2);
   const std::uint64_t tables = expected_table_bytes(input.input_bytes, runs, plan.block_bytes);
   const std::uint64_t blocks = input.input_bytes / plan.block_bytes + runs;
   const std::uint64_t cells = input.input_bytes / (geometry.item_capacity * kBytesOfCellPerItem);
-  unsigned passes = 1;
-  for (; runs > degree; runs = ceil_div(runs, of_worker)) ++passes;
-  // Runs are compacted before there are this many.
-  if (tables > plan.table_bytes) passes = std::max(passes, 2U);
+  const unsigned passes =
+      passes_of(input, runs, usual_degree(geometry, plan.block_bytes), tables, plan.table_bytes);
   const bool by_cells = passes == 1 ? tables + merge_table_bytes(blocks, cells) <= plan.table_bytes
                                     : 3 * tables <= plan.table_bytes;
   return 2 * passes + (by_cells ? 0 : 1);
@@ -170,33 +187,57 @@ RunsPlan plan_runs(const TextPlanInput& input, std::size_t first_block_bytes,
   RunsPlan best{first_block_bytes, memory, 0, 0};
   set_tables_aside(input, input.memory_bytes / kTablePart, best);
   unsigned best_cost = ~0U;
+  const auto usual = divide(input, memory, 0);
+  if (!usual) return best;
+  const std::uint64_t usual_runs = input.input_bytes / run_bytes(usual->region_bytes) + 1;
   const auto consider = [&](std::size_t block_bytes, bool larger_regions) {
     RunsPlan plan{block_bytes, memory, 0, 0};
-    const std::uint64_t wanted = expected_table_bytes(input.input_bytes, 0, block_bytes);
+    // Blocks take room of the memory; runs only where there are too many for the spare part.
+    const std::uint64_t of_runs =
+        expected_table_bytes(0, usual_runs, block_bytes) + input.spare_table_bytes / 2;
+    std::uint64_t wanted = expected_table_bytes(input.input_bytes, 0, block_bytes);
+    wanted += of_runs - std::min<std::uint64_t>(of_runs, input.spare_table_bytes);
     set_tables_aside(input, std::min(wanted, input.memory_bytes / kTablePart), plan);
     const auto geometry = divide(input, plan.memory, 0);
     if (!geometry) return;
     std::uint64_t region = geometry->region_bytes;
     if (larger_regions) {
-      region = input.input_bytes / merge_degree(*geometry, block_bytes) * 5 / 4 + 1;
+      region = (input.input_bytes / (usual_degree(*geometry, block_bytes) - 1) / 4 + 1) * 5;
       const std::uint64_t largest =
           (geometry->memory_bytes - geometry->write_bytes) / (2 * input.threads + 3);
       if (region <= geometry->region_bytes || region > largest) return;
       plan.region_bytes = static_cast<std::size_t>(region);
     }
-    const std::uint64_t runs = input.input_bytes / (region / 5 * 4) + 1;
+    const std::uint64_t runs = input.input_bytes / run_bytes(region) + 1;
     const unsigned cost = merge_cost(input, *geometry, plan, runs);
     if (cost >= best_cost) return;
     best = plan;
     best_cost = cost;
   };
-  for (std::size_t bytes = first_block_bytes;; bytes /= 2) {
-    consider(bytes, false);
-    if (bytes > kMinBlockBytes && input.block_bytes == 0) continue;
-    consider(bytes, true);
-    break;
+  const std::size_t last_block_bytes = input.block_bytes != 0 ? first_block_bytes : kMinBlockBytes;
+  for (const bool larger_regions : {false, true}) {
+    for (std::size_t bytes = first_block_bytes; bytes >= last_block_bytes; bytes /= 2) {
+      consider(bytes, larger_regions);
+    }
   }
   return best;
+}
+
+// The input is certainly sorted without scratch.
+bool is_held(const TextPlanInput& input, const TextGeometry& plan) {
+  const std::uint64_t most = input.accelerator_bytes != 0
+                                 ? input.accelerator_bytes
+                                 : plan.regions * plan.region_bytes / 4 * 3;
+  return input.size_known && input.input_bytes <= most;
+}
+
+void expect_runs(const TextPlanInput& input, TextGeometry& plan) {
+  plan.merge_degree = most_degree(plan);
+  if (!input.size_known || is_held(input, plan)) return;
+  plan.runs = input.input_bytes / run_bytes(plan.region_bytes) + 1;
+  plan.passes = passes_of(input, plan.runs, plan.merge_degree,
+                          expected_table_bytes(input.input_bytes, plan.runs, plan.block_bytes),
+                          plan.table_bytes);
 }
 
 }  // namespace
@@ -214,7 +255,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   RunsPlan runs{first_block_bytes, most_memory, 0, input.spare_table_bytes};
   if (!input.size_known) {
     set_tables_aside(input, input.memory_bytes / kTablePartOfUnknown, runs);
-  } else if (input.input_bytes > input.memory_bytes) {
+  } else if (const auto usual = divide(input, most_memory, 0); usual && !is_held(input, *usual)) {
     runs = plan_runs(input, first_block_bytes, most_memory);
   }
   std::size_t region_bytes = runs.region_bytes;
@@ -242,7 +283,31 @@ TextGeometry plan_text(const TextPlanInput& input) {
     plan.chunk_bytes =
         sectors(std::min(plan.chunk_bytes, std::max(buffer / 4 * 3, kMinRegionBytes)));
   }
+  expect_runs(input, plan);
   return plan;
+}
+
+TextPlanInput with_best_threads(TextPlanInput input) {
+  const auto planned = [&]() -> std::optional<TextGeometry> {
+    try {
+      return plan_text(input);
+    } catch (const Error&) {
+      if (input.threads == 1) throw;
+      return std::nullopt;
+    }
+  };
+  std::optional<TextGeometry> best;
+  while (!(best = planned())) --input.threads;
+  TextPlanInput result = input;
+  const bool forms_runs = input.accelerator_bytes == 0;  // and not an accelerator
+  while (forms_runs && input.threads / 2 >= kFewestThreads) {
+    input.threads /= 2;
+    const auto plan = planned();
+    if (!plan || plan->passes >= best->passes) continue;
+    best = plan;
+    result = input;
+  }
+  return result;
 }
 
 }  // namespace xxl

@@ -43,9 +43,18 @@ struct TextGeometry {
   std::size_t output_block_bytes = 0;  // of the output
   std::size_t chunk_bytes = 0;         // to be read into a region at most
   std::size_t table_bytes = 0;         // that tables of runs may take (run/run_tables.h)
+  std::uint64_t merge_degree = 0;      // most runs merged at once
+  // Of random input of known size, without an accelerator:
+  std::uint64_t runs = 1;  // 1: sorted in memory
+  unsigned passes = 0;     // over the data, of merging
 };
 
 // Throws Error{no_space} when the memory is too small.
 TextGeometry plan_text(const TextPlanInput& input);
+
+// `input` with as many of its threads as there is memory for, or with fewer, but a few at least, if
+// that saves a pass: threads share the memory in which runs are formed, so that fewer threads form
+// fewer runs. Throws Error{no_space} if there is too little for one.
+TextPlanInput with_best_threads(TextPlanInput input);
 
 }  // namespace xxl

@@ -222,16 +222,17 @@ SortPlan TextSorting::plan() const {
   plan.block_bytes = geometry.block_bytes;
   plan.threads = memory_.threads();
   plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
-  plan.merge_degree = geometry.regions * geometry.region_bytes / 8 * 7 / (2 * geometry.block_bytes);
+  plan.merge_degree = geometry.merge_degree;
   if (options_.batch_size != 0)
     plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
   plan.no_accelerator = planned_.no_accelerator;
   plan.limit = options_.limit;
-  std::uint64_t run_bytes = geometry.region_bytes / 5 * 4;
+  plan.expected_runs = geometry.runs;
   if (planned_.accelerator) {
+    const auto run_bytes = std::max<std::uint64_t>(planned_.accelerator->chunk_bytes, 1);
     plan.device = planned_.accelerator->description;
-    run_bytes = std::max<std::uint64_t>(planned_.accelerator->chunk_bytes, 1);
     plan.sort_memory_bytes = run_bytes * planned_.accelerator->chunks;
+    plan.expected_runs = inputs_.bytes / run_bytes + 1;
   }
   if (options_.merge_only) {
     plan.expected_runs = inputs_.files.size();
@@ -239,8 +240,8 @@ SortPlan TextSorting::plan() const {
   } else if (memory_.holds_input()) {
     plan.expected_runs = 1;
   } else {
-    plan.expected_runs = inputs_.bytes / run_bytes + 1;
     plan.passes = std::max(1U, merge_passes(plan.expected_runs, plan.merge_degree));
+    if (!planned_.accelerator) plan.passes = std::max(plan.passes, geometry.passes);
     plan.scratch_bytes = memory_.scratch_bytes();
   }
   return plan;

@@ -185,6 +185,25 @@ TEST(Plan, ordinary_budgets_merge_in_one_pass) {
   }
 }
 
+TEST(Plan, one_pass_is_enough_wherever_the_tables_fit_whatever_the_threads) {
+  for (const char* record : {"u64", "gensort"}) {
+    const KeyLayout layout(format_of(record));
+    for (const auto& [memory, terabytes] :
+         {std::pair{64 * kMiB, 0.01}, std::pair{256 * kMiB, 0.1}, std::pair{kGiB, 1.0},
+          std::pair{4 * kGiB, 10.0}, std::pair{16 * kGiB, 100.0}, std::pair{1024 * kGiB, 100.0}}) {
+      for (const unsigned threads : {1u, 2u, 4u, 8u, 12u, 16u, 32u, 64u, 128u}) {
+        const PlanInput input{.memory_bytes = memory,
+                              .input_bytes = static_cast<std::uint64_t>(terabytes * 1e12),
+                              .threads = threads};
+        const Geometry geometry = plan_geometry(input, layout);
+        const std::uint64_t runs = input.input_bytes / (geometry.region_bytes / 4 * 5) + 2;
+        EXPECT_GE(geometry.merge_degree, runs) << record << ' ' << memory << ' ' << threads;
+        EXPECT_GE(geometry.threads, std::min(threads, 4u));
+      }
+    }
+  }
+}
+
 TEST(Plan, an_accelerator_gets_large_pieces_of_the_merge) {
   for (const char* record : {"u32", "u64", "kv64", "gensort"}) {
     const KeyLayout layout(format_of(record));

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "base/units.h"
 #include "engine/text_sort/text_memory.h"
 #include "run/run_tables.h"
@@ -44,6 +47,46 @@ TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
   EXPECT_GE(plan.memory_bytes / 2 / (2 * plan.block_bytes),
             input.input_bytes / (plan.region_bytes / 5 * 4));
   EXPECT_LE(expected_table_bytes(input.input_bytes, 0, plan.block_bytes), plan.table_bytes);
+}
+
+// Whatever the threads: they share the memory in which runs are formed.
+TEST(TextPlan, takes_the_fewest_passes) {
+  constexpr std::uint64_t kMemory[] = {64 * kMiB, 256 * kMiB, kGiB,       4 * kGiB,
+                                       16 * kGiB, 64 * kGiB,  256 * kGiB, 1024 * kGiB};
+  struct Row {
+    std::uint64_t input_bytes;
+    unsigned passes[std::size(kMemory)];
+  };
+  constexpr Row kRows[] = {
+      {kGigabyte, {1, 1, 1, 0, 0, 0, 0, 0}},
+      {10 * kGigabyte, {2, 1, 1, 1, 0, 0, 0, 0}},
+      {100 * kGigabyte, {2, 2, 1, 1, 1, 1, 0, 0}},
+      {1'000 * kGigabyte, {3, 2, 2, 1, 1, 1, 1, 1}},
+      {10'000 * kGigabyte, {3, 2, 2, 2, 1, 1, 1, 1}},
+      {100'000 * kGigabyte, {4, 3, 2, 2, 2, 2, 1, 1}},
+  };
+  for (const Row& row : kRows) {
+    for (std::size_t i = 0; i < std::size(kMemory); ++i) {
+      for (const unsigned threads : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 128u}) {
+        SCOPED_TRACE(std::to_string(row.input_bytes / kGigabyte) + " GB, " +
+                     std::to_string(kMemory[i] / kMiB) + " MiB, threads " +
+                     std::to_string(threads));
+        TextPlanInput input;
+        input.memory_bytes = kMemory[i];
+        input.input_bytes = row.input_bytes;
+        input.threads = threads;
+        const TextPlanInput best = with_best_threads(input);
+        EXPECT_LE(best.threads, threads);
+        EXPECT_GE(best.threads, std::min(threads, 3u));
+        const unsigned passes = plan_text(best).passes;
+        // One or two threads save one more here and there.
+        EXPECT_LE(passes, row.passes[i]);
+        if (threads > 2) {
+          EXPECT_EQ(passes, row.passes[i]);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
