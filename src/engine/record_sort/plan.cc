@@ -49,6 +49,8 @@ constexpr std::size_t kReadBlocks = 32;
 constexpr std::size_t kSlices = 16;
 // If the size of the input is unknown, this many runs are allowed for.
 constexpr std::uint64_t kUnknownRuns = 64;
+// And cells are made for so many times the memory.
+constexpr std::uint64_t kUnknownInputs = 16;
 // With less memory, or more runs, all of the budget is used.
 constexpr std::size_t kAmpleBytes = 128 * kMiB;
 constexpr std::uint64_t kFewRuns = 16;
@@ -269,6 +271,7 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
   const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
   if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) throw TooSmall{};
+  if (!input.input_size_known) return;  // all may fit
   geometry.chunk.first_slabs = std::max(
       geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
 }
@@ -374,9 +377,8 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
 // True if runs could be left unsorted within cells, for input that does not fit in memory: keys
 // that are triggers.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
-  return input.input_size_known && !input.merge_only && !input.in_order && !input.limit &&
-         !input.accelerated && triggers_are_exact(layout) &&
-         input.input_bytes > input.memory_bytes / 2;
+  return !input.merge_only && !input.in_order && !input.limit && !input.accelerated &&
+         triggers_are_exact(layout) && input.input_bytes > input.memory_bytes / 2;
 }
 
 // True if keeping what is in memory at the end saves much writing and reading.
@@ -386,10 +388,15 @@ bool may_keep_rest(const PlanInput& input, const KeyLayout& layout) {
 }
 
 std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout& layout) {
+  // Cells need a size. If the input is larger, the merge sorts their parts of each run by itself.
+  PlanInput sized = input;
+  if (!input.input_size_known) {
+    sized.input_bytes = std::max(input.input_bytes, kUnknownInputs * input.memory_bytes);
+  }
   const auto plan = [&](unsigned threads, bool cells_unsorted,
                         std::uint64_t kept_part = 0) -> std::optional<Geometry> {
     try {
-      return try_plan(input, layout, threads, cells_unsorted, kept_part);
+      return try_plan(cells_unsorted ? sized : input, layout, threads, cells_unsorted, kept_part);
     } catch (const TooSmall&) {
     } catch (const Error&) {  // from the plan of the bucket table
     }
@@ -398,13 +405,13 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
   // With little memory, fewer threads get more of it each.
   for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
     const std::optional<Geometry> sorted = plan(threads, false);
-    if (sorted && input.input_bytes <= sorted->chunk.resident_bytes) return sorted;
+    if (sorted && sized.input_bytes <= sorted->chunk.resident_bytes) return sorted;
     std::optional<Geometry> geometry;
     for (std::uint64_t part = kLeastPartBesideKept;
-         !geometry && part >= kMostPartBesideKept && may_keep_rest(input, layout); part /= 2) {
+         !geometry && part >= kMostPartBesideKept && may_keep_rest(sized, layout); part /= 2) {
       geometry = plan(threads, true, part);
     }
-    if (!geometry && may_leave_cells_unsorted(input, layout)) geometry = plan(threads, true);
+    if (!geometry && may_leave_cells_unsorted(sized, layout)) geometry = plan(threads, true);
     if (!geometry) geometry = sorted;
     if (geometry) return geometry;
   }
