@@ -269,7 +269,7 @@ int run_text_check(const Caller& caller, const TextSortOptions& sort, Check chec
 void warn_of_fewer_threads(const Caller& caller, std::uint64_t memory_bytes, unsigned parallel,
                            const SortPlan& plan) {
   if (plan.threads >= parallel) return;
-  std::fprintf(stderr, "%swarning: -S %s is enough for %u thread%s, not for --parallel=%u\n",
+  std::fprintf(stderr, "%swarning: -S %s is better used by %u thread%s than by --parallel=%u\n",
                caller.prefix.c_str(), format_bytes(memory_bytes).c_str(), plan.threads,
                plan.threads == 1 ? "" : "s", parallel);
 }

@@ -419,7 +419,7 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
 }
 
 unsigned passes_of(const PlanInput& input, const Geometry& geometry) {
-  if (!input.merge_only && input.input_bytes <= geometry.chunk.resident_bytes) return 0;
+  if (!input.merge_only && input.input_bytes <= geometry.chunk.resident_bytes) return 1;
   return merge_passes(expected_runs(input, geometry.region_bytes), geometry.merge_degree);
 }
 
