@@ -32,7 +32,7 @@ import time
 import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
-TIMEOUT_SECONDS = 300
+TIMEOUT_SECONDS = 600
 
 
 @dataclasses.dataclass
