@@ -22,7 +22,7 @@ class ByteSink {
   using Done = std::function<void(std::exception_ptr failure)>;
 
   virtual ~ByteSink() = default;
-  // True if blocks are better filled one after the other, since they leave so.
+  // True if a block is written, and its buffer free, only after all blocks before it.
   virtual bool in_order() const = 0;
   // Takes block `index`, `bytes` of `buffer`: each index once, from any thread. Throws Error if
   // there is no room for it.

@@ -223,7 +223,7 @@ constexpr std::array kSortOptions{
                .standard = true,
                .group = kResources,
                .help = "use N threads (default: one for each processor)",
-               .details = "Fewer are used, with a warning, when -S is too small for N."},
+               .details = "Fewer are used when -S is too small for N, or if that saves a pass."},
     kHelpStandard,
     kVersion,
     OptionSpec{.short_name = 'c', .group = kDoing, .help = "like --check"},

@@ -181,22 +181,19 @@ unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, co
 }
 
 // The largest blocks with the fewest passes. Regions larger than usual, as long as each thread has
-// one, if one pass is then enough.
-RunsPlan plan_runs(const TextPlanInput& input, std::size_t first_block_bytes,
-                   std::uint64_t memory) {
+// one, if that saves a pass. `usual`: how `memory` is divided without tables.
+RunsPlan plan_runs(const TextPlanInput& input, const TextGeometry& usual,
+                   std::size_t first_block_bytes, std::uint64_t memory) {
   RunsPlan best{first_block_bytes, memory, 0, 0};
   set_tables_aside(input, input.memory_bytes / kTablePart, best);
   unsigned best_cost = ~0U;
-  const auto usual = divide(input, memory, 0);
-  if (!usual) return best;
-  const std::uint64_t usual_runs = input.input_bytes / run_bytes(usual->region_bytes) + 1;
+  const std::uint64_t usual_runs = input.input_bytes / run_bytes(usual.region_bytes) + 1;
   const auto consider = [&](std::size_t block_bytes, bool larger_regions) {
     RunsPlan plan{block_bytes, memory, 0, 0};
-    // Blocks take room of the memory; runs only where there are too many for the spare part.
-    const std::uint64_t of_runs =
-        expected_table_bytes(0, usual_runs, block_bytes) + input.spare_table_bytes / 2;
-    std::uint64_t wanted = expected_table_bytes(input.input_bytes, 0, block_bytes);
-    wanted += of_runs - std::min<std::uint64_t>(of_runs, input.spare_table_bytes);
+    // Of what the runs themselves take, half of the spare part holds what it can.
+    const std::uint64_t wanted =
+        expected_table_bytes(input.input_bytes, usual_runs, block_bytes) -
+        std::min<std::uint64_t>(usual_runs * kRunBytes, input.spare_table_bytes / 2);
     set_tables_aside(input, std::min(wanted, input.memory_bytes / kTablePart), plan);
     const auto geometry = divide(input, plan.memory, 0);
     if (!geometry) return;
@@ -256,7 +253,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   if (!input.size_known) {
     set_tables_aside(input, input.memory_bytes / kTablePartOfUnknown, runs);
   } else if (const auto usual = divide(input, most_memory, 0); usual && !is_held(input, *usual)) {
-    runs = plan_runs(input, first_block_bytes, most_memory);
+    runs = plan_runs(input, *usual, first_block_bytes, most_memory);
   }
   std::size_t region_bytes = runs.region_bytes;
   if (input.longest_record > 0) {

@@ -78,6 +78,18 @@ TEST_F(FileTest, NamedPipeIsNotSeekable) {
   close(keep_open);
 }
 
+TEST_F(FileTest, PipesAreMadeToHoldMore) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const int usual = fcntl(ends[0], F_GETPIPE_SZ);
+  const File reader = File::stream(ends[0], "reader");
+  const File writer = File::stream(ends[1], "writer");
+  EXPECT_GE(fcntl(ends[0], F_GETPIPE_SZ), usual);
+  if (geteuid() == 0) {  // others may be short of pages for pipes
+    EXPECT_EQ(fcntl(ends[0], F_GETPIPE_SZ), 1 << 20);
+  }
+}
+
 TEST_F(FileTest, FilesOfProcAreReadAsStreams) {
   const File file = File::open_input("/proc/self/status");
   EXPECT_FALSE(file.seekable());
