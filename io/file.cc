@@ -100,6 +100,11 @@ int extend(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return ftruncate(fd, static_cast<off_t>(offset + bytes)) == 0 ? 0 : errno;
 }
 
+bool is_on(int fd, std::int64_t file_system) {
+  struct statfs system {};
+  return fstatfs(fd, &system) == 0 && system.f_type == file_system;
+}
+
 // Returns 0 or an errno value.
 int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
   while (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
@@ -120,6 +125,7 @@ File::File(int fd, std::string path, bool direct)
     throw_io_error(error, "cannot examine", path_);
   }
   is_stored_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  in_memory_ = is_stored_ && (is_on(fd_, TMPFS_MAGIC) || is_on(fd_, RAMFS_MAGIC));
   seekable_ = is_stored_;
   size_ = measure(fd_, status);
   device_ = status.st_dev;
@@ -140,6 +146,7 @@ File& File::operator=(File&& other) noexcept {
   direct_ = other.direct_.load();
   seekable_ = other.seekable_;
   is_stored_ = other.is_stored_;
+  in_memory_ = other.in_memory_;
   size_ = other.size_.load();
   device_ = other.device_;
   inode_ = other.inode_;
@@ -324,8 +331,7 @@ int File::wrote(std::size_t bytes) const {
 
 bool enable_direct(int fd) {
   const int flags = fcntl(fd, F_GETFL);
-  struct statfs system {};
-  if (fstatfs(fd, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC) return false;
+  if (is_on(fd, FUSE_SUPER_MAGIC)) return false;
   if (flags < 0 || !direct_alignment_fits(fd)) return false;
   return fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
 }

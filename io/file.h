@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -79,6 +80,8 @@ class File {
   std::uint64_t stored_bytes() const;
   // The device the file lives on: files of one device share a queue.
   dev_t device() const { return device_; }
+  // True for a file on a file system in memory (tmpfs).
+  bool is_in_memory() const { return in_memory_; }
 
   // Reserves disk space for bytes [offset, offset + bytes) and extends the file to hold them.
   // Throws Error{no_space} saying how much was asked for. On a file system without fallocate the
@@ -90,6 +93,12 @@ class File {
   // pages of a group wait for a slow disk, the kernel (version 2) kills instead of waiting. Returns
   // 0, or the errno value of a write to the disk that failed. From any thread.
   int wrote(std::size_t bytes) const;
+
+  // To be held while writing to a file in memory: the kernel lets one thread at a time do so, and
+  // others would burn the time of processors until it is their turn.
+  [[nodiscard]] std::unique_lock<std::mutex> writing_turn() const {
+    return in_memory_ ? std::unique_lock(writing_) : std::unique_lock<std::mutex>();
+  }
 
  private:
   static File open_standard_input();
@@ -103,6 +112,7 @@ class File {
   std::atomic<bool> direct_ = false;  // atomic: a file may grow while queues read
   bool seekable_ = false;
   bool is_stored_ = false;
+  bool in_memory_ = false;
   std::atomic<std::uint64_t> size_ = 0;
   dev_t device_ = 0;
   ino_t inode_ = 0;
@@ -111,6 +121,7 @@ class File {
   std::size_t window_bytes_ = 0;  // of its first frame
   std::shared_ptr<Decoder> decoder_;
   mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
+  mutable std::mutex writing_;
 };
 
 // Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants

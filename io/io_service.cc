@@ -62,9 +62,8 @@ IoService::Factory thread_factory(unsigned depth) {
 // short direct transfers, io_uring was seen to report more than was moved.
 bool wants_threads(const File& file) {
   struct statfs system {};
-  if (fstatfs(file.fd(), &system) != 0) return false;
-  return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC ||
-         system.f_type == FUSE_SUPER_MAGIC;
+  return file.is_in_memory() ||
+         (fstatfs(file.fd(), &system) == 0 && system.f_type == FUSE_SUPER_MAGIC);
 }
 
 // Files that are decompressed or used as streams, and those on disks that are written through the

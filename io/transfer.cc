@@ -81,6 +81,7 @@ std::int64_t Transfer::call() const {
   if (request_.op == Op::read) {
     result = stream ? read(fd, data.data(), data.size()) : pread(fd, data.data(), data.size(), at);
   } else {
+    const auto turn = request_.file->writing_turn();
     result =
         stream ? write(fd, data.data(), data.size()) : pwrite(fd, data.data(), data.size(), at);
   }

@@ -45,11 +45,27 @@ void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
   if (codec_ != Codec::none) return;  // the size is unknown
   reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
-  file_->reserve(0, reserved_bytes_);
+  // In memory that takes about as long as writing: it is done while the input is read.
+  if (file_->file().is_in_memory() && file_->free_bytes() >= reserved_bytes_) {
+    reserving_ = Thread::try_start([this] {
+      try {
+        file_->reserve(0, reserved_bytes_);
+      } catch (...) {
+        reserving_failed_ = std::current_exception();
+      }
+    });
+  }
+  if (!reserving_) file_->reserve(0, reserved_bytes_);
+}
+
+void Output::finish_reserving() {
+  reserving_.join();
+  if (reserving_failed_) std::rethrow_exception(reserving_failed_);
 }
 
 void Output::reserve_up_to(std::uint64_t end) {
   std::lock_guard lock(mutex_);
+  finish_reserving();
   if (end <= reserved_bytes_) return;
   const std::uint64_t needed = end - reserved_bytes_;
   std::uint64_t step =
@@ -107,6 +123,7 @@ std::uint64_t output_packing_bytes(const JobOptions& options) {
 }
 
 std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
+  finish_reserving();
   std::shared_ptr<io::OutputFile> old = std::move(file_);
   open_file(bytes);
   return {old, &old->file()};
@@ -114,6 +131,7 @@ std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
 
 void Output::publish(std::uint64_t bytes) {
   if (is_file()) {
+    finish_reserving();
     file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());
   } else {
     io::end_output_stream(path_, stream_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/mailbox.h"
 #include "base/monitor.h"
+#include "base/thread.h"
 #include "engine/job.h"
 #include "io/buffer_pool.h"
 #include "io/codec.h"
@@ -56,6 +58,8 @@ class Output {
 
  private:
   void open_file(std::uint64_t bytes);
+  // Waits until the space that is being reserved has been. Throws Error{no_space}.
+  void finish_reserving();
   // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where its
   // final size is unknown. Throws Error{no_space}. From any thread.
   void reserve_up_to(std::uint64_t end);
@@ -69,6 +73,8 @@ class Output {
   io::File stream_;
   std::mutex mutex_;
   std::uint64_t reserved_bytes_ = 0;
+  std::exception_ptr reserving_failed_;
+  Thread reserving_;  // the last member: it uses others
 };
 
 // True if the output is a file that appears at the end: until then a job may start again.

@@ -47,8 +47,9 @@ struct Chain {
 
 class BucketTable {
  public:
-  // Bound of `max_buckets`.
+  // Bound of `max_buckets`; and of the number wanted, which leaves room for splitting.
   static constexpr std::size_t kMaxBuckets = 8192;
+  static constexpr std::size_t kMaxWanted = kMaxBuckets / 4;
 
   // Memory of one worker for distributing up to `records` records at once.
   struct Scratch {

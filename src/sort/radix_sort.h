@@ -17,6 +17,9 @@
 // the highest in bit 6; bits 6..2 are sorted by in two digits, which puts 0x1230 and 0x1240 in
 // front; 0x1271 and 0x1272 agree in these bits and are in order by luck: nothing is left to do.
 //
+// More items than caches hold are first divided by their leading bits, into parts that fit: memory
+// is passed over twice instead of six times.
+//
 // Uniform keys have about one neighbour in 2^kSpareBits equal in these bits. Any input is sorted in
 // O(n * key bits / log n): each level of recursion takes off log2(group) bits at least, and groups
 // of equal keys end the recursion, since they are in order.
@@ -28,6 +31,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.h"
 
@@ -39,6 +43,9 @@ inline constexpr std::size_t kInsertionItems = 24;  // up to here insertion sort
 inline constexpr int kSpareBits = 3;  // bits beyond log2(n): one key in 8 shares its place
 inline constexpr int kMaxDigitBits =
     11;  // counters of both digits fit in half of a 32 KiB L1 cache
+// Items are divided first if they take more bytes, into parts of about so many.
+inline constexpr std::size_t kDividedBytes = std::size_t{3} << 20;
+inline constexpr std::size_t kPartBytes = std::size_t{1} << 19;
 
 template <class Item, class KeyOf>
 void insertion_sort(Item* items, std::size_t n, KeyOf key) {
@@ -77,6 +84,37 @@ void scatter(const Item* __restrict from, std::size_t n, Item* __restrict to,
 
 }  // namespace radix_sort_detail
 
+template <class Item, class KeyOf>
+void radix_sort(std::span<Item> items, std::span<Item> scratch, KeyOf key);
+
+namespace radix_sort_detail {
+
+// Divides items that differ in their last `top` bits only by the leading ones of these, into
+// scratch, sorts the parts there, and brings them back while they are in the cache.
+template <class Item, class KeyOf>
+void sort_divided(std::span<Item> items, std::span<Item> scratch, KeyOf key, int top) {
+  using Key = std::invoke_result_t<KeyOf, const Item&>;
+  const std::size_t n = items.size();
+  const auto wanted = static_cast<int>(std::bit_width(n * sizeof(Item) / kPartBytes));
+  const int bits = std::min({top, wanted, kMaxDigitBits});
+  const std::size_t digits = std::size_t{1} << bits;
+  const auto digit = [shift = top - bits, mask = static_cast<Key>(digits - 1),
+                      key](const Item& item) { return (key(item) >> shift) & mask; };
+  std::vector<std::uint32_t> ends(digits);
+  for (const Item& item : items) ++ends[digit(item)];
+  exclusive_sum(ends.data(), digits);
+  scatter(items.data(), n, scratch.data(), ends.data(), digit);
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    const auto part = scratch.subspan(begin, end - begin);
+    radix_sort(part, items.subspan(begin, end - begin), key);
+    std::copy(part.begin(), part.end(), items.begin() + static_cast<std::ptrdiff_t>(begin));
+    begin = end;
+  }
+}
+
+}  // namespace radix_sort_detail
+
 // Sorts `items` by key(item), an unsigned number, stably. `scratch` holds at least as many items
 // and is left with any content. At most 2^32 - 1 items; Item is trivially copyable.
 template <class Item, class KeyOf>
@@ -101,6 +139,7 @@ void radix_sort(std::span<Item> items, std::span<Item> scratch, KeyOf key) {
   for (std::size_t i = 0; i < n; ++i) differing |= key(a[i]) ^ first;
 
   const int top = static_cast<int>(std::bit_width(differing));  // bits [0, top) matter
+  if (n * sizeof(Item) > kDividedBytes) return sort_divided(items, scratch, key, top);
   const int wanted = static_cast<int>(std::bit_width(n - 1)) + kSpareBits;
   int bits = std::min({top, wanted, 2 * kMaxDigitBits});
   if (top <= std::min(bits + 2, 2 * kMaxDigitBits)) bits = top;  // cheaper than a search for ties

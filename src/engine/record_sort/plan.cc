@@ -31,6 +31,8 @@ std::size_t max_merge_piece_bytes(unsigned threads) {
   return std::min(kMaxPieceBytes, kMaxMergePieceBytes * ceil_div(threads, kThreadsOfSmallPieces));
 }
 constexpr std::size_t kMinPieceRecords = 16;
+// Part of the memory that sorters of larger pieces may take.
+constexpr std::size_t kSortersPart = 4;
 // A cell that the merge takes whole, on average; and how much larger one may be.
 constexpr std::size_t kCellBytes = 4 * kMiB;
 constexpr std::size_t kCellSlack = 2;
@@ -93,7 +95,8 @@ std::uint64_t expected_runs(const PlanInput& input, std::size_t region_bytes) {
   return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
 }
 
-void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_bytes) {
+void plan_pieces(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+  const std::size_t record_bytes = layout.record_bytes();
   std::size_t bytes =
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
   // A piece has a record of each run.
@@ -112,6 +115,11 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, std::size_t record_
         static_cast<std::size_t>(2 * part * static_cast<double>(geometry.region_bytes));
     bytes = std::clamp(leaving, kMinPieceBytes, bytes);
   }
+  // There are only so many buckets. Those of a large memory are larger, and leave whole all the
+  // same: to split them all would take longer.
+  const std::size_t most = record_bytes * geometry.region_bytes / kSortersPart / geometry.threads /
+                           piece_scratch_bytes(layout, 2);
+  bytes = std::max(bytes, std::min(geometry.region_bytes / BucketTable::kMaxWanted, most));
   geometry.piece_capacity = 2 * std::max(kMinPieceRecords, bytes / record_bytes);
 }
 
@@ -340,7 +348,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   std::uint64_t table_bytes = blocks * sizeof(RunBlock);
   if (cells_unsorted) {
     const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
-    table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxBuckets / 4);
+    table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxWanted);
   }
   table_bytes += packing_bytes(input, geometry) + threads * input.folding_bytes;
   if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
@@ -357,7 +365,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
         std::min<std::uint64_t>(input.merge_memory_bytes, input.memory_bytes - table_bytes),
         kSectorBytes);
   }
-  plan_pieces(geometry, input, record_bytes);
+  plan_pieces(geometry, input, layout);
   if (input.merge_accelerated && !cells_unsorted) plan_large_pieces(geometry, record_bytes);
   if (input.accelerated) {
     plan_transfers(geometry, layout);

@@ -113,6 +113,27 @@ std::vector<RecordFormat> formats() {
           format_of("fixed:3000000", {"7:u32"})};
 }
 
+// Buckets are split one after the other: a sort in memory must not depend on that.
+TEST(Plan, buckets_of_any_memory_leave_whole) {
+  for (const RecordFormat& format : {format_of("u32"), format_of("u64"), format_of("gensort")}) {
+    const KeyLayout layout(format);
+    for (const std::uint64_t memory : {256 * kMiB, kGiB, 10 * kGiB, 100 * kGiB, 1000 * kGiB}) {
+      for (const unsigned threads : {1u, 16u, 64u}) {
+        const PlanInput input{.memory_bytes = memory,
+                              .input_bytes = memory / 4 * 3,
+                              .input_size_known = true,
+                              .threads = threads,
+                              .scratch_disks = 1};
+        SCOPED_TRACE(describe(input, format));
+        const Geometry g = plan_geometry(input, layout);
+        const std::size_t bucket_bytes = g.chunk.slabs * g.chunk.slab_bytes / g.chunk.buckets;
+        EXPECT_GE(g.piece_capacity * layout.record_bytes(), bucket_bytes / 10 * 17);
+        EXPECT_EQ(g.threads, threads);
+      }
+    }
+  }
+}
+
 TEST(Plan, every_plan_fits_its_memory) {
   std::size_t planned = 0;
   for (const RecordFormat& format : formats()) {
