@@ -2,11 +2,13 @@
 #include "engine/job_io.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "engine/join/hash_join.h"
+#include "engine/join/join_costs.h"
 #include "engine/join/sort_merge_join.h"
 #include "join/output_layout.h"
 
@@ -18,6 +20,18 @@ void check(const RecordJoinOptions& options) {
   if (options.inputs[0] == "-" && options.inputs[1] == "-") {
     throw Error(ErrorCode::usage, "both inputs cannot be standard input");
   }
+}
+
+// A sort-merge join is taken instead of a hash join, which moves less, if it is expected to take at
+// most this part of the time.
+constexpr double kClearlyLess = 0.8;
+
+std::string describe(const JoinCosts& costs) {
+  char text[128];
+  std::snprintf(text, sizeof text,
+                "sorting is expected to take %.2g s, a table %.2g s (disk: %.2g GB/s)",
+                costs.sort_merge, costs.hash, costs.disk_rate / 1e9);
+  return text;
 }
 
 // A hash join reads each input once. So does a sort-merge join of inputs that are in order, or that
@@ -62,12 +76,22 @@ JoinPlan choose(const RecordJoinOptions& options) {
     sorting.because = "what must be sorted fits in memory";
     return sorting;
   }
-  if (auto hashing = plan_hash_join(options, reason)) {
-    hashing->because = reason;
-    return *std::move(hashing);
+  auto hashing = plan_hash_join(options, reason);
+  if (!hashing) {
+    sorting.because = reason;
+    return sorting;
   }
-  sorting.because = reason;
-  return sorting;
+  const auto& [r, s] = sorting.sides;
+  if (r.size_known && s.size_known && r.input_bytes + s.input_bytes >= kWorthEstimating) {
+    const JoinCosts costs = estimate_costs(options, sorting, *hashing);
+    if (costs.sort_merge < kClearlyLess * costs.hash) {
+      sorting.because = reason + ", but " + describe(costs);
+      return sorting;
+    }
+    reason += ", and " + describe(costs);
+  }
+  hashing->because = reason;
+  return *std::move(hashing);
 }
 
 }  // namespace

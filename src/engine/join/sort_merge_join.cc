@@ -33,6 +33,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// With less memory all of it is worth using: two sides share it.
+constexpr std::uint64_t kAmpleBytes = kGiB;
 // With more memory than this, a plan that is not possible never will be.
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
 
@@ -93,6 +95,7 @@ class SortMergeJoin {
   std::uint64_t memory_bytes() const { return options_.memory_bytes - codec_bytes_; }
 
   std::uint64_t codec_bytes_ = 0;  // of -S, what decoders and compression take
+  std::uint64_t runs_bytes_ = 0;   // of what is left, what forming and merging runs takes
   JoinGeometry geometry_;
   unsigned threads_ = 1;
   bool in_memory_ = false;  // sides are sorted there, and not in runs
@@ -102,7 +105,9 @@ class SortMergeJoin {
 };
 
 SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
-    : options_(options), rows_(options.formats, options.kind, options.layout) {
+    : options_(options),
+      rows_(options.formats, options.kind, options.layout),
+      runs_bytes_(options.memory_bytes) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes,
                                    options_.compressed_by_suffix);
@@ -128,7 +133,7 @@ SortOptions SortMergeJoin::sort_options(std::size_t side) const {
   sort.inputs = {options_.inputs[side]};
   sort.output.assign(1, '-');  // the rows are compressed, if anything is
   sort.parallel = threads_;
-  sort.memory_bytes = memory_bytes();
+  sort.memory_bytes = runs_bytes_;
   sort.merge_on_accelerator = AcceleratedMerge::never;
   return sort;
 }
@@ -182,12 +187,19 @@ void SortMergeJoin::make_plan(bool in_memory) {
                       options_.formats[i].record_bytes, 0};
   }
   // What should fit in memory may turn out not to: then runs must be possible.
+  runs_bytes_ = memory_bytes();
+  if (sides_[0].size_known && sides_[1].size_known && runs_bytes_ >= kAmpleBytes) {
+    runs_bytes_ = worthwhile_memory(runs_bytes_, sides_[0].bytes + sides_[1].bytes);
+  }
+  input.memory_bytes = runs_bytes_;
   plan_runs(input);
+  input.memory_bytes = memory_bytes();
   if (in_memory) {
     const unsigned threads = threads_;
     in_memory_ = plan_in_memory(input);
     if (!in_memory_) {
       threads_ = threads;
+      input.memory_bytes = runs_bytes_;
       plan_runs(input);
     }
   }

@@ -299,20 +299,11 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
                    record_bytes);
 }
 
-// How much of the memory is worth using. Runs are twice as long as the memory they are formed in,
-// and up to some dozens of runs a merge costs the same whatever their number: where half of the
-// memory leaves few runs, as long as the whole budget, taking all of it would only cost the time to
-// get it from the system (on virtual machines as much as sorting what it holds) and take it from
-// others.
 std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
-  std::size_t bytes = available;
-  if (input.accelerated) return round_down(bytes, kSectorBytes);
   const bool may_fit = input.input_bytes < available;
-  if (input.input_size_known && !may_fit && !input.merge_only && available / 2 >= kAmpleBytes &&
-      input.input_bytes / available <= kFewRuns) {
-    bytes = available / 2;
-  }
-  return round_down(bytes, kSectorBytes);
+  const bool all = input.accelerated || input.merge_only || !input.input_size_known || may_fit;
+  return round_down<std::size_t>(all ? available : worthwhile_memory(available, input.input_bytes),
+                                 kSectorBytes);
 }
 
 // Memory for compressing scratch blocks, beside what is divided.
@@ -432,6 +423,11 @@ unsigned passes_of(const PlanInput& input, const Geometry& geometry) {
 }
 
 }  // namespace
+
+std::uint64_t worthwhile_memory(std::uint64_t memory_bytes, std::uint64_t input_bytes) {
+  const bool ample = memory_bytes / 2 >= kAmpleBytes && input_bytes / memory_bytes <= kFewRuns;
+  return ample ? memory_bytes / 2 : memory_bytes;
+}
 
 Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
   if (auto best = plan_or_nothing(input, layout)) {
