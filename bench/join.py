@@ -12,7 +12,7 @@ sorted. Together they have --size bytes, by default four times the memory.
 
 Each case makes its relations in DIR, then runs the programs one after the other, as often as
 --repeat says, with cold caches and 2 threads each, in a memory cgroup of --memory and 48 MiB:
-xxl by sorting and merging, and by hash if that fits; join_bound, which moves the volume of either
+xxl by sorting and merging, by hash if that fits, and by what it takes itself; join_bound, which moves the volume of either
 and does nothing else; DuckDB, whose tables are loaded beforehand (that is not timed) and whose rows
 go to a Parquet file that is not compressed, the fastest of its ways to keep them (a table, CSV).
 DuckDB is told to use 3/5 of the memory, since it does not count all it takes; if it fails all the
@@ -152,7 +152,7 @@ class Bench:
                            *([f"--scratch={self.directory}"] if scratch else []),
                            str(output_bytes), self.path("output"), *inputs]  # fmt: skip
             else:
-                method = program.removeprefix("xxl-")
+                method = program.removeprefix("xxl-")  # or auto
                 command = [self.xxl, "join", f"--record={record}", f"-S{self.memory}b",
                            "--parallel=2", f"-T{self.directory}", f"--method={method}",
                            *(["--presorted"] if is_sorted else []), "--stats=json",
@@ -166,6 +166,8 @@ class Bench:
             ok = output_of([self.programs / "join_check", record, self.path("output")]) == expected
         elif ok and program == "duckdb":
             ok = output_of([sys.executable, "-c", CHECK, self.path("output")]) == expected
+        if ok and program == "xxl-auto":
+            note = last_json(outcome.stderr)["method"]
         self.clear_output()
         if not ok:
             self.wrong = True
@@ -202,7 +204,7 @@ class Bench:
         output_bytes = made["rows"] * RECORD_BYTES[record] * 3 // 2
         print(f"\n{case}: R {made['r']}, S {made['s']}, {made['rows']} rows of {record},"
               f" {self.arguments.memory}", flush=True)  # fmt: skip
-        programs = ["bound-sort-merge", "xxl-sort-merge", "bound-hash", "xxl-hash"]
+        programs = ["bound-sort-merge", "xxl-sort-merge", "bound-hash", "xxl-hash", "xxl-auto"]
         if not self.arguments.no_peers:
             subprocess.run([sys.executable, "-c", LOAD, self.path("database"), record,
                             self.path("r"), self.path("s")], check=True)  # fmt: skip
@@ -248,6 +250,11 @@ class Bench:
                 if ours and other in median:
                     print(f"  xxl by {method} takes {ours / median[other]:.2f} of the time of"
                           f" {other}")  # fmt: skip
+        methods = [median[name] for name in ("xxl-sort-merge", "xxl-hash") if name in median]
+        if "xxl-auto" in median and methods:
+            taken = {row["note"] for row in right if row["program"] == "xxl-auto"}
+            print(f"  auto took {' or '.join(sorted(taken))}:"
+                  f" {median['xxl-auto'] / min(methods):.2f} of the time of the faster method")  # fmt: skip
 
 
 def main():
