@@ -45,8 +45,9 @@ void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
   if (codec_ != Codec::none) return;  // the size is unknown
   reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
-  // In memory that takes about as long as writing: it is done while the input is read.
-  if (file_->file().is_in_memory() && file_->free_bytes() >= reserved_bytes_) {
+  // In memory that takes about as long as writing: it is done while the input is read, if there is
+  // ample room, for scratch as well.
+  if (file_->file().is_in_memory() && file_->free_bytes() / 4 >= reserved_bytes_) {
     reserving_ = Thread::try_start([this] {
       try {
         file_->reserve(0, reserved_bytes_);
