@@ -35,8 +35,8 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   geometry.push_records = push_records;
   geometry.piece_capacity = piece_capacity;
   const std::size_t piece_bytes = piece_capacity / 2 * record_bytes;
-  const std::size_t most_buckets = std::clamp<std::size_t>(
-      2 * memory_bytes / piece_bytes, kMinBuckets, BucketTable::kMaxWanted);
+  const std::size_t most_buckets =
+      std::clamp<std::size_t>(2 * memory_bytes / piece_bytes, kMinBuckets, BucketTable::kMaxWanted);
   geometry.max_buckets = 4 * most_buckets;
   const std::size_t scratch_bytes =
       threads * (BucketTable::Scratch::bytes(push_records, geometry.max_buckets) + kSectorBytes) +
