@@ -37,8 +37,12 @@ struct CellAccess {
     const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
     return chunk_record(run.memory, item(place).place());
   }
-  void prefetch(std::uint64_t place) const {
-    if ((place & kResident) == 0) __builtin_prefetch(reinterpret_cast<const char*>(place));
+  // Inlined in any case: GCC drops calls of functions that do nothing but prefetch.
+  [[gnu::always_inline]] void prefetch(std::uint64_t place) const {
+    const char* const record =
+        (place & kResident) == 0 ? reinterpret_cast<const char*>(place) : (*this)(place).data();
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + 64);
   }
 };
 
