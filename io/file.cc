@@ -100,11 +100,6 @@ int extend(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return ftruncate(fd, static_cast<off_t>(offset + bytes)) == 0 ? 0 : errno;
 }
 
-bool is_on(int fd, std::int64_t file_system) {
-  struct statfs system {};
-  return fstatfs(fd, &system) == 0 && system.f_type == file_system;
-}
-
 // Returns 0 or an errno value.
 int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
   while (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
@@ -327,6 +322,11 @@ int File::wrote(std::size_t bytes) const {
   // disk's.
   const bool disk_refused = result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
   return disk_refused ? errno : 0;
+}
+
+bool is_on(int fd, std::int64_t file_system) {
+  struct statfs system {};
+  return fstatfs(fd, &system) == 0 && system.f_type == file_system;
 }
 
 bool enable_direct(int fd) {

@@ -80,7 +80,7 @@ class File {
   std::uint64_t stored_bytes() const;
   // The device the file lives on: files of one device share a queue.
   dev_t device() const { return device_; }
-  // True for a file on a file system in memory (tmpfs).
+  // True for a file on a file system in memory (tmpfs, ramfs).
   bool is_in_memory() const { return in_memory_; }
 
   // Reserves disk space for bytes [offset, offset + bytes) and extends the file to hold them.
@@ -123,6 +123,9 @@ class File {
   mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
   mutable std::mutex writing_;
 };
+
+// True if the open file is on a file system of this kind (a number of <linux/magic.h>).
+bool is_on(int fd, std::int64_t file_system);
 
 // Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants
 // them aligned to more than kSectorBytes.

@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include <utility>
 
@@ -61,9 +60,7 @@ IoService::Factory thread_factory(unsigned depth) {
 // Transfers in memory are copies, which should run in parallel. On file systems in user space with
 // short direct transfers, io_uring was seen to report more than was moved.
 bool wants_threads(const File& file) {
-  struct statfs system {};
-  return file.is_in_memory() ||
-         (fstatfs(file.fd(), &system) == 0 && system.f_type == FUSE_SUPER_MAGIC);
+  return file.is_in_memory() || is_on(file.fd(), FUSE_SUPER_MAGIC);
 }
 
 // Files that are decompressed or used as streams, and those on disks that are written through the

@@ -260,6 +260,17 @@ class Space(OutputTest):
                 self.assert_fails(done, re.escape(str(small)), r"cannot reserve \d+ .*free")
             (self.root / "small").rmdir()
 
+    def test_an_output_in_memory_that_cannot_be_reserved_after_all(self):
+        # There is room, so it is reserved while the input is read; what is allowed is less.
+        records = self.gen("records", "--record=kv64", "100000")
+        with small_file_system(self.root / "memory", 64) as memory:
+            done = subprocess.run(
+                ["bash", "-c", 'ulimit -f 512; exec "$@"', "bash", self.program, "sort", "--record=kv64",
+                 "-T", self.scratch, records, "-o", memory / "file"],
+                capture_output=True, timeout=whole_process.PATIENCE_SECONDS, check=False)  # fmt: skip
+            self.assert_fails(done, re.escape(str(memory)), r"cannot reserve 1\.5 MiB")
+            self.assertEqual(list(memory.iterdir()), [])
+
     def test_a_join_reserves_for_both_inputs_before_it_reads_either(self):
         records = self.gen("records", "--record=kv64", str(self.RECORDS))
         with small_file_system(self.root / "small", 24) as small, subprocess.Popen(

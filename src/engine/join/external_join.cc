@@ -29,7 +29,7 @@ constexpr double kClearlyLess = 0.8;
 std::string describe(const JoinCosts& costs) {
   char text[128];
   std::snprintf(text, sizeof text,
-                "sorting is expected to take %.2g s, a table %.2g s (disk: %.2g GB/s)",
+                "sorting is expected to take %.2g s, a table %.2g s, with a disk of %.2g GB/s",
                 costs.sort_merge, costs.hash, costs.disk_rate / 1e9);
   return text;
 }
@@ -81,8 +81,12 @@ JoinPlan choose(const RecordJoinOptions& options) {
     sorting.because = reason;
     return sorting;
   }
+  const auto can_be_estimated = [](const JoinPlan::Side& side) {
+    return side.size_known && side.device == "cpu";
+  };
   const auto& [r, s] = sorting.sides;
-  if (r.size_known && s.size_known && r.input_bytes + s.input_bytes >= kWorthEstimating) {
+  if (can_be_estimated(r) && can_be_estimated(s) &&
+      r.input_bytes + s.input_bytes >= kWorthEstimating) {
     const JoinCosts costs = estimate_costs(options, sorting, *hashing);
     if (costs.sort_merge < kClearlyLess * costs.hash) {
       sorting.because = reason + ", but " + describe(costs);

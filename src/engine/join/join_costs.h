@@ -17,8 +17,11 @@ struct JoinCosts {
 // Less input is joined by hash if it can be: both ways take a moment.
 inline constexpr std::uint64_t kWorthEstimating = std::uint64_t{1} << 30;
 
-// For the same inputs, of known sizes. Measures the disk of the first scratch directory, with an
-// unnamed file there: that takes some tenths of a second.
+// Bytes a second where the disk cannot be measured.
+inline constexpr double kAssumedDiskRate = 1e9;
+
+// For the same inputs, of known sizes, sorted on the CPU. Measures the disk of the first scratch
+// directory, with an unnamed file there: that takes some tenths of a second.
 JoinCosts estimate_costs(const RecordJoinOptions& options, const JoinPlan& sort_merge,
                          const JoinPlan& hash);
 

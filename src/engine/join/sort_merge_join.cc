@@ -34,7 +34,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // With less memory all of it is worth using: two sides share it.
-constexpr std::uint64_t kAmpleBytes = kGiB;
+constexpr std::uint64_t kAmpleForBothSides = kGiB;
 // With more memory than this, a plan that is not possible never will be.
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
 
@@ -75,7 +75,8 @@ class SortMergeJoin {
   void make_plan(bool in_memory);
   void divide(const JoinPlanInput& input);
   bool plan_in_memory(JoinPlanInput input);
-  void plan_runs(JoinPlanInput& input);
+  void plan_worthwhile_runs(const JoinPlanInput& input);
+  void plan_runs(JoinPlanInput input);
   void report_plan();
   void make_runs();
   void join();
@@ -105,9 +106,7 @@ class SortMergeJoin {
 };
 
 SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
-    : options_(options),
-      rows_(options.formats, options.kind, options.layout),
-      runs_bytes_(options.memory_bytes) {
+    : options_(options), rows_(options.formats, options.kind, options.layout) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes,
                                    options_.compressed_by_suffix);
@@ -118,6 +117,7 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
       options_.memory_bytes -
       memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs, &sides_[1].inputs}) +
       output_packing_bytes(options_);
+  runs_bytes_ = memory_bytes();
   // If the input turns out not to be in order, it must be possible to start again.
   const bool assumes_order = attempt.assumes_order &&
                              (output_is_file(options_) || options_.count_only) &&
@@ -187,19 +187,12 @@ void SortMergeJoin::make_plan(bool in_memory) {
                       options_.formats[i].record_bytes, 0};
   }
   // What should fit in memory may turn out not to: then runs must be possible.
-  runs_bytes_ = memory_bytes();
-  if (sides_[0].size_known && sides_[1].size_known && runs_bytes_ >= kAmpleBytes) {
-    runs_bytes_ = worthwhile_memory(runs_bytes_, sides_[0].bytes + sides_[1].bytes);
-  }
-  input.memory_bytes = runs_bytes_;
-  plan_runs(input);
-  input.memory_bytes = memory_bytes();
+  plan_worthwhile_runs(input);
   if (in_memory) {
     const unsigned threads = threads_;
     in_memory_ = plan_in_memory(input);
     if (!in_memory_) {
       threads_ = threads;
-      input.memory_bytes = runs_bytes_;
       plan_runs(input);
     }
   }
@@ -208,7 +201,6 @@ void SortMergeJoin::make_plan(bool in_memory) {
 
 // True if all sides that must be sorted fit in memory at the same time.
 bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
-  for (auto& side : input.sides) side.table_bytes = 0;
   input.threads = threads_;
   divide(input);
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -229,9 +221,29 @@ bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
   return true;
 }
 
+// With as much memory as runs are worth, or all of it where records are too large for that.
+void SortMergeJoin::plan_worthwhile_runs(const JoinPlanInput& input) {
+  const std::uint64_t all = memory_bytes();
+  const unsigned threads = threads_;
+  runs_bytes_ = all;
+  if (sides_[0].size_known && sides_[1].size_known && all >= kAmpleForBothSides) {
+    runs_bytes_ = worthwhile_memory(all, sides_[0].bytes + sides_[1].bytes);
+  }
+  try {
+    plan_runs(input);
+    if (runs_bytes_ == all || threads_ == threads) return;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space || runs_bytes_ == all) throw;
+  }
+  runs_bytes_ = all;
+  threads_ = threads;
+  plan_runs(input);
+}
+
 // Each side is planned with the memory that the tables of the other's runs leave, and with the same
 // number of threads.
-void SortMergeJoin::plan_runs(JoinPlanInput& input) {
+void SortMergeJoin::plan_runs(JoinPlanInput input) {
+  input.memory_bytes = runs_bytes_;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (!sides_[i].sorting) continue;
     sides_[i].sorting->plan_again(sort_options(i), {.may_stay_in_memory = false});

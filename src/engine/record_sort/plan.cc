@@ -301,7 +301,8 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
 
 std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
   const bool may_fit = input.input_bytes < available;
-  const bool all = input.accelerated || input.merge_only || !input.input_size_known || may_fit;
+  const bool all = input.uses_all_memory || input.accelerated || input.merge_only ||
+                   !input.input_size_known || may_fit;
   return round_down<std::size_t>(all ? available : worthwhile_memory(available, input.input_bytes),
                                  kSectorBytes);
 }
@@ -414,7 +415,10 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
     if (!geometry) geometry = sorted;
     if (geometry) return geometry;
   }
-  return std::nullopt;
+  if (input.uses_all_memory) return std::nullopt;
+  PlanInput all = input;  // large records
+  all.uses_all_memory = true;
+  return plan_or_nothing(all, layout);
 }
 
 unsigned passes_of(const PlanInput& input, const Geometry& geometry) {

@@ -20,6 +20,7 @@ struct PlanInput {
   unsigned scratch_disks = 1;
   unsigned batch_size = 0;  // 0: no limit
   bool merge_only = false;
+  bool uses_all_memory = false;             // not only what is worth using
   bool in_order = false;                    // runs must be sorted to the last record
   std::optional<std::uint64_t> limit = {};  // of a run and of the output, in records
   std::size_t merge_inputs = 0;             // files to be merged with merge_only

@@ -12,7 +12,7 @@ namespace {
 
 using test::format_of;
 
-// A join of 24 million records with ten times as many, 8 bytes each, a table of R or of either.
+// A join of 24 million records with ten times as many, 8 bytes each, with a table of R.
 struct Plans {
   explicit Plans(unsigned threads) {
     options.formats = {format_of("kv32"), format_of("kv32")};
@@ -68,14 +68,16 @@ TEST(JoinCosts, a_join_that_counts_writes_nothing) {
   EXPECT_LT(plans.costs().hash, rows / 2);
 }
 
-TEST(JoinCosts, disks_are_measured_for_much_input) {
+TEST(JoinCosts, disks_are_measured_where_that_is_possible) {
   Plans plans(16);
+  EXPECT_EQ(plans.costs().disk_rate, kAssumedDiskRate);
   plans.options.queue_factory = nullptr;
-  plans.options.scratch_dirs = {::testing::TempDir()};
-  EXPECT_GT(plans.costs().disk_rate, 0);
-  // Where that is not possible, something is assumed.
   plans.options.scratch_dirs = {"/nonexistent"};
-  EXPECT_GT(plans.costs().disk_rate, 0);
+  EXPECT_EQ(plans.costs().disk_rate, kAssumedDiskRate);
+  plans.options.scratch_dirs = {::testing::TempDir()};
+  const double rate = plans.costs().disk_rate;
+  EXPECT_GT(rate, 0);
+  EXPECT_NE(rate, kAssumedDiskRate);
 }
 
 }  // namespace
