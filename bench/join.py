@@ -12,8 +12,8 @@ sorted. Together they have --size bytes, by default four times the memory.
 
 Each case makes its relations in DIR, then runs the programs one after the other, as often as
 --repeat says, with cold caches and 2 threads each, in a memory cgroup of --memory and 48 MiB:
-xxl by sorting and merging, by hash if that fits, and by what it takes itself; join_bound, which moves the volume of either
-and does nothing else; DuckDB, whose tables are loaded beforehand (that is not timed) and whose rows
+xxl by sorting and merging, by hash if that fits, and by what it takes itself; join_bound, which
+moves the volume of either and does nothing else; DuckDB, whose tables are loaded beforehand (that is not timed) and whose rows
 go to a Parquet file that is not compressed, the fastest of its ways to keep them (a table, CSV).
 DuckDB is told to use 3/5 of the memory, since it does not count all it takes; if it fails all the
 same it gets twice as much, which the result says. Every output is checked: the number of its rows

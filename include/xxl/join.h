@@ -122,7 +122,8 @@ struct JoinReport : Measurements {
 };
 
 // What join_files would do. Throws Error for bad options, missing files, a file that is not a whole
-// number of records, and a budget that is too small, all before anything is written.
+// number of records, and a budget that is too small, all before anything is written. (An unnamed
+// file in a scratch directory may come and go, to measure its disk.)
 JoinPlan plan_join(const JoinJob& job);
 
 // Joins. When it returns, the output is complete, checked and in place; when it throws Error, the

@@ -10,7 +10,8 @@
 namespace xxl {
 
 // What join would do. Throws Error for bad options, missing files, a file that is not a whole
-// number of records, and a budget that is too small, all before anything is written.
+// number of records, and a budget that is too small, all before anything is written (but an unnamed
+// file, to measure the scratch disk).
 JoinPlan plan_join(const RecordJoinOptions& options);
 
 // Joins. When it returns, the output is complete and checked; when it throws Error, the output does
