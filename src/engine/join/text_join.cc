@@ -347,7 +347,7 @@ void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
   sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
-  text_output_ = std::make_unique<TextOutput>(*sink_, memory().write_buffers(),
+  text_output_ = std::make_unique<TextOutput>(*sink_, memory().output_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
 }

@@ -27,8 +27,10 @@ void TextMemory::divide(std::size_t longest_record) {
   XXL_CHECK(geometry.memory_bytes <= region_.size());
   geometry_ = geometry;
   Carver carver(region_.span());
-  write_buffers_ = std::make_unique<WriteBuffers>(
-      carver.take(round_down(geometry_.write_bytes, kSectorBytes)), monitor_);
+  const auto for_writes = carver.take(round_down(geometry_.write_bytes, kSectorBytes));
+  write_buffers_ = std::make_unique<WriteBuffers>(for_writes, monitor_);
+  output_buffers_ = std::make_unique<WriteBuffers>(
+      for_writes.first(round_down(geometry_.output_bytes, kSectorBytes)), monitor_);
   const std::size_t item_bytes =
       round_up(geometry_.item_capacity * sizeof(StringItem), kSectorBytes);
   const auto items = [&] {

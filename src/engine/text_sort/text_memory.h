@@ -41,6 +41,8 @@ class TextMemory {
   // After divide(), until the next:
   std::span<std::byte> regions() const { return regions_; }
   WriteBuffers& write_buffers() { return *write_buffers_; }
+  // For the output: of the same memory, so for the time when all runs are written.
+  WriteBuffers& output_buffers() { return *output_buffers_; }
   CellWorkspace& workspace(unsigned thread) { return workspaces_[thread]; }
   const std::vector<CellWorkspace>& workspaces() const { return workspaces_; }
 
@@ -52,6 +54,7 @@ class TextMemory {
   MemoryRegion region_;
   std::span<std::byte> regions_;
   std::unique_ptr<WriteBuffers> write_buffers_;
+  std::unique_ptr<WriteBuffers> output_buffers_;
   std::vector<CellWorkspace> workspaces_;
 };
 

@@ -18,7 +18,7 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kMinBlockBytes = 16 * kKiB;
-constexpr std::size_t kMaxBlockBytes = 256 * kKiB;
+constexpr std::size_t kMaxBlockBytes = 512 * kKiB;
 // Tables of runs get the memory that they will need, at most this part of it; a small part if that
 // is unknown.
 constexpr std::uint64_t kTablePart = 4;
@@ -29,9 +29,11 @@ constexpr std::uint64_t kBlockPart = 256;
 constexpr std::uint64_t kBlockPartOfUnknown = 1024;
 
 constexpr std::size_t kMaxOutputBlockBytes = kMiB;
-// Workers fill the output of a cell each, two where that is a stream.
-constexpr std::size_t kMaxWriteBytes = 24 * kMiB;
-constexpr std::size_t kMaxWriteBytesOfThread = 8 * kMiB;
+// Workers write a run each, as fast as they copy, and then none for a while.
+constexpr std::size_t kMaxWriteBytes = 48 * kMiB;
+// Workers fill the output of a cell each, two where that is a stream. More would leave the caches.
+constexpr std::size_t kMaxOutputBytes = 24 * kMiB;
+constexpr std::size_t kMaxOutputBytesOfThread = 8 * kMiB;
 
 // A chunk and its items should stay near the cache.
 constexpr std::size_t kRegionBytes = 32 * kMiB;
@@ -72,7 +74,7 @@ std::size_t sectors(std::size_t bytes) {
 // Divides `memory` of a sort with T threads, from top to bottom:
 //
 //   what            number  bytes each
-//   write buffers   1       memory / 16, at most 24 MiB or 8T MiB, but 2T + 4 output blocks
+//   write buffers   1       memory / 16, at most 48 MiB or 8T MiB, but 2T + 4 output blocks
 //   regions         rest    rest / (3T + 2), at most 32 MiB; or `region_bytes`, if not 0
 //   items           2T      16 for every 32 bytes of a region (80, where keys are made)
 //   made keys       T       48 for each item
@@ -88,8 +90,11 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
 
   plan.output_block_bytes = output_block_bytes(memory, input.threads);
   const std::size_t least_write_bytes = (2 * threads + 4) * plan.output_block_bytes;
-  const std::size_t most_write_bytes = std::max(kMaxWriteBytes, threads * kMaxWriteBytesOfThread);
-  plan.write_bytes = std::max(least_write_bytes, std::min(memory / 16, most_write_bytes));
+  const std::size_t most_output_bytes =
+      std::max(kMaxOutputBytes, threads * kMaxOutputBytesOfThread);
+  plan.write_bytes = std::max(
+      least_write_bytes, std::min(memory / 16, std::max(kMaxWriteBytes, most_output_bytes)));
+  plan.output_bytes = std::max(least_write_bytes, std::min(plan.write_bytes, most_output_bytes));
   if (plan.write_bytes > memory) return std::nullopt;
   const std::size_t rest = memory - plan.write_bytes;
 

@@ -32,7 +32,8 @@ struct TextPlanInput {
 
 struct TextGeometry {
   std::size_t memory_bytes = 0;   // of the region that is divided into what follows
-  std::size_t write_bytes = 0;    // buffers of blocks being written
+  std::size_t write_bytes = 0;    // buffers of blocks of runs being written
+  std::size_t output_bytes = 0;   // of them, for blocks of the output, when runs are written
   std::size_t item_capacity = 0;  // of a worker
   std::size_t key_bytes = 0;      // memory for keys of a worker
   std::size_t region_bytes = 0;

@@ -305,7 +305,7 @@ SortReport TextSorting::run() {
 void TextSorting::open_sink() {
   const TextGeometry& geometry = memory_.geometry();
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
-  text_output_ = std::make_unique<TextOutput>(*sink_, memory_.write_buffers(),
+  text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
                                               geometry.output_block_bytes, monitor_);
   write_header();
 }
