@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -19,6 +20,7 @@ namespace {
 // Records that probe at once, as in a join.
 constexpr std::size_t kMorsel = 8192;
 constexpr std::size_t kProbes = std::size_t{1} << 22;
+constexpr unsigned kSlabRecords = 1024;
 
 // Record `i` of the table has key mix(i): unique, in random order.
 std::uint64_t key_of(std::uint64_t i) {
@@ -32,7 +34,10 @@ struct Data {
         count(record_count),
         records(count * format.record_bytes),
         probes(kProbes * format.record_bytes),
-        memory(xxl::HashTable::memory_bytes(count)) {
+        memory(xxl::HashTable::memory_bytes(size())) {
+    for (std::size_t i = 0; i < count; i += kSlabRecords) {
+      slabs.push_back(records.data() + i * format.record_bytes);
+    }
     for (std::size_t i = 0; i < count; ++i) set(records, i, i);
     xxl::Random random(1);
     for (std::size_t i = 0; i < kProbes; ++i) {
@@ -45,12 +50,12 @@ struct Data {
     std::memcpy(to.data() + index * format.record_bytes, &key,
                 std::min<std::size_t>(8, format.key.front().length));
   }
+  // A table of one partition.
+  xxl::HashTable::Size size() const { return {count, count, 1}; }
   xxl::HashTable build() {
-    xxl::HashTable table(layout, layout, records.data(), count, memory.span());
-    table.count(0, count);
-    table.lay_out();
-    table.enter(0, count);
-    table.arrange(0, table.buckets());
+    xxl::HashTable table(layout, layout, {slabs.data(), std::countr_zero(kSlabRecords)}, size(),
+                         memory.span());
+    table.build(0, {0, count});
     return table;
   }
 
@@ -58,6 +63,7 @@ struct Data {
   xxl::KeyLayout layout;
   std::size_t count;
   xxl::MemoryRegion records, probes, memory;
+  std::vector<std::byte*> slabs;
 };
 
 void build(benchmark::State& state, const char* record) {
@@ -65,7 +71,7 @@ void build(benchmark::State& state, const char* record) {
   Data data(record, count, 100);
   for (auto _ : state) {
     const xxl::HashTable table = data.build();
-    benchmark::DoNotOptimize(table.buckets());
+    benchmark::DoNotOptimize(table.record(0));
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * count));
 }
@@ -88,7 +94,7 @@ void probe(benchmark::State& state, const char* record, bool write_rows) {
         rows.write_each(
             listed,
             [&](std::size_t i) {
-              return xxl::RowRecords{data.records.data() + out[i].build * record_bytes,
+              return xxl::RowRecords{table.record(out[i].build),
                                      morsel + out[i].probe * record_bytes};
             },
             row_memory.data());

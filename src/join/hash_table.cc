@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "base/memory_region.h"
@@ -12,42 +13,19 @@
 namespace xxl {
 namespace {
 
-// Records a bucket, on average: fewer make the directory large, more take longer to search.
-constexpr std::size_t kBucketRecords = 3;
 // Records looked up at the same time: enough for as many lines of memory as a core can wait for.
 constexpr std::size_t kGroup = 64;
-// A bucket with more entries is searched by halving it.
-constexpr std::size_t kFewEntries = 16;
+// A bucket with more records is in order of the rest of the hash.
+constexpr std::size_t kFewRecords = 8;
 constexpr std::size_t kLineBytes = 64;
 
-// Entry: tag (31 bits), number of the record (32), matched (1).
-constexpr unsigned kTagShift = 33;
-constexpr std::uint64_t kMatched = 1;
-
-std::uint64_t tag_of(std::uint64_t hash) {
-  return hash << kTagShift;
-}
-std::uint64_t entry_of(std::uint64_t hash, std::size_t record) {
-  return tag_of(hash) | static_cast<std::uint64_t>(record) << 1;
-}
-std::uint32_t record_of(std::uint64_t entry) {
-  return static_cast<std::uint32_t>(entry >> 1);
-}
-bool has_tag(std::uint64_t entry, std::uint64_t tag) {
-  return (entry ^ tag) >> kTagShift == 0;
+// The bits of a hash that do not tell the bucket.
+std::uint32_t rest_of(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash);
 }
 
-// Other threads may be marking entries while they are read.
-std::uint64_t load(std::uint64_t& entry) {
-  return std::atomic_ref(entry).load(std::memory_order_relaxed);
-}
-// All threads that mark an entry write the same.
-void mark(std::uint64_t& entry, std::uint64_t value) {
-  std::atomic_ref(entry).store(value | kMatched, std::memory_order_relaxed);
-}
-
-// Both halves of a product: a change of any bit of the word reaches the bits of the bucket and
-// those of the tag.
+// Both halves of a product: a change of any bit of the word reaches the bits of the bucket and the
+// rest.
 std::uint64_t mix(std::uint64_t word) {
   const auto product =
       static_cast<unsigned __int128>(word ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
@@ -87,17 +65,16 @@ struct WordsKey {
   }
 };
 
-std::size_t buckets_for(std::uint64_t records) {
-  return static_cast<std::size_t>(records / kBucketRecords + 1);
+// Of a partition: one for each record, on average.
+std::size_t buckets_of(const HashTable::Size& size) {
+  return static_cast<std::size_t>(size.records / size.partitions + 1);
 }
-std::size_t directory_bytes(std::uint64_t records) {
-  return round_up((buckets_for(records) + 1) * sizeof(std::uint32_t), kLineBytes);
+std::size_t directory_bytes(const HashTable::Size& size) {
+  return round_up(size.partitions * (buckets_of(size) + 1) * sizeof(std::uint32_t), kLineBytes);
 }
-std::size_t entries_bytes(std::uint64_t records) {
-  return round_up(static_cast<std::size_t>(records) * sizeof(std::uint64_t), kLineBytes);
-}
-std::size_t settled_bytes(std::uint64_t records) {
-  return round_up(static_cast<std::size_t>(ceil_div<std::uint64_t>(records, 64)) * 8, kLineBytes);
+std::size_t matched_bytes(const HashTable::Size& size) {
+  return round_up(static_cast<std::size_t>(ceil_div<std::uint64_t>(size.numbers, 64)) * 8,
+                  kLineBytes);
 }
 
 bool is_32(RecordKind kind) {
@@ -109,29 +86,30 @@ bool is_64(RecordKind kind) {
 
 }  // namespace
 
-std::uint64_t HashTable::memory_bytes(std::uint64_t records) {
-  return directory_bytes(records) + entries_bytes(records) + settled_bytes(records);
+std::uint64_t HashTable::memory_bytes(const Size& size) {
+  return directory_bytes(size) + matched_bytes(size);
 }
 
-HashTable::HashTable(const KeyLayout& build, const KeyLayout& probe, const std::byte* records,
-                     std::size_t count, std::span<std::byte> memory)
+HashTable::HashTable(const KeyLayout& build, const KeyLayout& probe, RecordSlabs slabs,
+                     const Size& size, std::span<std::byte> memory)
     : build_(build),
       probe_(probe),
       keys_(is_32(build.kind()) && is_32(probe.kind())   ? Keys::native32
             : is_64(build.kind()) && is_64(probe.kind()) ? Keys::native64
                                                          : Keys::words),
-      records_(records),
+      slabs_(slabs),
+      in_slab_((std::size_t{1} << slabs.shift) - 1),
       record_bytes_(build.record_bytes()),
-      count_(count),
-      buckets_(buckets_for(count)) {
-  XXL_CHECK(count <= kMaxRecords && build.words() == probe.words());
+      size_(size),
+      buckets_(buckets_of(size)) {
+  XXL_CHECK(size.records <= size.numbers && size.numbers <= kMaxNumbers &&
+            build.words() == probe.words());
   Carver carver(memory);
-  entries_ = reinterpret_cast<std::uint64_t*>(carver.take(entries_bytes(count), kLineBytes).data());
-  settled_ = reinterpret_cast<std::uint64_t*>(carver.take(settled_bytes(count), kLineBytes).data());
-  const auto directory = carver.take(directory_bytes(count), kLineBytes);
-  ends_ = reinterpret_cast<std::uint32_t*>(directory.data()) + 1;
-  std::memset(directory.data(), 0, directory.size());
-  std::memset(settled_, 0, settled_bytes(count));
+  const auto matched = carver.take(matched_bytes(size), kLineBytes);
+  matched_ = reinterpret_cast<std::uint64_t*>(matched.data());
+  std::memset(matched.data(), 0, matched.size());
+  directory_ =
+      reinterpret_cast<std::uint32_t*>(carver.take(directory_bytes(size), kLineBytes).data());
 }
 
 template <class F>
@@ -146,134 +124,186 @@ decltype(auto) HashTable::with_keys(F&& f) const {
   }
 }
 
-void HashTable::count(std::size_t first, std::size_t records) {
+void HashTable::classify_build(const std::byte* records, std::size_t count, std::uint16_t* ids,
+                               std::uint32_t* counts) const {
   with_keys([&](const auto& key) {
-    std::array<std::size_t, kGroup> buckets;
-    for (std::size_t at = first, end = first + records; at < end;) {
-      const std::size_t group = std::min(kGroup, end - at);
-      for (std::size_t i = 0; i < group; ++i) {
-        buckets[i] = bucket_of(key.hash_of_build(record(at + i)));
-        __builtin_prefetch(ends_ + buckets[i], 1);
-      }
-      // Records of one key are counted at once: otherwise threads would contend.
-      for (std::size_t i = 0, next; i < group; i = next) {
-        for (next = i + 1; next < group && buckets[next] == buckets[i];) ++next;
-        std::atomic_ref(ends_[buckets[i]])
-            .fetch_add(static_cast<std::uint32_t>(next - i), std::memory_order_relaxed);
-      }
-      at += group;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t partition = partition_of(key.hash_of_build(records + i * record_bytes_));
+      ids[i] = static_cast<std::uint16_t>(partition);
+      ++counts[partition];
     }
   });
 }
 
-void HashTable::lay_out() {
-  std::uint32_t position = 0;
-  for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
-    const std::uint32_t records = ends_[bucket];
-    ends_[bucket] = position;
-    position += records;
+void HashTable::classify_probe(const std::byte* records, std::size_t count, std::uint16_t* ids,
+                               std::uint32_t* counts) const {
+  with_keys([&, step = probe_.record_bytes()](const auto& key) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t partition = partition_of(key.hash_of_probe(records + i * step));
+      ids[i] = static_cast<std::uint16_t>(partition);
+      ++counts[partition];
+    }
+  });
+}
+
+void HashTable::build(std::size_t partition, const RecordNumbers& numbers) {
+  const auto [first, count] = numbers;
+  std::uint32_t* const starts = directory_ + partition * (buckets_ + 1);
+  std::fill_n(starts, buckets_ + 1, 0);
+  const std::size_t base = partition * (buckets_ + 1);
+  with_keys([&](const auto& key) {
+    const auto bucket = [&](const std::byte* record) {
+      return bucket_of(key.hash_of_build(record)) - base;
+    };
+    for (std::uint64_t number = first; number < first + count; ++number) {
+      ++starts[bucket(record(number)) + 1];
+    }
+    starts[0] = static_cast<std::uint32_t>(first);
+    for (std::size_t i = 0; i < buckets_; ++i) starts[i + 1] += starts[i];
+    permute({starts, buckets_ + 1}, bucket);
+    for (std::size_t i = 0; i < buckets_; ++i) {
+      const std::size_t records = starts[i + 1] - starts[i];
+      if (records > kFewRecords) arrange(key, starts[i], records, 24);
+    }
+  });
+}
+
+// Moves each record to its bucket, in place: bucket i from number starts[i] to starts[i + 1].
+template <class Bucket>
+void HashTable::permute(std::span<const std::uint32_t> starts, Bucket bucket) {
+  std::vector<std::uint32_t> next(starts.begin(), starts.end() - 1);
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+    while (next[i] < starts[i + 1]) {
+      std::byte* const record = place(next[i]);
+      const std::size_t to = bucket(record);
+      if (to == i) {
+        ++next[i];
+      } else {
+        swap_records(record, place(next[to]++));
+      }
+    }
   }
-  XXL_CHECK(position == count_);
 }
 
-void HashTable::enter(std::size_t first, std::size_t records) {
-  with_keys([&](const auto& key) {
-    std::array<std::uint64_t, kGroup> hashes;
-    std::array<std::size_t, kGroup> buckets;
-    std::array<std::uint32_t, kGroup> places;
-    for (std::size_t at = first, end = first + records; at < end;) {
-      const std::size_t group = std::min(kGroup, end - at);
-      for (std::size_t i = 0; i < group; ++i) {
-        hashes[i] = key.hash_of_build(record(at + i));
-        buckets[i] = bucket_of(hashes[i]);
-        __builtin_prefetch(ends_ + buckets[i], 1);
-      }
-      for (std::size_t i = 0, next; i < group; i = next) {
-        for (next = i + 1; next < group && buckets[next] == buckets[i];) ++next;
-        std::uint32_t place =
-            std::atomic_ref(ends_[buckets[i]])
-                .fetch_add(static_cast<std::uint32_t>(next - i), std::memory_order_relaxed);
-        __builtin_prefetch(entries_ + place, 1);
-        for (std::size_t j = i; j < next; ++j) places[j] = place++;
-      }
-      for (std::size_t i = 0; i < group; ++i) entries_[places[i]] = entry_of(hashes[i], at + i);
-      at += group;
-    }
-  });
+void HashTable::swap_records(std::byte* a, std::byte* b) const {
+  const auto swap_as = [&]<class T>(T) {
+    T x, y;
+    std::memcpy(&x, a, sizeof x);
+    std::memcpy(&y, b, sizeof y);
+    std::memcpy(a, &y, sizeof y);
+    std::memcpy(b, &x, sizeof x);
+  };
+  switch (record_bytes_) {
+    case 4:
+      return swap_as(std::uint32_t{});
+    case 8:
+      return swap_as(std::uint64_t{});
+    case 16:
+      return swap_as(std::array<std::uint64_t, 2>{});
+    default:
+      std::swap_ranges(a, a + record_bytes_, b);
+  }
 }
 
-void HashTable::arrange(std::size_t first, std::size_t buckets) {
-  std::uint64_t* begin = entries_ + (ends_ + first)[-1];
-  for (std::size_t bucket = first; bucket < first + buckets; ++bucket) {
-    std::uint64_t* const end = entries_ + ends_[bucket];
-    if (static_cast<std::size_t>(end - begin) > kFewEntries) {
-      std::sort(begin, end);
-    } else {
-      for (std::uint64_t* next = begin + 1; next < end; ++next) {
-        const std::uint64_t entry = *next;
-        std::uint64_t* to = next;
-        for (; to > begin && to[-1] > entry; --to) *to = to[-1];
-        *to = entry;
-      }
-    }
-    begin = end;
+// Sorts a bucket by the rest of the hash, of which the bits from `shift` + 8 on are equal.
+template <class Key>
+void HashTable::arrange(const Key& key, std::uint64_t first, std::size_t count, unsigned shift) {
+  const auto rest = [&](std::uint64_t number) {
+    return rest_of(key.hash_of_build(record(number)));
+  };
+  bool is_sorted = true;
+  for (std::uint64_t number = first + 1; is_sorted && number < first + count; ++number) {
+    is_sorted = rest(number - 1) <= rest(number);
+  }
+  if (is_sorted) return;
+  const auto digit = [&](const std::byte* record) {
+    return rest_of(key.hash_of_build(record)) >> shift & 0xff;
+  };
+  std::array<std::uint32_t, 257> starts{};
+  for (std::uint64_t number = first; number < first + count; ++number) {
+    ++starts[digit(record(number)) + 1];
+  }
+  starts[0] = static_cast<std::uint32_t>(first);
+  for (std::size_t i = 0; i < 256; ++i) starts[i + 1] += starts[i];
+  permute(starts, digit);
+  for (std::size_t i = 0; shift > 0 && i < 256; ++i) {
+    if (starts[i + 1] - starts[i] > 1)
+      arrange(key, starts[i], starts[i + 1] - starts[i], shift - 8);
   }
 }
 
 struct HashTable::ProbeGroup {
   std::size_t count = 0;
-  std::array<std::uint64_t, kGroup> tags;
-  std::array<std::size_t, kGroup> firsts;  // bucket; then first entry of the bucket, or of the tag
-  std::array<std::size_t, kGroup> ends;    // of the bucket
+  std::array<std::uint64_t, kGroup> hashes;
+  std::array<std::size_t, kGroup> firsts;  // bucket; then the first record that may have the key
+  std::array<std::size_t, kGroup> ends;    // after the last one
 };
 
-// Finds the first entry with the tag of each of the group's records, or the end of its bucket.
+// Finds the records that may have the keys of the group's; returns how many there are.
 template <class Key>
-void HashTable::find_tags(const Key& key, const std::byte* records, ProbeGroup& group) const {
-  auto& [count, tags, firsts, ends] = group;
+std::size_t HashTable::find_candidates(const Key& key, const std::byte* records,
+                                       ProbeGroup& group) const {
+  auto& [count, hashes, firsts, ends] = group;
   const std::size_t step = probe_.record_bytes();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t hash = key.hash_of_probe(records + i * step);
-    tags[i] = tag_of(hash);
-    firsts[i] = bucket_of(hash);
-    __builtin_prefetch(ends_ + firsts[i]);
+    hashes[i] = key.hash_of_probe(records + i * step);
+    firsts[i] = bucket_of(hashes[i]);
+    __builtin_prefetch(directory_ + firsts[i]);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t* const bucket = ends_ + firsts[i];
-    firsts[i] = bucket[-1];
-    ends[i] = bucket[0];
-    // For a bucket across two lines, the second one too; for a large one, its middle.
-    __builtin_prefetch(entries_ + firsts[i]);
-    __builtin_prefetch(entries_ + (ends[i] - firsts[i] > kFewEntries
-                                       ? firsts[i] + (ends[i] - firsts[i]) / 2
-                                       : std::max(ends[i], firsts[i] + 1) - 1));
+    const std::uint32_t* const bucket = directory_ + firsts[i];
+    firsts[i] = bucket[0];
+    ends[i] = bucket[1];
+    if (firsts[i] < ends[i]) __builtin_prefetch(record(firsts[i]));
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t at = firsts[i];
-    if (ends[i] - at > kFewEntries) {
-      for (std::size_t end = ends[i]; at < end;) {
-        const std::size_t middle = at + (end - at) / 2;
-        if (load(entries_[middle]) < tags[i]) {
-          at = middle + 1;
+  std::size_t candidates = 0;
+  for (std::size_t i = 0; i < count; candidates += ends[i] - firsts[i], ++i) {
+    if (ends[i] - firsts[i] <= kFewRecords) continue;
+    const auto bound = [&](std::uint64_t rest) {  // the first record with no less
+      std::size_t low = firsts[i];
+      for (std::size_t high = ends[i]; low < high;) {
+        const std::size_t middle = low + (high - low) / 2;
+        if (rest_of(key.hash_of_build(record(middle))) < rest) {
+          low = middle + 1;
         } else {
-          end = middle;
+          high = middle;
         }
       }
-    } else {
-      // Comparing a fixed number of entries, without a branch, reads lines that are not needed:
-      // slower as soon as the table exceeds the caches.
-      while (at < ends[i] && load(entries_[at]) < tags[i]) ++at;
-    }
-    firsts[i] = at;
-    if (at < ends[i]) {
-      const std::uint64_t entry = load(entries_[at]);
-      if (has_tag(entry, tags[i])) {
-        __builtin_prefetch(record(record_of(entry)));
-      } else {
-        firsts[i] = ends[i];
-      }
-    }
+      return low;
+    };
+    const std::uint64_t rest = rest_of(hashes[i]);
+    const std::size_t first = bound(rest);
+    ends[i] = bound(rest + 1);
+    firsts[i] = first;
   }
+  return candidates;
+}
+
+// Lists all pairs of a group's records, for which there is room in `out`, and those without a
+// partner, if wanted. What is listed does not decide where the program goes: that would be
+// predicted wrongly.
+template <class Key>
+std::size_t HashTable::list_pairs(const Key& key, const std::byte* records, const ProbeGroup& group,
+                                  const ProbeWants& wants, ProbeProgress& progress,
+                                  HashMatch* out) {
+  std::size_t listed = 0;
+  for (std::size_t i = 0; i < group.count; ++i) {
+    const std::byte* const probing = records + i * probe_.record_bytes();
+    const auto number = static_cast<std::uint32_t>(progress.records + i);
+    bool found = false;
+    for (std::size_t at = group.firsts[i]; at < group.ends[i]; ++at) {
+      const bool equal = key.equal(record(at), probing);
+      out[listed] = {number, static_cast<std::uint32_t>(at)};
+      listed += equal ? 1 : 0;
+      found |= equal;
+      if (equal && !is_matched(at)) mark(at);
+    }
+    out[listed] = {number, HashMatch::kNone};
+    listed += !found && wants.unmatched ? 1 : 0;
+    progress.matched += found ? 1 : 0;
+  }
+  progress.records += group.count;
+  return listed;
 }
 
 template <class Key>
@@ -287,28 +317,29 @@ std::size_t HashTable::probe_as(const Key& key, const std::byte* records, std::s
     const std::size_t base = progress.records;
     const std::byte* const first_record = records + base * step;
     group.count = std::min(kGroup, count - base);
-    find_tags(key, first_record, group);
+    const std::size_t candidates = find_candidates(key, first_record, group);
+    if (wants.pairs && !progress.begun && out.size() - listed >= candidates + group.count) {
+      listed += list_pairs(key, first_record, group, wants, progress, out.data() + listed);
+      continue;
+    }
     for (std::size_t i = 0; i < group.count; ++i) {
       const std::byte* const probing = first_record + i * step;
       const auto number = static_cast<std::uint32_t>(base + i);
-      std::size_t at = progress.begun ? progress.entry : group.firsts[i];
+      std::size_t at = progress.begun ? progress.number : group.firsts[i];
       bool found = progress.begun;
       for (; at < group.ends[i]; ++at) {
-        const std::uint64_t entry = load(entries_[at]);
-        if (!has_tag(entry, group.tags[i])) break;
-        const std::uint32_t index = record_of(entry);
-        if (!key.equal(record(index), probing)) continue;
+        if (!key.equal(record(at), probing)) continue;
         if (wants.pairs) {
           if (listed == out.size()) {
-            progress.entry = at;
+            progress.number = at;
             progress.begun = found;
             return listed;
           }
-          out[listed++] = {number, index};
+          out[listed++] = {number, static_cast<std::uint32_t>(at)};
         }
         found = true;
-        if ((entry & kMatched) == 0) {
-          mark(entries_[at], entry);
+        if (!is_matched(at)) {
+          mark(at);
         } else if (!wants.pairs) {
           break;  // the thread that marked it marks all of this key
         }
@@ -330,21 +361,25 @@ std::size_t HashTable::probe_as(const Key& key, const std::byte* records, std::s
 
 std::size_t HashTable::probe(const std::byte* records, std::size_t count, const ProbeWants& wants,
                              ProbeProgress& progress, std::span<HashMatch> out) {
-  XXL_CHECK(!out.empty() && count <= kMaxRecords && !(wants.pairs && wants.matched));
+  XXL_CHECK(!out.empty() && count <= kMaxNumbers && !(wants.pairs && wants.matched));
   return with_keys(
       [&](const auto& key) { return probe_as(key, records, count, wants, progress, out); });
 }
 
-std::uint64_t HashTable::settle(std::size_t first, std::size_t entries) {
+bool HashTable::is_matched(std::size_t number) const {
+  const std::uint64_t word = std::atomic_ref(matched_[number / 64]).load(std::memory_order_relaxed);
+  return (word >> number % 64 & 1) != 0;
+}
+void HashTable::mark(std::size_t number) {
+  std::atomic_ref(matched_[number / 64])
+      .fetch_or(std::uint64_t{1} << number % 64, std::memory_order_relaxed);
+}
+
+std::uint64_t HashTable::matched(const RecordNumbers& numbers) const {
+  const auto [first, count] = numbers;
   std::uint64_t matched = 0;
-  for (std::size_t at = first; at < first + entries; ++at) {
-    const std::uint64_t entry = load(entries_[at]);
-    if ((entry & kMatched) == 0) continue;
-    const std::uint32_t index = record_of(entry);
-    std::atomic_ref(settled_[index / 64])
-        .fetch_or(std::uint64_t{1} << index % 64, std::memory_order_relaxed);
-    ++matched;
-  }
+  for (std::uint64_t number = first; number < first + count; ++number)
+    matched += is_matched(number);
   return matched;
 }
 
@@ -352,8 +387,7 @@ std::size_t HashTable::select(bool matched, std::size_t& record, std::size_t end
                               std::span<HashMatch> out) const {
   std::size_t listed = 0;
   for (; record < end && listed < out.size(); ++record) {
-    const bool is_matched = (settled_[record / 64] >> record % 64 & 1) != 0;
-    if (is_matched == matched)
+    if (is_matched(record) == matched)
       out[listed++] = {HashMatch::kNone, static_cast<std::uint32_t>(record)};
   }
   return listed;

@@ -1,24 +1,25 @@
 // The table of a hash join: finds the records of one input, held in memory, that have the key of a
 // record of the other.
 //
-// Records stay where they are, consecutively, in the order of their input. The table has an entry
-// of 8 bytes for each: a tag of 31 bits of the hash of its key, its number, and whether it has been
-// matched. Entries are in buckets of a few, consecutive without gaps, sorted within each; a
+// Records lie in slabs, divided into partitions by the hash of their keys, and within a partition
+// into buckets by further bits of it: of one record on average, consecutive without gaps. A
 // directory says where each bucket ends.
 //
-//     directory    3     5     5     9        bucket 0 is entries 0..2, bucket 1 3..4, ...
-//     entries    [abc] [de]  []  [fghi]       sorted by tag, then by number
-//     records    0 1 2 3 4 ...                of one of the entries
+//     directory   1  1  3    5  6            bucket 0 is record 0, bucket 1 empty, 2 records 1 and
+//     2 records     a | b c      || d | e ...  numbers at the end of a partition's last slab are
+//     free
 //
-// So a look-up reads the directory, one or two lines of entries, and then only records with this
-// tag: nearly always a match. The cost is the latency of memory: records are looked up in groups,
-// each step for the whole group before the next, with what the next step reads prefetched. Entries
-// of equal keys are neighbours, in order of their records: duplicates cost nothing extra, neither
-// in building nor in looking up, and matches come in the same order whatever the number of threads.
+// So a look-up reads the directory, and then records that nearly always have the key. Where records
+// that are looked up come partition by partition, all that is read stays in a cache; where they do
+// not, the cost is the latency of memory: they are looked up in groups, each step for the whole
+// group before the next, with what the next step reads prefetched. A bucket of many records, as a
+// frequent key makes it, is in order of the rest of the hash, and searched by bisection.
 //
-// Sources: the no-partitioning hash join of Lutz et al., "Pump Up the Volume" (SIGMOD 2020),
-// section 5, in which all threads build and probe one table; group prefetching of Chen et al.,
-// "Improving Hash Join Performance through Prefetching" (ICDE 2004), section 4.
+// Sources: radix partitioning of Manegold, Boncz and Kersten, "Optimizing Main-Memory Join on
+// Modern Hardware" (TKDE 2002), section 3; tables of consecutive records of Balkesen, Teubner,
+// Alonso and Ozsu, "Main-Memory Hash Joins on Multi-Core CPUs" (ICDE 2013), section IV; group
+// prefetching of Chen et al., "Improving Hash Join Performance through Prefetching" (ICDE 2004),
+// section 4.
 #pragma once
 
 #include <cstddef>
@@ -47,31 +48,54 @@ struct ProbeWants {
 struct ProbeProgress {
   std::size_t records = 0;    // done
   std::uint64_t matched = 0;  // records, of those done, that have a partner
-  std::size_t entry = 0;      // of the next record: where to go on, if `begun`
-  bool begun = false;         // some of its matches have been listed
+  std::size_t number = 0;     // of the record of the table with which to go on, if `begun`
+  bool begun = false;         // some matches of the next record have been listed
+};
+
+// Numbers [first, first + count) of records of a table.
+struct RecordNumbers {
+  std::uint64_t first = 0;
+  std::size_t count = 0;
+};
+
+// Where the records of a table are: number n at place n % 2^shift of slab n / 2^shift.
+struct RecordSlabs {
+  std::byte* const* slabs = nullptr;
+  unsigned shift = 0;
 };
 
 class HashTable {
  public:
-  static constexpr std::uint64_t kMaxRecords = HashMatch::kNone - 1;
+  // Of the numbers of records: they end before this.
+  static constexpr std::uint64_t kMaxNumbers = HashMatch::kNone - 1;
 
-  // Bytes that a table of `records` takes, without the records.
-  static std::uint64_t memory_bytes(std::uint64_t records);
+  // What a table is made for.
+  struct Size {
+    std::uint64_t records = 0;
+    std::uint64_t numbers = 0;  // numbers of records are smaller; at most kMaxNumbers
+    std::size_t partitions = 1;
+  };
+  // Bytes that a table takes, without the records.
+  static std::uint64_t memory_bytes(const Size& size);
 
-  // A table of the `count` records (at most kMaxRecords) of layout `build` at `records`, which may
-  // be filled in later; looked up with records of layout `probe`, whose keys have the same words.
-  // `memory` is of memory_bytes(count), aligned to 64. All must outlive the table.
-  HashTable(const KeyLayout& build, const KeyLayout& probe, const std::byte* records,
-            std::size_t count, std::span<std::byte> memory);
+  // A table of records of layout `build`, looked up with records of layout `probe`, whose keys have
+  // the same words. What `slabs` refers to may be filled in later. `memory` is of
+  // memory_bytes(size), aligned to 64. All must outlive the table.
+  HashTable(const KeyLayout& build, const KeyLayout& probe, RecordSlabs slabs, const Size& size,
+            std::span<std::byte> memory);
 
-  // --- Building. Each step for all records (buckets) before the next; the parts of one step may be
-  // done in any order, by any number of threads.
+  // The partition of each of `count` records, of the table or looked up, into `ids`; adds their
+  // numbers to `counts`. Any thread.
+  void classify_build(const std::byte* records, std::size_t count, std::uint16_t* ids,
+                      std::uint32_t* counts) const;
+  void classify_probe(const std::byte* records, std::size_t count, std::uint16_t* ids,
+                      std::uint32_t* counts) const;
 
-  void count(std::size_t first_record, std::size_t records);
-  void lay_out();  // one thread
-  void enter(std::size_t first_record, std::size_t records);
-  void arrange(std::size_t first_bucket, std::size_t buckets);
-  std::size_t buckets() const { return buckets_; }
+  // Arranges the records of `partition`, those with `numbers`. Each partition once, by any thread,
+  // before any is looked up.
+  void build(std::size_t partition, const RecordNumbers& numbers);
+
+  const std::byte* record(std::size_t number) const { return place(number); }
 
   // --- Looking up, by any number of threads.
 
@@ -83,11 +107,10 @@ class HashTable {
 
   // --- Afterwards.
 
-  // Copies the marks of entries [first, first + count) to their records; returns how many are
-  // matched. Once for each entry; there are as many as records.
-  std::uint64_t settle(std::size_t first_entry, std::size_t entries);
-  // Lists the records from `record` on that have been matched (or have not), in their order, until
-  // record `end` or until `out` is full. `record` becomes the next one. After settle() of all.
+  // How many of the records with `numbers` have been matched.
+  std::uint64_t matched(const RecordNumbers& numbers) const;
+  // Lists the records from number `record` on that have been matched (or have not), in their order,
+  // until number `end` or until `out` is full. `record` becomes the next one.
   std::size_t select(bool matched, std::size_t& record, std::size_t end,
                      std::span<HashMatch> out) const;
 
@@ -100,28 +123,45 @@ class HashTable {
   // Records looked up at the same time.
   struct ProbeGroup;
   template <class Key>
-  void find_tags(const Key& key, const std::byte* records, ProbeGroup& group) const;
+  std::size_t find_candidates(const Key& key, const std::byte* records, ProbeGroup& group) const;
+  template <class Key>
+  std::size_t list_pairs(const Key& key, const std::byte* records, const ProbeGroup& group,
+                         const ProbeWants& wants, ProbeProgress& progress, HashMatch* out);
   template <class Key>
   std::size_t probe_as(const Key& key, const std::byte* records, std::size_t count,
                        const ProbeWants& wants, ProbeProgress& progress, std::span<HashMatch> out);
+  template <class Key>
+  void arrange(const Key& key, std::uint64_t first, std::size_t count, unsigned shift);
+  template <class Bucket>
+  void permute(std::span<const std::uint32_t> starts, Bucket bucket);
+  void swap_records(std::byte* a, std::byte* b) const;
 
+  // Where in the directory the bucket is.
   std::size_t bucket_of(std::uint64_t hash) const {
-    return static_cast<std::size_t>(((hash >> 32) * buckets_) >> 32);
+    const std::uint64_t place = (hash >> 32) * size_.partitions;
+    return static_cast<std::size_t>((place >> 32) * (buckets_ + 1) +
+                                    ((place & 0xffff'ffff) * buckets_ >> 32));
   }
-  const std::byte* record(std::size_t index) const { return records_ + index * record_bytes_; }
+  std::size_t partition_of(std::uint64_t hash) const {
+    return static_cast<std::size_t>((hash >> 32) * size_.partitions >> 32);
+  }
+  std::byte* place(std::size_t number) const {
+    return slabs_.slabs[number >> slabs_.shift] + (number & in_slab_) * record_bytes_;
+  }
+  bool is_matched(std::size_t number) const;
+  void mark(std::size_t number);
 
   const KeyLayout& build_;
   const KeyLayout& probe_;
   const Keys keys_;
-  const std::byte* records_;
+  const RecordSlabs slabs_;
+  const std::size_t in_slab_;  // mask of the place in a slab
   const std::size_t record_bytes_;
-  const std::size_t count_;
-  const std::size_t buckets_;
-  std::uint64_t* entries_;
-  std::uint64_t* settled_;  // a bit for each record
-  // Where each bucket ends; ends_[-1] is 0. While it is built: how many records each has, and then
-  // where its next entry goes.
-  std::uint32_t* ends_;
+  const Size size_;
+  const std::size_t buckets_;  // of a partition
+  std::uint64_t* matched_;     // a bit for each number
+  // For each partition, the number where it starts, and then where each of its buckets ends.
+  std::uint32_t* directory_;
 };
 
 }  // namespace xxl

@@ -1,12 +1,10 @@
 #include "sort/bucket_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
-#include "base/memory_region.h"
 
 namespace xxl {
 namespace {
@@ -16,37 +14,17 @@ constexpr std::size_t kOversampling = 32;
 
 }  // namespace
 
-std::size_t BucketTable::Scratch::bytes(std::size_t records, std::size_t max_buckets) {
-  return records * sizeof(std::uint16_t) + max_buckets * (sizeof(std::uint32_t) + sizeof(SlabId)) +
-         2 * max_buckets * sizeof(std::byte*) + 5 * 64;
-}
-
-BucketTable::Scratch BucketTable::Scratch::carve(std::span<std::byte> memory, std::size_t records,
-                                                 std::size_t max_buckets) {
-  Carver carver(memory);
-  const auto take = [&carver]<class T>(T*, std::size_t count) {
-    return reinterpret_cast<T*>(carver.take(count * sizeof(T), 64).data());
-  };
-  Scratch scratch;
-  scratch.ids = take(static_cast<std::uint16_t*>(nullptr), records);
-  scratch.counts = take(static_cast<std::uint32_t*>(nullptr), max_buckets);
-  scratch.place = take(static_cast<std::byte**>(nullptr), max_buckets);
-  scratch.end = take(static_cast<std::byte**>(nullptr), max_buckets);
-  scratch.slab = take(static_cast<SlabId*>(nullptr), max_buckets);
-  return scratch;
-}
-
 BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t max_buckets,
                          std::uint64_t seed)
     : layout_(layout),
       slabs_(slabs),
-      records_per_slab_(slabs.slab_bytes() / layout.record_bytes()),
+      slab_chains_(slabs, layout.record_bytes()),
       classifier_(layout),
       chains_(1),
       cell_of_(1),
       max_buckets_(max_buckets),
       random_(seed) {
-  XXL_CHECK(records_per_slab_ > 0 && max_buckets <= kMaxBuckets);
+  XXL_CHECK(max_buckets <= kMaxBuckets);
 }
 
 void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) {
@@ -87,7 +65,7 @@ std::vector<SplitterKey> BucketTable::pick_splitters(std::vector<SplitterKey>& s
 }
 
 bool BucketTable::distribute(std::uint64_t ticket, std::span<const Segment> segments,
-                             const Scratch& scratch, std::size_t keep) {
+                             const ScatterScratch& scratch, std::size_t keep) {
   std::fill_n(scratch.counts, buckets(), 0);
   std::uint16_t* ids = scratch.ids;
   for (const Segment& segment : segments) {
@@ -103,85 +81,31 @@ bool BucketTable::distribute(std::uint64_t ticket, std::span<const Segment> segm
   if (!reserved) return false;
   ids = scratch.ids;
   for (const Segment& segment : segments) {
-    switch (layout_.record_bytes()) {
-      case 4:
-        scatter<4>(segment, ids, scratch);
-        break;
-      case 8:
-        scatter<8>(segment, ids, scratch);
-        break;
-      case 16:
-        scatter<16>(segment, ids, scratch);
-        break;
-      case 100:
-        scatter<100>(segment, ids, scratch);
-        break;
-      default:
-        scatter<0>(segment, ids, scratch);
-    }
+    slab_chains_.scatter(segment, ids, scratch);
     ids += segment.count;
   }
   return true;
 }
 
 // Makes room for scratch.counts records in each bucket and notes where it is.
-bool BucketTable::reserve(const Scratch& scratch, std::size_t keep) {
+bool BucketTable::reserve(const ScatterScratch& scratch, std::size_t keep) {
   if (full_) return false;
   std::lock_guard lock(mutex_);
-  const auto missing = [&](std::size_t bucket) -> std::size_t {
-    const std::size_t used = chains_[bucket].records % records_per_slab_;
-    const std::size_t room = used == 0 ? 0 : records_per_slab_ - used;
-    const std::size_t count = scratch.counts[bucket];
-    return count <= room ? 0 : (count - room + records_per_slab_ - 1) / records_per_slab_;
-  };
   std::size_t slabs = 0;
-  for (std::size_t bucket = 0; bucket < buckets(); ++bucket) slabs += missing(bucket);
+  for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
+    slabs += slab_chains_.slabs_missing(chains_[bucket], scratch.counts[bucket]);
+  }
   if (slabs + keep > slabs_.available()) {
     full_ = true;
     return false;
   }
-  const std::size_t record_bytes = layout_.record_bytes();
   for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
-    if (scratch.counts[bucket] == 0) continue;
     Chain& chain = chains_[bucket];
-    const std::size_t wanted = missing(bucket);
-    const std::size_t used = chain.records % records_per_slab_;
-    SlabId start = chain.tail;
-    if (wanted > 0) {
-      const SlabId first = slabs_.take(wanted, chain.tail);
-      if (chain.head == kNoSlab) chain.head = first;
-      if (used == 0) start = first;
-      chain.tail = first;
-      while (slabs_.next(chain.tail) != kNoSlab) chain.tail = slabs_.next(chain.tail);
-    }
-    scratch.slab[bucket] = start;
-    scratch.place[bucket] = slabs_.data(start) + used * record_bytes;
-    scratch.end[bucket] = slabs_.data(start) + records_per_slab_ * record_bytes;
     const std::uint64_t limits_before = chain.records / crowded_limit_;
-    chain.records += scratch.counts[bucket];
+    slab_chains_.make_room(chain, bucket, scratch);
     if (chain.records / crowded_limit_ != limits_before && !is_one_key(bucket)) crowded_ = true;
   }
   return true;
-}
-
-// kRecordBytes = 0: the size is not known to the compiler.
-template <std::size_t kRecordBytes>
-void BucketTable::scatter(const Segment& segment, const std::uint16_t* ids,
-                          const Scratch& scratch) const {
-  const std::size_t record_bytes = kRecordBytes != 0 ? kRecordBytes : layout_.record_bytes();
-  const std::byte* record = segment.records;
-  for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
-    const std::size_t bucket = ids[i];
-    std::byte* place = scratch.place[bucket];
-    if (place == scratch.end[bucket]) [[unlikely]] {
-      const SlabId slab = slabs_.next(scratch.slab[bucket]);
-      scratch.slab[bucket] = slab;
-      place = slabs_.data(slab);
-      scratch.end[bucket] = place + records_per_slab_ * record_bytes;
-    }
-    std::memcpy(place, record, record_bytes);
-    scratch.place[bucket] = place + record_bytes;
-  }
 }
 
 void BucketTable::begin_round() {
@@ -277,7 +201,7 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
   if (chains_.size() + 2 > max_buckets_) return {};
   parts = std::clamp<std::size_t>(parts, 2, max_buckets_ - chains_.size());
   std::vector<Segment> segments;
-  append_segments(chains_[bucket], segments);
+  slab_chains_.append_segments(chains_[bucket], segments);
   std::vector<SplitterKey> sample;
   for (std::size_t i = 0; i < kOversampling * parts; ++i) {
     const Segment& segment = segments[random_.below(segments.size())];
@@ -304,25 +228,6 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
 Chain BucketTable::empty_frontier() {
   std::lock_guard lock(mutex_);
   return std::exchange(chains_[frontier_], {});
-}
-
-Chain BucketTable::take_front(Chain& chain, std::size_t slabs) const {
-  if (chain.records <= slabs * records_per_slab_) return std::exchange(chain, {});
-  Chain front{chain.head, chain.head, slabs * records_per_slab_};
-  for (std::size_t i = 1; i < slabs; ++i) front.tail = slabs_.next(front.tail);
-  chain.head = slabs_.next(front.tail);
-  chain.records -= front.records;
-  slabs_.end_chain(front.tail);
-  return front;
-}
-
-void BucketTable::append_segments(const Chain& chain, std::vector<Segment>& segments) const {
-  std::uint64_t left = chain.records;
-  for (SlabId slab = chain.head; left > 0; slab = slabs_.next(slab)) {
-    const std::size_t count = std::min<std::uint64_t>(left, records_per_slab_);
-    segments.push_back({slabs_.data(slab), count});
-    left -= count;
-  }
 }
 
 }  // namespace xxl

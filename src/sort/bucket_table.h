@@ -34,16 +34,9 @@
 #include "record/key_layout.h"
 #include "sort/classifier.h"
 #include "sort/segment.h"
-#include "sort/slab_pool.h"
+#include "sort/slab_chains.h"
 
 namespace xxl {
-
-// The records of a bucket: a chain of slabs.
-struct Chain {
-  SlabId head = kNoSlab;
-  SlabId tail = kNoSlab;
-  std::uint64_t records = 0;
-};
 
 class BucketTable {
  public:
@@ -51,23 +44,12 @@ class BucketTable {
   static constexpr std::size_t kMaxBuckets = 8192;
   static constexpr std::size_t kMaxWanted = kMaxBuckets / 4;
 
-  // Memory of one worker for distributing up to `records` records at once.
-  struct Scratch {
-    std::uint16_t* ids;     // `records`
-    std::uint32_t* counts;  // a bucket, as the following
-    std::byte** place;      // where the next record of the bucket goes
-    std::byte** end;        // end of that slab
-    SlabId* slab;           // that slab
-    static std::size_t bytes(std::size_t records, std::size_t max_buckets);
-    static Scratch carve(std::span<std::byte> memory, std::size_t records, std::size_t max_buckets);
-  };
-
   // `max_buckets`: the most there can ever be; at least four times the target.
   BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t max_buckets,
               std::uint64_t seed);
 
   std::size_t buckets() const { return chains_.size(); }
-  std::size_t records_per_slab() const { return records_per_slab_; }
+  const SlabChains& slab_chains() const { return slab_chains_; }
 
   // Divides an empty table into about `buckets` buckets by keys sampled from `segment`. These are
   // the cells: buckets that come and go later are parts of them.
@@ -79,8 +61,8 @@ class BucketTable {
   // `ticket` (0, 1, 2, ... since begin_round): earlier records stay before later ones. Every ticket
   // must be used; a call waits for the ones before it. False when fewer than `keep` slabs would be
   // left: nothing was stored, and all later tickets of the round fail too.
-  bool distribute(std::uint64_t ticket, std::span<const Segment> segments, const Scratch& scratch,
-                  std::size_t keep);
+  bool distribute(std::uint64_t ticket, std::span<const Segment> segments,
+                  const ScatterScratch& scratch, std::size_t keep);
 
   // True if a bucket has grown beyond the limit and may be split; until begin_round.
   bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
@@ -108,8 +90,6 @@ class BucketTable {
   void start_next_run();
   // Takes the records of the frontier bucket out, which stays in the current run.
   Chain empty_frontier();
-  // Takes up to `slabs` slabs of records off the front of `chain`, which is no longer written to.
-  Chain take_front(Chain& chain, std::size_t slabs) const;
   std::size_t frontier() const { return frontier_; }
 
   // --- coordinator, while no distribution runs ---
@@ -126,13 +106,8 @@ class BucketTable {
   // Distribution may continue, with ticket 0.
   void begin_round();
 
-  // The chain as segments, in order.
-  void append_segments(const Chain& chain, std::vector<Segment>& segments) const;
-
  private:
-  bool reserve(const Scratch& scratch, std::size_t keep);
-  template <std::size_t kRecordBytes>
-  void scatter(const Segment& segment, const std::uint16_t* ids, const Scratch& scratch) const;
+  bool reserve(const ScatterScratch& scratch, std::size_t keep);
   std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample,
                                           std::size_t parts) const;
   bool is_one_key(std::size_t bucket) const;
@@ -140,7 +115,7 @@ class BucketTable {
 
   const KeyLayout& layout_;
   SlabPool& slabs_;
-  std::size_t records_per_slab_;
+  SlabChains slab_chains_;
   Classifier classifier_;
   std::vector<SplitterKey> splitters_;  // the classifier's, or those of the next round
   bool splitters_changed_ = false;

@@ -39,7 +39,7 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
       std::clamp<std::size_t>(2 * memory_bytes / piece_bytes, kMinBuckets, BucketTable::kMaxWanted);
   geometry.max_buckets = 4 * most_buckets;
   const std::size_t scratch_bytes =
-      threads * (BucketTable::Scratch::bytes(push_records, geometry.max_buckets) + kSectorBytes) +
+      threads * (ScatterScratch::bytes(push_records, geometry.max_buckets) + kSectorBytes) +
       kSectorBytes;
   const auto throw_too_small = [] {
     throw Error(ErrorCode::no_space, "the memory budget is too small for these records");
@@ -84,8 +84,8 @@ CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& 
   Carver carver(memory);
   carver.take(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes));
   for (unsigned thread = 0; thread < workers.width(); ++thread) {
-    scratch_.push_back(BucketTable::Scratch::carve(
-        carver.take(BucketTable::Scratch::bytes(geometry.push_records, geometry.max_buckets), 64),
+    scratch_.push_back(ScatterScratch::carve(
+        carver.take(ScatterScratch::bytes(geometry.push_records, geometry.max_buckets), 64),
         geometry.push_records, geometry.max_buckets));
   }
   slabs_.allow(geometry.first_slabs);
@@ -93,7 +93,7 @@ CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& 
 }
 
 std::size_t CpuChunkSorter::slabs_for(std::uint64_t records) const {
-  return ceil_div<std::uint64_t>(records, table_.records_per_slab());
+  return ceil_div<std::uint64_t>(records, table_.slab_chains().records_per_slab());
 }
 
 // On average a distribution takes the slabs that its records fill; at worst one more for each
@@ -250,13 +250,13 @@ bool CpuChunkSorter::split(std::size_t bucket) {
       most_split_parts(geometry_.slabs));
   Chain chain = table_.split(bucket, parts);
   if (chain.records == 0) return false;
-  const std::size_t slabs =
-      std::clamp<std::size_t>(geometry_.push_records / table_.records_per_slab(), 1, kSplitSlabs);
+  const std::size_t slabs = std::clamp<std::size_t>(
+      geometry_.push_records / table_.slab_chains().records_per_slab(), 1, kSplitSlabs);
   std::deque<Arrival> arrivals;
   while (chain.records > 0) {
-    const Chain front = table_.take_front(chain, slabs);
+    const Chain front = table_.slab_chains().take_front(chain, slabs);
     Arrival arrival;
-    table_.append_segments(front, arrival.segments);
+    table_.slab_chains().append_segments(front, arrival.segments);
     arrival.records = front.records;
     arrival.chain = front.head;
     arrivals.push_back(std::move(arrival));
@@ -302,14 +302,15 @@ void CpuChunkSorter::break_up_frontier() {
   const std::size_t cell = table_.frontier_cell();
   Chain chain = table_.close_frontier(~std::uint64_t{0});
   for (;;) {
-    make_ready(table_.take_front(chain, piece_slabs()), cell, false);
+    make_ready(table_.slab_chains().take_front(chain, piece_slabs()), cell, false);
     if (chain.records == 0) break;
     ++run_;
   }
 }
 
 std::size_t CpuChunkSorter::piece_slabs() const {
-  return std::max<std::size_t>(1, geometry_.piece_capacity / table_.records_per_slab());
+  return std::max<std::size_t>(1,
+                               geometry_.piece_capacity / table_.slab_chains().records_per_slab());
 }
 
 void CpuChunkSorter::close(const Chain& chain, std::size_t cell, bool whole_cell) {
@@ -328,8 +329,10 @@ void CpuChunkSorter::keep(const Chain& chain, std::size_t cell) {
 
 void CpuChunkSorter::append_kept(std::size_t cell, std::vector<Segment>& segments) const {
   if (cell >= kept_.size()) return;
-  for (const Chain& chain : kept_[cell].lower) table_.append_segments(chain, segments);
-  for (const Chain& chain : kept_[cell].upper) table_.append_segments(chain, segments);
+  for (const Chain& chain : kept_[cell].lower)
+    table_.slab_chains().append_segments(chain, segments);
+  for (const Chain& chain : kept_[cell].upper)
+    table_.slab_chains().append_segments(chain, segments);
 }
 
 void CpuChunkSorter::spill(const std::function<bool(std::size_t cell)>& spills) {
@@ -358,7 +361,7 @@ std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
   if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
   Ready ready = ready_.front();
   if (ready.chain.records > geometry_.piece_capacity) {
-    ready.chain = table_.take_front(ready_.front().chain, piece_slabs());
+    ready.chain = table_.slab_chains().take_front(ready_.front().chain, piece_slabs());
   } else {
     ready_.pop_front();
   }
@@ -369,12 +372,12 @@ std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
   piece.whole_cell = ready.whole_cell;
   piece.leave_unsorted = [this, chain = ready.chain] {
     std::vector<Segment> segments;
-    table_.append_segments(chain, segments);
+    table_.slab_chains().append_segments(chain, segments);
     return UnsortedPiece(std::move(segments), layout_.record_bytes());
   };
   piece.sort = [this, chain = ready.chain](unsigned thread) -> const RecordSource& {
     std::vector<Segment> segments;
-    table_.append_segments(chain, segments);
+    table_.slab_chains().append_segments(chain, segments);
     sorters_[thread]->sort(segments);
     return *sorters_[thread];
   };

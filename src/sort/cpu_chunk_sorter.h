@@ -117,7 +117,7 @@ class CpuChunkSorter final : public ChunkSorter {
   Mailbox& mailbox_;
   std::vector<std::unique_ptr<PieceSorter>>& sorters_;
   SlabPool slabs_;
-  std::vector<BucketTable::Scratch> scratch_;  // one a worker
+  std::vector<ScatterScratch> scratch_;  // one a worker
   BucketTable table_;
   bool started_ = false;
   bool sealed_ = false;

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/in_flight.h"
@@ -20,6 +22,7 @@
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "io/sequential_reader.h"
+#include "join/hash_partitions.h"
 #include "join/hash_table.h"
 #include "join/output_layout.h"
 
@@ -27,9 +30,6 @@ namespace xxl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Records, or buckets of the table, that one task works on.
-constexpr std::size_t kTaskRecords = std::size_t{1} << 16;
 
 const char* side_name(JoinSide side) {
   return side == JoinSide::r ? "R" : "S";
@@ -57,7 +57,7 @@ class HashJoining {
   JoinReport run();
 
  private:
-  using Work = std::function<void(std::size_t first, std::size_t count)>;
+  using Work = std::function<void(std::size_t partition, const RecordNumbers& numbers)>;
 
   HashPlanInput plan_input(JoinSide build) const;
   const Inputs& input(JoinSide side) const { return inputs_[index_of(side)]; }
@@ -65,12 +65,13 @@ class HashJoining {
   JoinReport::Side& report_of(JoinSide side) { return report_.sides[index_of(side)]; }
 
   void set_up();
-  void for_all(std::size_t total, const Work& work);
+  void for_partitions(const Work& work);
   void build_table();
   WaitTimes read_build_side();
+  std::unique_ptr<ProbeInput> make_probe_input(io::SequentialReader& reader);
   void probe();
   ProbeWants probe_wants() const;
-  void settle();
+  void count_matched();
   std::uint64_t rows_of_build_side() const;
   void finish();
 
@@ -87,17 +88,22 @@ class HashJoining {
   PhaseMeter meter_{report_, options_.progress};
 
   MemoryRegion region_;
-  std::span<std::byte> read_memory_, output_memory_, list_memory_, record_memory_, table_memory_;
+  std::span<std::byte> read_memory_, output_memory_, list_memory_, batch_memory_, table_memory_;
+  std::vector<ScatterScratch> scratch_;  // one a worker
+  std::optional<SlabPool> slabs_;        // of the build side
+  std::optional<HashPartitions> partitions_;
+  std::span<std::byte*> slab_map_;
+  std::vector<RecordNumbers> numbers_;  // of the records of each partition
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<HashTable> table_;
-  std::size_t running_ = 0;  // tasks of for_all()
+  std::size_t running_ = 0;  // tasks of for_partitions()
   WaitTimes finish_waits_;
   MultisetHash output_hash_;
 
   Mailbox mailbox_;
   std::unique_ptr<io::IoService> io_;
-  InFlight in_flight_;  // tasks of for_all(), and of reading the build side
+  InFlight in_flight_;  // tasks of for_partitions(), and of reading the build side
 };
 
 HashJoining::HashJoining(const RecordJoinOptions& options)
@@ -127,6 +133,7 @@ HashPlanInput HashJoining::plan_input(JoinSide build) const {
   plan.build_record_bytes = record_bytes(build);
   plan.probe_record_bytes = record_bytes(other(build));
   plan.row_bytes = rows_.row_bytes();
+  if (input(other(build)).size_known) plan.probe_bytes = input(other(build)).bytes;
   return plan;
 }
 
@@ -148,7 +155,7 @@ bool HashJoining::plan() {
   }
   const auto table_bytes = [&](JoinSide side) {
     const std::uint64_t records = input(side).bytes / record_bytes(side);
-    return input(side).bytes + HashTable::memory_bytes(records);
+    return input(side).bytes + HashTable::memory_bytes({records, records});
   };
   if (r_known && s_known) {
     build_ = table_bytes(JoinSide::s) < table_bytes(JoinSide::r) ? JoinSide::s : JoinSide::r;
@@ -194,22 +201,30 @@ void HashJoining::set_up() {
   read_memory_ = carver.take(geometry_.read_bytes);
   output_memory_ = carver.take(geometry_.output_bytes);
   list_memory_ = carver.take(geometry_.lists * geometry_.list_matches * sizeof(HashMatch));
-  record_memory_ = carver.take(geometry_.records_bytes);
+  for (unsigned thread = 0; thread < geometry_.threads; ++thread) {
+    scratch_.push_back(ScatterScratch::carve(carver.take(geometry_.scatter_bytes),
+                                             geometry_.scatter_records,
+                                             geometry_.table.partitions));
+  }
+  batch_memory_ = carver.take(geometry_.batch_bytes);
+  slabs_.emplace(carver.take(geometry_.records_bytes), record_bytes(build_)
+                                                           << geometry_.slab_shift);
+  const auto map = carver.take(geometry_.slabs * sizeof(std::byte*));
+  slab_map_ = {reinterpret_cast<std::byte**>(map.data()), geometry_.slabs};
   table_memory_ = carver.take(geometry_.table_bytes);
   io_ = open_io(options_, region_.span().first(read_memory_.size() + output_memory_.size()));
   report_.plan.backend = io_->backend_name();
   meter_.watch(*io_, *workers_);
 }
 
-// Has the workers do `work` on all of `total`, and waits for them. `work` may refer only to
-// members: when this throws, it may still be running.
-void HashJoining::for_all(std::size_t total, const Work& work) {
+// Has the workers do `work` with the numbers of each partition, and waits for them. `work` may
+// refer only to members: when this throws, it may still be running.
+void HashJoining::for_partitions(const Work& work) {
   const auto shared = std::make_shared<const Work>(work);
-  for (std::size_t first = 0; first < total; first += kTaskRecords) {
+  for (std::size_t partition = 0; partition < numbers_.size(); ++partition) {
     ++running_;
-    workers_->run([this, shared, first, count = std::min(kTaskRecords, total - first),
-                   token = in_flight_.begin()](unsigned) mutable {
-      (*shared)(first, count);
+    workers_->run([this, shared, partition, token = in_flight_.begin()](unsigned) mutable {
+      (*shared)(partition, numbers_[partition]);
       mailbox_.post([this] { --running_; });
       token.reset();
     });
@@ -220,18 +235,19 @@ void HashJoining::for_all(std::size_t total, const Work& work) {
 void HashJoining::build_table() {
   meter_.begin(Phase::building_table, input(build_).bytes);
   table_ = std::make_unique<HashTable>(layouts_[index_of(build_)], layouts_[index_of(probe_)],
-                                       record_memory_.data(), build_records_, table_memory_);
+                                       RecordSlabs{slab_map_.data(), geometry_.slab_shift},
+                                       geometry_.table, table_memory_);
+  partitions_.emplace(*slabs_, record_bytes(build_), geometry_.table.partitions);
   const WaitTimes waits = read_build_side();
-  table_->lay_out();
-  for_all(build_records_,
-          [this](std::size_t first, std::size_t count) { table_->enter(first, count); });
-  for_all(table_->buckets(),
-          [this](std::size_t first, std::size_t count) { table_->arrange(first, count); });
+  numbers_ = partitions_->number(slab_map_);
+  for_partitions([this](std::size_t partition, const RecordNumbers& numbers) {
+    table_->build(partition, numbers);
+  });
   report_of(build_).records = build_records_;
   meter_.end("build", waits);
 }
 
-// Copies the records to their final place, and counts them on the way.
+// Copies the records to their partitions.
 WaitTimes HashJoining::read_build_side() {
   const std::size_t record_bytes = this->record_bytes(build_);
   io::SequentialReader reader(inputs_[index_of(build_)].files, record_bytes,
@@ -239,6 +255,7 @@ WaitTimes HashJoining::read_build_side() {
   WaitTimes waits;
   std::size_t read = 0;
   std::size_t under_way = 0;
+  std::uint64_t tickets = 0;
   // The tasks use the reader's buffers, which outlive it; their messages use it, and are run here
   // or never.
   for (;;) {
@@ -249,11 +266,12 @@ WaitTimes HashJoining::read_build_side() {
       const std::size_t count =
           std::min(block->records.size() / record_bytes, build_records_ - read);
       ++under_way;
-      workers_->run([this, &reader, &under_way, block = *block, first = read, count, record_bytes,
-                     token = in_flight_.begin()](unsigned) mutable {
-        std::copy_n(block.records.begin(), count * record_bytes,
-                    record_memory_.data() + first * record_bytes);
-        table_->count(first, count);
+      workers_->run([this, &reader, &under_way, block = *block, count, ticket = tickets++,
+                     token = in_flight_.begin()](unsigned thread) mutable {
+        const ScatterScratch& scratch = scratch_[thread];
+        std::fill_n(scratch.counts, geometry_.table.partitions, 0);
+        table_->classify_build(block.records.data(), count, scratch.ids, scratch.counts);
+        partitions_->distribute(ticket, {block.records.data(), count}, scratch);
         mailbox_.post([this, &reader, &under_way, block] {
           --under_way;
           meter_.advance(block.records.size());
@@ -287,24 +305,25 @@ void HashJoining::probe() {
   }
   io::SequentialReader reader(inputs_[index_of(probe_)].files, record_bytes(probe_),
                               geometry_.read_block_bytes, read_memory_, *io_, mailbox_);
-  const HashSides sides{build_, record_memory_.data(), record_bytes(build_), record_bytes(probe_)};
+  const HashSides sides{build_, table_.get(), record_bytes(probe_)};
   const std::span lists(reinterpret_cast<HashMatch*>(list_memory_.data()),
                         list_memory_.size() / sizeof(HashMatch));
   HashProbe probe({*table_, sides, rows_, *workers_, mailbox_, meter_, stage.get(), lists,
                    geometry_.list_matches});
-  const WaitTimes waits = probe.probe(reader, probe_wants());
+  const auto probe_input = make_probe_input(reader);
+  const WaitTimes waits = probe.probe(*probe_input, probe_wants());
   report_of(probe_).records = probe.probed();
   report_of(probe_).matched = probe.matched();
   report_.rows = probe.rows();
   meter_.end("probe", waits);
 
   meter_.begin(Phase::finishing, 0);
-  settle();
+  count_matched();
   const std::uint64_t rest = rows_of_build_side();
   report_.rows += rest;
   if (stage == nullptr) return;
   if (rest > 0) {
-    finish_waits_ = probe.write_build_side(options_.kind == JoinKind::semi, build_records_);
+    finish_waits_ = probe.write_build_side(options_.kind == JoinKind::semi, numbers_);
   }
   stage->finish();
   const auto start = Clock::now();
@@ -312,6 +331,14 @@ void HashJoining::probe() {
   sink->finish();
   finish_waits_.write_seconds += seconds_since(start);
   output_hash_ = stage->hash();
+}
+
+std::unique_ptr<ProbeInput> HashJoining::make_probe_input(io::SequentialReader& reader) {
+  const std::size_t bytes = record_bytes(probe_);
+  if (geometry_.batch_bytes == 0) return std::make_unique<ProbeBlocks>(reader, bytes, meter_);
+  return std::make_unique<ProbeBatches>(ProbeBatches::Context{
+      reader, *table_, geometry_.table.partitions, bytes, batch_memory_, geometry_.batch_slab_bytes,
+      geometry_.batch_records, scratch_, *workers_, mailbox_, meter_});
 }
 
 // Which rows are made while the other side streams past the table.
@@ -325,10 +352,10 @@ ProbeWants HashJoining::probe_wants() const {
   return wants;
 }
 
-// Finds out which records of the table have been matched.
-void HashJoining::settle() {
-  for_all(build_records_, [this](std::size_t first, std::size_t count) {
-    const std::uint64_t matched = table_->settle(first, count);
+// Counts the records of the table that have been matched.
+void HashJoining::count_matched() {
+  for_partitions([this](std::size_t, const RecordNumbers& numbers) {
+    const std::uint64_t matched = table_->matched(numbers);
     mailbox_.post([this, matched] { report_of(build_).matched += matched; });
   });
 }

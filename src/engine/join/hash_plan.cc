@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
-#include "join/hash_table.h"
+#include "sort/slab_chains.h"
 
 namespace xxl {
 namespace {
@@ -20,8 +21,61 @@ constexpr std::size_t kMaxPartBytes = 256 * kKiB;
 // Morsels under way for each thread: being matched, waiting for their turn, being written.
 constexpr std::size_t kListsPerThread = 4;
 
+// Records and entries of a partition should stay in the cache of a core.
+constexpr std::uint64_t kPartitionBytes = 256 * kKiB;
+constexpr std::uint64_t kMaxPartitions = 4096;
+// Of a slab; and slabs of a partition, at least: the last one is partly filled.
+constexpr std::size_t kBuildSlabBytes = 4 * kKiB;
+constexpr std::uint64_t kSlabsPerPartition = 32;
+// A table of less is in a cache whatever is looked up.
+constexpr std::uint64_t kCachedBytes = 4 * kMiB;
+// Batches take the memory that is left, up to this part of the records and their table.
+constexpr std::uint64_t kBatchPart = 2;
+constexpr std::size_t kMinBatchSlabBytes = 4 * kKiB;
+constexpr std::size_t kMaxBatchSlabBytes = 64 * kKiB;
+
+// What the build side takes.
+void set_table(const HashPlanInput& input, HashGeometry& geometry) {
+  const std::size_t record = input.build_record_bytes;
+  const std::size_t in_slab = std::bit_floor(std::max<std::size_t>(kBuildSlabBytes / record, 1));
+  geometry.slab_shift = static_cast<unsigned>(std::countr_zero(in_slab));
+  const std::uint64_t bytes = input.build_records * record +
+                              HashTable::memory_bytes({input.build_records, input.build_records});
+  const std::uint64_t partitions = std::clamp<std::uint64_t>(
+      std::min(bytes / kPartitionBytes, input.build_records / in_slab / kSlabsPerPartition), 1,
+      kMaxPartitions);
+  geometry.table.records = input.build_records;
+  geometry.table.partitions = static_cast<std::size_t>(partitions);
+  const std::uint64_t slabs = ceil_div<std::uint64_t>(input.build_records, in_slab) + partitions;
+  geometry.table.numbers = slabs * in_slab;
+  geometry.slabs = static_cast<std::size_t>(slabs);
+  geometry.records_bytes = SlabPool::memory_bytes(geometry.slabs, in_slab * record);
+  geometry.table_bytes = HashTable::memory_bytes(geometry.table);
+}
+
+// Batches of the probe side, of what is left of the memory.
+void set_batches(const HashPlanInput& input, std::uint64_t left, HashGeometry& geometry) {
+  const std::size_t record = input.probe_record_bytes;
+  const std::uint64_t in_memory = geometry.records_bytes + geometry.table_bytes;
+  const std::size_t partitions = geometry.table.partitions;
+  if (in_memory < kCachedBytes || partitions == 1) return;
+  const std::uint64_t bytes = std::min({left, kBatchPart * in_memory, input.probe_bytes});
+  const std::uint64_t of_partition = bytes / 2 / partitions;
+  const std::size_t slab = std::clamp<std::size_t>(std::bit_floor(of_partition / 4),
+                                                   kMinBatchSlabBytes, kMaxBatchSlabBytes) /
+                           record * record;
+  if (slab == 0 || of_partition < 4 * slab) return;
+  const std::uint64_t slabs = (bytes - 64) / (slab + sizeof(SlabId)) / 2;
+  // One slab of each partition is partly filled.
+  const std::uint64_t records = (slabs - partitions) * (slab / record);
+  if (records < geometry.scatter_records) return;
+  geometry.batch_slab_bytes = slab;
+  geometry.batch_records = static_cast<std::size_t>(records);
+  geometry.batch_bytes = SlabPool::memory_bytes(2 * static_cast<std::size_t>(slabs), slab);
+}
+
 std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned threads) {
-  if (input.memory_bytes < kMinMemory || input.build_records > HashTable::kMaxRecords) {
+  if (input.memory_bytes < kMinMemory || input.build_records > HashTable::kMaxNumbers) {
     return std::nullopt;
   }
   const std::size_t memory = input.memory_bytes;
@@ -47,18 +101,24 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
                                    geometry.output_block_bytes) +
                           geometry.output_block_bytes;
 
-  // Numbers in 64 bits: a build side that is far too large must not wrap around.
-  const std::uint64_t records_bytes =
-      round_up<std::uint64_t>(input.build_records * input.build_record_bytes, kSectorBytes);
-  const std::uint64_t table_bytes =
-      round_up<std::uint64_t>(HashTable::memory_bytes(input.build_records), kSectorBytes);
-  const std::uint64_t all =
-      geometry.read_bytes + geometry.output_bytes + records_bytes + table_bytes +
-      round_up(geometry.lists * geometry.list_matches * sizeof(HashMatch), kSectorBytes);
-  if (all > input.memory_bytes) return std::nullopt;
-  geometry.records_bytes = static_cast<std::size_t>(records_bytes);
-  geometry.table_bytes = static_cast<std::size_t>(table_bytes);
-  geometry.region_bytes = static_cast<std::size_t>(all);
+  set_table(input, geometry);
+  if (geometry.table.numbers > HashTable::kMaxNumbers) return std::nullopt;
+  geometry.scatter_records = (geometry.read_block_bytes + largest_record) /
+                                 std::min(input.build_record_bytes, input.probe_record_bytes) +
+                             1;
+  geometry.scatter_bytes = round_up(
+      ScatterScratch::bytes(geometry.scatter_records, geometry.table.partitions), kSectorBytes);
+  const std::uint64_t needed =
+      geometry.read_bytes + geometry.output_bytes +
+      round_up(geometry.lists * geometry.list_matches * sizeof(HashMatch), kSectorBytes) +
+      threads * geometry.scatter_bytes + round_up(geometry.records_bytes, kSectorBytes) +
+      round_up(geometry.slabs * sizeof(std::byte*), kSectorBytes) +
+      round_up(geometry.table_bytes, kSectorBytes) + kSectorBytes;
+  if (needed > input.memory_bytes) return std::nullopt;
+  set_batches(input, memory - needed, geometry);
+  geometry.region_bytes =
+      static_cast<std::size_t>(needed) + round_up(geometry.batch_bytes, kSectorBytes);
+  XXL_CHECK(geometry.region_bytes <= memory);
   return geometry;
 }
 
@@ -73,15 +133,17 @@ std::optional<HashGeometry> plan_hash_geometry(const HashPlanInput& input) {
 }
 
 std::optional<std::uint64_t> least_hash_memory(HashPlanInput input) {
-  if (input.build_records > HashTable::kMaxRecords) return std::nullopt;
+  HashGeometry geometry;
+  if (input.build_records <= HashTable::kMaxNumbers) set_table(input, geometry);
+  if (std::max(input.build_records, geometry.table.numbers) > HashTable::kMaxNumbers) {
+    return std::nullopt;
+  }
   const auto fits = [&](std::uint64_t mebibytes) {
     input.memory_bytes = mebibytes * kMiB;
     return plan_hash_geometry(input).has_value();
   };
-  const std::uint64_t table_bytes =
-      input.build_records * input.build_record_bytes + HashTable::memory_bytes(input.build_records);
   std::uint64_t low = 0;  // does not fit
-  std::uint64_t high = table_bytes / kMiB + 1;
+  std::uint64_t high = (geometry.records_bytes + geometry.table_bytes) / kMiB + 1;
   while (!fits(high)) {
     low = high;
     high += high / 8 + 1;

@@ -47,42 +47,51 @@ HashProbe::HashProbe(const Context& context) : c_(context) {
   }
 }
 
-WaitTimes HashProbe::probe(io::SequentialReader& reader, const ProbeWants& wants) {
-  const WaitTimes waits = run(
+WaitTimes HashProbe::probe(ProbeInput& input, const ProbeWants& wants) {
+  return run(
       [this, wants](Morsel& morsel, std::span<HashMatch> out) {
-        return c_.table.probe(records_of(morsel), morsel.records, wants, morsel.progress, out);
+        return c_.table.probe(morsel.piece.records, morsel.piece.count, wants, morsel.progress,
+                              out);
       },
-      [&] { return cut_block(reader); }, [&] { return reader.finished() && blocks_.empty(); });
-  return waits;
+      [&] {
+        const auto piece = input.next(morsel_records());
+        if (!piece) return MorselPointer();
+        auto morsel = std::make_shared<Morsel>();
+        morsel->piece = *piece;
+        return morsel;
+      },
+      &input);
 }
 
-WaitTimes HashProbe::write_build_side(bool matched, std::size_t records) {
-  std::size_t next = 0;
+WaitTimes HashProbe::write_build_side(bool matched, std::span<const RecordNumbers> numbers) {
+  std::size_t done = 0;  // of numbers.front()
   return run(
       [this, matched](Morsel& morsel, std::span<HashMatch> out) {
         std::size_t record = morsel.first + morsel.progress.records;
         const std::size_t listed =
-            c_.table.select(matched, record, morsel.first + morsel.records, out);
+            c_.table.select(matched, record, morsel.first + morsel.piece.count, out);
         morsel.progress.records = record - morsel.first;
         return listed;
       },
       [&] {
-        MorselPointer morsel;
-        if (next < records) {
-          morsel = std::make_shared<Morsel>();
-          morsel->first = next;
-          morsel->records = std::min(kMaxMorselRecords, records - next);
-          next += morsel->records;
+        while (!numbers.empty() && done == numbers.front().count) {
+          numbers = numbers.subspan(1);
+          done = 0;
         }
+        if (numbers.empty()) return MorselPointer();
+        auto morsel = std::make_shared<Morsel>();
+        morsel->first = numbers.front().first + done;
+        morsel->piece.count = std::min(kMaxMorselRecords, numbers.front().count - done);
+        done += morsel->piece.count;
         return morsel;
       },
-      [&] { return next == records; });
+      nullptr);
 }
 
-WaitTimes HashProbe::run(const Lister& lister, const Source& next,
-                         const std::function<bool()>& ended) {
+WaitTimes HashProbe::run(const Lister& lister, const Source& next, ProbeInput* input) {
   using Clock = std::chrono::steady_clock;
   lister_ = lister;
+  input_ = input;
   WaitTimes waits;
   for (;;) {
     write_ready();
@@ -97,8 +106,8 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next,
       morsels_.push_back(morsel);
       start_listing(morsel);
     }
-    if (morsels_.empty() && running_ == 0 && ended()) return waits;
-    const bool idle = running_ == 0;
+    if (morsels_.empty() && running_ == 0 && (input == nullptr || input->ended())) return waits;
+    const bool idle = running_ == 0 && (input == nullptr || !input->busy());
     const auto start = Clock::now();
     c_.mailbox.wait_and_run();
     if (idle) {
@@ -108,51 +117,11 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next,
   }
 }
 
-// The next morsel of the input, if it has been read.
-HashProbe::MorselPointer HashProbe::cut_block(io::SequentialReader& reader) {
-  release(reader);
-  reader.pump();
-  while (blocks_.empty() || blocks_.back()->cut == blocks_.back()->records) {
-    const auto block = reader.next();
-    if (!block) return nullptr;
-    const std::size_t records = block->records.size() / c_.sides.probe_record_bytes;
-    if (records == 0) {
-      reader.release(*block);
-      reader.pump();
-      continue;
-    }
-    blocks_.push_back(std::make_unique<ProbeBlock>(ProbeBlock{*block, records}));
-  }
-  ProbeBlock& block = *blocks_.back();
-  auto morsel = std::make_shared<Morsel>();
-  morsel->block = &block;
-  morsel->first = block.cut;
-  morsel->records = std::min(morsel_records(), block.records - block.cut);
-  block.cut += morsel->records;
-  ++block.uses;
-  return morsel;
-}
-
-// Returns blocks that are no longer needed to the reader.
-void HashProbe::release(io::SequentialReader& reader) {
-  std::erase_if(blocks_, [&](const std::unique_ptr<ProbeBlock>& block) {
-    if (block->uses > 0 || block->cut < block->records) return false;
-    c_.meter.advance(block->block.records.size());
-    reader.release(block->block);
-    return true;
-  });
-}
-
 // As many records as have matches for about one list.
 std::size_t HashProbe::morsel_records() const {
   const std::uint64_t rows_per_record = (rows_ + rows_ / 4) / std::max<std::uint64_t>(probed_, 1);
   return std::clamp(c_.list_matches / static_cast<std::size_t>(rows_per_record + 1),
                     kMinMorselRecords, kMaxMorselRecords);
-}
-
-const std::byte* HashProbe::records_of(const Morsel& morsel) const {
-  if (morsel.block == nullptr) return nullptr;
-  return morsel.block->block.records.data() + morsel.first * c_.sides.probe_record_bytes;
 }
 
 void HashProbe::start_listing(const MorselPointer& morsel) {
@@ -165,14 +134,14 @@ void HashProbe::start_listing(const MorselPointer& morsel) {
     std::uint64_t listed = 0;
     do {
       listed += lister_(*morsel, out);
-    } while (c_.output == nullptr && morsel->progress.records < morsel->records);
+    } while (c_.output == nullptr && morsel->progress.records < morsel->piece.count);
     c_.mailbox.post([this, morsel, before, listed] {
       --running_;
       morsel->listed = listed;
       morsel->ready = true;
       rows_ += listed;
       matched_ += morsel->progress.matched - before.matched;
-      if (morsel->block != nullptr) probed_ += morsel->progress.records - before.records;
+      if (input_ != nullptr) probed_ += morsel->progress.records - before.records;
     });
     token.reset();
   });
@@ -189,13 +158,12 @@ void HashProbe::write_ready() {
       return;
     }
     morsels_.pop_front();
-    if (morsel->progress.records < morsel->records) {  // to be continued
+    if (morsel->progress.records < morsel->piece.count) {  // to be continued
       auto rest = std::make_shared<Morsel>();
-      rest->block = morsel->block;
+      rest->piece = morsel->piece;
       rest->first = morsel->first;
-      rest->records = morsel->records;
       rest->progress = morsel->progress;
-      if (rest->block != nullptr) ++rest->block->uses;
+      if (input_ != nullptr) input_->again(rest->piece);
       morsels_.push_front(std::move(rest));
     }
     if (has_rows) {
@@ -209,7 +177,7 @@ void HashProbe::write_ready() {
 void HashProbe::start_writing(const MorselPointer& morsel) {
   ++running_;
   c_.workers.run([this, morsel, ticket = tickets_++, token = in_flight_.begin()](unsigned) mutable {
-    const HashedRows rows(c_.rows, c_.sides, records_of(*morsel),
+    const HashedRows rows(c_.rows, c_.sides, morsel->piece.records,
                           {morsel->list, static_cast<std::size_t>(morsel->listed)});
     c_.output->emit(ticket, rows.size() * c_.rows.row_bytes(), rows);
     c_.mailbox.post([this, morsel] {
@@ -222,7 +190,7 @@ void HashProbe::start_writing(const MorselPointer& morsel) {
 
 void HashProbe::done_with(const Morsel& morsel) {
   free_lists_.push_back(morsel.list);
-  if (morsel.block != nullptr) --morsel.block->uses;
+  if (input_ != nullptr) input_->done(morsel.piece);
 }
 
 }  // namespace xxl

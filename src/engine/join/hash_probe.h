@@ -1,9 +1,9 @@
 // Looks up the records of one input in the table of the other, and writes the rows.
 //
-// Records come in blocks, in order. A block is cut into morsels; for each a worker lists the
-// matches, so that the number of its rows is known before any is written. Morsels leave in order:
-// when room for the rows of the next one has been set aside in the output, a worker writes them
-// while others list and write other morsels.
+// Records come in pieces, the morsels; for each a worker lists the matches, so that the number of
+// its rows is known before any is written. Morsels leave in order: when room for the rows of the
+// next one has been set aside in the output, a worker writes them while others list and write other
+// morsels.
 //
 //     morsel      41         42         43         44
 //                  writing    writing    listed     being listed
@@ -25,8 +25,8 @@
 #include "base/in_flight.h"
 #include "base/mailbox.h"
 #include "base/workers.h"
+#include "engine/join/probe_input.h"
 #include "engine/phase_meter.h"
-#include "io/sequential_reader.h"
 #include "join/hash_table.h"
 #include "join/output_layout.h"
 #include "run/output_stage.h"
@@ -36,15 +36,13 @@ namespace xxl {
 // The two sides of a hash join.
 struct HashSides {
   JoinSide build = JoinSide::r;
-  const std::byte* build_records = nullptr;
-  std::size_t build_record_bytes = 0;
+  const HashTable* table = nullptr;
   std::size_t probe_record_bytes = 0;
 
   // The records of a row.
   RowRecords records_of(const HashMatch& match, const std::byte* probe_records) const {
-    const std::byte* in_table = match.build == HashMatch::kNone
-                                    ? nullptr
-                                    : build_records + match.build * build_record_bytes;
+    const std::byte* in_table =
+        match.build == HashMatch::kNone ? nullptr : table->record(match.build);
     const std::byte* probing = match.probe == HashMatch::kNone
                                    ? nullptr
                                    : probe_records + match.probe * probe_record_bytes;
@@ -70,29 +68,21 @@ class HashProbe {
   // All of `context` must outlive it.
   explicit HashProbe(const Context& context);
 
-  // Looks up all records of `reader`, and has the rows that `wants` asks for written.
-  WaitTimes probe(io::SequentialReader& reader, const ProbeWants& wants);
-  // Writes a row for each of the first `records` records of the table that has been matched (or has
-  // not), in their order. After HashTable::settle().
-  WaitTimes write_build_side(bool matched, std::size_t records);
+  // Looks up all records of `input`, and has the rows that `wants` asks for written.
+  WaitTimes probe(ProbeInput& input, const ProbeWants& wants);
+  // Writes a row for each record of the table that has been matched (or has not), in the order of
+  // `numbers`.
+  WaitTimes write_build_side(bool matched, std::span<const RecordNumbers> numbers);
 
   std::uint64_t probed() const { return probed_; }    // records
   std::uint64_t matched() const { return matched_; }  // of them, with a partner
   std::uint64_t rows() const { return rows_; }        // that were listed
 
  private:
-  // A block of the reader.
-  struct ProbeBlock {
-    io::RecordBlock block;
-    std::size_t records = 0;
-    std::size_t cut = 0;   // of them, in morsels
-    std::size_t uses = 0;  // morsels that have not been written
-  };
-  // Consecutive records of a block or of the table.
+  // Consecutive records of the input or of the table.
   struct Morsel {
-    ProbeBlock* block = nullptr;  // null: in the table
-    std::size_t first = 0;
-    std::size_t records = 0;
+    ProbeInput::Piece piece;  // no records: in the table
+    std::size_t first = 0;    // there: its first number
     ProbeProgress progress;
     HashMatch* list = nullptr;
     std::uint64_t listed = 0;
@@ -104,19 +94,16 @@ class HashProbe {
   // The next morsel; null if there is none now.
   using Source = std::function<MorselPointer()>;
 
-  WaitTimes run(const Lister& lister, const Source& next, const std::function<bool()>& ended);
-  MorselPointer cut_block(io::SequentialReader& reader);
-  void release(io::SequentialReader& reader);
+  WaitTimes run(const Lister& lister, const Source& next, ProbeInput* input);
   std::size_t morsel_records() const;
   void start_listing(const MorselPointer& morsel);
   void write_ready();
   void start_writing(const MorselPointer& morsel);
   void done_with(const Morsel& morsel);
-  const std::byte* records_of(const Morsel& morsel) const;
 
   const Context c_;
   Lister lister_;
-  std::deque<std::unique_ptr<ProbeBlock>> blocks_;
+  ProbeInput* input_ = nullptr;        // null: records of the table
   std::deque<MorselPointer> morsels_;  // in order, those that are not being written
   std::vector<HashMatch*> free_lists_;
   std::uint64_t tickets_ = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/memory_region.h"
+#include "join/hash_partitions.h"
 #include "sort_test_support.h"
 
 namespace xxl {
@@ -18,25 +19,39 @@ namespace {
 
 using test::Bytes;
 using test::format_of;
-using Pair = std::pair<std::uint32_t, std::uint32_t>;
+using Pair = std::pair<std::uint32_t, std::string>;  // number of what probes, record of the table
+
+// Slabs of 8 records.
+constexpr unsigned kShift = 3;
 
 class Table {
  public:
   Table(const RecordFormat& build, const RecordFormat& probe, const Bytes& records,
-        unsigned threads)
+        std::size_t partitions)
       : build_(build),
         probe_(probe),
         count_(records.size() / build.record_bytes),
-        memory_(HashTable::memory_bytes(count_)),
-        table_(build_, probe_, records.data(), count_, memory_.span()) {
-    in_stretches(count_, threads, [&](std::size_t at, std::size_t n) { table_.count(at, n); });
-    table_.lay_out();
-    in_stretches(count_, threads, [&](std::size_t at, std::size_t n) { table_.enter(at, n); });
-    in_stretches(table_.buckets(), threads,
-                 [&](std::size_t at, std::size_t n) { table_.arrange(at, n); });
+        slab_bytes_(std::size_t{build.record_bytes} << kShift),
+        slabs_((count_ >> kShift) + 1 + partitions),
+        slab_memory_(SlabPool::memory_bytes(slabs_.size(), slab_bytes_)),
+        size_{count_, slabs_.size() << kShift, partitions},
+        memory_(HashTable::memory_bytes(size_)),
+        table_(build_, probe_, {slabs_.data(), kShift}, size_, memory_.span()) {
+    SlabPool pool(slab_memory_.span(), slab_bytes_);
+    HashPartitions divided(pool, build.record_bytes, partitions);
+    MemoryRegion memory(ScatterScratch::bytes(count_, partitions) + 64);
+    const auto scratch = ScatterScratch::carve(memory.span(), count_, partitions);
+    std::fill_n(scratch.counts, partitions, 0);
+    table_.classify_build(records.data(), count_, scratch.ids, scratch.counts);
+    divided.distribute(0, {records.data(), count_}, scratch);
+    numbers_ = divided.number(slabs_);
+    std::vector<std::jthread> running;
+    for (std::size_t i = 0; i < partitions; ++i) {
+      running.emplace_back([this, i] { table_.build(i, numbers_[i]); });
+    }
   }
 
-  // All matches of `records`, listed `capacity` at a time.
+  // All matches of `records`, listed `capacity` at a time, in order of what probes.
   std::vector<Pair> probe(const Bytes& records, const ProbeWants& wants, std::size_t capacity,
                           std::uint64_t* matched = nullptr) {
     const std::size_t count = records.size() / probe_.record_bytes();
@@ -45,42 +60,48 @@ class Table {
     ProbeProgress progress;
     while (progress.records < count) {
       const std::size_t listed = table_.probe(records.data(), count, wants, progress, out);
-      for (std::size_t i = 0; i < listed; ++i) pairs.emplace_back(out[i].probe, out[i].build);
+      for (std::size_t i = 0; i < listed; ++i) {
+        EXPECT_TRUE(pairs.empty() || pairs.back().first <= out[i].probe);
+        pairs.emplace_back(out[i].probe, text(out[i].build));
+      }
     }
     if (matched != nullptr) *matched = progress.matched;
+    std::sort(pairs.begin(), pairs.end());
     return pairs;
   }
 
-  std::uint64_t settle() {
-    return table_.settle(0, count_ / 2) + table_.settle(count_ / 2, count_ - count_ / 2);
+  std::uint64_t matched() const {
+    std::uint64_t matched = 0;
+    for (const RecordNumbers& numbers : numbers_) matched += table_.matched(numbers);
+    return matched;
   }
-  std::vector<std::uint32_t> select(bool matched, std::size_t capacity) {
-    std::vector<std::uint32_t> selected;
+  std::vector<std::string> select(bool matched, std::size_t capacity) const {
+    std::vector<std::string> selected;
     std::vector<HashMatch> out(capacity);
-    for (std::size_t record = 0; record < count_;) {
-      const std::size_t listed = table_.select(matched, record, count_, out);
-      for (std::size_t i = 0; i < listed; ++i) selected.push_back(out[i].build);
+    for (const auto& [first, count] : numbers_) {
+      for (std::size_t record = first; record < first + count;) {
+        const std::size_t listed = table_.select(matched, record, first + count, out);
+        for (std::size_t i = 0; i < listed; ++i) selected.push_back(text(out[i].build));
+      }
     }
+    std::sort(selected.begin(), selected.end());
     return selected;
   }
 
  private:
-  template <class F>
-  static void in_stretches(std::size_t count, unsigned threads, F work) {
-    std::vector<std::jthread> running;
-    for (unsigned thread = 0; thread < threads; ++thread) {
-      running.emplace_back([=] {
-        for (std::size_t at = thread * 1000; at < count; at += threads * 1000) {
-          work(at, std::min<std::size_t>(1000, count - at));
-        }
-      });
-    }
+  std::string text(std::uint32_t number) const {
+    if (number == HashMatch::kNone) return {};
+    return {reinterpret_cast<const char*>(table_.record(number)), build_.record_bytes()};
   }
 
   KeyLayout build_, probe_;
-  std::size_t count_;
+  std::size_t count_, slab_bytes_;
+  std::vector<std::byte*> slabs_;
+  MemoryRegion slab_memory_;
+  HashTable::Size size_;
   MemoryRegion memory_;
   HashTable table_;
+  std::vector<RecordNumbers> numbers_;
 };
 
 struct Case {
@@ -128,18 +149,26 @@ std::vector<std::uint64_t> random_keys(std::size_t count, std::uint64_t distinct
   return keys;
 }
 
-std::vector<Pair> expected_pairs(const std::vector<std::uint64_t>& build,
+std::string record_of(const RecordFormat& format, const Bytes& records, std::size_t index) {
+  return {reinterpret_cast<const char*>(records.data()) + index * format.record_bytes,
+          format.record_bytes};
+}
+
+// `records`: of the table, with keys `build`.
+std::vector<Pair> expected_pairs(const RecordFormat& format, const Bytes& records,
+                                 const std::vector<std::uint64_t>& build,
                                  const std::vector<std::uint64_t>& probe, const ProbeWants& wants) {
   std::vector<Pair> pairs;
   for (std::uint32_t p = 0; p < probe.size(); ++p) {
     bool found = false;
-    for (std::uint32_t b = 0; b < build.size(); ++b) {
+    for (std::size_t b = 0; b < build.size(); ++b) {
       if (build[b] != probe[p]) continue;
       found = true;
-      if (wants.pairs) pairs.emplace_back(p, b);
+      if (wants.pairs) pairs.emplace_back(p, record_of(format, records, b));
     }
-    if (found ? wants.matched : wants.unmatched) pairs.emplace_back(p, HashMatch::kNone);
+    if (found ? wants.matched : wants.unmatched) pairs.emplace_back(p, "");
   }
+  std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
 
@@ -156,22 +185,25 @@ void expect_right(const Case& test, const std::vector<std::uint64_t>& build,
       Table table(test.build, test.probe, in_table, 1 + capacity % 4);
       std::uint64_t matched = 0;
       ASSERT_EQ(table.probe(probing, wants, capacity, &matched),
-                expected_pairs(build, probe, wants));
+                expected_pairs(test.build, in_table, build, probe, wants));
       EXPECT_EQ(matched, std::count_if(probe.begin(), probe.end(), [&](std::uint64_t key) {
                   return std::count(build.begin(), build.end(), key) > 0;
                 }));
-      std::vector<std::uint32_t> with, without;
-      for (std::uint32_t b = 0; b < build.size(); ++b) {
-        (std::count(probe.begin(), probe.end(), build[b]) > 0 ? with : without).push_back(b);
+      std::vector<std::string> with, without;
+      for (std::size_t b = 0; b < build.size(); ++b) {
+        (std::count(probe.begin(), probe.end(), build[b]) > 0 ? with : without)
+            .push_back(record_of(test.build, in_table, b));
       }
-      EXPECT_EQ(table.settle(), with.size());
+      std::sort(with.begin(), with.end());
+      std::sort(without.begin(), without.end());
+      EXPECT_EQ(table.matched(), with.size());
       EXPECT_EQ(table.select(true, capacity), with);
       EXPECT_EQ(table.select(false, capacity), without);
     }
   }
 }
 
-TEST(HashTable, finds_all_partners_in_order) {
+TEST(HashTable, finds_all_partners) {
   Random random(310);
   std::uint64_t seed = 311;
   for (const Case& test : all_cases()) {
@@ -213,7 +245,9 @@ TEST(HashTable, keys_that_agree_in_all_but_one_word_are_not_equal) {
     Table table(format, format, records, 2);
     const std::vector<Pair> pairs = table.probe(records, {.pairs = true}, 100);
     ASSERT_EQ(pairs.size(), count);
-    for (std::uint32_t i = 0; i < count; ++i) EXPECT_EQ(pairs[i], Pair(i, i));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      EXPECT_EQ(pairs[i], Pair(i, record_of(format, records, i)));
+    }
   }
 }
 
@@ -225,7 +259,8 @@ TEST(HashTable, many_threads_may_probe_at_once) {
   const Bytes in_table = records_of(format, build, random);
   const Bytes probing = records_of(format, probe, random);
   Table table(format, format, in_table, 3);
-  const std::vector<Pair> expected = expected_pairs(build, probe, {.pairs = true});
+  const std::vector<Pair> expected =
+      expected_pairs(format, in_table, build, probe, {.pairs = true});
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] { EXPECT_EQ(table.probe(probing, {.pairs = true}, 100), expected); });

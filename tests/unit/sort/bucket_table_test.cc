@@ -35,7 +35,7 @@ class Table {
   const KeyLayout& layout() const { return layout_; }
   std::size_t free_slabs() const { return slabs_.available(); }
   void give_back(const Chain& chain) { slabs_.give_back(chain.head); }
-  const BucketTable::Scratch& scratch(std::size_t worker = 0) const { return scratch_[worker]; }
+  const ScatterScratch& scratch(std::size_t worker = 0) const { return scratch_[worker]; }
 
   Segment segment(const Bytes& records) const {
     return {records.data(), records.size() / layout_.record_bytes()};
@@ -46,7 +46,7 @@ class Table {
   }
   Bytes content(const Chain& chain) const {
     std::vector<Segment> segments;
-    table_.append_segments(chain, segments);
+    table_.slab_chains().append_segments(chain, segments);
     Bytes records;
     for (const Segment& s : segments) {
       records.insert(records.end(), s.records, s.records + s.count * layout_.record_bytes());
@@ -69,13 +69,13 @@ class Table {
  private:
   void add_scratch() {
     constexpr std::size_t kAlignment = 64;
-    scratch_memory_.emplace_back(
-        BucketTable::Scratch::bytes(kMaxRecords, BucketTable::kMaxBuckets) + kAlignment);
+    scratch_memory_.emplace_back(ScatterScratch::bytes(kMaxRecords, BucketTable::kMaxBuckets) +
+                                 kAlignment);
     Bytes& memory = scratch_memory_.back();
     const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::size_t skip = round_up<std::uintptr_t>(start, kAlignment) - start;
-    scratch_.push_back(BucketTable::Scratch::carve(std::span<std::byte>(memory).subspan(skip),
-                                                   kMaxRecords, BucketTable::kMaxBuckets));
+    scratch_.push_back(ScatterScratch::carve(std::span<std::byte>(memory).subspan(skip),
+                                             kMaxRecords, BucketTable::kMaxBuckets));
   }
 
   RecordFormat format_;
@@ -84,7 +84,7 @@ class Table {
   SlabPool slabs_;
   BucketTable table_;
   std::vector<Bytes> scratch_memory_;
-  std::vector<BucketTable::Scratch> scratch_;
+  std::vector<ScatterScratch> scratch_;
 };
 
 Bytes joined(const Bytes& a, const Bytes& b) {
@@ -234,9 +234,9 @@ TEST(BucketTable, splitting_keeps_all_records_in_stable_order) {
       EXPECT_EQ(table->records_in(*bucket), 0u);
       table->begin_round();
       for (std::uint64_t ticket = 0; chain.records > 0; ++ticket) {
-        const Chain part = table->take_front(chain, 16);
+        const Chain part = table->slab_chains().take_front(chain, 16);
         std::vector<Segment> segments;
-        table->append_segments(part, segments);
+        table->slab_chains().append_segments(part, segments);
         ASSERT_TRUE(table->distribute(ticket, segments, table.scratch(), 0));
         table.give_back(part);
       }
@@ -312,7 +312,7 @@ class BucketTableCells : public testing::Test {
     ASSERT_GT(table_->buckets(), before);
     table_->begin_round();
     std::vector<Segment> segments;
-    table_->append_segments(chain, segments);
+    table_->slab_chains().append_segments(chain, segments);
     ASSERT_TRUE(table_->distribute(0, segments, table_.scratch(), 0));
     table_.give_back(chain);
   }
@@ -458,7 +458,7 @@ TEST(BucketTable, the_front_of_a_chain_is_taken_in_whole_slabs) {
   Bytes taken;
   Chain chain = table->empty_frontier();
   for (const std::uint64_t expected : {40u, 40u, 15u}) {
-    const Chain front = table->take_front(chain, 4);
+    const Chain front = table->slab_chains().take_front(chain, 4);
     EXPECT_EQ(front.records, expected);
     taken = joined(taken, table.content(front));
     table.give_back(front);
