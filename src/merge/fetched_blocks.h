@@ -32,8 +32,8 @@ class FetchedBlocks {
   using OnChange = std::function<void(std::uint32_t run)>;
 
   // All references must outlive it. Each of `buffers` holds a block of any run (plus two sectors
-  // for runs outside scratch). The merge must be able to go on whenever `held` (fewer than all) of
-  // them are in use.
+  // for runs outside scratch). `held`, fewer than all of them: how many may be full of records that
+  // cannot be merged yet.
   FetchedBlocks(const FetchContext& context, const std::vector<Run>& runs, io::BufferPool& buffers,
                 std::size_t held, OnChange on_change);
 

@@ -114,61 +114,59 @@ bool RunMerger::cut_piece() {
   output_full_ = !output_.admit(bytes);
   if (output_full_) return false;
   merged_ += cut_->records;
-  const std::uint64_t ticket = first_piece_ + pieces_.size();
-  pieces_.push_back({false, std::move(cut_->ends)});
+  pieces_.push_back({tickets_++, bytes, std::move(cut_->ends)});
   ++pieces_running_;
   if (region_is_large_) {
     handed_over_ += cut_->records;
     PieceSorter& sorter = *large_free_.back();
     large_free_.pop_back();
-    sort_large_piece(ticket, bytes, std::move(cut_->segments), sorter);
+    sort_large_piece(pieces_.back(), std::move(cut_->segments), sorter);
   } else {
-    sort_piece(ticket, bytes, std::move(cut_->segments));
+    sort_piece(pieces_.back(), std::move(cut_->segments));
   }
   cut_.reset();
   return true;
 }
 
-void RunMerger::sort_piece(std::uint64_t ticket, std::size_t bytes, std::vector<Segment> segments) {
-  context_.workers.run([this, ticket, bytes, segments = std::move(segments),
+void RunMerger::sort_piece(RunningPiece& piece, std::vector<Segment> segments) {
+  context_.workers.run([this, &piece, segments = std::move(segments),
                         token = in_flight_.begin()](unsigned thread) mutable {
     PieceSorter& sorter = *context_.sorters[thread];
     sorter.sort(segments);
-    output_.emit(ticket, bytes, sorter);
-    context_.mailbox.post([this, ticket] { piece_done(ticket); });
+    output_.emit(piece.ticket, piece.bytes, sorter);
+    context_.mailbox.post([this, &piece] { piece_done(piece); });
     token.reset();
   });
 }
 
 // The same on an accelerator, which may fail.
-void RunMerger::sort_large_piece(std::uint64_t ticket, std::size_t bytes,
-                                 std::vector<Segment> segments, PieceSorter& sorter) {
-  context_.workers.run([this, ticket, bytes, segments = std::move(segments), &sorter,
+void RunMerger::sort_large_piece(RunningPiece& piece, std::vector<Segment> segments,
+                                 PieceSorter& sorter) {
+  context_.workers.run([this, &piece, segments = std::move(segments), &sorter,
                         token = in_flight_.begin()](unsigned) mutable {
     try {
       sorter.sort(segments);
-      output_.emit(ticket, bytes, sorter);
-      context_.mailbox.post([this, ticket, &sorter] {
+      output_.emit(piece.ticket, piece.bytes, sorter);
+      context_.mailbox.post([this, &piece, &sorter] {
         large_free_.push_back(&sorter);
-        piece_done(ticket);
+        piece_done(piece);
       });
     } catch (const Error&) {
       // The merge ends as soon as the coordinator learns of it; later pieces, whose turn comes
       // after this one, must not wait forever.
       context_.mailbox.post([error = std::current_exception()] { std::rethrow_exception(error); });
-      output_.emit(ticket, bytes, UnsortedPiece({}, context_.layout.record_bytes()));
+      output_.emit(piece.ticket, piece.bytes, UnsortedPiece({}, context_.layout.record_bytes()));
     }
     token.reset();
   });
 }
 
-void RunMerger::piece_done(std::uint64_t ticket) {
+void RunMerger::piece_done(RunningPiece& piece) {
   --pieces_running_;
-  pieces_[ticket - first_piece_].done = true;
+  piece.done = true;
   while (!pieces_.empty() && pieces_.front().done) {
     blocks_.release(pieces_.front().ends);
     pieces_.pop_front();
-    ++first_piece_;
   }
 }
 

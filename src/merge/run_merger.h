@@ -32,6 +32,7 @@
 #include "merge/usable_records.h"
 #include "run/output_stage.h"
 #include "run/run.h"
+#include "run/ticket.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -74,18 +75,19 @@ class RunMerger {
   std::uint64_t records_handed_over() const { return handed_over_; }
 
  private:
-  struct PieceProgress {
-    bool done = false;
+  struct RunningPiece {
+    Ticket ticket;
+    std::size_t bytes;                // in the output
     std::vector<std::uint64_t> ends;  // in each run
+    bool done = false;
   };
 
   bool plan_region();
   bool plan_whole_cells();
   bool cut_piece();
-  void sort_piece(std::uint64_t ticket, std::size_t bytes, std::vector<Segment> segments);
-  void sort_large_piece(std::uint64_t ticket, std::size_t bytes, std::vector<Segment> segments,
-                        PieceSorter& sorter);
-  void piece_done(std::uint64_t ticket);
+  void sort_piece(RunningPiece& piece, std::vector<Segment> segments);
+  void sort_large_piece(RunningPiece& piece, std::vector<Segment> segments, PieceSorter& sorter);
+  void piece_done(RunningPiece& piece);
 
   const MergeContext& context_;
   const std::vector<Run>& runs_;
@@ -99,9 +101,9 @@ class RunMerger {
   std::vector<PieceSorter*> large_free_;   // of its sorters
   bool region_is_large_ = false;           // the region is cut for them
   std::optional<MergeRegion::Piece> cut_;  // waits for room in the output
-  std::deque<PieceProgress> pieces_;       // under way, in order
-  std::uint64_t first_piece_ = 0;          // number of pieces_.front()
+  std::deque<RunningPiece> pieces_;        // and those done, but for ones before; in order
   std::size_t pieces_running_ = 0;
+  Ticket tickets_{};
   bool output_full_ = false;
   std::uint64_t total_;
   std::uint64_t merged_ = 0;       // records taken by pieces

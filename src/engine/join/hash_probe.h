@@ -119,7 +119,7 @@ class HashProbe {
   std::deque<std::unique_ptr<ProbeBlock>> blocks_;
   std::deque<MorselPointer> morsels_;  // in order, those that are not being written
   std::vector<HashMatch*> free_lists_;
-  std::uint64_t tickets_ = 0;
+  Ticket tickets_{};
   std::size_t running_ = 0;  // tasks
   bool output_full_ = false;
   std::uint64_t probed_ = 0;
