@@ -17,8 +17,8 @@ class CellJoiner final : public CellWork {
  public:
   // The references must outlive it. `output`: null if rows are only counted; `first_ticket`: of it.
   // `group`: for cells that cannot be held.
-  CellJoiner(const JoinRules& rules, TextOutput* output, std::uint64_t first_ticket,
-             GroupStore& group, Monitor& monitor)
+  CellJoiner(const JoinRules& rules, TextOutput* output, Ticket first_ticket, GroupStore& group,
+             Monitor& monitor)
       : rules_(rules),
         output_(output),
         first_ticket_(first_ticket),
@@ -38,7 +38,7 @@ class CellJoiner final : public CellWork {
 
   const JoinRules& rules_;
   TextOutput* output_;
-  std::uint64_t first_ticket_;
+  Ticket first_ticket_;
   GroupStore& group_;
   Monitor& monitor_;
   JoinTotals totals_;  // with the monitor's lock

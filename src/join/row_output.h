@@ -18,7 +18,7 @@ namespace xxl {
 class RowOutput {
  public:
   // `output` must outlive it; null: rows are not written anywhere. `ticket`: of the output.
-  RowOutput(TextOutput* output, std::uint64_t ticket, char terminator, std::size_t buffer_bytes)
+  RowOutput(TextOutput* output, Ticket ticket, char terminator, std::size_t buffer_bytes)
       : output_(output), ticket_(ticket), terminator_(terminator), buffer_bytes_(buffer_bytes) {}
   RowOutput(const RowOutput&) = delete;
   RowOutput& operator=(const RowOutput&) = delete;
@@ -57,7 +57,7 @@ class RowOutput {
   }
 
   TextOutput* output_;
-  std::uint64_t ticket_;
+  Ticket ticket_;
   char terminator_;
   std::size_t buffer_bytes_;
   std::string buffer_;

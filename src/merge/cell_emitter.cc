@@ -13,7 +13,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   const std::span<const StringItem> items = sides[0].items;
   const CellAccess& access = sides[0].access;
   const EmitRules& rules = options_.rules;
-  const std::uint64_t ticket = first_ticket_ + cell;
+  const Ticket ticket = first_ticket_ + cell;
   const auto each = [&](const auto& visit) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i + kPrefetchRecords < items.size()) {

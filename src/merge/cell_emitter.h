@@ -20,7 +20,7 @@ struct TextMergeOptions {
 class CellEmitter final : public CellWork {
  public:
   // The references must outlive it. `first_ticket`: of the output.
-  CellEmitter(const TextMergeOptions& options, TextOutput& output, std::uint64_t first_ticket,
+  CellEmitter(const TextMergeOptions& options, TextOutput& output, Ticket first_ticket,
               Monitor& monitor)
       : options_(options), output_(output), first_ticket_(first_ticket), monitor_(monitor) {}
 
@@ -38,7 +38,7 @@ class CellEmitter final : public CellWork {
 
   const TextMergeOptions& options_;
   TextOutput& output_;
-  std::uint64_t first_ticket_;
+  Ticket first_ticket_;
   Monitor& monitor_;
   TextTotals totals_;  // with the monitor's lock
 };

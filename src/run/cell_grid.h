@@ -6,7 +6,7 @@
 // them as they are, and every record is sorted once instead of twice. Where a cell became too large
 // to be taken whole (the input changed on the way), both sides fall back to full order: run
 // formation sorts the cell's parts, and the merge sorts what was left unsorted as it arrives
-// (merge/run_merger.h).
+// (merge/usable_records.h).
 #pragma once
 
 #include <algorithm>

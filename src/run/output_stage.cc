@@ -38,13 +38,13 @@ bool OutputStage::admit(std::size_t bytes) {
   return true;
 }
 
-void OutputStage::wait_for_turn(std::uint64_t ticket) {
-  for (std::uint64_t turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
+void OutputStage::wait_for_turn(Ticket ticket) {
+  for (Ticket turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
     turn_.wait(turn, std::memory_order_acquire);
   }
 }
 
-void OutputStage::end_turn(std::uint64_t ticket) {
+void OutputStage::end_turn(Ticket ticket) {
   turn_.store(ticket + 1, std::memory_order_release);
   turn_.notify_all();
 }
@@ -88,7 +88,7 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
   return duplicate ? 1 : 0;
 }
 
-void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source) {
+void OutputStage::emit(Ticket ticket, std::size_t admitted, const RecordSource& source) {
   if (rules_.fold) return emit_folded(ticket, admitted, source);
   wait_for_turn(ticket);
   const std::size_t first = skip_duplicate(source);
@@ -98,8 +98,7 @@ void OutputStage::emit(std::uint64_t ticket, std::size_t admitted, const RecordS
   fill(spans, source, first);
 }
 
-void OutputStage::emit_folded(std::uint64_t ticket, std::size_t admitted,
-                              const RecordSource& source) {
+void OutputStage::emit_folded(Ticket ticket, std::size_t admitted, const RecordSource& source) {
   FoldedPiece piece(source, layout_, *rules_.fold);
   wait_for_turn(ticket);
   const bool was_open = !open_->empty();

@@ -24,6 +24,7 @@
 #include "record/key_layout.h"
 #include "record/record_fold.h"
 #include "run/block_sink.h"
+#include "run/ticket.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -75,7 +76,7 @@ class OutputStage {
 
   // Emits the records of `source` as piece number `ticket` (0, 1, 2, ...; every ticket must come),
   // for which `admitted` bytes were set aside.
-  void emit(std::uint64_t ticket, std::size_t admitted, const RecordSource& source);
+  void emit(Ticket ticket, std::size_t admitted, const RecordSource& source);
 
  private:
   struct OutputBlock {
@@ -93,11 +94,11 @@ class OutputStage {
   std::uint64_t limited(std::uint64_t records) const {
     return std::min(records, rules_.limit - this->records());
   }
-  void emit_folded(std::uint64_t ticket, std::size_t admitted, const RecordSource& source);
+  void emit_folded(Ticket ticket, std::size_t admitted, const RecordSource& source);
   void write_folded(const std::vector<Span>& spans, FoldedPiece& piece);
   void finish_folding();
-  void wait_for_turn(std::uint64_t ticket);
-  void end_turn(std::uint64_t ticket);
+  void wait_for_turn(Ticket ticket);
+  void end_turn(Ticket ticket);
   std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
   std::size_t skip_duplicate(const RecordSource& source);
   void fill(const std::vector<Span>& spans, const RecordSource& source, std::size_t next);
@@ -124,7 +125,7 @@ class OutputStage {
   std::uint64_t records_folded_ = 0;
   bool has_parted_ = false;
 
-  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<Ticket> turn_{};
   std::vector<std::byte> last_;  // the last record of the piece before; `unique`, guarded by turn_
   // The last group of the pieces before, which the next may go on with; guarded by turn_. Room for
   // its record stays admitted.

@@ -65,7 +65,7 @@ StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buff
     std::memset(from + packed.size(), 0, padded - packed.size());
   }
   block.checksum = block_checksum(std::span<const std::byte>(from, block.stored_bytes),
-                                  block_identity(run.identity, index));
+                                  block_identity(run, index));
   allocate(run, block);
   transfer(
       io::Op::write, places_of(run, block), padded, from,
@@ -78,7 +78,7 @@ StoredBlock RunStore::place(StoredRun& run, std::uint64_t index,
   StoredBlock block;
   for (const auto& part : parts) block.bytes += static_cast<std::uint32_t>(part.size());
   block.stored_bytes = block.bytes;
-  block.checksum = block_checksum(parts, block_identity(run.identity, index));
+  block.checksum = block_checksum(parts, block_identity(run, index));
   allocate(run, block);
   return block;
 }
@@ -163,7 +163,7 @@ void RunStore::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::
 void RunStore::open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
                     std::byte* buffer) const {
   if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
-                     block_identity(run.identity, index)) == block.checksum &&
+                     block_identity(run, index)) == block.checksum &&
       (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
     return;
   }

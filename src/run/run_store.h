@@ -44,9 +44,10 @@ struct StoredRun {
   }
 };
 
-// What a block's checksum is seeded with: a block of another sort, run or place does not fit.
-inline std::uint64_t block_identity(std::uint64_t run_identity, std::uint64_t index) {
-  return run_identity ^ (index * 0x9e3779b97f4a7c15u);
+// What the checksum of block `index` is seeded with: a block of another sort, run or place does not
+// fit.
+inline std::uint64_t block_identity(const StoredRun& run, std::uint64_t index) {
+  return run.identity ^ (index * 0x9e3779b97f4a7c15u);
 }
 
 // From any thread; the blocks of one run also from several at a time.

@@ -25,7 +25,7 @@ TextOutput::TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_
   XXL_CHECK(most_begun_ > 0);
 }
 
-void TextOutput::wait_for_turn(std::uint64_t ticket) {
+void TextOutput::wait_for_turn(Ticket ticket) {
   auto lock = monitor_.lock();
   monitor_.wait(lock, [&] { return turn_ == ticket; });
 }
@@ -33,12 +33,12 @@ void TextOutput::wait_for_turn(std::uint64_t ticket) {
 void TextOutput::end_turn() {
   {
     auto lock = monitor_.lock();
-    ++turn_;
+    turn_++;
   }
   monitor_.notify();
 }
 
-TextOutput::Reservation TextOutput::begin(std::uint64_t ticket, std::uint64_t bytes) {
+TextOutput::Reservation TextOutput::begin(Ticket ticket, std::uint64_t bytes) {
   wait_for_turn(ticket);
   Reservation piece;
   piece.output_ = this;
@@ -49,7 +49,7 @@ TextOutput::Reservation TextOutput::begin(std::uint64_t ticket, std::uint64_t by
   return piece;
 }
 
-TextOutput::Reservation TextOutput::begin_open_ended(std::uint64_t ticket) {
+TextOutput::Reservation TextOutput::begin_open_ended(Ticket ticket) {
   wait_for_turn(ticket);
   Reservation piece;
   piece.output_ = this;

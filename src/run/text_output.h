@@ -16,6 +16,7 @@
 #include "base/monitor.h"
 #include "run/byte_sink.h"
 #include "run/text_scratch.h"
+#include "run/ticket.h"
 
 namespace xxl {
 
@@ -69,9 +70,9 @@ class TextOutput {
   };
 
   // Waits for the turn of `ticket` (0, 1, 2, ...; each must come once) and reserves `bytes`.
-  Reservation begin(std::uint64_t ticket, std::uint64_t bytes);
+  Reservation begin(Ticket ticket, std::uint64_t bytes);
   // For any number of bytes, all before those of later tickets.
-  Reservation begin_open_ended(std::uint64_t ticket);
+  Reservation begin_open_ended(Ticket ticket);
 
   // After the last reservation: hands on the last block, and waits for all to be written.
   void finish();
@@ -83,7 +84,7 @@ class TextOutput {
     std::size_t filled = 0;
   };
 
-  void wait_for_turn(std::uint64_t ticket);
+  void wait_for_turn(Ticket ticket);
   void end_turn();
   std::byte* block(std::uint64_t index);
   void fill(std::uint64_t index, std::size_t bytes);
@@ -95,7 +96,7 @@ class TextOutput {
   const std::uint64_t most_begun_;  // blocks that are begun and not written
   Monitor& monitor_;
   // With the monitor's lock:
-  std::uint64_t turn_ = 0;
+  Ticket turn_{};
   std::uint64_t bytes_ = 0;  // reserved
   std::map<std::uint64_t, OpenBlock> blocks_;
   std::size_t pending_ = 0;    // handed on and not written

@@ -13,7 +13,7 @@
 namespace xxl {
 
 // Key words kept of a trigger. A longer key is cut, which leaves a lower bound of the block's keys;
-// merging needs no more (src/merge/run_merger.h).
+// merging needs no more (merge/usable_records.h).
 inline constexpr std::size_t kTriggerWords = 2;
 
 struct Trigger {

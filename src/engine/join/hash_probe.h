@@ -106,7 +106,7 @@ class HashProbe {
   ProbeInput* input_ = nullptr;        // null: records of the table
   std::deque<MorselPointer> morsels_;  // in order, those that are not being written
   std::vector<HashMatch*> free_lists_;
-  std::uint64_t tickets_ = 0;
+  Ticket tickets_{};
   std::size_t running_ = 0;  // tasks
   bool output_full_ = false;
   std::uint64_t probed_ = 0;

@@ -138,7 +138,7 @@ class TextJoining {
   std::unique_ptr<Output> output_;  // null if rows are only counted, as what follows
   std::unique_ptr<ByteSink> sink_;
   std::unique_ptr<TextOutput> text_output_;
-  std::uint64_t tickets_ = 0;
+  Ticket tickets_{};
   JoinTotals totals_;
 };
 

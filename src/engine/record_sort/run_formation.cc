@@ -107,7 +107,7 @@ void RunFormation::pull_pieces() {
           open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
       stage_ = std::make_unique<OutputStage>(layout_, rules, output_blocks_, sink, mailbox_);
       run_ = piece_->run;
-      tickets_ = 0;
+      tickets_ = {};
       run_records_ = 0;
       cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
     }

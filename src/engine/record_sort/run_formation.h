@@ -72,7 +72,7 @@ class RunFormation {
   std::optional<ChunkSorter::Piece> piece_;  // waiting for room in the output
   std::unique_ptr<OutputStage> stage_;       // of the open run
   std::uint64_t run_ = 0;
-  std::uint64_t tickets_ = 0;
+  Ticket tickets_{};
   RunCells* cells_ = nullptr;      // of the open run, if it may be left unsorted within cells
   std::uint64_t run_records_ = 0;  // of the open run so far
   std::size_t pieces_running_ = 0;

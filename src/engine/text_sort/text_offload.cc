@@ -48,7 +48,7 @@ void TextOffload::finish() {
   context_.monitor.wait(lock, [this] { return state_ != State::adding; });
 }
 
-TextTotals TextOffload::emit(TextOutput& output, std::uint64_t first_ticket,
+TextTotals TextOffload::emit(TextOutput& output, Ticket first_ticket,
                              const std::function<void(std::uint64_t)>& on_progress) {
   mailbox_.post([this, &output, first_ticket] {
     output_ = &output;

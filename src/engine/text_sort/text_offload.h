@@ -35,6 +35,7 @@
 #include "merge/record_emitter.h"
 #include "run/text_run.h"
 #include "run/text_scratch.h"
+#include "run/ticket.h"
 #include "sort/accelerator.h"
 #include "sort/pinned.h"
 #include "sort/text_sorter.h"
@@ -93,7 +94,7 @@ class TextOffload {
   bool holds_all() const { return state_ == State::holding; }
   // Writes them to `output`, in pieces with tickets from `first_ticket` on; returns their totals.
   // `on_progress` is called with bytes done.
-  TextTotals emit(TextOutput& output, std::uint64_t first_ticket,
+  TextTotals emit(TextOutput& output, Ticket first_ticket,
                   const std::function<void(std::uint64_t)>& on_progress);
 
   struct FormedRun {
@@ -182,7 +183,7 @@ class TextOffload {
   std::size_t chunks_written_ = 0;
   std::vector<FormedRun> runs_;
   TextOutput* output_ = nullptr;  // once it is open
-  std::uint64_t next_ticket_ = 0;
+  Ticket next_ticket_{};
   std::size_t emitting_ = 0;  // slices
   bool last_emitted_ = false;
   AcceleratorReport report_;

@@ -204,7 +204,7 @@ class TextSorting {
   std::unique_ptr<Output> output_;
   std::unique_ptr<ByteSink> sink_;
   std::unique_ptr<TextOutput> text_output_;
-  std::uint64_t tickets_ = 0;
+  Ticket tickets_{};
   std::unique_ptr<Workers> workers_;
   std::vector<std::unique_ptr<TextRun>> runs_;
   TextTotals totals_;

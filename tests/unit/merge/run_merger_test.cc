@@ -403,30 +403,6 @@ TEST(RunMerger, cells_of_one_key_larger_than_a_piece_are_merged_in_order_of_runs
   EXPECT_EQ(harness.merge(), harness.expected());
 }
 
-TEST(RunMerger, blocks_held_are_those_of_the_largest_cell_or_of_parts_that_are_sorted_apart) {
-  const CellGrid grid({{{10, 0}}, {{20, 0}}});
-  const auto run_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    xxl::Run run;  // not testing::Test::Run
-    run.records = a + b + c;
-    run.records_per_block = 10;
-    run.cells.emplace(grid);
-    run.cells->enter(0, 0, false);
-    run.cells->enter(1, a, false);
-    run.cells->enter(2, a + b, false);
-    run.cells->finish(run.records);
-    return run;
-  };
-  std::vector<xxl::Run> runs;
-  runs.push_back(run_of(30, 5, 100));
-  runs.push_back(run_of(30, 5, 15));
-  EXPECT_EQ(RunMerger::blocks_held(runs, 1000), 11u + 3u);
-  xxl::Run sorted;
-  sorted.records = 50;
-  sorted.records_per_block = 10;
-  runs.push_back(std::move(sorted));  // no cells in common: each run sorts its own
-  EXPECT_EQ(RunMerger::blocks_held(runs, 1000), 11u + 4u + 1u);
-}
-
 TEST(RunMerger, a_file_that_is_not_in_order_is_named_with_the_record) {
   const RecordFormat format = format_of("u64");
   Random random(74);

@@ -107,7 +107,7 @@ class OutputStageTest : public testing::Test {
   std::unique_ptr<io::BufferPool> pool_;
   std::unique_ptr<KeepingSink> sink_;
   std::unique_ptr<OutputStage> stage_;
-  std::uint64_t ticket_ = 0;
+  Ticket ticket_{};
   Random random_{41};
 };
 
@@ -231,7 +231,7 @@ std::vector<std::uint32_t> OutputStageTest::fold(
   rules.fold->fold.count = true;
   rules.fold->format = format_of("u32");
   rules.limit = limit;
-  ticket_ = 0;
+  ticket_ = {};
   make(format_of("u32"), 20, 100, rules);  // records of 12 bytes lie across blocks
   std::uint64_t records = 0;
   for (const auto& piece : pieces) {

@@ -115,7 +115,7 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
     const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
     const std::byte* const first = content_.data() + i * kBlock;
     EXPECT_EQ(run.blocks[i].trigger, trigger_of(layout_, first));
-    EXPECT_EQ(run.blocks[i].checksum, block_checksum({first, bytes}, block_identity(99, i)));
+    EXPECT_EQ(run.blocks[i].checksum, block_checksum({first, bytes}, block_identity(run, i)));
     ASSERT_EQ(std::memcmp(read.data(), content_.data() + i * kBlock, bytes), 0) << i;
   }
 }

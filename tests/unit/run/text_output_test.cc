@@ -56,8 +56,9 @@ void write_pieces(TextOutput& output, const std::vector<PieceData>& pieces, unsi
   for (unsigned i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       monitor.guard([&] {
-        for (std::size_t ticket; (ticket = next++) < pieces.size();) {
-          const PieceData& data = pieces[ticket];
+        for (std::size_t index; (index = next++) < pieces.size();) {
+          const Ticket ticket{index};
+          const PieceData& data = pieces[index];
           std::size_t bytes = 0;
           for (const std::string& record : data.records) bytes += record.size() + 1;
           TextOutput::Reservation piece =
@@ -130,8 +131,8 @@ TEST_P(TextOutputTest, a_stream_is_filled_by_all_at_once) {
   StreamBytes sink(file, io);
   TextOutput output(sink, buffers, kBlockBytes, monitor_);
   // The second is filled while the first is not.
-  TextOutput::Reservation first = output.begin(0, 2);
-  TextOutput::Reservation second = output.begin(1, 2);
+  TextOutput::Reservation first = output.begin(Ticket{0}, 2);
+  TextOutput::Reservation second = output.begin(Ticket{1}, 2);
   second.append("b\n");
   second.finish();
   first.append("a\n");

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
-#include "merge/run_merger.h"
+#include "merge/common_cells.h"
 #include "run/run.h"
 #include "sort/piece_sorter.h"
 #include "sort_test_support.h"
@@ -342,10 +342,10 @@ TEST(PlanCells, the_merge_has_more_buffers_than_cells_may_hold) {
               }
               run.cells->finish(run.records);
             }
-            EXPECT_GT(g.merge_blocks, RunMerger::blocks_held(runs, g.merge_piece_capacity))
+            EXPECT_GT(g.merge_blocks, CommonCells(runs, g.merge_piece_capacity).blocks_held())
                 << describe(input, format_of(record));
             runs.front().cells.reset();  // a run of another kind among them
-            EXPECT_GT(g.merge_blocks, RunMerger::blocks_held(runs, g.merge_piece_capacity))
+            EXPECT_GT(g.merge_blocks, CommonCells(runs, g.merge_piece_capacity).blocks_held())
                 << describe(input, format_of(record));
           }
         }
