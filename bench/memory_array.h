@@ -22,7 +22,7 @@ struct ArrayOptions {
   unsigned disks = 1;
   DiskModel disk;  // each of them
   // One thread for each of these processors moves data, and nothing else should run there.
-  std::vector<int> mover_processors;
+  std::vector<int> mover_processors = {};
   unsigned unbound_movers = 0;  // further ones, on any processor (for tests)
 };
 
