@@ -5,6 +5,10 @@
 //               --bandwidth=N[,N...] [--disks=D] [--latency=US] [--depth=Q] [--movers=K]
 //               [--mover-processors=P[,P...]] [--copy=cached|streaming] [--repeat=R]
 //               [--forget-input] [--dir=DIR] [--header]
+//   bench_array --rate [--movers=K] [--mover-processors=P[,P...]]
+//
+// The second form prints what the movers copy when they do nothing else, in each kind of copy: no
+// array is faster.
 //
 // N: with k, M, G or T for powers of 1000. The bandwidth is that of the whole array, in bytes a
 // second, reading and writing together. With several bandwidths and numbers of threads, each pair
@@ -16,17 +20,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <barrier>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "array_data.h"
 #include "base/error.h"
+#include "base/memory_region.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
@@ -48,11 +59,12 @@ struct Settings {
   std::uint64_t depth = 32;
   std::uint64_t movers = 1;
   std::vector<std::uint64_t> mover_processors;
-  CopyKind copy = CopyKind::cached;
+  CopyKind copy = CopyKind::streaming;
   std::uint64_t repetitions = 1;
   bool forget_input = false;
   std::string directory = "/dev/shm";
   bool header = false;
+  bool rate = false;
 };
 
 std::uint64_t parse_amount(std::string_view text, std::string_view option) {
@@ -105,6 +117,8 @@ void set(Settings& settings, std::string_view name, std::string_view value) {
     settings.forget_input = true;
   } else if (name == "--header") {
     settings.header = true;
+  } else if (name == "--rate") {
+    settings.rate = true;
   } else {
     throw Error(ErrorCode::usage, "what is " + std::string(name) + "? See bench/array.cc");
   }
@@ -152,6 +166,47 @@ struct Processors {
 
   std::vector<int> all, sort, movers;
 };
+
+// GB/s that all movers copy, each from places all over memory of its own, as blocks lie, to a few
+// buffers.
+double copy_rate(CopyKind kind, const std::vector<int>& movers) {
+  constexpr std::size_t kBlocks = 256, kBuffers = 32;
+  constexpr int kRounds = 16;
+  const MemoryRegion memory(movers.size() * (kBlocks + kBuffers) * kMiB);
+  std::memset(memory.data(), 1, memory.size());
+  std::barrier together(static_cast<std::ptrdiff_t>(movers.size() + 1));
+  std::vector<std::thread> threads;
+  for (std::size_t mover = 0; mover < movers.size(); ++mover) {
+    threads.emplace_back([&, mover] {
+      run_on(std::span(movers).subspan(mover, 1));
+      std::byte* const blocks = memory.data() + mover * (kBlocks + kBuffers) * kMiB;
+      std::byte* const buffers = blocks + kBlocks * kMiB;
+      Random random(mover);
+      together.arrive_and_wait();
+      for (std::size_t i = 0; i < kRounds * kBlocks; ++i) {
+        std::byte* const block = blocks + random.below(kBlocks) * kMiB;
+        std::byte* const buffer = buffers + i % kBuffers * kMiB;
+        i % 2 == 0 ? copy_bytes(kind, buffer, block, kMiB) : copy_bytes(kind, block, buffer, kMiB);
+      }
+      together.arrive_and_wait();
+    });
+  }
+  together.arrive_and_wait();
+  const auto start = std::chrono::steady_clock::now();
+  together.arrive_and_wait();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<double>(kRounds * kBlocks * movers.size() * kMiB) / seconds.count() / 1e9;
+}
+
+void print_rates(const Settings& settings) {
+  const Processors processors(settings);
+  std::puts("copy,movers,GB_per_s");
+  for (const CopyKind kind : {CopyKind::cached, CopyKind::streaming}) {
+    std::printf("%s,%zu,%.2f\n", kind == CopyKind::cached ? "cached" : "streaming",
+                processors.movers.size(), copy_rate(kind, processors.movers));
+  }
+}
 
 // The files that stand for those of the array; gone with this object.
 class StandIns {
@@ -374,6 +429,10 @@ Settings parse(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   try {
     const xxl::bench::Settings settings = xxl::bench::parse({argv + 1, argv + argc});
+    if (settings.rate) {
+      xxl::bench::print_rates(settings);
+      return EXIT_SUCCESS;
+    }
     return xxl::bench::Bench(settings).run() ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_array: %s\n", error.what());
