@@ -8,8 +8,8 @@
 BENCH_ARRAY is the program of bench/array.cc; docs/memory-array.md says what it simulates. Without
 --sizes, --bytes are sorted in an eighth of that as memory (--ratio), for each --record, --threads and
 --bandwidth; with it, inputs from 1 GB up to what memory holds at that ratio, and --bytes at ratios from 4 to
-4096, on the fastest array by the most threads. All --repeat times. Every output is checked by the
-program; exit status 1 if one was wrong, or a run failed.
+4096 (as long as 4 MB are left), on the last of the arrays by the most threads. All --repeat times.
+Every output is checked by the program; exit status 1 if one was wrong, or a run failed.
 
 Rows go to bench/results/array.csv (array-sizes.csv), medians to standard output, figures to
 docs/figures/. Needs nothing but Python, and matplotlib for the figures: --no-plot leaves them out,
@@ -31,6 +31,7 @@ SUFFIXES = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 BANDWIDTHS = "1G,2G,4G,8G,16G,32G,64G,100G"
 SMALLEST_INPUT = 10**9
 RATIOS = [4 << i for i in range(11)]
+SMALLEST_MEMORY = 4 * 10**6
 # Of a run, the movers may be behind for this part; then the figure is theirs, not the sort's.
 MOST_BEHIND = 0.1
 Group = collections.namedtuple("Group", "record bytes memory threads bandwidth")
@@ -109,7 +110,8 @@ class Sweep:
             for size in sizes:
                 self.run(record, size, arguments.ratio, threads, bandwidth)
             for ratio in RATIOS:
-                if ratio != arguments.ratio or arguments.bytes not in sizes:
+                is_new = ratio != arguments.ratio or arguments.bytes not in sizes
+                if is_new and arguments.bytes // ratio >= SMALLEST_MEMORY:
                     self.run(record, arguments.bytes, ratio, threads, bandwidth)
 
 
