@@ -19,6 +19,7 @@ docs/figures/. Needs nothing but Python, and matplotlib for the figures: --no-pl
 import argparse
 import collections
 import csv
+import math
 import os
 import pathlib
 import statistics
@@ -46,9 +47,15 @@ def warn(text):
 
 
 def available_bytes():
+    """Of memory, of what the machine and the control group of a container leave."""
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file)
-    return int(lines["MemAvailable"].split()[0]) * 1024
+    available = int(lines["MemAvailable"].split()[0]) * 1024
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        limit = pathlib.Path("/sys/fs/cgroup") / name
+        if limit.exists() and limit.read_text().strip().isdigit():
+            available = min(available, int(limit.read_text()))
+    return available
 
 
 def default_threads(movers):
@@ -102,7 +109,7 @@ class Sweep:
         bandwidth = arguments.bandwidth.split(",")[-1]
         # The program keeps input, scratch and output, each with a sixteenth to spare.
         copies = 2 if "--forget-input" in arguments.option else 3
-        most = (available_bytes() - 2 * 10**9) / (copies * 17 / 16 + 1 / arguments.ratio)
+        most = ((arguments.most or available_bytes()) - 2 * 10**9) / (copies * 17 / 16 + 1 / arguments.ratio)
         sizes = []
         while not sizes or 2 * sizes[-1] <= most:
             sizes.append(2 * sizes[-1] if sizes else min(SMALLEST_INPUT, arguments.bytes))
@@ -163,7 +170,7 @@ def print_medians(table):
 
 
 def plot_bandwidths(table, directory):
-    from plot import pyplot, save  # which need matplotlib
+    from plot import pyplot, save, ticker  # which need matplotlib
 
     records = [record for record in RECORDS if any(group.record == record for group in table)]
     rates = rates_of_one(table)
@@ -182,12 +189,17 @@ def plot_bandwidths(table, directory):
             for x, y, _, is_behind in points:
                 axes.plot([x], [y], marker="o", color=colour,
                           fillstyle="none" if is_behind else "full")  # fmt: skip
-        axes.set_xscale("log")
+        axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_title(record)
         axes.set_xlabel("bandwidth of the array, GB/s")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_major_formatter("{x:g}")
+        # Whole decades, so that each axis has numbers.
+        values = [middle["rate"] for group, middle in table.items() if group.record == record]
+        axes.set_ylim(10 ** math.floor(math.log10(min(values))),
+                      10 ** math.ceil(math.log10(max(values))))  # fmt: skip
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter(ticker.NullFormatter())
         axes.grid(True, which="both", linewidth=0.3)
     all_axes[0][0].set_ylabel("input sorted, GB/s (dotted: the bound)")
     all_axes[0][-1].legend()
@@ -214,7 +226,7 @@ def plot_sizes(table, directory):
     by_runs.set_xlabel(f"runs of {fixed / 1e9:g} GB")
     by_size.set_ylabel("ns for a byte of input")
     for axes in (by_size, by_runs):
-        axes.set_xscale("log")
+        axes.set_xscale("log", base=2)
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.grid(True, which="both", linewidth=0.3)
@@ -242,6 +254,8 @@ def parse_arguments():
     parser.add_argument("--disks", type=int, default=8)
     parser.add_argument("--latency", type=int, default=80, help="in microseconds")
     parser.add_argument("--depth", type=int, default=32)
+    parser.add_argument("--most", type=parse_amount,
+                        help="memory for --sizes, array and sort (default: what is available)")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--option", action="append", default=[], metavar="--NAME=VALUE",
                         help="a further one of the program's, as --option=--copy=streaming")  # fmt: skip
