@@ -80,6 +80,7 @@ class File {
   std::uint64_t stored_bytes() const;
   // The device the file lives on: files of one device share a queue.
   dev_t device() const { return device_; }
+  ino_t inode() const { return inode_; }
   // True for a file on a file system in memory (tmpfs, ramfs).
   bool is_in_memory() const { return in_memory_; }
 
