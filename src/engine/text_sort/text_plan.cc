@@ -92,8 +92,8 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
   const std::size_t least_write_bytes = (2 * threads + 4) * plan.output_block_bytes;
   const std::size_t most_output_bytes =
       std::max(kMaxOutputBytes, threads * kMaxOutputBytesOfThread);
-  plan.write_bytes = std::max(
-      least_write_bytes, std::min(memory / 16, std::max(kMaxWriteBytes, most_output_bytes)));
+  plan.write_bytes = std::max(least_write_bytes,
+                              std::min(memory / 16, std::max(kMaxWriteBytes, most_output_bytes)));
   plan.output_bytes = std::max(least_write_bytes, std::min(plan.write_bytes, most_output_bytes));
   if (plan.write_bytes > memory) return std::nullopt;
   const std::size_t rest = memory - plan.write_bytes;
