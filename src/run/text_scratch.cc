@@ -225,7 +225,9 @@ void TextRunWriter::set_last_key(std::string_view record) {
 void TextRunWriter::open_block(std::string_view first) {
   close_block();
   buffer_ = buffers_.take(block_bytes_);
-  size_ = block_bytes_;
+  // Identities are multiples of the golden ratio: their leading bits are spread evenly.
+  room_ = run_.records > 0 ? block_bytes_
+                           : static_cast<std::size_t>(block_bytes_ * (run_.identity >> 40) >> 24);
   used_ = 0;
   block_ = begin_block(first);
 }
@@ -235,11 +237,12 @@ void TextRunWriter::close_block() {
   set_last_key(coded_record(reinterpret_cast<const char*>(last_)));
   const std::size_t padded = TextScratch::buffer_bytes(used_);
   std::memset(buffer_ + used_, 0, padded - used_);
-  scratch_.write(
-      run_, block_, buffer_, used_,
-      [&buffers = buffers_, buffer = buffer_, size = size_] { buffers.give_back(buffer, size); });
+  scratch_.write(run_, block_, buffer_, used_,
+                 [&buffers = buffers_, buffer = buffer_, size = block_bytes_] {
+                   buffers.give_back(buffer, size);
+                 });
   buffer_ = nullptr;
-  size_ = used_ = 0;
+  room_ = used_ = 0;
 }
 
 // A record larger than a block is a block by itself.

@@ -112,6 +112,13 @@ class WriteBuffers {
 };
 
 // Writes one run, record by record. One thread.
+//
+// The first block of a run is a part of one, another part in each run. Runs are of one size, and so
+// are their other blocks: if all began alike, the triggers of all would lie close together, again
+// and again, and a merge would find no boundaries for cells in between.
+//
+//     run 0   |---|-------|-------|-       first blocks alike:   |-------|-------|----
+//     run 1   |-----|-------|-------|                            |-------|-------|----
 class TextRunWriter {
  public:
   // `run.identity` must be set, and begin_parts() called if its table is to be in scratch.
@@ -126,7 +133,7 @@ class TextRunWriter {
   // Records come in order of their keys.
   void add(std::string_view record) {
     const std::size_t bytes = coded_bytes(record.size());
-    if (used_ + bytes > size_) {
+    if (used_ + bytes > room_) {
       if (bytes > block_bytes_) return add_long(record);
       open_block(record);
     }
@@ -153,7 +160,7 @@ class TextRunWriter {
   TextBlock block_;
   std::byte* buffer_ = nullptr;
   std::byte* last_ = nullptr;  // the record added last
-  std::size_t size_ = 0;       // of the buffer, or 0
+  std::size_t room_ = 0;       // bytes of it to be filled, or 0
   std::size_t used_ = 0;
   std::string last_key_;  // of the block before
   std::string key_;

@@ -18,7 +18,7 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kMinBlockBytes = 16 * kKiB;
-constexpr std::size_t kMaxBlockBytes = 512 * kKiB;
+constexpr std::size_t kMaxBlockBytes = kMiB;
 // Tables of runs get the memory that they will need, at most this part of it; a small part if that
 // is unknown.
 constexpr std::uint64_t kTablePart = 4;

@@ -40,7 +40,7 @@ TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
   input.memory_bytes = kGiB;
   input.input_bytes = 4 * kGigabyte;
   input.threads = 2;
-  EXPECT_EQ(plan_text(input).block_bytes, 512 * kKiB);
+  EXPECT_EQ(plan_text(input).block_bytes, kMiB);
   input.memory_bytes = 64 * kMiB;
   input.input_bytes = 2 * kGigabyte;
   const TextGeometry plan = plan_text(input);
