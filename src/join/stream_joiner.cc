@@ -453,18 +453,18 @@ void StreamJoiner::write_parts() {
       const std::uint64_t most = context_.part_bytes / context_.rows.row_bytes();
       const auto rows = static_cast<std::size_t>(std::min(most, piece.rows_left));
       const std::size_t bytes = rows * context_.rows.row_bytes();
-      output_full_ = !context_.output->admit(bytes);
-      if (output_full_) return;
+      auto place = context_.output->admit(bytes);
+      output_full_ = !place;
+      if (!place) return;
       const std::size_t match = piece.at_match;
       const std::uint64_t row = piece.at_row;
       take_part(piece);
       ++piece.parts;
       ++running_;
-      context_.workers.run([this, &piece, match, row, rows, bytes, ticket = tickets_++,
+      context_.workers.run([this, &piece, match, row, rows, place = std::move(*place),
                             token = in_flight_.begin()](unsigned) mutable {
-        context_.output->emit(ticket, bytes,
-                              MergedRows(context_.rows, piece.records,
-                                         piece.list.first(piece.matches), match, row, rows));
+        context_.output->emit(place, MergedRows(context_.rows, piece.records,
+                                                piece.list.first(piece.matches), match, row, rows));
         context_.mailbox.post([this, &piece] {
           --running_;
           --piece.parts;
@@ -550,8 +550,9 @@ void StreamJoiner::produce() {
 // Writes the rows in row_memory, waiting until the output has room for them: nothing else is done
 // meanwhile.
 void StreamJoiner::write_rows(std::size_t bytes) {
-  while (!context_.output->admit(bytes)) context_.mailbox.wait_and_run();
-  context_.output->emit(tickets_++, bytes,
+  std::optional<OutputStage::Place> place;
+  while (!(place = context_.output->admit(bytes))) context_.mailbox.wait_and_run();
+  context_.output->emit(*place,
                         FinishedRows(context_.row_memory.first(bytes), context_.rows.row_bytes()));
 }
 

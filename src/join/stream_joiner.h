@@ -165,8 +165,7 @@ class StreamJoiner {
   std::optional<Region> region_;
   std::vector<std::span<Match>> lists_;            // free
   std::deque<std::unique_ptr<JoinPiece>> pieces_;  // in order
-  Ticket tickets_{};
-  std::size_t running_ = 0;  // tasks
+  std::size_t running_ = 0;                        // tasks
   bool output_full_ = false;
   std::uint64_t rows_ = 0;
 

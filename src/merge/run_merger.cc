@@ -110,11 +110,11 @@ bool RunMerger::cut_piece() {
   }
   XXL_CHECK(cut_->records <= (region_is_large_ ? large_->piece_capacity : context_.piece_capacity));
   if (region_is_large_ && large_free_.empty()) return false;
-  const std::size_t bytes = cut_->records * output_.record_bytes();
-  output_full_ = !output_.admit(bytes);
-  if (output_full_) return false;
+  auto place = output_.admit(cut_->records * output_.record_bytes());
+  output_full_ = !place;
+  if (!place) return false;
   merged_ += cut_->records;
-  pieces_.push_back({tickets_++, bytes, std::move(cut_->ends)});
+  pieces_.push_back({std::move(*place), std::move(cut_->ends)});
   ++pieces_running_;
   if (region_is_large_) {
     handed_over_ += cut_->records;
@@ -133,7 +133,7 @@ void RunMerger::sort_piece(RunningPiece& piece, std::vector<Segment> segments) {
                         token = in_flight_.begin()](unsigned thread) mutable {
     PieceSorter& sorter = *context_.sorters[thread];
     sorter.sort(segments);
-    output_.emit(piece.ticket, piece.bytes, sorter);
+    output_.emit(piece.place, sorter);
     context_.mailbox.post([this, &piece] { piece_done(piece); });
     token.reset();
   });
@@ -146,7 +146,7 @@ void RunMerger::sort_large_piece(RunningPiece& piece, std::vector<Segment> segme
                         token = in_flight_.begin()](unsigned) mutable {
     try {
       sorter.sort(segments);
-      output_.emit(piece.ticket, piece.bytes, sorter);
+      output_.emit(piece.place, sorter);
       context_.mailbox.post([this, &piece, &sorter] {
         large_free_.push_back(&sorter);
         piece_done(piece);
@@ -155,7 +155,7 @@ void RunMerger::sort_large_piece(RunningPiece& piece, std::vector<Segment> segme
       // The merge ends as soon as the coordinator learns of it; later pieces, whose turn comes
       // after this one, must not wait forever.
       context_.mailbox.post([error = std::current_exception()] { std::rethrow_exception(error); });
-      output_.emit(piece.ticket, piece.bytes, UnsortedPiece({}, context_.layout.record_bytes()));
+      output_.give_up(piece.place);
     }
     token.reset();
   });

@@ -32,7 +32,6 @@
 #include "merge/usable_records.h"
 #include "run/output_stage.h"
 #include "run/run.h"
-#include "run/ticket.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -76,8 +75,7 @@ class RunMerger {
 
  private:
   struct RunningPiece {
-    Ticket ticket;
-    std::size_t bytes;                // in the output
+    OutputStage::Place place;
     std::vector<std::uint64_t> ends;  // in each run
     bool done = false;
   };
@@ -103,7 +101,6 @@ class RunMerger {
   std::optional<MergeRegion::Piece> cut_;  // waits for room in the output
   std::deque<RunningPiece> pieces_;        // and those done, but for ones before; in order
   std::size_t pieces_running_ = 0;
-  Ticket tickets_{};
   bool output_full_ = false;
   std::uint64_t total_;
   std::uint64_t merged_ = 0;       // records taken by pieces

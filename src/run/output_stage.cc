@@ -27,15 +27,19 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
 
 OutputStage::~OutputStage() = default;
 
-bool OutputStage::admit(std::size_t bytes) {
+std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
   std::lock_guard lock(mutex_);
   const std::size_t room = current_ ? payload_bytes_ - current_used_ : 0;
   const std::size_t wanted = admitted_ + bytes;
   const std::size_t blocks = wanted <= room ? 0 : ceil_div(wanted - room, payload_bytes_);
-  if (blocks > ready_.size() + buffers_.available()) return false;
+  if (blocks > ready_.size() + buffers_.available()) return std::nullopt;
   while (ready_.size() < blocks) ready_.push_back(buffers_.take());
   admitted_ += bytes;
-  return true;
+  Place place;
+  place.ticket = next_ticket_++;
+  place.admitted = bytes;
+  if (keeps_all()) place.spans = reserve_locked(bytes, bytes);
+  return place;
 }
 
 void OutputStage::wait_for_turn(Ticket ticket) {
@@ -51,6 +55,11 @@ void OutputStage::end_turn(Ticket ticket) {
 
 std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::size_t bytes) {
   std::lock_guard lock(mutex_);
+  return reserve_locked(admitted, bytes);
+}
+
+std::vector<OutputStage::Span> OutputStage::reserve_locked(std::size_t admitted,
+                                                           std::size_t bytes) {
   XXL_CHECK(bytes <= admitted && admitted <= admitted_);
   admitted_ -= admitted;
   bytes_ += bytes;
@@ -88,25 +97,37 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
   return duplicate ? 1 : 0;
 }
 
-void OutputStage::emit(Ticket ticket, std::size_t admitted, const RecordSource& source) {
-  if (rules_.fold) return emit_folded(ticket, admitted, source);
-  wait_for_turn(ticket);
+void OutputStage::emit(const Place& place, const RecordSource& source) {
+  if (keeps_all()) {
+    XXL_CHECK(source.size() * record_bytes_ == place.admitted);
+    return fill(place.spans, source, 0);
+  }
+  if (rules_.fold) return emit_folded(place, source);
+  wait_for_turn(place.ticket);
   const std::size_t first = skip_duplicate(source);
   const std::uint64_t count = limited(source.size() - first);
-  const auto spans = reserve(admitted, static_cast<std::size_t>(count) * record_bytes_);
-  end_turn(ticket);
+  const auto spans = reserve(place.admitted, static_cast<std::size_t>(count) * record_bytes_);
+  end_turn(place.ticket);
   fill(spans, source, first);
 }
 
-void OutputStage::emit_folded(Ticket ticket, std::size_t admitted, const RecordSource& source) {
+void OutputStage::give_up(const Place& place) {
+  if (keeps_all()) return;
+  wait_for_turn(place.ticket);
+  reserve(place.admitted, 0);
+  end_turn(place.ticket);
+}
+
+void OutputStage::emit_folded(const Place& place, const RecordSource& source) {
   FoldedPiece piece(source, layout_, *rules_.fold);
-  wait_for_turn(ticket);
+  wait_for_turn(place.ticket);
   const bool was_open = !open_->empty();
   piece.join(*open_);
   const std::size_t held = !was_open && !open_->empty() ? record_bytes_ : 0;
   const std::uint64_t count = limited(piece.size());
-  const auto spans = reserve(admitted - held, static_cast<std::size_t>(count) * record_bytes_);
-  end_turn(ticket);
+  const auto spans =
+      reserve(place.admitted - held, static_cast<std::size_t>(count) * record_bytes_);
+  end_turn(place.ticket);
   // What goes wrong comes out of the mailbox; blocks that are never filled are in nobody's way.
   try {
     write_folded(spans, piece);

@@ -1,7 +1,10 @@
 // Turns sorted pieces, made by many workers at once, into one stream of full blocks.
 //
-// Pieces leave in the order of their tickets. A worker that has sorted its piece waits for its turn
-// only to reserve a stretch of the stream; it then fills that stretch while others fill theirs.
+// Pieces leave in the order in which they were admitted. Where the rules leave nothing out, the
+// stretch of the stream that a piece fills is known when it is admitted, and no worker waits for
+// another: some thousand waits a second, each for a thread to be woken, would hold up many workers.
+// Otherwise a worker that has sorted its piece waits for its turn to reserve a stretch; it then
+// fills that stretch while others fill theirs.
 //
 //     stream   |  block 7          |  block 8          |  block 9
 //     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
@@ -42,7 +45,27 @@ struct OutputRules {
 };
 
 class OutputStage {
+  struct OutputBlock {
+    std::byte* buffer;
+    std::uint64_t index;
+    std::atomic<std::size_t> filled{0};
+    OutputBlock(std::byte* b, std::uint64_t i) : buffer(b), index(i) {}
+  };
+  struct Span {
+    std::shared_ptr<OutputBlock> block;
+    std::byte* data;
+    std::size_t bytes;
+  };
+
  public:
+  // The place of a piece in the stream.
+  class Place {
+    friend class OutputStage;
+    Ticket ticket{};
+    std::size_t admitted = 0;  // bytes
+    std::vector<Span> spans;   // if it is reserved already
+  };
+
   // All references must outlive the stage. `layout`: of the records that come.
   OutputStage(const KeyLayout& layout, const OutputRules& rules, io::BufferPool& buffers,
               BlockSink& sink, Mailbox& mailbox);
@@ -52,9 +75,9 @@ class OutputStage {
 
   // Of a record that leaves.
   std::size_t record_bytes() const { return record_bytes_; }
-  // Sets buffers aside for a piece of up to `bytes` (so many records of record_bytes()); false when
-  // there are not enough now.
-  bool admit(std::size_t bytes);
+  // Sets buffers aside for the next piece, of `bytes` (so many records of record_bytes()), or up to
+  // that if the rules leave some out; nothing when there are not enough now.
+  std::optional<Place> admit(std::size_t bytes);
   // Gives the last, partial block to the sink. All admitted pieces must have been emitted.
   void finish();
   std::uint64_t records() const {
@@ -74,32 +97,26 @@ class OutputStage {
 
   // --- workers ---
 
-  // Emits the records of `source` as piece number `ticket` (0, 1, 2, ...; every ticket must come),
-  // for which `admitted` bytes were set aside.
-  void emit(Ticket ticket, std::size_t admitted, const RecordSource& source);
+  // Emits the records of `source` at `place`. Every piece that was admitted must come.
+  void emit(const Place& place, const RecordSource& source);
+  // Instead, when the stream will never be complete: those of later places need not wait.
+  void give_up(const Place& place);
 
  private:
-  struct OutputBlock {
-    std::byte* buffer;
-    std::uint64_t index;
-    std::atomic<std::size_t> filled{0};
-    OutputBlock(std::byte* b, std::uint64_t i) : buffer(b), index(i) {}
-  };
-  struct Span {
-    std::shared_ptr<OutputBlock> block;
-    std::byte* data;
-    std::size_t bytes;
-  };
-
   std::uint64_t limited(std::uint64_t records) const {
     return std::min(records, rules_.limit - this->records());
   }
-  void emit_folded(Ticket ticket, std::size_t admitted, const RecordSource& source);
+  // What a piece will write is known before it is sorted.
+  bool keeps_all() const {
+    return !rules_.unique && !rules_.fold && rules_.limit == rules_.kNoLimit;
+  }
+  void emit_folded(const Place& place, const RecordSource& source);
   void write_folded(const std::vector<Span>& spans, FoldedPiece& piece);
   void finish_folding();
   void wait_for_turn(Ticket ticket);
   void end_turn(Ticket ticket);
   std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
+  std::vector<Span> reserve_locked(std::size_t admitted, std::size_t bytes);
   std::size_t skip_duplicate(const RecordSource& source);
   void fill(const std::vector<Span>& spans, const RecordSource& source, std::size_t next);
   void commit(const Span& span);
@@ -125,6 +142,7 @@ class OutputStage {
   std::uint64_t records_folded_ = 0;
   bool has_parted_ = false;
 
+  Ticket next_ticket_{};  // coordinator only
   std::atomic<Ticket> turn_{};
   std::vector<std::byte> last_;  // the last record of the piece before; `unique`, guarded by turn_
   // The last group of the pieces before, which the next may go on with; guarded by turn_. Room for

@@ -153,9 +153,11 @@ void HashProbe::write_ready() {
   while (!morsels_.empty() && morsels_.front()->ready) {
     const MorselPointer morsel = morsels_.front();
     const bool has_rows = c_.output != nullptr && morsel->listed > 0;
-    if (has_rows && !c_.output->admit(morsel->listed * c_.rows.row_bytes())) {
-      output_full_ = true;
-      return;
+    std::optional<OutputStage::Place> place;
+    if (has_rows) {
+      place = c_.output->admit(morsel->listed * c_.rows.row_bytes());
+      output_full_ = !place;
+      if (!place) return;
     }
     morsels_.pop_front();
     if (morsel->progress.records < morsel->piece.count) {  // to be continued
@@ -167,25 +169,26 @@ void HashProbe::write_ready() {
       morsels_.push_front(std::move(rest));
     }
     if (has_rows) {
-      start_writing(morsel);
+      start_writing(morsel, std::move(*place));
     } else {
       done_with(*morsel);
     }
   }
 }
 
-void HashProbe::start_writing(const MorselPointer& morsel) {
+void HashProbe::start_writing(const MorselPointer& morsel, OutputStage::Place place) {
   ++running_;
-  c_.workers.run([this, morsel, ticket = tickets_++, token = in_flight_.begin()](unsigned) mutable {
-    const HashedRows rows(c_.rows, c_.sides, morsel->piece.records,
-                          {morsel->list, static_cast<std::size_t>(morsel->listed)});
-    c_.output->emit(ticket, rows.size() * c_.rows.row_bytes(), rows);
-    c_.mailbox.post([this, morsel] {
-      --running_;
-      done_with(*morsel);
-    });
-    token.reset();
-  });
+  c_.workers.run(
+      [this, morsel, place = std::move(place), token = in_flight_.begin()](unsigned) mutable {
+        const HashedRows rows(c_.rows, c_.sides, morsel->piece.records,
+                              {morsel->list, static_cast<std::size_t>(morsel->listed)});
+        c_.output->emit(place, rows);
+        c_.mailbox.post([this, morsel] {
+          --running_;
+          done_with(*morsel);
+        });
+        token.reset();
+      });
 }
 
 void HashProbe::done_with(const Morsel& morsel) {

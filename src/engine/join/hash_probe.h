@@ -98,7 +98,7 @@ class HashProbe {
   std::size_t morsel_records() const;
   void start_listing(const MorselPointer& morsel);
   void write_ready();
-  void start_writing(const MorselPointer& morsel);
+  void start_writing(const MorselPointer& morsel, OutputStage::Place place);
   void done_with(const Morsel& morsel);
 
   const Context c_;
@@ -106,7 +106,6 @@ class HashProbe {
   ProbeInput* input_ = nullptr;        // null: records of the table
   std::deque<MorselPointer> morsels_;  // in order, those that are not being written
   std::vector<HashMatch*> free_lists_;
-  Ticket tickets_{};
   std::size_t running_ = 0;  // tasks
   bool output_full_ = false;
   std::uint64_t probed_ = 0;

@@ -107,32 +107,29 @@ void RunFormation::pull_pieces() {
           open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
       stage_ = std::make_unique<OutputStage>(layout_, rules, output_blocks_, sink, mailbox_);
       run_ = piece_->run;
-      tickets_ = {};
       run_records_ = 0;
       cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
     }
-    if (!stage_->admit(piece_->records * stage_->record_bytes())) {
-      output_full_ = true;
-      return;
-    }
-    start_piece();
+    auto place = stage_->admit(piece_->records * stage_->record_bytes());
+    output_full_ = !place;
+    if (!place) return;
+    start_piece(std::move(*place));
   }
 }
 
-void RunFormation::start_piece() {
+void RunFormation::start_piece(OutputStage::Place place) {
   ++pieces_running_;
   const bool sorting = cells_ == nullptr || !piece_->whole_cell;
   if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);
   run_records_ += piece_->records;
-  workers_.run([this, sorting, &stage = *stage_, ticket = tickets_++, piece = std::move(*piece_),
-                token = in_flight_.begin()](unsigned thread) mutable {
-    const std::size_t bytes = piece.records * stage.record_bytes();
+  workers_.run([this, sorting, &stage = *stage_, place = std::move(place),
+                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
     if (stage.full()) {
-      stage.emit(ticket, bytes, UnsortedPiece({}, layout_.record_bytes()));
+      stage.emit(place, UnsortedPiece({}, layout_.record_bytes()));
     } else if (sorting) {
-      stage.emit(ticket, bytes, piece.sort(thread));
+      stage.emit(place, piece.sort(thread));
     } else {
-      stage.emit(ticket, bytes, piece.leave_unsorted());
+      stage.emit(place, piece.leave_unsorted());
     }
     piece.done();
     mailbox_.post([this] { --pieces_running_; });

@@ -54,7 +54,7 @@ class RunFormation {
  private:
   void push_blocks();
   void pull_pieces();
-  void start_piece();
+  void start_piece(OutputStage::Place place);
   void close_run();
   bool looks_sorted() const;
   void note_order(const io::RecordBlock& block);
@@ -72,7 +72,6 @@ class RunFormation {
   std::optional<ChunkSorter::Piece> piece_;  // waiting for room in the output
   std::unique_ptr<OutputStage> stage_;       // of the open run
   std::uint64_t run_ = 0;
-  Ticket tickets_{};
   RunCells* cells_ = nullptr;      // of the open run, if it may be left unsorted within cells
   std::uint64_t run_records_ = 0;  // of the open run so far
   std::size_t pieces_running_ = 0;

@@ -91,8 +91,9 @@ class OutputStageTest : public testing::Test {
   // Emits `records` as one piece on this thread.
   void emit(const Bytes& records) {
     const std::size_t bytes = records.size() / layout_->record_bytes() * stage_->record_bytes();
-    ASSERT_TRUE(stage_->admit(bytes));
-    stage_->emit(ticket_++, bytes, SortedPiece(records, format_.record_bytes));
+    const auto place = stage_->admit(bytes);
+    ASSERT_TRUE(place);
+    stage_->emit(*place, SortedPiece(records, format_.record_bytes));
   }
   // Emits u32 keys, each piece a list, and folds them.
   std::vector<std::uint32_t> fold(const std::vector<std::vector<std::uint32_t>>& pieces,
@@ -107,7 +108,6 @@ class OutputStageTest : public testing::Test {
   std::unique_ptr<io::BufferPool> pool_;
   std::unique_ptr<KeepingSink> sink_;
   std::unique_ptr<OutputStage> stage_;
-  Ticket ticket_{};
   Random random_{41};
 };
 
@@ -151,18 +151,17 @@ TEST_F(OutputStageTest, a_piece_is_admitted_when_there_are_buffers_for_all_of_it
   EXPECT_FALSE(stage_->admit(4 * 64));
   const Bytes half = test::random_records(format_, 4, random_);
   emit(half);
-  EXPECT_TRUE(stage_->admit(2 * 64 + 32));  // the rest of the open block counts
-  EXPECT_FALSE(stage_->admit(1));
-  const Bytes piece = test::random_records(format_, 20, random_);
-  stage_->emit(ticket_++, piece.size(), SortedPiece(piece, 8));
+  const auto rest = stage_->admit(2 * 64 + 32);  // the rest of the open block counts
+  ASSERT_TRUE(rest);
+  EXPECT_FALSE(stage_->admit(8));
+  stage_->emit(*rest, SortedPiece(test::random_records(format_, 20, random_), 8));
   EXPECT_FALSE(stage_->admit(8));  // the sink has every buffer
   sink_->give_back();
-  EXPECT_TRUE(stage_->admit(8));
-  stage_->emit(ticket_++, 8, SortedPiece(test::random_records(format_, 1, random_), 8));
+  emit(test::random_records(format_, 1, random_));
   finish();
 }
 
-TEST_F(OutputStageTest, workers_emit_in_any_order_and_the_stream_is_in_order_of_tickets) {
+TEST_F(OutputStageTest, workers_emit_in_any_order_and_the_stream_is_in_order_of_admission) {
   make(format_of("fixed:12"), 1000, 100);
   Workers workers(3);
   Bytes all;
@@ -173,13 +172,14 @@ TEST_F(OutputStageTest, workers_emit_in_any_order_and_the_stream_is_in_order_of_
     Bytes content(piece->size() * 12);
     piece->write(0, piece->size(), content.data());
     all.insert(all.end(), content.begin(), content.end());
-    while (!stage_->admit(content.size())) {
+    std::optional<OutputStage::Place> place;
+    while (!(place = stage_->admit(content.size()))) {
       mailbox_.wait_and_run();
       sink_->give_back();
     }
     ++running;
-    workers.run([this, piece, ticket = ticket_++, bytes = content.size(), &running](unsigned) {
-      stage_->emit(ticket, bytes, *piece);
+    workers.run([this, piece, place, &running](unsigned) {
+      stage_->emit(*place, *piece);
       mailbox_.post([&running] { --running; });
     });
   }
@@ -231,7 +231,6 @@ std::vector<std::uint32_t> OutputStageTest::fold(
   rules.fold->fold.count = true;
   rules.fold->format = format_of("u32");
   rules.limit = limit;
-  ticket_ = {};
   make(format_of("u32"), 20, 100, rules);  // records of 12 bytes lie across blocks
   std::uint64_t records = 0;
   for (const auto& piece : pieces) {
@@ -288,8 +287,9 @@ TEST_F(OutputStageTest, unique_accounts_for_what_the_sorters_removed) {
   SortedPiece piece(test::random_records(format_, 3, random_), 4);
   const MultisetHash removed = test::hash_of(test::random_records(format_, 5, random_), 4);
   piece.set_removed(removed);
-  ASSERT_TRUE(stage_->admit(8 * 4));  // of 8 records, 3 are left
-  stage_->emit(ticket_++, 8 * 4, piece);
+  const auto place = stage_->admit(8 * 4);  // of 8 records, 3 are left
+  ASSERT_TRUE(place);
+  stage_->emit(*place, piece);
   finish();
   EXPECT_EQ(stage_->removed(), removed);
   EXPECT_EQ(stage_->records(), 3u);
