@@ -173,16 +173,17 @@ def plot_bandwidths(table, directory):
     from plot import pyplot, save, ticker  # which need matplotlib
 
     records = [record for record in RECORDS if any(group.record == record for group in table)]
+    all_threads = sorted({group.threads for group in table})
     rates = rates_of_one(table)
     figure, all_axes = pyplot.subplots(1, len(records), figsize=(4.5 * len(records), 4),
                                        squeeze=False)  # fmt: skip
     for record, axes in zip(records, all_axes[0]):
         threads = sorted({group.threads for group in table if group.record == record})
-        for index, count in enumerate(threads):
+        for count in threads:
             points = sorted((group.bandwidth, middle["rate"], bound(group, middle, rates[record]),
                              middle["behind"] > MOST_BEHIND) for group, middle in table.items()
                             if group.record == record and group.threads == count)  # fmt: skip
-            colour = pyplot.cm.viridis(index / max(1, len(threads) - 1))
+            colour = pyplot.cm.viridis(all_threads.index(count) / max(1, len(all_threads) - 1))
             axes.plot([p[0] for p in points], [p[2] for p in points], linestyle=":", color=colour)
             axes.plot([p[0] for p in points], [p[1] for p in points], color=colour,
                       label=f"{count} threads" if count > 1 else "1 thread")  # fmt: skip
