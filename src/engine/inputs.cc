@@ -87,7 +87,7 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
     } else {
       inputs.size_known = false;
     }
-    inputs.files.empty() ? file.open() : file.close();
+    if (!inputs.files.empty()) file.close();
     inputs.files.push_back(std::move(file));
   }
   return inputs;

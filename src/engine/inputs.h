@@ -1,5 +1,6 @@
 // The input files of a sort, measured. Only the first is open: there may be more than a process may
-// open.
+// open. It is not if it is a pipe with a name: what is planned before it is read may be planned
+// anew, and a pipe that was opened and closed again has lost what was in it.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
 // `paths`, or standard input ("-") if there are none. Named again, it gives nothing.
 std::vector<std::string> input_paths(std::vector<std::string> paths);
 
-// Examines `paths` as input_paths() has them, and opens the first. With `by_suffix`, names tell
+// Examines `paths` as input_paths() has them. With `by_suffix`, names tell
 // which files are compressed. Throws Error when one cannot be read or is not a whole number of
 // records of `record_bytes`.
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix);

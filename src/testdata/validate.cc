@@ -81,8 +81,9 @@ Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned paral
 
 ValidateReport validate(const RecordFormat& format, const std::string& input, unsigned parallel) {
   const KeyLayout layout(format);
-  const Inputs inputs = open_inputs({input}, format.record_bytes, true);
-  const io::File& file = inputs.files.front();
+  Inputs inputs = open_inputs({input}, format.record_bytes, true);
+  io::File& file = inputs.files.front();
+  file.open();
   const Tally tally = file.seekable() ? examine_file<SeekableSource>(layout, file, parallel)
                                       : examine_file<StreamSource>(layout, file, parallel);
   ValidateReport report;

@@ -24,7 +24,7 @@ void check(const RecordJoinOptions& options) {
 
 // A sort-merge join is taken instead of a hash join, which moves less, if it is expected to take at
 // most this part of the time.
-constexpr double kClearlyLess = 0.8;
+constexpr double kClearlyLess = 0.9;
 
 std::string describe(const JoinCosts& costs) {
   char text[128];

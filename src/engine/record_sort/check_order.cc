@@ -99,6 +99,7 @@ OrderCheck check_order(const SortOptions& options) {
   Inputs inputs = open_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
                               options.format.record_bytes, options.compressed_by_suffix);
   io::File& file = inputs.files.front();
+  file.open();
   const std::uint64_t memory = memory_beside_decoders(options.memory_bytes, {&inputs});
   const std::uint64_t disorder = file.seekable()
                                      ? find_disorder<SeekableSource>(options, memory, file)
