@@ -75,7 +75,9 @@ void report(const char* name, const Disks& disk_of, unsigned disks, std::size_t 
 void compare(const char* sequence, const Disks& disk_of, unsigned disks,
              std::size_t buffer_blocks) {
   std::printf("%-6s D=%-2u m=%-4zu", sequence, disks, buffer_blocks);
-  report("xxl", disk_of, disks, buffer_blocks, xxl::prefetch_schedule);
+  report("xxl", disk_of, disks, buffer_blocks, [](const Disks& d, unsigned n, std::size_t blocks) {
+    return xxl::prefetch_schedule(d, n, blocks);
+  });
   report("stxxl", disk_of, disks, buffer_blocks, stxxl_schedule);
   report("order of need", disk_of, disks, buffer_blocks, [](const Disks& d, unsigned, std::size_t) {
     Order order(d.size());

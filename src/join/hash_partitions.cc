@@ -1,17 +1,18 @@
 #include "join/hash_partitions.h"
 
+#include <algorithm>
+
 namespace xxl {
 
-void HashPartitions::distribute(std::uint64_t ticket, const Segment& segment,
+void HashPartitions::distribute(Ticket ticket, const Segment& segment,
                                 const ScatterScratch& scratch) {
-  for (std::uint64_t turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
-    turn_.wait(turn, std::memory_order_acquire);
-  }
+  std::fill_n(scratch.counts, chains_.size(), 0);
+  table_.classify(layout_, segment, scratch.ids, scratch.counts);
+  turns_.wait_for(ticket);
   for (std::size_t partition = 0; partition < chains_.size(); ++partition) {
     slab_chains_.make_room(chains_[partition], partition, scratch);
   }
-  turn_.store(ticket + 1, std::memory_order_release);
-  turn_.notify_all();
+  turns_.end(ticket);
   slab_chains_.scatter(segment, scratch.ids, scratch);
 }
 
@@ -21,8 +22,9 @@ std::vector<RecordNumbers> HashPartitions::number(std::span<std::byte*> slabs) c
   for (const Chain& chain : chains_) {
     numbers.push_back(
         {slab * slab_chains_.records_per_slab(), static_cast<std::size_t>(chain.records)});
-    for (SlabId id = chain.head; id != kNoSlab; id = slabs_.next(id))
+    for (SlabId id = chain.head; id != kNoSlab; id = slabs_.next(id)) {
       slabs[slab++] = slabs_.data(id);
+    }
   }
   return numbers;
 }
@@ -32,7 +34,7 @@ void HashPartitions::clear() {
     slabs_.give_back(chain.head);
     chain = {};
   }
-  turn_ = 0;
+  turns_.restart();
 }
 
 }  // namespace xxl

@@ -2,12 +2,12 @@
 // partition.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/turns.h"
 #include "join/hash_table.h"
 #include "sort/slab_chains.h"
 
@@ -15,17 +15,21 @@ namespace xxl {
 
 class HashPartitions {
  public:
-  // For records of `record_bytes`; `slabs` must outlive it, with room for those of all records and
-  // one more for each of `partitions`.
-  HashPartitions(SlabPool& slabs, std::size_t record_bytes, std::size_t partitions)
-      : slabs_(slabs), slab_chains_(slabs, record_bytes), chains_(partitions) {}
+  // The partitions of `table`, for records of `layout`, one of the two that it was made for. All
+  // must outlive it. `slabs` has room for all records, and one more for each partition.
+  HashPartitions(const HashTable& table, const KeyLayout& layout, SlabPool& slabs)
+      : table_(table),
+        layout_(layout),
+        slabs_(slabs),
+        slab_chains_(slabs, layout.record_bytes()),
+        chains_(table.partitions()) {}
 
   const SlabChains& slab_chains() const { return slab_chains_; }
 
-  // Copies the records of `segment` to their partitions, scratch.ids and scratch.counts. Calls are
-  // put in the order of their `ticket` (0, 1, 2, ..., each once): earlier records stay before later
-  // ones; a call waits for those before it. Any worker.
-  void distribute(std::uint64_t ticket, const Segment& segment, const ScatterScratch& scratch);
+  // Copies the records of `segment` to their partitions. Calls are put in the order of their
+  // `ticket` (0, 1, 2, ..., each once): earlier records stay before later ones; a call waits for
+  // those before it. Any worker.
+  void distribute(Ticket ticket, const Segment& segment, const ScatterScratch& scratch);
 
   // While nothing is distributed.
   const std::vector<Chain>& chains() const { return chains_; }
@@ -36,10 +40,12 @@ class HashPartitions {
   void clear();
 
  private:
+  const HashTable& table_;
+  const KeyLayout& layout_;
   SlabPool& slabs_;
   SlabChains slab_chains_;
   std::vector<Chain> chains_;  // whose turn it is may change them
-  std::atomic<std::uint64_t> turn_{0};
+  Turns turns_;
 };
 
 }  // namespace xxl

@@ -39,8 +39,9 @@ struct NativeKey {
     std::memcpy(&key, record, sizeof key);
     return key;
   }
-  std::uint64_t hash_of_build(const std::byte* record) const { return mix(value(record)); }
-  std::uint64_t hash_of_probe(const std::byte* record) const { return mix(value(record)); }
+  static std::uint64_t hash(const KeyLayout&, const std::byte* record) {
+    return mix(value(record));
+  }
   bool equal(const std::byte* build, const std::byte* probe) const {
     return value(build) == value(probe);
   }
@@ -55,8 +56,6 @@ struct WordsKey {
     for (std::size_t i = 0; i < layout.words(); ++i) hash = mix(hash ^ layout.word(record, i));
     return hash;
   }
-  std::uint64_t hash_of_build(const std::byte* record) const { return hash(build, record); }
-  std::uint64_t hash_of_probe(const std::byte* record) const { return hash(probe, record); }
   bool equal(const std::byte* b, const std::byte* p) const {
     for (std::size_t i = 0; i < build.words(); ++i) {
       if (build.word(b, i) != probe.word(p, i)) return false;
@@ -124,22 +123,11 @@ decltype(auto) HashTable::with_keys(F&& f) const {
   }
 }
 
-void HashTable::classify_build(const std::byte* records, std::size_t count, std::uint16_t* ids,
-                               std::uint32_t* counts) const {
-  with_keys([&](const auto& key) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t partition = partition_of(key.hash_of_build(records + i * record_bytes_));
-      ids[i] = static_cast<std::uint16_t>(partition);
-      ++counts[partition];
-    }
-  });
-}
-
-void HashTable::classify_probe(const std::byte* records, std::size_t count, std::uint16_t* ids,
-                               std::uint32_t* counts) const {
-  with_keys([&, step = probe_.record_bytes()](const auto& key) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t partition = partition_of(key.hash_of_probe(records + i * step));
+void HashTable::classify(const KeyLayout& layout, const Segment& segment, std::uint16_t* ids,
+                         std::uint32_t* counts) const {
+  with_keys([&, step = layout.record_bytes()](const auto& key) {
+    for (std::size_t i = 0; i < segment.count; ++i) {
+      const std::size_t partition = partition_of(key.hash(layout, segment.records + i * step));
       ids[i] = static_cast<std::uint16_t>(partition);
       ++counts[partition];
     }
@@ -153,7 +141,7 @@ void HashTable::build(std::size_t partition, const RecordNumbers& numbers) {
   const std::size_t base = partition * (buckets_ + 1);
   with_keys([&](const auto& key) {
     const auto bucket = [&](const std::byte* record) {
-      return bucket_of(key.hash_of_build(record)) - base;
+      return bucket_of(key.hash(build_, record)) - base;
     };
     for (std::uint64_t number = first; number < first + count; ++number) {
       ++starts[bucket(record(number)) + 1];
@@ -208,16 +196,14 @@ void HashTable::swap_records(std::byte* a, std::byte* b) const {
 // Sorts a bucket by the rest of the hash, of which the bits from `shift` + 8 on are equal.
 template <class Key>
 void HashTable::arrange(const Key& key, std::uint64_t first, std::size_t count, unsigned shift) {
-  const auto rest = [&](std::uint64_t number) {
-    return rest_of(key.hash_of_build(record(number)));
-  };
+  const auto rest = [&](std::uint64_t number) { return rest_of(key.hash(build_, record(number))); };
   bool is_sorted = true;
   for (std::uint64_t number = first + 1; is_sorted && number < first + count; ++number) {
     is_sorted = rest(number - 1) <= rest(number);
   }
   if (is_sorted) return;
   const auto digit = [&](const std::byte* record) {
-    return rest_of(key.hash_of_build(record)) >> shift & 0xff;
+    return rest_of(key.hash(build_, record)) >> shift & 0xff;
   };
   std::array<std::uint32_t, 257> starts{};
   for (std::uint64_t number = first; number < first + count; ++number) {
@@ -246,7 +232,7 @@ std::size_t HashTable::find_candidates(const Key& key, const std::byte* records,
   auto& [count, hashes, firsts, ends] = group;
   const std::size_t step = probe_.record_bytes();
   for (std::size_t i = 0; i < count; ++i) {
-    hashes[i] = key.hash_of_probe(records + i * step);
+    hashes[i] = key.hash(probe_, records + i * step);
     firsts[i] = bucket_of(hashes[i]);
     __builtin_prefetch(directory_ + firsts[i]);
   }
@@ -263,7 +249,7 @@ std::size_t HashTable::find_candidates(const Key& key, const std::byte* records,
       std::size_t low = firsts[i];
       for (std::size_t high = ends[i]; low < high;) {
         const std::size_t middle = low + (high - low) / 2;
-        if (rest_of(key.hash_of_build(record(middle))) < rest) {
+        if (rest_of(key.hash(build_, record(middle))) < rest) {
           low = middle + 1;
         } else {
           high = middle;

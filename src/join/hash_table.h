@@ -5,9 +5,8 @@
 // into buckets by further bits of it: of one record on average, consecutive without gaps. A
 // directory says where each bucket ends.
 //
-//     directory   1  1  3    5  6            bucket 0 is record 0, bucket 1 empty, 2 records 1 and
-//     2 records     a | b c      || d | e ...  numbers at the end of a partition's last slab are
-//     free
+//     directory   0 1 1 3     6 8 10       a partition's start, and where its buckets end
+//     records     a | | b c   d e | f g    in two partitions; numbers 3 to 5 are not used
 //
 // So a look-up reads the directory, and then records that nearly always have the key. Where records
 // that are looked up come partition by partition, all that is read stays in a cache; where they do
@@ -27,6 +26,7 @@
 #include <span>
 
 #include "record/key_layout.h"
+#include "sort/segment.h"
 
 namespace xxl {
 
@@ -84,12 +84,11 @@ class HashTable {
   HashTable(const KeyLayout& build, const KeyLayout& probe, RecordSlabs slabs, const Size& size,
             std::span<std::byte> memory);
 
-  // The partition of each of `count` records, of the table or looked up, into `ids`; adds their
-  // numbers to `counts`. Any thread.
-  void classify_build(const std::byte* records, std::size_t count, std::uint16_t* ids,
-                      std::uint32_t* counts) const;
-  void classify_probe(const std::byte* records, std::size_t count, std::uint16_t* ids,
-                      std::uint32_t* counts) const;
+  std::size_t partitions() const { return size_.partitions; }
+  // The partition of each of the records of `segment`, which are of the table or looked up as
+  // `layout` says, into `ids`; adds how many are in each to `counts`. Any thread.
+  void classify(const KeyLayout& layout, const Segment& segment, std::uint16_t* ids,
+                std::uint32_t* counts) const;
 
   // Arranges the records of `partition`, those with `numbers`. Each partition once, by any thread,
   // before any is looked up.

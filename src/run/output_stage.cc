@@ -42,17 +42,6 @@ std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
   return place;
 }
 
-void OutputStage::wait_for_turn(Ticket ticket) {
-  for (Ticket turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
-    turn_.wait(turn, std::memory_order_acquire);
-  }
-}
-
-void OutputStage::end_turn(Ticket ticket) {
-  turn_.store(ticket + 1, std::memory_order_release);
-  turn_.notify_all();
-}
-
 std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::size_t bytes) {
   std::lock_guard lock(mutex_);
   return reserve_locked(admitted, bytes);
@@ -103,31 +92,31 @@ void OutputStage::emit(const Place& place, const RecordSource& source) {
     return fill(place.spans, source, 0);
   }
   if (rules_.fold) return emit_folded(place, source);
-  wait_for_turn(place.ticket);
+  turns_.wait_for(place.ticket);
   const std::size_t first = skip_duplicate(source);
   const std::uint64_t count = limited(source.size() - first);
   const auto spans = reserve(place.admitted, static_cast<std::size_t>(count) * record_bytes_);
-  end_turn(place.ticket);
+  turns_.end(place.ticket);
   fill(spans, source, first);
 }
 
 void OutputStage::give_up(const Place& place) {
   if (keeps_all()) return;
-  wait_for_turn(place.ticket);
+  turns_.wait_for(place.ticket);
   reserve(place.admitted, 0);
-  end_turn(place.ticket);
+  turns_.end(place.ticket);
 }
 
 void OutputStage::emit_folded(const Place& place, const RecordSource& source) {
   FoldedPiece piece(source, layout_, *rules_.fold);
-  wait_for_turn(place.ticket);
+  turns_.wait_for(place.ticket);
   const bool was_open = !open_->empty();
   piece.join(*open_);
   const std::size_t held = !was_open && !open_->empty() ? record_bytes_ : 0;
   const std::uint64_t count = limited(piece.size());
   const auto spans =
       reserve(place.admitted - held, static_cast<std::size_t>(count) * record_bytes_);
-  end_turn(place.ticket);
+  turns_.end(place.ticket);
   // What goes wrong comes out of the mailbox; blocks that are never filled are in nobody's way.
   try {
     write_folded(spans, piece);

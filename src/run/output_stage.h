@@ -23,11 +23,11 @@
 
 #include "base/checksum.h"
 #include "base/mailbox.h"
+#include "base/turns.h"
 #include "io/buffer_pool.h"
 #include "record/key_layout.h"
 #include "record/record_fold.h"
 #include "run/block_sink.h"
-#include "run/ticket.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -113,8 +113,6 @@ class OutputStage {
   void emit_folded(const Place& place, const RecordSource& source);
   void write_folded(const std::vector<Span>& spans, FoldedPiece& piece);
   void finish_folding();
-  void wait_for_turn(Ticket ticket);
-  void end_turn(Ticket ticket);
   std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
   std::vector<Span> reserve_locked(std::size_t admitted, std::size_t bytes);
   std::size_t skip_duplicate(const RecordSource& source);
@@ -143,9 +141,9 @@ class OutputStage {
   bool has_parted_ = false;
 
   Ticket next_ticket_{};  // coordinator only
-  std::atomic<Ticket> turn_{};
-  std::vector<std::byte> last_;  // the last record of the piece before; `unique`, guarded by turn_
-  // The last group of the pieces before, which the next may go on with; guarded by turn_. Room for
+  Turns turns_;
+  std::vector<std::byte> last_;  // the last record of the piece before; `unique`, guarded by turns_
+  // The last group of the pieces before, which the next may go on with; guarded by turns_. Room for
   // its record stays admitted.
   std::optional<RecordGroup> open_;
 };

@@ -14,9 +14,9 @@
 
 #include "base/in_flight.h"
 #include "base/monitor.h"
+#include "base/turns.h"
 #include "run/byte_sink.h"
 #include "run/text_scratch.h"
-#include "run/ticket.h"
 
 namespace xxl {
 

@@ -64,7 +64,7 @@ std::vector<SplitterKey> BucketTable::pick_splitters(std::vector<SplitterKey>& s
   return splitters;
 }
 
-bool BucketTable::distribute(std::uint64_t ticket, std::span<const Segment> segments,
+bool BucketTable::distribute(Ticket ticket, std::span<const Segment> segments,
                              const ScatterScratch& scratch, std::size_t keep) {
   std::fill_n(scratch.counts, buckets(), 0);
   std::uint16_t* ids = scratch.ids;
@@ -72,12 +72,9 @@ bool BucketTable::distribute(std::uint64_t ticket, std::span<const Segment> segm
     classifier_.classify(segment, ids, scratch.counts);
     ids += segment.count;
   }
-  for (std::uint64_t turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {
-    turn_.wait(turn, std::memory_order_acquire);
-  }
+  turns_.wait_for(ticket);
   const bool reserved = reserve(scratch, keep);
-  turn_.store(ticket + 1, std::memory_order_release);
-  turn_.notify_all();
+  turns_.end(ticket);
   if (!reserved) return false;
   ids = scratch.ids;
   for (const Segment& segment : segments) {
@@ -113,7 +110,7 @@ void BucketTable::begin_round() {
     classifier_.set_splitters(splitters_);
     splitters_changed_ = false;
   }
-  turn_ = 0;
+  turns_.restart();
   full_ = false;
   crowded_ = false;
 }

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/turns.h"
 #include "record/key_layout.h"
 #include "sort/classifier.h"
 #include "sort/segment.h"
@@ -61,8 +62,8 @@ class BucketTable {
   // `ticket` (0, 1, 2, ... since begin_round): earlier records stay before later ones. Every ticket
   // must be used; a call waits for the ones before it. False when fewer than `keep` slabs would be
   // left: nothing was stored, and all later tickets of the round fail too.
-  bool distribute(std::uint64_t ticket, std::span<const Segment> segments,
-                  const ScatterScratch& scratch, std::size_t keep);
+  bool distribute(Ticket ticket, std::span<const Segment> segments, const ScatterScratch& scratch,
+                  std::size_t keep);
 
   // True if a bucket has grown beyond the limit and may be split; until begin_round.
   bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
@@ -127,7 +128,7 @@ class BucketTable {
   std::size_t wanted_buckets_ = 1;
   std::size_t frontier_ = 0;
   Random random_;
-  std::atomic<std::uint64_t> turn_{0};
+  Turns turns_;
   std::atomic<bool> crowded_{false};
   std::uint64_t crowded_limit_ = ~std::uint64_t{0};
   bool full_ = false;  // a distribution failed; guarded by the turn

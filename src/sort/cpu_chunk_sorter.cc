@@ -150,7 +150,7 @@ void CpuChunkSorter::start(Arrival arrival) {
       add_records(hash, block.records, block.count, layout_.record_bytes());
     }
     const std::size_t keep = task.from_input() ? geometry_.reserve_slabs : 0;
-    const bool stored = table_.distribute(ticket, task.segments, scratch_[thread], keep);
+    const bool stored = table_.distribute(Ticket{ticket}, task.segments, scratch_[thread], keep);
     if (stored && !task.from_input()) slabs_.give_back(task.chain);
     mailbox_.post([this, ticket, stored, hash] { arrived(ticket, stored, hash); });
     token.reset();

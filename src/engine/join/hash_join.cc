@@ -237,7 +237,7 @@ void HashJoining::build_table() {
   table_ = std::make_unique<HashTable>(layouts_[index_of(build_)], layouts_[index_of(probe_)],
                                        RecordSlabs{slab_map_.data(), geometry_.slab_shift},
                                        geometry_.table, table_memory_);
-  partitions_.emplace(*slabs_, record_bytes(build_), geometry_.table.partitions);
+  partitions_.emplace(*table_, layouts_[index_of(build_)], *slabs_);
   const WaitTimes waits = read_build_side();
   numbers_ = partitions_->number(slab_map_);
   for_partitions([this](std::size_t partition, const RecordNumbers& numbers) {
@@ -255,7 +255,7 @@ WaitTimes HashJoining::read_build_side() {
   WaitTimes waits;
   std::size_t read = 0;
   std::size_t under_way = 0;
-  std::uint64_t tickets = 0;
+  Ticket tickets{};
   // The tasks use the reader's buffers, which outlive it; their messages use it, and are run here
   // or never.
   for (;;) {
@@ -268,10 +268,7 @@ WaitTimes HashJoining::read_build_side() {
       ++under_way;
       workers_->run([this, &reader, &under_way, block = *block, count, ticket = tickets++,
                      token = in_flight_.begin()](unsigned thread) mutable {
-        const ScatterScratch& scratch = scratch_[thread];
-        std::fill_n(scratch.counts, geometry_.table.partitions, 0);
-        table_->classify_build(block.records.data(), count, scratch.ids, scratch.counts);
-        partitions_->distribute(ticket, {block.records.data(), count}, scratch);
+        partitions_->distribute(ticket, {block.records.data(), count}, scratch_[thread]);
         mailbox_.post([this, &reader, &under_way, block] {
           --under_way;
           meter_.advance(block.records.size());
@@ -334,10 +331,11 @@ void HashJoining::probe() {
 }
 
 std::unique_ptr<ProbeInput> HashJoining::make_probe_input(io::SequentialReader& reader) {
-  const std::size_t bytes = record_bytes(probe_);
-  if (geometry_.batch_bytes == 0) return std::make_unique<ProbeBlocks>(reader, bytes, meter_);
+  if (geometry_.batch_bytes == 0) {
+    return std::make_unique<ProbeBlocks>(reader, record_bytes(probe_), meter_);
+  }
   return std::make_unique<ProbeBatches>(ProbeBatches::Context{
-      reader, *table_, geometry_.table.partitions, bytes, batch_memory_, geometry_.batch_slab_bytes,
+      reader, *table_, layouts_[index_of(probe_)], batch_memory_, geometry_.batch_slab_bytes,
       geometry_.batch_records, scratch_, *workers_, mailbox_, meter_});
 }
 

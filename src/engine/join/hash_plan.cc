@@ -21,7 +21,7 @@ constexpr std::size_t kMaxPartBytes = 256 * kKiB;
 // Morsels under way for each thread: being matched, waiting for their turn, being written.
 constexpr std::size_t kListsPerThread = 4;
 
-// Records and entries of a partition should stay in the cache of a core.
+// Records and directory of a partition should stay in the cache of a core.
 constexpr std::uint64_t kPartitionBytes = 256 * kKiB;
 constexpr std::uint64_t kMaxPartitions = 4096;
 // Of a slab; and slabs of a partition, at least: the last one is partly filled.
@@ -29,8 +29,8 @@ constexpr std::size_t kBuildSlabBytes = 4 * kKiB;
 constexpr std::uint64_t kSlabsPerPartition = 32;
 // A table of less is in a cache whatever is looked up.
 constexpr std::uint64_t kCachedBytes = 4 * kMiB;
-// Batches take the memory that is left, up to this part of the records and their table.
-constexpr std::uint64_t kBatchPart = 2;
+// Batches take the memory that is left, at most so many times that of the records and their table.
+constexpr std::uint64_t kBatchFactor = 2;
 constexpr std::size_t kMinBatchSlabBytes = 4 * kKiB;
 constexpr std::size_t kMaxBatchSlabBytes = 64 * kKiB;
 
@@ -59,7 +59,7 @@ void set_batches(const HashPlanInput& input, std::uint64_t left, HashGeometry& g
   const std::uint64_t in_memory = geometry.records_bytes + geometry.table_bytes;
   const std::size_t partitions = geometry.table.partitions;
   if (in_memory < kCachedBytes || partitions == 1) return;
-  const std::uint64_t bytes = std::min({left, kBatchPart * in_memory, input.probe_bytes});
+  const std::uint64_t bytes = std::min({left, kBatchFactor * in_memory, input.probe_bytes});
   const std::uint64_t of_partition = bytes / 2 / partitions;
   const std::size_t slab = std::clamp<std::size_t>(std::bit_floor(of_partition / 4),
                                                    kMinBatchSlabBytes, kMaxBatchSlabBytes) /

@@ -45,8 +45,8 @@ void ProbeBlocks::release() {
 ProbeBatches::ProbeBatches(const Context& context)
     : c_(context),
       slabs_(context.memory, context.slab_bytes),
-      partitions_{HashPartitions(slabs_, context.record_bytes, context.partitions),
-                  HashPartitions(slabs_, context.record_bytes, context.partitions)} {}
+      partitions_{HashPartitions(context.table, context.layout, slabs_),
+                  HashPartitions(context.table, context.layout, slabs_)} {}
 
 // Has what has been read distributed, as long as there is a batch for it.
 void ProbeBatches::fill() {
@@ -57,7 +57,7 @@ void ProbeBatches::fill() {
     if (!waiting_) waiting_ = c_.reader.next();
     const bool at_end = !waiting_ && c_.reader.finished();
     if (!waiting_ && !at_end) return;
-    const std::size_t records = at_end ? 0 : waiting_->records.size() / c_.record_bytes;
+    const std::size_t records = at_end ? 0 : waiting_->records.size() / c_.layout.record_bytes();
     if (batch.records > 0 && (at_end || batch.records + records > c_.batch_records)) {
       batch.state = State::full;
       filling_ = 1 - filling_;
@@ -71,16 +71,13 @@ void ProbeBatches::fill() {
 
 void ProbeBatches::distribute(std::size_t number, const io::RecordBlock& block) {
   Batch& batch = batches_[number];
-  const Segment segment{block.records.data(), block.records.size() / c_.record_bytes};
+  const Segment segment{block.records.data(), block.records.size() / c_.layout.record_bytes()};
   batch.records += segment.count;
   ++batch.distributing;
   ++distributing_;
   c_.workers.run([this, number, block, segment, ticket = batch.tickets++,
                   token = in_flight_.begin()](unsigned thread) mutable {
-    const ScatterScratch& scratch = c_.scratch[thread];
-    std::fill_n(scratch.counts, c_.partitions, 0);
-    c_.table.classify_probe(segment.records, segment.count, scratch.ids, scratch.counts);
-    partitions_[number].distribute(ticket, segment, scratch);
+    partitions_[number].distribute(ticket, segment, c_.scratch[thread]);
     c_.mailbox.post([this, number, block] {
       --batches_[number].distributing;
       --distributing_;
@@ -105,7 +102,7 @@ std::optional<ProbeInput::Piece> ProbeBatches::next(std::size_t most) {
   if (batch.state != State::in_use) return std::nullopt;
   Segment& segment = batch.segments.back();
   const Piece piece{segment.records, std::min(most, segment.count), emptying_};
-  segment.records += piece.count * c_.record_bytes;
+  segment.records += piece.count * c_.layout.record_bytes();
   segment.count -= piece.count;
   if (segment.count == 0) batch.segments.pop_back();
   if (batch.segments.empty()) emptying_ = 1 - emptying_;

@@ -83,8 +83,7 @@ class ProbeBatches final : public ProbeInput {
   struct Context {
     io::SequentialReader& reader;
     const HashTable& table;
-    std::size_t partitions;  // of the table
-    std::size_t record_bytes;
+    const KeyLayout& layout;      // of the records
     std::span<std::byte> memory;  // for the slabs of both batches
     std::size_t slab_bytes;
     std::size_t batch_records;                // at most, in one; no less than in a block
@@ -108,7 +107,7 @@ class ProbeBatches final : public ProbeInput {
   struct Batch {
     State state = State::filling;
     std::uint64_t records = 0;
-    std::uint64_t tickets = 0;
+    Ticket tickets{};
     std::size_t distributing = 0;   // blocks
     std::vector<Segment> segments;  // in use: those that are not in pieces, the next one last
     std::size_t uses = 0;           // of pieces

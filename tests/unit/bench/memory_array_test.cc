@@ -46,6 +46,12 @@ class MemoryDiskTest : public ::testing::Test {
     return started.size();
   }
 
+  // Expects the transfer under way to be delivered at `seconds`.
+  static void expect_delivery(MemoryDisk& disk, double seconds) {
+    EXPECT_EQ(disk.deliver(Time(seconds - 1e-4)), 0u);
+    EXPECT_EQ(disk.deliver(Time(seconds + 1e-4)), 1u);
+  }
+
   std::size_t completed_ = 0;
 
  private:
@@ -56,8 +62,7 @@ TEST_F(MemoryDiskTest, a_transfer_takes_latency_and_its_bytes_over_the_bandwidth
   MemoryDisk disk(model(0.5, 4));
   submit(disk, io::Op::read, 250'000, Time(10));
   EXPECT_EQ(move_all(disk), 1u);
-  EXPECT_EQ(disk.deliver(Time(10.7499)), 0u);
-  EXPECT_EQ(disk.deliver(Time(10.7501)), 1u);
+  expect_delivery(disk, 10.75);
   EXPECT_EQ(completed_, 1u);
 }
 
@@ -68,8 +73,7 @@ TEST_F(MemoryDiskTest, reading_and_writing_have_their_own_bandwidth) {
   EXPECT_EQ(disk.deliver(Time(0.51)), 1u);
   submit(disk, io::Op::write, 1'000'000, Time(1));
   move_all(disk);
-  EXPECT_EQ(disk.deliver(Time(1.99)), 0u);
-  EXPECT_EQ(disk.deliver(Time(2.01)), 1u);
+  expect_delivery(disk, 2);
 }
 
 TEST_F(MemoryDiskTest, data_that_has_not_been_moved_is_not_delivered) {
@@ -132,8 +136,7 @@ TEST_F(MemoryDiskTest, time_in_which_nothing_was_asked_for_is_lost) {
   disk.deliver(Time(1));
   submit(disk, io::Op::read, 100'000, Time(50));
   move_all(disk);
-  EXPECT_EQ(disk.deliver(Time(50.099)), 0u);
-  EXPECT_EQ(disk.deliver(Time(50.101)), 1u);
+  expect_delivery(disk, 50.1);
 }
 
 TEST_F(MemoryDiskTest, writes_are_started_before_reads) {

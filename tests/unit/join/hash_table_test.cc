@@ -38,12 +38,10 @@ class Table {
         memory_(HashTable::memory_bytes(size_)),
         table_(build_, probe_, {slabs_.data(), kShift}, size_, memory_.span()) {
     SlabPool pool(slab_memory_.span(), slab_bytes_);
-    HashPartitions divided(pool, build.record_bytes, partitions);
+    HashPartitions divided(table_, build_, pool);
     MemoryRegion memory(ScatterScratch::bytes(count_, partitions) + 64);
     const auto scratch = ScatterScratch::carve(memory.span(), count_, partitions);
-    std::fill_n(scratch.counts, partitions, 0);
-    table_.classify_build(records.data(), count_, scratch.ids, scratch.counts);
-    divided.distribute(0, {records.data(), count_}, scratch);
+    divided.distribute(Ticket{0}, {records.data(), count_}, scratch);
     numbers_ = divided.number(slabs_);
     std::vector<std::jthread> running;
     for (std::size_t i = 0; i < partitions; ++i) {

@@ -42,7 +42,7 @@ class Table {
   }
   bool distribute(std::uint64_t ticket, const Bytes& records, std::size_t keep = 0) {
     const Segment all = segment(records);
-    return table_.distribute(ticket, {&all, 1}, scratch_.front(), keep);
+    return table_.distribute(Ticket{ticket}, {&all, 1}, scratch_.front(), keep);
   }
   Bytes content(const Chain& chain) const {
     std::vector<Segment> segments;
@@ -184,7 +184,7 @@ TEST(BucketTable, workers_store_in_the_order_of_their_tickets) {
     threads.emplace_back([&, worker] {
       for (std::uint64_t ticket = worker; ticket < 20; ticket += 2) {
         const Segment part{records.data() + ticket * part_bytes, 400};
-        EXPECT_TRUE(table->distribute(ticket, {&part, 1}, table.scratch(worker), 0));
+        EXPECT_TRUE(table->distribute(Ticket{ticket}, {&part, 1}, table.scratch(worker), 0));
       }
     });
   }
@@ -237,7 +237,7 @@ TEST(BucketTable, splitting_keeps_all_records_in_stable_order) {
         const Chain part = table->slab_chains().take_front(chain, 16);
         std::vector<Segment> segments;
         table->slab_chains().append_segments(part, segments);
-        ASSERT_TRUE(table->distribute(ticket, segments, table.scratch(), 0));
+        ASSERT_TRUE(table->distribute(Ticket{ticket}, segments, table.scratch(), 0));
         table.give_back(part);
       }
     }
@@ -313,7 +313,7 @@ class BucketTableCells : public testing::Test {
     table_->begin_round();
     std::vector<Segment> segments;
     table_->slab_chains().append_segments(chain, segments);
-    ASSERT_TRUE(table_->distribute(0, segments, table_.scratch(), 0));
+    ASSERT_TRUE(table_->distribute(Ticket{0}, segments, table_.scratch(), 0));
     table_.give_back(chain);
   }
 
