@@ -99,7 +99,8 @@ std::optional<ProbeInput::Piece> ProbeBatches::next(std::size_t most) {
     std::reverse(batch.segments.begin(), batch.segments.end());
     batch.state = State::in_use;
   }
-  if (batch.state != State::in_use) return std::nullopt;
+  // All of both may be in pieces that are in use.
+  if (batch.state != State::in_use || batch.segments.empty()) return std::nullopt;
   Segment& segment = batch.segments.back();
   const Piece piece{segment.records, std::min(most, segment.count), emptying_};
   segment.records += piece.count * c_.layout.record_bytes();
