@@ -42,7 +42,7 @@ enum class JoinKind {
 enum class JoinMethod {
   automatic,   // by sizes, order and memory
   sort_merge,  // both inputs in order of their keys; so is the output
-  hash,        // the smaller input in a table in memory; rows in the order of the other
+  hash,        // the smaller input in a table in memory, if it fits; rows in no particular order
 };
 
 // Records, keys and separators are given as on the command line (xxl join --help). Members that do

@@ -39,18 +39,18 @@ std::string describe(const JoinCosts& costs) {
 // (bench/join.py); and GPUs are asked for to sort.
 JoinPlan choose(const RecordJoinOptions& options) {
   std::string reason;
-  if (options.method == JoinMethod::hash) {
-    auto plan = plan_hash_join(options, reason);
-    if (!plan) throw Error(ErrorCode::no_space, reason);
-    plan->because = "asked for; " + reason;
-    return *std::move(plan);
-  }
   const auto sort_merge = [&](const std::string& because) {
     JoinPlan plan = plan_sort_merge_join(options);
     plan.because = because;
     return plan;
   };
   if (options.method == JoinMethod::sort_merge) return sort_merge("asked for");
+  if (options.method == JoinMethod::hash) {
+    auto plan = plan_hash_join(options, reason);
+    if (!plan) return sort_merge("a table was asked for, but " + reason);
+    plan->because = "asked for; " + reason;
+    return *std::move(plan);
+  }
   if (options.acceleration == Acceleration::always) {
     return sort_merge("GPUs were asked for, and they sort");
   }

@@ -31,6 +31,7 @@ std::size_t max_merge_piece_bytes(unsigned threads) {
   return std::min(kMaxPieceBytes, kMaxMergePieceBytes * ceil_div(threads, kThreadsOfSmallPieces));
 }
 constexpr std::size_t kMinPieceRecords = 16;
+constexpr std::uint64_t kRecordsOfRunInPiece = 16;  // for each worker, where the memory allows
 // Part of the memory that sorters of larger pieces may take.
 constexpr std::size_t kSortersPart = 4;
 // A cell that the merge takes whole, on average; and how much larger one may be.
@@ -88,11 +89,27 @@ std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
   return round_up(std::max(bytes, record_bytes), kSectorBytes);
 }
 
-std::uint64_t expected_runs(const PlanInput& input, std::size_t region_bytes) {
+// `chunk_bytes`: of the memory that holds records while runs are formed, as far as it is known.
+std::uint64_t expected_runs(const PlanInput& input, std::size_t chunk_bytes) {
   if (input.merge_only) return input.merge_inputs;
   if (!input.input_size_known) return kUnknownRuns;
-  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : region_bytes / 4 * 5;
+  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : chunk_bytes / 4 * 5;
   return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
+}
+
+void set_merge_pieces(Geometry& geometry, std::size_t records) {
+  geometry.merge_piece_records = std::max(kMinPieceRecords, records);
+  geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
+}
+
+// The coordinator cuts a piece out of all runs while each worker sorts one: so pieces had better
+// have some records of each run, the more workers there are.
+void widen_merge_pieces(Geometry& geometry, std::uint64_t runs, std::size_t record_bytes) {
+  const std::size_t most =
+      std::min(kMaxPieceBytes, geometry.merge_region_bytes / (32 * geometry.threads));
+  const std::uint64_t records =
+      std::min<std::uint64_t>(kRecordsOfRunInPiece * geometry.threads * runs, most / record_bytes);
+  if (records > geometry.merge_piece_records) set_merge_pieces(geometry, records);
 }
 
 void plan_pieces(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
@@ -105,8 +122,7 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, const KeyLayout& la
   const std::size_t merge_bytes =
       std::clamp(geometry.merge_region_bytes / (96 * geometry.threads), kMinPieceBytes,
                  std::max(max_merge_piece_bytes(geometry.threads), of_all_runs));
-  geometry.merge_piece_records = std::max(kMinPieceRecords, merge_bytes / record_bytes);
-  geometry.merge_piece_capacity = 2 * geometry.merge_piece_records + 1;
+  set_merge_pieces(geometry, merge_bytes / record_bytes);
   if (geometry.cells_unsorted) {
     // What leaves at a time relates to (twice: see run formation) the memory as a cell does to the
     // input.
@@ -240,24 +256,29 @@ void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
   division.take(geometry.slices * geometry.slice_bytes);
 }
 
-// As plan_merge(), but without large pieces if they do not fit or would add passes.
+// As plan_merge(), with wide pieces and large ones, each only if they fit and add no pass.
 void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
-  if (geometry.large_sorters > 0) {
-    Geometry without = geometry;
-    drop_large_pieces(without);
-    plan_merge(without, input, layout);
+  Geometry plain = geometry;
+  drop_large_pieces(plain);
+  plan_merge(plain, input, layout);
+  const std::uint64_t runs = expected_runs(input, geometry.region_bytes);
+  const unsigned passes = merge_passes(runs, plain.merge_degree);
+  const auto fits = [&](Geometry& larger) {
     try {
-      plan_merge(geometry, input, layout);
-      const std::uint64_t runs = expected_runs(input, geometry.region_bytes);
-      if (merge_passes(runs, geometry.merge_degree) == merge_passes(runs, without.merge_degree)) {
-        return;
-      }
+      plan_merge(larger, input, layout);
+      return merge_passes(runs, larger.merge_degree) == passes;
     } catch (const TooSmall&) {
+      return false;
     }
-    geometry = without;
-    return;
+  };
+  Geometry wide = plain;
+  widen_merge_pieces(wide, std::min<std::uint64_t>(runs, plain.merge_degree),
+                     layout.record_bytes());
+  if (fits(wide)) plain = wide;
+  if (2 * plain.merge_piece_records <= geometry.large_piece_records) {
+    set_merge_pieces(geometry, plain.merge_piece_records);
   }
-  plan_merge(geometry, input, layout);
+  if (geometry.large_sorters == 0 || !fits(geometry)) geometry = plain;
 }
 
 // Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
@@ -288,8 +309,9 @@ void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
 // runs expected of random input take up no more than 5/8 of the memory when they are merged in one
 // pass. (STXXL takes half of the largest that allows one pass; the blocks of many runs are small,
 // and larger ones are worth more than longer queues.)
-std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes) {
-  std::uint64_t runs = expected_runs(input, input.memory_bytes);
+std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::size_t record_bytes,
+                       std::size_t chunk_bytes) {
+  std::uint64_t runs = expected_runs(input, chunk_bytes);
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
   const std::size_t largest =
       region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
@@ -316,9 +338,10 @@ std::uint64_t packing_bytes(const PlanInput& input, const Geometry& geometry) {
 }
 
 // `kept_part`: what is in memory at the end of the input is kept there, and merging has that part
-// of the memory; 0: nothing is kept.
+// of the memory; 0: nothing is kept. `chunk_bytes`: of the memory that holds records while runs are
+// formed; 0: not known yet.
 Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
-                  bool cells_unsorted, std::uint64_t kept_part) {
+                  bool cells_unsorted, std::uint64_t kept_part, std::size_t chunk_bytes = 0) {
   Geometry geometry;
   geometry.cells_unsorted = cells_unsorted;
   geometry.threads = threads;
@@ -329,7 +352,8 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
                                   ? std::min(input.merge_memory_bytes, input.memory_bytes)
                                   : input.memory_bytes;
   if (kept_part != 0) merge_bytes = input.memory_bytes / kept_part;
-  geometry.block_bytes = plan_block(input, merge_bytes, record_bytes);
+  geometry.block_bytes = plan_block(input, merge_bytes, record_bytes,
+                                    chunk_bytes != 0 ? chunk_bytes : input.memory_bytes);
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
   geometry.slot_bytes = input.temp_codec == Codec::none
@@ -363,6 +387,11 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
     plan_transfers(geometry, layout);
   } else if (!input.merge_only) {
     plan_formation(geometry, input_layout, record_bytes);
+    const std::size_t left = geometry.chunk.slabs * geometry.chunk.slab_bytes;
+    if (chunk_bytes == 0 &&
+        plan_block(input, merge_bytes, record_bytes, left) < geometry.block_bytes) {
+      return try_plan(input, layout, threads, cells_unsorted, kept_part, left);
+    }
   }
   if (cells_unsorted) {
     plan_cells(geometry, input, layout, kept_part != 0);

@@ -28,6 +28,9 @@ constexpr std::size_t kBytesOfCellPerItem = 16;  // half of the items are used, 
 constexpr std::uint64_t kBlockPart = 256;
 constexpr std::uint64_t kBlockPartOfUnknown = 1024;
 
+// What a merge by one worker costs more than one by four or more, in halves of a pass.
+constexpr unsigned kHalvesOfOneWorker = 5;
+
 constexpr std::size_t kMaxOutputBlockBytes = kMiB;
 // Workers write a run each, as fast as they copy, and then none for a while.
 constexpr std::size_t kMaxWriteBytes = 48 * kMiB;
@@ -138,6 +141,7 @@ struct RunsPlan {
   std::uint64_t memory = 0;      // what is divided: without tables
   std::size_t region_bytes = 0;  // 0: the usual ones
   std::size_t table_bytes = 0;
+  unsigned merge_cost = 0;  // as merge_cost()
 };
 
 // Tables of `wanted` bytes, of which `input.spare_table_bytes` are not of the memory.
@@ -171,8 +175,8 @@ unsigned passes_of(const TextPlanInput& input, std::uint64_t runs, std::uint64_t
   return tables > table_bytes ? std::max(passes, 2U) : passes;
 }
 
-// Passes over the data that `runs` take, counted in halves: merging by cells keeps all workers
-// busy, but needs all tables in memory.
+// Passes over the data that `runs` take, counted in halves. Where memory has no room for all
+// tables, the last merge is not one by cells: one worker merges while the others wait.
 unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, const RunsPlan& plan,
                     std::uint64_t runs) {
   const std::uint64_t tables = expected_table_bytes(input.input_bytes, runs, plan.block_bytes);
@@ -182,19 +186,18 @@ unsigned merge_cost(const TextPlanInput& input, const TextGeometry& geometry, co
       passes_of(input, runs, usual_degree(geometry, plan.block_bytes), tables, plan.table_bytes);
   const bool by_cells = passes == 1 ? tables + merge_table_bytes(blocks, cells) <= plan.table_bytes
                                     : 3 * tables <= plan.table_bytes;
-  return 2 * passes + (by_cells ? 0 : 1);
+  return 2 * passes + (by_cells ? 0 : input.threads < kFewestThreads ? 1 : kHalvesOfOneWorker);
 }
 
 // The largest blocks with the fewest passes. Regions larger than usual, as long as each thread has
 // one, if that saves a pass. `usual`: how `memory` is divided without tables.
 RunsPlan plan_runs(const TextPlanInput& input, const TextGeometry& usual,
                    std::size_t first_block_bytes, std::uint64_t memory) {
-  RunsPlan best{first_block_bytes, memory, 0, 0};
+  RunsPlan best{first_block_bytes, memory, 0, 0, ~0U};
   set_tables_aside(input, input.memory_bytes / kTablePart, best);
-  unsigned best_cost = ~0U;
   const std::uint64_t usual_runs = input.input_bytes / run_bytes(usual.region_bytes) + 1;
   const auto consider = [&](std::size_t block_bytes, bool larger_regions) {
-    RunsPlan plan{block_bytes, memory, 0, 0};
+    RunsPlan plan{block_bytes, memory};
     // Of what the runs themselves take, half of the spare part holds what it can.
     const std::uint64_t wanted =
         expected_table_bytes(input.input_bytes, usual_runs, block_bytes) -
@@ -211,10 +214,8 @@ RunsPlan plan_runs(const TextPlanInput& input, const TextGeometry& usual,
       plan.region_bytes = static_cast<std::size_t>(region);
     }
     const std::uint64_t runs = input.input_bytes / run_bytes(region) + 1;
-    const unsigned cost = merge_cost(input, *geometry, plan, runs);
-    if (cost >= best_cost) return;
-    best = plan;
-    best_cost = cost;
+    plan.merge_cost = merge_cost(input, *geometry, plan, runs);
+    if (plan.merge_cost < best.merge_cost) best = plan;
   };
   const std::size_t last_block_bytes = input.block_bytes != 0 ? first_block_bytes : kMinBlockBytes;
   for (const bool larger_regions : {false, true}) {
@@ -268,6 +269,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   TextGeometry plan = divide_or_refuse(input, runs.memory, region_bytes);
   plan.table_bytes = runs.table_bytes;
   plan.block_bytes = runs.block_bytes;
+  plan.merge_cost = runs.merge_cost;
   plan.packed_block_bytes = 2 * runs.block_bytes;
   const bool packs = input.temp_codec != Codec::none || input.temp_program;
   plan.slot_bytes = packs ? BlockPacker::slot_bytes(plan.block_bytes) : plan.block_bytes;
@@ -302,10 +304,10 @@ TextPlanInput with_best_threads(TextPlanInput input) {
   while (!(best = planned())) --input.threads;
   TextPlanInput result = input;
   const bool forms_runs = input.accelerator_bytes == 0;  // and not an accelerator
-  while (forms_runs && input.threads / 2 >= kFewestThreads) {
-    input.threads /= 2;
+  while (forms_runs && input.threads > kFewestThreads) {
+    input.threads = std::max(input.threads / 2, kFewestThreads);
     const auto plan = planned();
-    if (!plan || plan->passes >= best->passes) continue;
+    if (!plan || plan->merge_cost >= best->merge_cost) continue;
     best = plan;
     result = input;
   }

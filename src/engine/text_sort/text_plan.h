@@ -48,13 +48,15 @@ struct TextGeometry {
   // Of random input of known size, without an accelerator:
   std::uint64_t runs = 1;  // 1: sorted in memory
   unsigned passes = 0;     // over the data, of merging
+  // What they cost, in halves of a pass: more where one worker must do the last.
+  unsigned merge_cost = 0;
 };
 
 // Throws Error{no_space} when the memory is too small.
 TextGeometry plan_text(const TextPlanInput& input);
 
 // `input` with as many of its threads as there is memory for, or with fewer, but a few at least, if
-// that saves a pass: threads share the memory in which runs are formed, so that fewer threads form
+// that merges faster: threads share the memory in which runs are formed, so that fewer threads form
 // fewer runs. Throws Error{no_space} if there is too little for one.
 TextPlanInput with_best_threads(TextPlanInput input);
 

@@ -172,6 +172,21 @@ TEST(Plan, every_plan_fits_its_memory) {
   EXPECT_GT(planned, 1000u);
 }
 
+// Each piece is cut out of all runs, by one thread: what it costs must not grow with the runs.
+TEST(Plan, pieces_of_many_runs_have_some_records_of_each) {
+  const KeyLayout layout(parse_record_format("gensort"));
+  for (const unsigned threads : {1u, 12u}) {
+    for (const unsigned runs : {10u, 100u, 400u}) {
+      const PlanInput input{
+          .memory_bytes = 256 * kMiB, .threads = threads, .merge_only = true, .merge_inputs = runs};
+      SCOPED_TRACE(std::to_string(runs) + ", threads " + std::to_string(threads));
+      const Geometry plan = plan_geometry(input, layout);
+      EXPECT_GE(plan.merge_degree, runs);
+      EXPECT_GE(plan.merge_piece_records, 12 * runs);
+    }
+  }
+}
+
 TEST(Plan, the_minimum_named_by_the_error_is_enough) {
   for (const RecordFormat& format : formats()) {
     const KeyLayout layout(format);

@@ -50,7 +50,7 @@ TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
 }
 
 // Whatever the threads: they share the memory in which runs are formed.
-TEST(TextPlan, takes_the_fewest_passes) {
+TEST(TextPlan, takes_the_fewest_passes_that_all_workers_can_share) {
   constexpr std::uint64_t kMemory[] = {64 * kMiB, 256 * kMiB, kGiB,       4 * kGiB,
                                        16 * kGiB, 64 * kGiB,  256 * kGiB, 1024 * kGiB};
   struct Row {
@@ -59,7 +59,7 @@ TEST(TextPlan, takes_the_fewest_passes) {
   };
   constexpr Row kRows[] = {
       {kGigabyte, {1, 1, 1, 0, 0, 0, 0, 0}},
-      {10 * kGigabyte, {2, 1, 1, 1, 0, 0, 0, 0}},
+      {10 * kGigabyte, {3, 1, 1, 1, 0, 0, 0, 0}},
       {100 * kGigabyte, {2, 2, 1, 1, 1, 1, 0, 0}},
       {1'000 * kGigabyte, {3, 2, 2, 1, 1, 1, 1, 1}},
       {10'000 * kGigabyte, {3, 2, 2, 2, 1, 1, 1, 1}},
@@ -85,6 +85,22 @@ TEST(TextPlan, takes_the_fewest_passes) {
           EXPECT_EQ(passes, row.passes[i]);
         }
       }
+    }
+  }
+}
+
+// Where tables of runs leave no room for a merge by cells, one worker merges: fewer threads, which
+// form longer runs, or one more pass of all of them take less time.
+TEST(TextPlan, leaves_no_merge_to_one_worker) {
+  for (const std::uint64_t parts : {16, 32, 64}) {
+    for (const unsigned threads : {4u, 12u, 64u}) {
+      TextPlanInput input;
+      input.input_bytes = 8 * kGigabyte;
+      input.memory_bytes = input.input_bytes / parts;
+      input.threads = threads;
+      SCOPED_TRACE(std::to_string(parts) + ", threads " + std::to_string(threads));
+      const TextGeometry plan = plan_text(with_best_threads(input));
+      EXPECT_EQ(plan.merge_cost, 2 * plan.passes);
     }
   }
 }
