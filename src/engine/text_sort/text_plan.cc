@@ -38,6 +38,10 @@ constexpr std::size_t kMaxWriteBytes = 48 * kMiB;
 constexpr std::size_t kMaxOutputBytes = 24 * kMiB;
 constexpr std::size_t kMaxOutputBytesOfThread = 8 * kMiB;
 
+// Input of less than this times the memory is kept in it as far as possible.
+constexpr std::uint64_t kKeepingInputs = 3;
+constexpr std::uint64_t kBlocksOfRun = 3;
+
 // A chunk and its items should stay near the cache.
 constexpr std::size_t kRegionBytes = 32 * kMiB;
 constexpr std::size_t kMinRegionBytes = 160 * kKiB;
@@ -234,6 +238,19 @@ bool is_held(const TextPlanInput& input, const TextGeometry& plan) {
   return input.size_known && input.input_bytes <= most;
 }
 
+// Of `memory`, which is too little for the input, what is worth taking: memory is dear where it is
+// used for the first time. What is left should make as large regions, and hold some blocks of each
+// run. All of it is worth taking for input that is not much larger, whose last chunks stay in it.
+std::uint64_t worthwhile(const TextPlanInput& input, const TextGeometry& usual,
+                         std::uint64_t memory) {
+  if (input.input_bytes / kKeepingInputs < memory || input.longest_record > 0) return memory;
+  const std::uint64_t half = worthwhile_memory(memory, input.input_bytes);
+  const std::uint64_t runs = input.input_bytes / run_bytes(usual.region_bytes) + 1;
+  const std::uint64_t less = std::min(half, kBlocksOfRun * runs * kMaxBlockBytes + kMaxWriteBytes);
+  const auto plan = divide(input, static_cast<std::size_t>(less), 0);
+  return plan && plan->region_bytes == usual.region_bytes ? less : memory;
+}
+
 void expect_runs(const TextPlanInput& input, TextGeometry& plan) {
   plan.merge_degree = most_degree(plan);
   if (!input.size_known || is_held(input, plan)) return;
@@ -259,7 +276,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   if (!input.size_known) {
     set_tables_aside(input, input.memory_bytes / kTablePartOfUnknown, runs);
   } else if (const auto usual = divide(input, most_memory, 0); usual && !is_held(input, *usual)) {
-    runs = plan_runs(input, *usual, first_block_bytes, most_memory);
+    runs = plan_runs(input, *usual, first_block_bytes, worthwhile(input, *usual, most_memory));
   }
   std::size_t region_bytes = runs.region_bytes;
   if (input.longest_record > 0) {

@@ -38,7 +38,7 @@ TEST(TextPlan, memory_and_tables_take_no_more_than_promised) {
 TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
   TextPlanInput input;
   input.memory_bytes = kGiB;
-  input.input_bytes = 4 * kGigabyte;
+  input.input_bytes = 2 * kGigabyte;
   input.threads = 2;
   EXPECT_EQ(plan_text(input).block_bytes, kMiB);
   input.memory_bytes = 64 * kMiB;
@@ -47,6 +47,24 @@ TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
   EXPECT_GE(plan.memory_bytes / 2 / (2 * plan.block_bytes),
             input.input_bytes / (plan.region_bytes / 5 * 4));
   EXPECT_LE(expected_table_bytes(input.input_bytes, 0, plan.block_bytes), plan.table_bytes);
+}
+
+// Memory is dear where it is used for the first time.
+TEST(TextPlan, takes_the_memory_that_is_worth_it) {
+  TextPlanInput input;
+  input.memory_bytes = kGiB;
+  input.input_bytes = 4 * kGigabyte;
+  input.threads = 2;
+  const TextGeometry plan = plan_text(input);
+  EXPECT_LE(plan.memory_bytes, kGiB / 2);
+  EXPECT_EQ(plan.passes, 1u);
+  input.threads = 12;  // shorter runs otherwise
+  EXPECT_GT(plan_text(input).memory_bytes, kGiB / 8 * 7);
+  input.threads = 2;
+  input.input_bytes = 2 * kGigabyte;  // a part of it stays in memory
+  EXPECT_GT(plan_text(input).memory_bytes, kGiB / 8 * 7);
+  input.input_bytes = 32 * kGigabyte;  // many runs
+  EXPECT_GT(plan_text(input).memory_bytes, kGiB / 8 * 7);
 }
 
 // Whatever the threads: they share the memory in which runs are formed.
