@@ -127,8 +127,8 @@ struct JoinReport : Measurements {
 JoinPlan plan_join(const JoinJob& job);
 
 // Joins. When it returns, the output is complete, checked and in place; when it throws Error, the
-// output does not exist or is what it was before (streams excepted). Lines are compared in the
-// locale that the process has.
+// output does not exist or is what it was before (exceptions: as of sort_files). Lines are compared
+// in the locale that the process has.
 JoinReport join_files(const JoinJob& job);
 
 }  // namespace xxl

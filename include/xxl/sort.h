@@ -105,8 +105,9 @@ struct OrderCheck {
 SortPlan plan_sort(const SortJob& job);
 
 // Sorts. When it returns, the output is complete, checked and in place; when it throws Error, the
-// output does not exist or is what it was before (streams excepted). Lines are compared in the
-// locale that the process has. Several jobs may run at the same time, each within its own memory.
+// output does not exist or is what it was before (but for streams, and for a file that was being
+// written in place, see Measurements::output_in_place). Lines are compared in the locale that the
+// process has. Several jobs may run at the same time, each within its own memory.
 SortReport sort_files(const SortJob& job);
 
 // Whether job.inputs, which has one file, is in order. Writes nothing. Throws Error.

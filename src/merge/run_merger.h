@@ -56,10 +56,11 @@ class RunMerger {
   void hand_over(LargePieces pieces);
   // Does what can be done now without waiting.
   void pump();
-  // Nothing more is needed except the pieces under way.
+  // Nothing more is needed except what is under way.
   void stop() { total_ = merged_; }
-  // True when every record has left through the output stage.
-  bool finished() const { return merged_ == total_ && pieces_.empty(); }
+  // True when every record has left through the output stage, and nothing that was read before a
+  // stop() is on its way: its messages are for this merger.
+  bool finished() const { return merged_ == total_ && pieces_.empty() && idle(); }
   // Nothing is under way: if it has not finished, it waits for room in the output.
   bool idle() const {
     return blocks_.reading() == 0 && pieces_running_ == 0 && usable_.sorting() == 0;

@@ -15,8 +15,14 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
   if (!options.has(own) && !options.has("record")) {
     throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
   }
-  return parse_record_format(options.value(own, options.value("record", "")),
-                             key_specs(options, side), false, kTextKinds);
+  const std::string record = options.value(own, options.value("record", ""));
+  if (text_kind(record) != TextKind::none) {
+    throw_usage(options.command(),
+                "--record1 and --record2 are for binary records; text is of one kind on both "
+                "sides: --record=" +
+                    record);
+  }
+  return parse_record_format(record, key_specs(options, side), false, kTextKinds);
 }
 
 std::string describe(const RecordFormat& format) {

@@ -258,8 +258,11 @@ int run_text_check(const Caller& caller, const TextSortOptions& sort, Check chec
   const OrderCheck result = check_text_order(sort);
   if (result.ordered) return kExitSuccess;
   if (check == Check::diagnose) {
-    std::string message = caller.prefix + sort.inputs.front() + ":" +
-                          std::to_string(result.record + 1) + ": disorder: " + result.text;
+    // Rows may have several lines.
+    const std::string number = std::to_string(result.record + 1 + (sort.syntax.header ? 1 : 0));
+    std::string message = caller.prefix + sort.inputs.front() +
+                          (sort.syntax.quoted ? ": row " : ":") + number +
+                          ": disorder: " + result.text;
     message.push_back(sort.syntax.terminator);
     std::fwrite(message.data(), 1, message.size(), stderr);
   }

@@ -115,7 +115,7 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
       round_up(geometry.slabs * sizeof(std::byte*), kSectorBytes) +
       round_up(geometry.table_bytes, kSectorBytes) + kSectorBytes;
   if (needed > input.memory_bytes) return std::nullopt;
-  set_batches(input, memory - needed, geometry);
+  set_batches(input, round_down<std::uint64_t>(memory - needed, kSectorBytes), geometry);
   geometry.region_bytes =
       static_cast<std::size_t>(needed) + round_up(geometry.batch_bytes, kSectorBytes);
   XXL_CHECK(geometry.region_bytes <= memory);

@@ -234,7 +234,7 @@ RunsPlan plan_runs(const TextPlanInput& input, const TextGeometry& usual,
 bool is_held(const TextPlanInput& input, const TextGeometry& plan) {
   const std::uint64_t most = input.accelerator_bytes != 0
                                  ? input.accelerator_bytes
-                                 : plan.regions * plan.region_bytes / 4 * 3;
+                                 : (plan.regions - 1) * plan.region_bytes / 4 * 3;
   return input.size_known && input.input_bytes <= most;
 }
 
@@ -292,8 +292,12 @@ TextGeometry plan_text(const TextPlanInput& input) {
   plan.slot_bytes = packs ? BlockPacker::slot_bytes(plan.block_bytes) : plan.block_bytes;
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
-    // Little input is divided among all threads.
-    const std::uint64_t part = std::max(input.input_bytes / (3 * input.threads), kMiB);
+    // Little input is divided among all threads; but what stays in memory has a region for each
+    // part, and some to spare.
+    std::uint64_t part = std::max(input.input_bytes / (3 * input.threads), kMiB);
+    if (is_held(input, plan)) {
+      part = std::max(part, input.input_bytes / (std::max<std::size_t>(plan.regions, 3) - 2));
+    }
     plan.chunk_bytes = sectors(static_cast<std::size_t>(
         std::min<std::uint64_t>(plan.chunk_bytes, part + TextReader::kHeadroom)));
   }

@@ -431,6 +431,13 @@ TEST(HashPlan, every_plan_fits_its_memory_and_can_set_aside_any_list_of_rows) {
     }
   }
   EXPECT_TRUE(plan_hash_geometry({512 * kMiB, 2, 18000000, 16, 16, 24}));
+  // Memory need not be whole sectors.
+  for (std::uint64_t bytes = 7 * kMiB; bytes < 14 * kMiB; bytes += 10007) {
+    const auto geometry = plan_hash_geometry({bytes, 2, 429918, 8, 16, 16, 1447687 * 16});
+    if (geometry) {
+      EXPECT_LE(geometry->region_bytes, bytes);
+    }
+  }
   EXPECT_FALSE(plan_hash_geometry({512 * kMiB, 2, 40000000, 16, 16, 24}));
   EXPECT_FALSE(least_hash_memory({512 * kMiB, 2, std::uint64_t{1} << 33, 16, 16, 24}));
 }

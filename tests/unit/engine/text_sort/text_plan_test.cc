@@ -49,6 +49,27 @@ TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
   EXPECT_LE(expected_table_bytes(input.input_bytes, 0, plan.block_bytes), plan.table_bytes);
 }
 
+// What stays in memory has a region for each part that is read.
+TEST(TextPlan, input_that_is_held_is_read_in_no_more_parts_than_regions) {
+  for (const unsigned threads : {1u, 2u, 4u, 8u, 12u, 64u}) {
+    for (const std::uint64_t memory : {64 * kMiB, 256 * kMiB, kGiB}) {
+      for (const std::uint64_t percent : {5, 10, 20, 30, 40}) {
+        TextPlanInput input;
+        input.memory_bytes = memory;
+        input.input_bytes = memory / 100 * percent;
+        input.threads = threads;
+        SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(memory / kMiB) +
+                     " MiB, " + std::to_string(percent) + " %");
+        const TextPlanInput best = with_best_threads(input);
+        const TextGeometry plan = plan_text(best);
+        if (plan.passes == 0) {
+          EXPECT_LE(input.input_bytes / plan.chunk_bytes, plan.regions - 1);
+        }
+      }
+    }
+  }
+}
+
 // Memory is dear where it is used for the first time.
 TEST(TextPlan, takes_the_memory_that_is_worth_it) {
   TextPlanInput input;

@@ -1,0 +1,355 @@
+#include "merge/cell_contents.h"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <utility>
+
+namespace xxl {
+namespace {
+
+bool is_below(std::string_view record, std::string_view boundary, const KeyExtractor& keys,
+              std::string& made) {
+  return key_of(keys, record, boundary.size() + 1, made) < boundary;
+}
+
+std::size_t blocks_in_scratch(const std::vector<MergeSource>& sources) {
+  std::size_t blocks = 0;
+  for (const MergeSource& source : sources) {
+    if (source.run != nullptr) blocks += source.run->blocks.size();
+  }
+  return blocks;
+}
+
+}  // namespace
+
+// The records of a part.
+class CellContents::PartCursor final : public RecordCursor {
+ public:
+  PartCursor(const MergeSource& source, const Part& part)
+      : source_(source),
+        at_(part.begin),
+        end_(part.end),
+        item_(part.first_item),
+        last_item_(part.last_item) {}
+
+  bool advance() override {
+    if (source_.run == nullptr) {
+      if (item_ == last_item_) return false;
+      record_ = chunk_record(source_.resident.memory, source_.resident.items[item_++].place());
+      return true;
+    }
+    if (at_ == end_) return false;
+    record_ = coded_record(at_);
+    at_ = record_.data() + record_.size();
+    return true;
+  }
+  std::string_view record() const override { return record_; }
+
+ private:
+  const MergeSource& source_;
+  const char* at_;
+  const char* end_;
+  std::size_t item_;
+  std::size_t last_item_;
+  std::string_view record_;
+};
+
+TextCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
+                                   const std::vector<MergeSide>& sides, std::uint64_t cell_bytes) {
+  std::vector<CellSample> samples;
+  samples.reserve(blocks_in_scratch(sources));
+  std::deque<std::string> made;  // keys of resident runs
+  for (const MergeSource& source : sources) {
+    if (source.run != nullptr) {
+      const TextRun& run = *source.run;
+      for (const TextBlock& block : run.blocks) {
+        samples.push_back({run.trigger(block), block.bytes, block.whole_key});
+      }
+      continue;
+    }
+    const ResidentRun& run = source.resident;
+    const KeyExtractor& keys = *sides[source.side].keys;
+    const std::size_t n = run.items.size();
+    if (n == 0) continue;
+    // About 16 samples a cell, so that cells of several runs come out even.
+    const std::size_t parts = std::clamp<std::size_t>(16 * run.bytes / cell_bytes, 1, n);
+    std::string before;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t item = part * n / parts;
+      std::string key;
+      keys.append_key(chunk_record(run.memory, run.items[item].place()), kMaxTriggerBytes, key);
+      bool whole = key.size() < kMaxTriggerBytes;
+      bool separates = true;
+      if (item > 0) {
+        before.clear();
+        keys.append_key(chunk_record(run.memory, run.items[item - 1].place()), kMaxTriggerBytes + 1,
+                        before);
+        const std::string_view cut = separator(before, key, separates);
+        whole = whole && cut.size() == key.size();
+        key.resize(cut.size());
+      } else {
+        key.resize(std::min(key.size(), kMaxTriggerBytes));
+      }
+      made.push_back(std::move(key));
+      samples.push_back({made.back(), run.bytes / parts, whole});
+    }
+  }
+  return TextCells(std::move(samples), cell_bytes);
+}
+
+CellContents::CellContents(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
+                           std::uint64_t cell_bytes)
+    : sources_(std::move(sources)),
+      sides_(std::move(sides)),
+      cells_(plan_cells(sources_, sides_, cell_bytes)) {
+  // A join: sources are in the order of their sides.
+  std::stable_sort(sources_.begin(), sources_.end(),
+                   [](const MergeSource& a, const MergeSource& b) { return a.side < b.side; });
+  list_blocks();
+}
+
+// Finds out which blocks lie in which cells.
+void CellContents::list_blocks() {
+  blocks_.reserve(blocks_in_scratch(sources_));
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    first_block_.push_back(blocks_.size());
+    if (sources_[source].run == nullptr) continue;
+    const auto ranges = cell_ranges(cells_, *sources_[source].run);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      MergeBlock& block = blocks_.emplace_back();
+      block.source = static_cast<std::uint32_t>(source);
+      block.index = static_cast<std::uint32_t>(i);
+      block.cells = ranges[i];
+    }
+  }
+  first_block_.push_back(blocks_.size());
+}
+
+std::span<MergeBlock> CellContents::blocks_of(std::size_t source) {
+  return std::span(blocks_).subspan(first_block_[source],
+                                    first_block_[source + 1] - first_block_[source]);
+}
+
+// Blocks of a run are in order of their cells.
+std::span<MergeBlock> CellContents::blocks_of(std::size_t source, std::size_t cell) {
+  const auto blocks = blocks_of(source);
+  const auto first =
+      std::partition_point(blocks.begin(), blocks.end(),
+                           [&](const MergeBlock& block) { return block.cells.last < cell; });
+  const auto last = std::partition_point(
+      first, blocks.end(), [&](const MergeBlock& block) { return block.cells.first <= cell; });
+  return {first, last};
+}
+
+// Where in `buffer`, at `from` or later, the records from `boundary` on begin.
+std::size_t CellContents::cut(const MergeBlock& block, const std::byte* buffer,
+                              std::string_view boundary, std::size_t from,
+                              std::vector<std::uint32_t>& starts) const {
+  const std::size_t bytes = bytes_of(block);
+  const char* const data = reinterpret_cast<const char*>(buffer);
+  if (starts.empty()) {
+    for (const char* at = data; at < data + bytes;) {
+      starts.push_back(static_cast<std::uint32_t>(at - data));
+      const std::string_view record = coded_record(at);
+      at = record.data() + record.size();
+    }
+  }
+  const KeyExtractor& keys = *side_of(sources_[block.source]).keys;
+  std::string made;
+  const auto first = std::lower_bound(starts.begin(), starts.end(), from);
+  const auto it = std::partition_point(first, starts.end(), [&](std::uint32_t start) {
+    return is_below(coded_record(data + start), boundary, keys, made);
+  });
+  return it == starts.end() ? bytes : *it;
+}
+
+void CellContents::find_cuts(MergeBlock& block) const {
+  if (block.cells.first == block.cells.last) return;
+  thread_local std::vector<std::uint32_t> starts;
+  starts.clear();
+  std::size_t at = 0;
+  for (std::size_t cell = block.cells.first + 1; cell <= block.cells.last; ++cell) {
+    at = cut(block, block.loaded->buffer, cells_.lower(cell), at, starts);
+    block.loaded->cuts.push_back(static_cast<std::uint32_t>(at));
+  }
+}
+
+// First item of a resident run that is not below `boundary`.
+std::size_t CellContents::resident_cut(const MergeSource& source, std::string_view boundary) const {
+  const ResidentRun& run = source.resident;
+  const KeyExtractor& keys = *side_of(source).keys;
+  std::string made;
+  const auto it = std::partition_point(run.items.begin(), run.items.end(), [&](const auto& item) {
+    return is_below(chunk_record(run.memory, item.place()), boundary, keys, made);
+  });
+  return static_cast<std::size_t>(it - run.items.begin());
+}
+
+CellContents::Part CellContents::resident_part(std::size_t source, std::size_t cell) const {
+  Part part;
+  part.source = static_cast<std::uint32_t>(source);
+  part.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
+  part.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
+                                          : sources_[source].resident.items.size();
+  return part;
+}
+
+// The records of `cell`, in the order of the runs.
+std::vector<CellContents::Part> CellContents::parts_of(std::size_t cell) {
+  std::vector<Part> parts;
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    if (sources_[source].run == nullptr) {
+      const Part part = resident_part(source, cell);
+      if (part.first_item < part.last_item) parts.push_back(part);
+      continue;
+    }
+    for (const MergeBlock& block : blocks_of(source, cell)) {
+      const char* const data = reinterpret_cast<const char*>(block.loaded->buffer);
+      const std::vector<std::uint32_t>& cuts = block.loaded->cuts;
+      Part part;
+      part.source = static_cast<std::uint32_t>(source);
+      part.begin = data + (cell == block.cells.first ? 0 : cuts[cell - block.cells.first - 1]);
+      part.end =
+          data + (cell == block.cells.last ? bytes_of(block) : cuts[cell - block.cells.first]);
+      if (part.begin < part.end) parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+// Makes items of the records, as many as fit.
+CellContents::Load CellContents::load_items(std::span<const Part> parts,
+                                            std::span<StringItem> items) const {
+  Load load;
+  for (const Part& part : parts) {
+    if (sources_[part.source].run == nullptr) {
+      const ResidentRun& run = sources_[part.source].resident;
+      if (part.last_item - part.first_item > items.size() - load.records) return {0, 0, false};
+      for (std::size_t item = part.first_item; item < part.last_item; ++item) {
+        items[load.records++].ref = CellAccess::resident_place(part.source, item);
+        load.bytes += (run.items[item].place() >> 32) + 1;
+      }
+      continue;
+    }
+    for (const char* at = part.begin; at < part.end;) {
+      if (load.records == items.size()) return {0, 0, false};
+      items[load.records++].ref = CellAccess::coded_place(at);
+      const std::string_view record = coded_record(at);
+      load.bytes += record.size() + 1;
+      at = record.data() + record.size();
+    }
+  }
+  return load;
+}
+
+// Those of one side: parts are in the order of sources, and these in the order of sides.
+std::span<const CellContents::Part> CellContents::parts_of_side(const std::vector<Part>& parts,
+                                                                std::size_t side) const {
+  const auto is_before = [&](std::size_t bound) {
+    return [this, bound](const Part& part) { return sources_[part.source].side < bound; };
+  };
+  const auto begin = std::partition_point(parts.begin(), parts.end(), is_before(side));
+  const auto end = std::partition_point(begin, parts.end(), is_before(side + 1));
+  return {begin, end};
+}
+
+// Sorts each side of a cell. False if there is no room for the items.
+bool CellContents::sort_cell(std::size_t cell, const CellWorkspace& workspace,
+                             std::vector<CellRecords>& records) {
+  const std::vector<Part> parts = parts_of(cell);
+  const CellAccess access{sources_.data()};
+  std::span<StringItem> free = workspace.items;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const std::span<const Part> from = parts_of_side(parts, side);
+    const Load load = load_items(from, free);
+    if (!load.fits) return false;
+    const std::span<StringItem> items = free.first(load.records);
+    free = free.subspan(load.records);
+    records.push_back({access, items, load.bytes});
+  }
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const std::span<const Part> from = parts_of_side(parts, side);
+    // The items are the workspace's.
+    const std::span<StringItem> items(const_cast<StringItem*>(records[side].items.data()),
+                                      records[side].size());
+    if (from.size() == 1 && sources_[from[0].source].run == nullptr) {
+      // In order already, and marked.
+      const ResidentRun& run = sources_[from[0].source].resident;
+      for (std::size_t i = 1; i < items.size(); ++i) {
+        items[i].ref |= run.items[from[0].first_item + i].ref & StringItem::kSameKey;
+      }
+    } else {
+      StringSorter<CellAccess> sorter(access, *sides_[side].keys, workspace.scratch,
+                                      workspace.key_memory);
+      sorter.sort(items, cells_.common_prefix(cell));
+    }
+  }
+  return true;
+}
+
+// The records of a cell in one run.
+class CellContents::BlockCursor final : public RunCursor {
+ public:
+  BlockCursor(CellContents& contents, std::size_t source, std::size_t cell, BlockMemory& memory)
+      : RunCursor(*contents.sources_[source].run,
+                  *contents.side_of(contents.sources_[source]).scratch, memory),
+        contents_(contents),
+        source_(source),
+        cell_(cell) {
+    const auto blocks = contents.blocks_of(source, cell);
+    const auto first = static_cast<std::size_t>(blocks.data() - contents.blocks_of(source).data());
+    set_blocks(first, first + blocks.size());
+  }
+
+ private:
+  void trim(std::size_t index, const std::byte* buffer, std::size_t& begin,
+            std::size_t& end) override {
+    const MergeBlock& block = contents_.blocks_of(source_)[index];
+    std::vector<std::uint32_t> starts;
+    if (block.cells.first < cell_) {
+      begin = contents_.cut(block, buffer, contents_.cells_.lower(cell_), 0, starts);
+    }
+    if (block.cells.last > cell_) {
+      end = contents_.cut(block, buffer, contents_.cells_.upper(cell_), begin, starts);
+    }
+  }
+
+  CellContents& contents_;
+  std::size_t source_;
+  std::size_t cell_;
+};
+
+std::vector<RecordMerge> CellContents::merge_held(std::size_t cell, bool marks_same) {
+  const std::vector<Part> parts = parts_of(cell);
+  std::vector<RecordMerge> merges;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    std::vector<std::unique_ptr<RecordCursor>> cursors;
+    for (const Part& part : parts_of_side(parts, side)) {
+      cursors.push_back(std::make_unique<PartCursor>(sources_[part.source], part));
+    }
+    merges.emplace_back(std::move(cursors), *sides_[side].keys, marks_same);
+  }
+  return merges;
+}
+
+std::vector<RecordMerge> CellContents::merge_streamed(std::size_t cell, bool marks_same,
+                                                      BlockMemory& memory) {
+  std::vector<std::vector<std::unique_ptr<RecordCursor>>> cursors(sides_.size());
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    auto& of_side = cursors[sources_[source].side];
+    if (sources_[source].run != nullptr) {
+      of_side.push_back(std::make_unique<BlockCursor>(*this, source, cell, memory));
+    } else {
+      of_side.push_back(
+          std::make_unique<PartCursor>(sources_[source], resident_part(source, cell)));
+    }
+  }
+  std::vector<RecordMerge> merges;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    merges.emplace_back(std::move(cursors[side]), *sides_[side].keys, marks_same);
+  }
+  return merges;
+}
+
+}  // namespace xxl

@@ -1,0 +1,140 @@
+// What lies in the cells of a merge of text: which blocks of the runs in scratch, which records of
+// those in memory; and the records of a cell, sorted or one by one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "merge/cell_work.h"
+#include "merge/merge_source.h"
+#include "merge/record_merge.h"
+#include "merge/run_cursor.h"
+#include "merge/text_cells.h"
+#include "record/key_extractor.h"
+#include "run/text_run.h"
+#include "run/text_scratch.h"
+#include "sort/string_sort.h"
+
+namespace xxl {
+
+// Memory of one worker for sorting a cell.
+struct CellWorkspace {
+  std::span<StringItem> items;
+  std::span<StringItem> scratch;
+  std::span<std::byte> key_memory;
+};
+
+// What the runs of one input of a merge have in common.
+struct MergeSide {
+  const KeyExtractor* keys;
+  TextScratch* scratch;  // the scratch of its runs; null if none is there
+};
+
+// A block that is in memory, or on its way there.
+struct LoadedBlock {
+  std::byte* buffer = nullptr;
+  std::unique_ptr<std::byte, decltype(&std::free)> own_memory{
+      nullptr, &std::free};         // if it is not from the memory for blocks
+  std::vector<std::uint32_t> cuts;  // where its cells but the first begin
+};
+
+// One for every block of the merge: run_tables.h counts what this takes.
+struct MergeBlock {
+  std::uint32_t source;
+  std::uint32_t index;
+  CellRange cells;
+  std::uint32_t users = 0;  // cells that still have to read it
+  std::unique_ptr<LoadedBlock> loaded;
+};
+
+// Needs no lock of its own: of a cell, only what lies in it is touched, and blocks are loaded and
+// given up by the owner.
+class CellContents {
+ public:
+  // `sides`: what MergeSource::side counts; they must outlive this, as must the runs.
+  CellContents(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
+               std::uint64_t cell_bytes);
+
+  std::size_t cells() const { return cells_.count(); }
+  const std::vector<MergeSide>& sides() const { return sides_; }
+
+  // All, in the order of sources, then of their runs.
+  std::span<MergeBlock> blocks() { return blocks_; }
+  std::span<const MergeBlock> blocks() const { return blocks_; }
+  // Number of the first one of a source.
+  std::size_t first_block(std::size_t source) const { return first_block_[source]; }
+  // Those of each source that reach `cell`.
+  template <class F>
+  void for_blocks_of(std::size_t cell, F&& f) {
+    for (std::size_t source = 0; source < sources_.size(); ++source) {
+      for (MergeBlock& block : blocks_of(source, cell)) f(block);
+    }
+  }
+  TextRun& run_of(const MergeBlock& block) const { return *sources_[block.source].run; }
+  TextScratch& scratch_of(const MergeBlock& block) const {
+    return *side_of(sources_[block.source]).scratch;
+  }
+  // Of its records; of the buffer that it is read to.
+  std::size_t bytes_of(const MergeBlock& block) const {
+    return run_of(block).blocks[block.index].bytes;
+  }
+  std::size_t buffer_bytes(const MergeBlock& block) const {
+    return TextScratch::buffer_bytes(run_of(block).blocks[block.index]);
+  }
+  // Finds out where cells begin in a block that has been read.
+  void find_cuts(MergeBlock& block) const;
+
+  // The records of a cell whose blocks have all been read. Each side sorted, appended to `records`;
+  // false if there is no room for the items. The items are of `workspace`.
+  bool sort_cell(std::size_t cell, const CellWorkspace& workspace,
+                 std::vector<CellRecords>& records);
+  // Each side merged record by record.
+  std::vector<RecordMerge> merge_held(std::size_t cell, bool marks_same);
+  // The same of a cell that cannot be held: blocks are read as they are needed, to `memory`.
+  std::vector<RecordMerge> merge_streamed(std::size_t cell, bool marks_same, BlockMemory& memory);
+
+ private:
+  // Records of one run in one cell.
+  struct Part {
+    std::uint32_t source;
+    const char* begin = nullptr;  // coded records of a block, or:
+    const char* end = nullptr;
+    std::size_t first_item = 0;  // of a resident run
+    std::size_t last_item = 0;
+  };
+  // What a cell's records are.
+  struct Load {
+    std::size_t records = 0;
+    std::uint64_t bytes = 0;  // in the output, terminators included
+    bool fits = true;
+  };
+  class PartCursor;
+  class BlockCursor;
+
+  static TextCells plan_cells(const std::vector<MergeSource>& sources,
+                              const std::vector<MergeSide>& sides, std::uint64_t cell_bytes);
+  void list_blocks();
+  const MergeSide& side_of(const MergeSource& source) const { return sides_[source.side]; }
+  std::span<MergeBlock> blocks_of(std::size_t source);
+  std::span<MergeBlock> blocks_of(std::size_t source, std::size_t cell);
+  std::size_t cut(const MergeBlock& block, const std::byte* buffer, std::string_view boundary,
+                  std::size_t from, std::vector<std::uint32_t>& starts) const;
+  std::size_t resident_cut(const MergeSource& source, std::string_view boundary) const;
+  Part resident_part(std::size_t source, std::size_t cell) const;
+  std::vector<Part> parts_of(std::size_t cell);
+  std::span<const Part> parts_of_side(const std::vector<Part>& parts, std::size_t side) const;
+  Load load_items(std::span<const Part> parts, std::span<StringItem> items) const;
+
+  std::vector<MergeSource> sources_;
+  std::vector<MergeSide> sides_;
+  TextCells cells_;
+  std::vector<MergeBlock> blocks_;
+  std::vector<std::size_t> first_block_;  // of each source
+};
+
+}  // namespace xxl
