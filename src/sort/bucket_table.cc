@@ -139,10 +139,14 @@ SplitterKey BucketTable::lower_bound_of(std::size_t bucket) const {
 }
 
 bool BucketTable::is_one_key(std::size_t bucket) const {
-  if (layout_.words() > kMaxSplitterWords) return false;
-  const SplitterKey next = successor(lower_bound_of(bucket));
-  if (bucket == splitters_.size()) return next.empty();
-  return next == splitters_[bucket];
+  return layout_.words() <= kMaxSplitterWords &&
+         ends_behind_one_key(bucket,
+                             bucket == splitters_.size() ? SplitterKey{} : splitters_[bucket]);
+}
+
+// True if `end` (empty: there is none) is the least key of splitters above the start of `bucket`.
+bool BucketTable::ends_behind_one_key(std::size_t bucket, const SplitterKey& end) const {
+  return successor(lower_bound_of(bucket)) == end;
 }
 
 bool BucketTable::frontier_is_whole_cell() const {
@@ -157,7 +161,9 @@ Chain BucketTable::close_frontier(std::uint64_t most) {
   return std::exchange(chains_[frontier_++], {});
 }
 
-// An empty bucket is joined to its neighbour below in the same cell, if both are of the same run.
+// An empty bucket is joined to its neighbour below in the same cell, if both are of the same run;
+// but not to one of a single key of splitters, which was split off because it is frequent: it would
+// be split again, and for ever where keys are longer than those of splitters.
 void BucketTable::join_empty() {
   if (chains_.size() <= wanted_buckets_) return;
   std::size_t kept = 1;
@@ -165,6 +171,7 @@ void BucketTable::join_empty() {
   for (std::size_t bucket = 1; bucket < chains_.size(); ++bucket) {
     const bool joined = chains_[bucket].records == 0 && bucket != frontier_ &&
                         cell_of_[bucket] == cell_of_[kept - 1] &&
+                        !ends_behind_one_key(kept - 1, splitters_[bucket - 1]) &&
                         chains_.size() - bucket + kept > wanted_buckets_;
     if (joined) continue;
     if (bucket < frontier_) ++frontier;

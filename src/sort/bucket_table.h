@@ -112,6 +112,7 @@ class BucketTable {
   std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample,
                                           std::size_t parts) const;
   bool is_one_key(std::size_t bucket) const;
+  bool ends_behind_one_key(std::size_t bucket, const SplitterKey& end) const;
   SplitterKey lower_bound_of(std::size_t bucket) const;
 
   const KeyLayout& layout_;
