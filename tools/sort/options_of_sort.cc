@@ -26,10 +26,12 @@ constexpr std::array kSortOptions{
                .standard = true,
                .group = kDoing,
                .help = "check that one file is sorted; --check=quiet is -C",
-               .details = "The first line that is out of order is reported as FILE:LINE: disorder: "
-                          "TEXT, a binary record as FILE:NUMBER: disorder at byte OFFSET (records "
-                          "count from 1, bytes from 0), and the exit status is 1. Nothing is "
-                          "written. With -u, keys must be strictly ascending."},
+               .details =
+                   "The first line that is out of order is reported as FILE:LINE: disorder: "
+                   "TEXT, a row of CSV or TSV as FILE: row NUMBER: disorder: TEXT (a header "
+                   "counts), a binary record as FILE:NUMBER: disorder at byte OFFSET (records "
+                   "count from 1, bytes from 0), and the exit status is 1. Nothing is "
+                   "written. With -u, keys must be strictly ascending."},
     OptionSpec{.long_name = "compress-program",
                .value = ValueKind::required,
                .value_name = "PROG",

@@ -40,6 +40,7 @@ constexpr std::size_t kMaxOutputBytesOfThread = 8 * kMiB;
 
 // Input of less than this times the memory is kept in it as far as possible.
 constexpr std::uint64_t kKeepingInputs = 3;
+// There should be room for so many blocks of each run in a merge; for more it is not worth taking.
 constexpr std::uint64_t kBlocksOfRun = 3;
 
 // A chunk and its items should stay near the cache.

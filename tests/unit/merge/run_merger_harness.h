@@ -57,6 +57,7 @@ struct Shape {
   // Sorters of large pieces, and after how many records of the merge they take over.
   unsigned large_sorters = 0;
   std::uint64_t hand_over_at = 0;
+  std::uint64_t stop_at = ~std::uint64_t{0};  // after how many records no more are needed
 };
 
 // Merges runs that it has put into scratch, or into files.
@@ -82,7 +83,8 @@ class Harness : public RunsOnDisk {
   using Wrap = std::function<std::unique_ptr<PieceSorter>(std::unique_ptr<PieceSorter>)>;
   void wrap_large_sorters(Wrap wrap) { wrap_ = std::move(wrap); }
 
-  // The merged records. Checks that everything borrowed was given back.
+  // The merged records. Checks that nothing is on its way any more, and, unless it was stopped,
+  // that everything borrowed was given back.
   Bytes merge() {
     const std::size_t capacity = piece_capacity();
     const std::size_t blocks =
@@ -131,13 +133,16 @@ class Harness : public RunsOnDisk {
         merger.hand_over(large);
         handed_over = true;
       }
+      if (merger.records_merged() >= shape_.stop_at) merger.stop();
       merger.pump();
       if (merger.finished()) break;
       mailbox_.wait_and_run();
     }
+    EXPECT_TRUE(merger.idle());
     handed_over_ = merger.records_handed_over();
     stage.finish();
     while (sink.pending() > 0) mailbox_.wait_and_run();
+    if (merger.records_merged() >= shape_.stop_at) return sink.stream();
     EXPECT_EQ(pool.available(), pool.count());
     EXPECT_EQ(output_pool.available(), output_pool.count());
     EXPECT_EQ(store().bytes_in_use(), 0u);

@@ -109,6 +109,23 @@ TEST(RunMerger, merges_hundreds_of_runs) {
 
 // Keys that are equal in all that a trigger holds: the order of fetching is a guess, and blocks
 // must be dropped and fetched again.
+TEST(RunMerger, when_stopped_it_ends_after_what_is_being_read) {
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    SCOPED_TRACE(seed);
+    const RecordFormat format = format_of("u64");
+    Harness harness(format, {.spare_blocks = 20, .piece_records = 50, .stop_at = 1000 * seed},
+                    seed);
+    Random random(seed);
+    for (int run = 0; run < 20; ++run)
+      harness.add_scratch_run(
+          test::sorted_records(format, test::random_records(format, 2000, random)));
+    const Bytes merged = harness.merge(), expected = harness.expected();
+    EXPECT_GE(merged.size(), 1000 * seed * format.record_bytes);
+    EXPECT_LT(merged.size(), expected.size());
+    EXPECT_TRUE(std::equal(merged.begin(), merged.end(), expected.begin()));
+  }
+}
+
 TEST(RunMerger, cut_triggers_that_tie_do_not_stall_it) {
   const RecordFormat format = format_of("fixed:40");
   std::uint64_t refetched = 0;

@@ -1,0 +1,121 @@
+// What lies in the cells of a merge of text, here of runs in memory (of those on disk:
+// text_merger_test.cc).
+#include "merge/cell_contents.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+
+namespace xxl {
+namespace {
+
+using Records = std::vector<std::string>;
+
+class WholeLine final : public KeyExtractor {
+ public:
+  bool is_whole_record() const override { return true; }
+  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
+    key.append(record.substr(0, limit));
+  }
+};
+
+// A sorted run in memory.
+class Resident {
+ public:
+  explicit Resident(Records records) : records_(std::move(records)) {
+    std::sort(records_.begin(), records_.end());
+    for (const std::string& record : records_) {
+      items_.push_back({.word = 0, .ref = chunk_place(memory_.size(), record.size())});
+      memory_ += record;
+    }
+  }
+  const Records& records() const { return records_; }
+  MergeSource source(std::size_t side) const {
+    return {.run = nullptr, .resident = {memory_.data(), items_, memory_.size()}, .side = side};
+  }
+
+ private:
+  Records records_;
+  std::string memory_;
+  std::vector<StringItem> items_;
+};
+
+class CellContentsTest : public testing::Test {
+ protected:
+  // `runs` random runs of each side, of records with 1 to `longest` of two letters.
+  void add_runs(std::size_t sides, std::size_t runs, std::size_t longest) {
+    Random random(sides * 100 + runs);
+    for (std::size_t run = 0; run < runs; ++run) {
+      for (std::size_t side = sides; side-- > 0;) {  // in any order of sides
+        Records records(random.below(200));
+        for (std::string& record : records) {
+          record.resize(1 + random.below(longest));
+          for (char& c : record) c = static_cast<char>('a' + random.below(2));
+        }
+        runs_.push_back(std::make_unique<Resident>(std::move(records)));
+        sources_.push_back(runs_.back()->source(side));
+        expected_.resize(sides);
+        const Records& all = runs_.back()->records();
+        expected_[side].insert(expected_[side].end(), all.begin(), all.end());
+      }
+    }
+    for (Records& records : expected_) std::sort(records.begin(), records.end());
+  }
+  CellContents contents(std::uint64_t cell_bytes) const {
+    return CellContents(sources_, std::vector<MergeSide>(expected_.size(), {&keys_, nullptr}),
+                        cell_bytes);
+  }
+
+  const WholeLine keys_;
+  std::vector<std::unique_ptr<Resident>> runs_;
+  std::vector<MergeSource> sources_;
+  std::vector<Records> expected_;  // of each side
+};
+
+TEST_F(CellContentsTest, cells_hold_all_records_of_each_side_in_order) {
+  add_runs(2, 7, 12);
+  CellContents contents = this->contents(500);
+  EXPECT_GT(contents.cells(), 4u);
+  std::vector<StringItem> items(4000), scratch(4000);
+  std::vector<Records> sorted(2), merged(2);
+  for (std::size_t cell = 0; cell < contents.cells(); ++cell) {
+    std::vector<CellRecords> records;
+    ASSERT_TRUE(contents.sort_cell(cell, {items, scratch, {}}, records));
+    std::vector<RecordMerge> merges = contents.merge_held(cell, true);
+    for (std::size_t side = 0; side < 2; ++side) {
+      for (std::size_t i = 0; i < records[side].size(); ++i) {
+        const std::string record(records[side][i]);
+        const bool is_same = !sorted[side].empty() && sorted[side].back() == record;
+        if (i > 0) {
+          EXPECT_EQ(records[side].same_key(i), is_same);
+        } else {
+          EXPECT_FALSE(is_same) << "a key in two cells";
+        }
+        sorted[side].push_back(record);
+      }
+      while (merges[side].next()) merged[side].emplace_back(merges[side].record());
+    }
+  }
+  EXPECT_TRUE(sorted == expected_);
+  EXPECT_TRUE(merged == expected_);
+}
+
+TEST_F(CellContentsTest, a_cell_with_more_records_than_items_is_not_sorted) {
+  add_runs(1, 5, 30);
+  CellContents contents = this->contents(1000000);
+  ASSERT_EQ(contents.cells(), 1u);
+  std::vector<StringItem> items(expected_[0].size()), scratch(items.size());
+  std::vector<CellRecords> records;
+  EXPECT_FALSE(
+      contents.sort_cell(0, {std::span(items).first(items.size() - 1), scratch, {}}, records));
+  EXPECT_TRUE(contents.sort_cell(0, {items, scratch, {}}, records));
+}
+
+}  // namespace
+}  // namespace xxl
