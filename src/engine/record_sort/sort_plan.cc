@@ -76,17 +76,20 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
       plan.expected_runs == 1 && !options.merge_only && surroundings.may_stay_in_memory;
   plan.passes =
       in_memory ? 0 : std::max(1U, merge_passes(plan.expected_runs, geometry.merge_degree));
-  if (options.merge_only) {
-    if (plan.passes > 1) plan.scratch_bytes = inputs.bytes;
-  } else if (!in_memory) {
-    std::uint64_t blocks =
-        ceil_div<std::uint64_t>(inputs.bytes / layout.record_bytes(), geometry.records_per_block);
-    if (options.limit && !options.fold.folds()) {
-      const std::uint64_t of_run = *options.limit / geometry.records_per_block + 1;
-      blocks = of_run < blocks ? std::min(blocks, of_run * plan.expected_runs) : blocks;
-    }
-    plan.scratch_bytes = (blocks + 16) * geometry.block_bytes;
+  if (in_memory || (options.merge_only && plan.passes == 1)) return;
+  std::uint64_t blocks =
+      ceil_div<std::uint64_t>(inputs.bytes / layout.record_bytes(), geometry.records_per_block);
+  if (options.limit && !options.fold.folds()) {
+    const std::uint64_t of_run = *options.limit / geometry.records_per_block + 1;
+    blocks = of_run < blocks ? std::min(blocks, of_run * plan.expected_runs) : blocks;
   }
+  // The last block of a run is partly filled; blocks that a pass holds in memory keep their places.
+  if (!options.merge_only) blocks += plan.expected_runs;
+  if (plan.passes > 1) {
+    blocks +=
+        ceil_div<std::uint64_t>(plan.expected_runs, geometry.merge_degree) + geometry.merge_blocks;
+  }
+  plan.scratch_bytes = (blocks + 16) * geometry.block_bytes;
 }
 
 // Who asks for threads, or for an accelerator, gets them.
