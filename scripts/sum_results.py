@@ -1,13 +1,27 @@
 #!/usr/bin/env python3
 """Sums the results of test runs: sum_results.py [--failed-checks=N] JUNIT_FILE...
 
-Prints "N passed, N failed" and fails when anything did. A file that is missing, unreadable or
+Prints "N passed, N failed" and fails when anything did. Before that come the failures themselves,
+shortened: of a long log one often sees the end alone. A file that is missing, unreadable or
 without tests counts as one failure: a run that broke down must not look like one that passed.
 """
 
 import argparse
 import sys
 import xml.etree.ElementTree
+
+
+MAX_SHOWN_FAILURES = 20
+MAX_SHOWN_CHARACTERS = 1500
+
+
+def print_failures(suite):
+    failed = [(case, failure) for case in suite.iter("testcase")
+              for failure in (case.find("failure"), case.find("error")) if failure is not None]
+    for case, failure in failed[:MAX_SHOWN_FAILURES]:
+        # CTest puts what a test printed beside its failure.
+        text = "\n".join(filter(None, [failure.get("message"), failure.text, case.findtext("system-out")]))
+        print(f"FAILED {case.get('name')}: {text.strip()[-MAX_SHOWN_CHARACTERS:]}")
 
 
 def count(path):
@@ -25,6 +39,7 @@ def count(path):
         return 0, 1, 0
     print(f"{path}: {tests - failed - skipped - disabled} passed, {failed} failed, "
           f"{skipped + disabled} skipped")
+    print_failures(suite)
     return tests - failed - skipped - disabled, failed, skipped + disabled
 
 
