@@ -149,6 +149,7 @@ File& File::operator=(File&& other) noexcept {
   codec_ = other.codec_;
   window_bytes_ = other.window_bytes_;
   decoder_ = std::move(other.decoder_);
+  caller_ = other.caller_;
   unsynced_bytes_ = other.unsynced_bytes_.load();
   return *this;
 }
@@ -288,6 +289,13 @@ File File::open_standard_input() {
 File File::stream(int fd, std::string path) {
   File file(fd, std::move(path), false);
   file.seekable_ = false;
+  return file;
+}
+
+File File::of_caller(IoQueue& queue, std::string name) {
+  File file;
+  file.path_ = std::move(name);
+  file.caller_ = &queue;
   return file;
 }
 

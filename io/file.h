@@ -15,6 +15,8 @@
 
 namespace xxl::io {
 
+class IoQueue;
+
 // Owns a file descriptor. Files opened for block I/O use O_DIRECT where the file system has it:
 // then buffers, offsets and lengths must be multiples of kSectorBytes (a length that runs over the
 // end of the file is fine when reading).
@@ -60,6 +62,12 @@ class File {
   // it is a regular file.
   static File stream(int fd, std::string path);
 
+  // The caller of the library, who completes the requests of `queue`: a stream. `name` is for
+  // messages.
+  static File of_caller(IoQueue& queue, std::string name);
+  // Of of_caller(): its queue, otherwise null.
+  IoQueue* caller() const { return caller_; }
+
   // Creates an unnamed file in `directory` (0600; O_TMPFILE, or created and unlinked at once), open
   // for reading and writing, direct where possible. Its path(), for messages, is the directory.
   static File create_unnamed(const std::string& directory);
@@ -67,7 +75,7 @@ class File {
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
   bool direct() const { return direct_; }
-  bool is_open() const { return fd_ >= 0; }
+  bool is_open() const { return fd_ >= 0 || caller_ != nullptr; }
   // True for a regular file or block device, which can be read at any place; false for a pipe, and
   // for inputs whose size is unknown (files of /proc and /sys) or that are to be read from the
   // middle (standard input whose start was already read).
@@ -121,6 +129,7 @@ class File {
   Codec codec_ = Codec::none;
   std::size_t window_bytes_ = 0;  // of its first frame
   std::shared_ptr<Decoder> decoder_;
+  IoQueue* caller_ = nullptr;
   mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
   mutable std::mutex writing_;
 };

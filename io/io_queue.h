@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 
@@ -114,6 +115,7 @@ class IoService {
   TimeLine* time_line_ = nullptr;
   mutable std::mutex mutex_;
   std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: may block
+  std::set<IoQueue*> callers_;                                         // that files of callers have
   bool streams_cancelled_ = false;
 };
 

@@ -96,7 +96,14 @@ IoService::IoService(Factory factory)
 IoService::~IoService() = default;
 
 IoQueue& IoService::queue_for(const File& file) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (IoQueue* const caller = file.caller()) {
+    callers_.insert(caller);
+    const bool cancelled = streams_cancelled_;
+    lock.unlock();
+    if (cancelled) caller->cancel_streams();
+    return *caller;
+  }
   const bool blocking = may_block(file);
   auto& queue = queues_[{file.device(), blocking}];
   if (queue == nullptr) {
@@ -112,9 +119,12 @@ IoQueue& IoService::queue_for(const File& file) {
 }
 
 void IoService::cancel_streams() {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   streams_cancelled_ = true;
   for (const auto& [device, queue] : queues_) queue->cancel_streams();
+  const std::set<IoQueue*> callers = callers_;
+  lock.unlock();  // what they cancel may ask for queues
+  for (IoQueue* const caller : callers) caller->cancel_streams();
 }
 
 QueueStats IoService::stats() const {

@@ -39,8 +39,10 @@ std::size_t SequentialReader::buffer_bytes(std::size_t block_bytes, std::size_t 
 void SequentialReader::pump() {
   while (to_read_ < files_.size() && pool_.available() > 0) {
     File& file = files_[to_read_];
-    // A stream is read one block at a time: only its own reads know where it is.
-    if (!file.seekable() && !window_.empty() && !window_.back().done) return;
+    // A stream is read one block at a time: only its own reads know where it is. (Callers are asked
+    // for many, and fill them in order.)
+    const bool is_stream = !file.seekable() && file.caller() == nullptr;
+    if (is_stream && !window_.empty() && !window_.back().done) return;
     if (!file.is_open()) {
       if (open_ >= most_open_ && !window_.empty()) return;
       file.open();
@@ -63,19 +65,24 @@ void SequentialReader::start_read() {
   request.file = &file;
   request.offset = file.seekable() ? position_ : Request::kStream;
   request.data = {read.buffer + headroom_, block_bytes_};
+  if (file.caller() != nullptr) {  // whole records
+    request.data = request.data.first(round_down(block_bytes_, record_bytes_));
+  }
   if (file.seekable()) {
     read.wanted = std::min<std::uint64_t>(block_bytes_, file.size() - position_);
     request.data = request.data.first(round_up(read.wanted, kSectorBytes));
     position_ += read.wanted;
     if (position_ == file.size() && !file.has_grown(record_bytes_)) ends(read);
   }
-  request.done = [this, &read, token = in_flight_.begin()](const Completion& completion) mutable {
-    mailbox_.post([this, &read, completion] {
+  request.done = [this, &read, asked = request.data.size(),
+                  token = in_flight_.begin()](const Completion& completion) mutable {
+    mailbox_.post([this, &read, completion, asked] {
       read.completion = completion;
       read.done = true;
-      if (files_[read.file].seekable()) return;
+      const bool is_behind_end = read.file != to_read_;  // of a caller
+      if (files_[read.file].seekable() || is_behind_end) return;
       position_ += completion.bytes;
-      if (completion.error != 0 || completion.bytes < block_bytes_) ends(read);
+      if (completion.error != 0 || completion.bytes < asked) ends(read);
     });
     token.reset();
   };
@@ -90,6 +97,11 @@ void SequentialReader::ends(Read& read) {
 }
 
 std::optional<RecordBlock> SequentialReader::next() {
+  while (ready() && window_.front().file < to_read_ && !window_.front().ends &&
+         window_.front().completion.bytes == 0 && window_.front().completion.error == 0) {
+    pool_.give_back(window_.front().buffer);  // a caller had been asked for more than there was
+    window_.pop_front();
+  }
   if (!ready()) return std::nullopt;
   const Read read = window_.front();
   window_.pop_front();

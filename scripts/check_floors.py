@@ -24,7 +24,7 @@ FLOORS = (
     ("gpu/cuda", "src/engine/record_sort", "src/testdata"),
     ("src/engine/text_sort",),
     ("src/engine/join",),
-    ("src/engine/files",),
+    ("src/engine/callers", "src/engine/files"),
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),

@@ -32,6 +32,7 @@ struct JobOptions : FileJob {
   Acceleration acceleration = Acceleration::never;
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
   TimeLine* time_line = nullptr;         // what was done when; may be null
+  io::IoQueue* output_caller = nullptr;  // if set, takes the output in place of a file (io::File)
 
   Codec output_codec() const { return compressed_by_suffix ? io::codec_of(output) : Codec::none; }
 };

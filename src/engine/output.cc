@@ -31,10 +31,11 @@ std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
 
 }  // namespace
 
-Output::Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
-               Codec codec)
-    : path_(std::move(path)), scratch_dirs_(std::move(scratch_dirs)), codec_(codec) {
-  if (is_file_path(path_)) {
+Output::Output(const JobOptions& options, std::uint64_t bytes)
+    : path_(options.output), scratch_dirs_(options.scratch_dirs), codec_(options.output_codec()) {
+  if (options.output_caller != nullptr) {
+    stream_ = io::File::of_caller(*options.output_caller, path_);
+  } else if (is_file_path(path_)) {
     open_file(bytes);
   } else {
     stream_ = io::open_output_stream(path_);
@@ -102,9 +103,11 @@ std::unique_ptr<ByteSink> Output::make_sink(std::size_t block_bytes, unsigned th
                                      [this](std::uint64_t end) { reserve_up_to(end); });
 }
 
-std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes, unsigned threads,
+std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t record_bytes,
+                                                    std::size_t block_bytes, unsigned threads,
                                                     io::BufferPool& buffers, io::IoService& io,
                                                     Mailbox& mailbox) {
+  if (stream_.caller() != nullptr) block_bytes = round_down(block_bytes, record_bytes);
   auto monitor = std::make_unique<Monitor>();
   auto sink = make_sink(block_bytes, threads, io, *monitor);
   return std::make_unique<OutputSink>(std::move(sink), block_bytes, buffers, mailbox,
@@ -112,7 +115,7 @@ std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t block_bytes, uns
 }
 
 bool output_is_file(const JobOptions& options) {
-  return is_file_path(options.output);
+  return options.output_caller == nullptr && is_file_path(options.output);
 }
 
 std::uint64_t output_packing_bytes(const JobOptions& options) {
@@ -134,7 +137,7 @@ void Output::publish(std::uint64_t bytes) {
   if (is_file()) {
     finish_reserving();
     file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());
-  } else {
+  } else if (stream_.caller() == nullptr) {
     io::end_output_stream(path_, stream_);
   }
 }

@@ -23,11 +23,10 @@ namespace xxl {
 
 class Output {
  public:
-  // `path`: "-" is standard output; a device or pipe is written as a stream. Reserves `bytes` for a
-  // file. `scratch_dirs`: one of them is used if a file is written in place. Throws Error.
-  // `codec`: what it is compressed with.
-  Output(std::string path, std::vector<std::string> scratch_dirs, std::uint64_t bytes,
-         Codec codec = Codec::none);
+  // The output of `options`: "-" is standard output; a device or pipe is written as a stream.
+  // Reserves `bytes` for a file. One of the scratch directories is used if a file is written in
+  // place. Throws Error.
+  Output(const JobOptions& options, std::uint64_t bytes);
 
   bool is_file() const { return file_ != nullptr; }
   bool is_compressed() const { return codec_ != Codec::none; }
@@ -42,10 +41,11 @@ class Output {
   // it.
   std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, unsigned threads, io::IoService& io,
                                       Monitor& monitor);
-  // The same for a stage of records.
-  std::unique_ptr<BlockSink> make_record_sink(std::size_t block_bytes, unsigned threads,
-                                              io::BufferPool& buffers, io::IoService& io,
-                                              Mailbox& mailbox);
+  // The same for a stage of records. A caller gets whole records of `record_bytes`, at most
+  // `block_bytes`.
+  std::unique_ptr<BlockSink> make_record_sink(std::size_t record_bytes, std::size_t block_bytes,
+                                              unsigned threads, io::BufferPool& buffers,
+                                              io::IoService& io, Mailbox& mailbox);
 
   // Starts again with a new file; what was written becomes a separate file, which vanishes when
   // closed. Only for files.

@@ -66,7 +66,8 @@ void FetchedBlocks::release(const std::vector<std::uint64_t>& ends) {
     std::uint32_t block = runs_[i].first_block();
     while (std::byte* const buffer = runs_[i].release_before(ends[i])) {
       buffers_.give_back(buffer);
-      if (run.in_scratch()) context_.store->release(run, run.blocks[block]);
+      if (run.in_scratch() && !context_.keeps_blocks)
+        context_.store->release(run, run.blocks[block]);
       ++block;
     }
   }

@@ -37,6 +37,7 @@ struct CpuChunkGeometry {
   std::size_t resident_bytes = 0;  // of records that are certainly held before any has to leave
   std::size_t memory_bytes = 0;    // of slabs and distribution scratch, in all
   bool keeps_rest = false;  // keeps what is in memory at the end, unless that is all of the input
+  bool keeps_all = false;   // with keeps_rest: in that case too
 
   // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces
   // of up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
@@ -103,7 +104,9 @@ class CpuChunkSorter final : public ChunkSorter {
   bool close_bucket();
   void break_up_frontier();
   void touch_more(std::size_t records);
-  bool keeps_rest() const { return geometry_.keeps_rest && sealed_ && closed_early_; }
+  bool keeps_rest() const {
+    return geometry_.keeps_rest && sealed_ && (closed_early_ || geometry_.keeps_all);
+  }
   void close(const Chain& chain, std::size_t cell, bool whole_cell);
   void keep(const Chain& chain, std::size_t cell);
   void make_ready(const Chain& chain, std::size_t cell, bool whole_cell);

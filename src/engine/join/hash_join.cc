@@ -192,9 +192,7 @@ JoinReport HashJoining::run() {
 }
 
 void HashJoining::set_up() {
-  if (!options_.count_only)
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0,
-                                       options_.output_codec());
+  if (!options_.count_only) output_ = std::make_unique<Output>(options_, 0);
   workers_ = std::make_unique<Workers>(geometry_.threads);
   region_ = MemoryRegion(geometry_.region_bytes);
   Carver carver(region_.span());
@@ -295,8 +293,8 @@ void HashJoining::probe() {
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
   if (output_ != nullptr) {
-    sink = output_->make_record_sink(geometry_.output_block_bytes, geometry_.threads, output_blocks,
-                                     *io_, mailbox_);
+    sink = output_->make_record_sink(row_records_.record_bytes(), geometry_.output_block_bytes,
+                                     geometry_.threads, output_blocks, *io_, mailbox_);
     stage =
         std::make_unique<OutputStage>(row_records_, OutputRules{}, output_blocks, *sink, mailbox_);
   }

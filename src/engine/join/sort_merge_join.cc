@@ -293,9 +293,7 @@ void SortMergeJoin::report_plan() {
 }
 
 JoinReport SortMergeJoin::run() {
-  if (!options_.count_only)
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0,
-                                       options_.output_codec());
+  if (!options_.count_only) output_ = std::make_unique<Output>(options_, 0);
   region_ = MemoryRegion(static_cast<std::size_t>(memory_bytes()));
   if (!in_memory_) make_runs();
   join();
@@ -365,8 +363,8 @@ void SortMergeJoin::join() {
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
   if (output_) {
-    sink = output_->make_record_sink(geometry_.output_block_bytes, threads_, output_blocks, io,
-                                     mailbox_);
+    sink = output_->make_record_sink(row_layout.record_bytes(), geometry_.output_block_bytes,
+                                     threads_, output_blocks, io, mailbox_);
     stage =
         std::make_unique<OutputStage>(row_layout, OutputRules{}, output_blocks, *sink, mailbox_);
   }

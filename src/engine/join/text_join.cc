@@ -272,8 +272,7 @@ JoinPlan TextJoining::plan() const {
 JoinReport TextJoining::run() {
   report_.plan = plan();
   if (!options_.count_only) {
-    output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, 0,
-                                       options_.output_codec());
+    output_ = std::make_unique<Output>(options_, 0);
   }
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();

@@ -30,13 +30,13 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
   if (context.scratch != nullptr) {
     store_ = std::make_unique<RunStore>(*context.scratch, context.io, context.packer);
   }
-  context_.reset(
-      new MergeContext{{context.layout, context.io, context.workers, context.mailbox, store_.get()},
-                       sorters_,
-                       geometry.merge_piece_records,
-                       geometry.merge_piece_capacity,
-                       std::move(spare),
-                       context.keeper});
+  context_.reset(new MergeContext{{context.layout, context.io, context.workers, context.mailbox,
+                                   store_.get(), context.keeps_blocks},
+                                  sorters_,
+                                  geometry.merge_piece_records,
+                                  geometry.merge_piece_capacity,
+                                  std::move(spare),
+                                  context.keeper});
   merger_ = std::make_unique<RunMerger>(*context_, runs, *blocks_, *stage_);
 }
 

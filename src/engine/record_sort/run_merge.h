@@ -33,6 +33,7 @@ struct RunMergeContext {
   io::ScratchStore* scratch;            // null if no run is in scratch
   BlockPacker packer;                   // of blocks in scratch
   const ChunkSorter* keeper = nullptr;  // MergeContext
+  bool keeps_blocks = false;            // FetchContext
 };
 
 // Coordinator thread only.

@@ -57,8 +57,7 @@ void Sorting::plan_again(const SortOptions& options, const SortSurroundings& sur
 }
 
 SortReport Sorting::run() {
-  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs, most_output_bytes(),
-                                     options_.output_codec());
+  output_ = std::make_unique<Output>(options_, most_output_bytes());
   set_up();
   if (options_.merge_only) {
     open_merge_inputs();
@@ -67,7 +66,15 @@ SortReport Sorting::run() {
   }
   if (!sorted_into_output_) merge_runs(true);
   finish();
-  return std::move(report_);
+  return report_;
+}
+
+void Sorting::write_again() {
+  XXL_CHECK(options_.repeatable && !sorted_into_output_);
+  stopped_ = false;
+  output_ = std::make_unique<Output>(options_, 0);
+  merge_runs(true);
+  finish();
 }
 
 void Sorting::make_runs(std::span<std::byte> region) {
@@ -180,12 +187,17 @@ void Sorting::form_runs() {
              bool looks_sorted) { return open_run(sorter, buffers, all_in_memory, looks_sorted); },
       [this](const OutputStage& stage) { close_run(stage); });
   input_sorting_->formation().run();
+  if (grid_ == nullptr && geometry_.chunk.keeps_all) make_grid(input_sorting_->sorter());
   const bool keeps = geometry_.chunk.keeps_rest && spill_what_cannot_stay();
   waits = input_sorting_->formation().waits();
   for (const auto& sink : sinks_) drain(*sink, waits);
   sinks_.clear();
   input_hash_ = input_sorting_->sorter().input_hash();
   if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
+  if (options_.repeatable && keeps && forming_.empty()) {  // merges need a run
+    forming_.push_back(new_run());
+    forming_.back().cells.emplace(*grid_);
+  }
   if (!keeps) input_sorting_.reset();
   pinned_.reset();
   report_.runs = runs_made_;
@@ -199,7 +211,8 @@ void Sorting::form_runs() {
   } else {
     // Compressed output has a frame even if it is empty: a merge of nothing makes it.
     const bool wants_frame = output_ != nullptr && output_->is_compressed();
-    sorted_into_output_ = output_records_ > 0 || (runs_made_ == 0 && !wants_frame);
+    sorted_into_output_ =
+        output_records_ > 0 || (runs_made_ == 0 && !wants_frame && !options_.repeatable);
   }
   for (Run& run : forming_) runs_.push_back(std::move(run));
   forming_.clear();
@@ -253,28 +266,30 @@ OutputRules Sorting::rules(bool is_output, bool is_whole) const {
   return rules;
 }
 
+void Sorting::make_grid(const ChunkSorter& sorter) {
+  std::vector<Trigger> boundaries;
+  for (const SplitterKey& key : sorter.cell_boundaries()) {
+    std::copy(key.begin(), key.end(), boundaries.emplace_back().words);
+  }
+  grid_ = std::make_unique<CellGrid>(std::move(boundaries));
+}
+
 RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
                                           bool all_in_memory, bool looks_sorted) {
-  const bool first = runs_made_ == 0 && output_ != nullptr;
+  const bool first = runs_made_ == 0 && output_ != nullptr && !options_.repeatable;
   // Where keys differ only beyond what splitters hold, even what fits in memory may become several
   // runs: then the first one must not go where it cannot be taken back.
   const bool surely_all = all_in_memory && layout_.words() <= kMaxSplitterWords;
   const bool perhaps_all = all_in_memory || looks_sorted;
   if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
     ++runs_made_;
-    sinks_.push_back(output_->make_record_sink(geometry_.block_bytes, geometry_.threads, buffers,
-                                               *io_, mailbox_));
+    sinks_.push_back(output_->make_record_sink(output_layout_.record_bytes(), geometry_.block_bytes,
+                                               geometry_.threads, buffers, *io_, mailbox_));
     return {*sinks_.back(), rules(true, surely_all)};
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
-    if (geometry_.cells_unsorted && !grid_) {
-      std::vector<Trigger> boundaries;
-      for (const SplitterKey& key : sorter.cell_boundaries()) {
-        std::copy(key.begin(), key.end(), boundaries.emplace_back().words);
-      }
-      grid_ = std::make_unique<CellGrid>(std::move(boundaries));
-    }
+    if (geometry_.cells_unsorted && !grid_) make_grid(sorter);
     if (grid_) forming_.back().cells.emplace(*grid_);
     sinks_.push_back(make_scratch_sink(forming_.back(), buffers));
     return {*sinks_.back(), rules(false, false)};
@@ -370,6 +385,7 @@ void Sorting::merge_runs(bool into_output) {
     const bool last = runs_.size() <= degree;
     if (last && !into_output) break;
     report_.passes = pass;
+    const bool stays = last && options_.repeatable;
     meter_.begin(Phase::merging, bytes_of(runs_) + kept_bytes(), pass, std::max(pass, passes));
     std::vector<Run> merged;
     WaitTimes waits;
@@ -385,6 +401,7 @@ void Sorting::merge_runs(bool into_output) {
       }
       if (!last) merged.push_back(new_run());
       merge(group, last ? nullptr : &merged.back(), waits);
+      if (stays) merged = std::move(group);
     }
     runs_ = std::move(merged);
     meter_.end("merge pass " + std::to_string(pass), waits);
@@ -402,10 +419,11 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   const ChunkSorter* const keeper = input_sorting_ != nullptr ? &input_sorting_->sorter() : nullptr;
   RunMerge merge(
       {run_layout(), geometry_, rules(target == nullptr, target == nullptr), *io_, *workers_,
-       mailbox_, scratch_.get(), packer(), keeper},
+       mailbox_, scratch_.get(), packer(), keeper, target == nullptr && options_.repeatable},
       region_, runs, block_bytes, [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
         if (target == nullptr)
-          return output_->make_record_sink(block_bytes, geometry_.threads, buffers, *io_, mailbox_);
+          return output_->make_record_sink(output_layout_.record_bytes(), block_bytes,
+                                           geometry_.threads, buffers, *io_, mailbox_);
         return make_scratch_sink(*target, buffers);
       });
   large_staging_ = merge.large_staging();
@@ -425,7 +443,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
-    if (stage.full()) merger.stop();
+    if (stage.full() || stopped_) merger.stop();
     const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
     const auto start = Clock::now();
     mailbox_.wait_and_run();
@@ -448,8 +466,12 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   report_.merged_on_accelerator_bytes += merger.records_handed_over() * run_layout().record_bytes();
   stage.finish();
   drain(merge.sink(), waits);
-  removed_hash_ += stage.removed();
-  if (target == nullptr) take_output(stage);
+  if (target == nullptr) {
+    take_output(stage);
+    removed_from_output_hash_ = stage.removed();
+  } else {
+    removed_hash_ += stage.removed();
+  }
   if (options_.merge_only) input_hash_ += merger.files_hash();
   for (const Run& run : runs) {
     if (run.file != nullptr) run.file->close();
@@ -492,6 +514,7 @@ void Sorting::check_output() const {
   if (!options_.limit) {
     MultisetHash accounted = output_hash_;
     accounted += removed_hash_;
+    accounted += removed_from_output_hash_;
     check_permutation(input_hash_, accounted, expected);
     if (!options_.fold.count || records_folded_ == input_hash_.records) return;
     throw Error(ErrorCode::corrupt,
@@ -512,8 +535,10 @@ void Sorting::check_output() const {
 
 void Sorting::finish() {
   meter_.begin(Phase::finishing, 0);
-  check_output();
-  output_->publish(output_records_ * output_layout_.record_bytes());
+  if (!stopped_) {
+    check_output();
+    output_->publish(output_records_ * output_layout_.record_bytes());
+  }
   report_.output_in_place = output_->in_place();
   meter_.end("finish");
   report_.records_in = input_hash_.records;

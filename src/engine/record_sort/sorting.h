@@ -2,6 +2,7 @@
 // joins, which stop at the runs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -56,6 +57,11 @@ class Sorting {
 
   // Sorts into the output, once.
   SortReport run();
+  // With options.repeatable, after run(): writes the output of a caller again.
+  void write_again();
+  // Of the output, nothing more is wanted: run() or write_again() returns as soon as it can. From
+  // any thread.
+  void stop_writing() { stopped_ = true; }
   // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
@@ -88,6 +94,7 @@ class Sorting {
  private:
   void take(PlannedSort planned) {
     geometry_ = planned.geometry;
+    geometry_.chunk.keeps_all = geometry_.chunk.keeps_rest && options_.repeatable;
     report_.plan = std::move(planned.plan);
     accelerator_plan_ = std::move(planned.accelerator);
     is_little_ = planned.is_little;
@@ -99,6 +106,7 @@ class Sorting {
   void take_region();
   void open_scratch(std::uint64_t bytes);
   void form_runs();
+  void make_grid(const ChunkSorter& sorter);
   RunFormation::OpenedRun open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
                                    bool all_in_memory, bool looks_sorted);
   OutputRules rules(bool is_output, bool is_whole) const;
@@ -148,13 +156,15 @@ class Sorting {
   std::uint64_t runs_made_ = 0;
   std::unique_ptr<CellGrid> grid_;  // of runs left unsorted within cells
   std::vector<Run> runs_;
+  std::atomic<bool> stopped_ = false;
   bool sorted_into_output_ = false;  // the first run was written to the output file
   bool output_has_parted_ = false;   // with groups that still are several records
   std::uint64_t records_folded_ = 0;
   std::uint64_t output_records_ = 0;
   MultisetHash input_hash_;
   MultisetHash output_hash_;
-  MultisetHash removed_hash_;
+  MultisetHash removed_hash_;              // while runs were formed and merged
+  MultisetHash removed_from_output_hash_;  // by the merge that wrote the output
 
   // Of the phase: queues, and sinks, which the queues call back.
   Mailbox mailbox_;

@@ -274,11 +274,9 @@ void TextSorting::write_header() {
 }
 
 void TextSorting::open_output() {
-  const Codec codec = options_.output_codec();
-  const bool whole =
-      inputs_.size_known && !options_.limit && !options_.unique && codec == Codec::none;
-  output_ = std::make_unique<Output>(options_.output, options_.scratch_dirs,
-                                     whole ? inputs_.bytes + inputs_.files.size() : 0, codec);
+  const bool whole = inputs_.size_known && !options_.limit && !options_.unique &&
+                     options_.output_codec() == Codec::none;
+  output_ = std::make_unique<Output>(options_, whole ? inputs_.bytes + inputs_.files.size() : 0);
 }
 
 SortReport TextSorting::run() {

@@ -1,0 +1,49 @@
+// What the sorters of a program share: memory, scratch directories, threads.
+//
+//   const xxl::resources half({.memory_bytes = 512 << 20, .users = 2, .scratch_dirs = {"/ssd"}});
+//   xxl::sorter<Edge> by_source(xxl::by(&Edge::from), half), by_target(xxl::by(&Edge::to), half);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "xxl/error.h"
+#include "xxl/job.h"
+
+namespace xxl {
+
+struct resource_options {
+  std::uint64_t memory_bytes = 0;  // of all users together, beside kMemoryConstantBytes of the
+                                   // process; 0: half of what it may still take
+  unsigned users = 1;              // that are alive at the same time: each gets an equal part
+  std::vector<std::string> scratch_dirs = {};  // all are used at the same time: one on each disk is
+                                               // best; none: $TMPDIR, else /var/tmp, else /tmp
+  unsigned threads = 0;                        // of each user; 0: as many as there are processors
+  Backend backend = Backend::automatic;
+  Codec scratch_codec = Codec::none;  // of scratch blocks: lz4, zstd or none
+  int scratch_level = 0;              // 0: the codec's default
+};
+
+namespace detail {
+class SharedResources;
+}
+
+// A handle: copies share the same resources. All members may be called from any thread.
+class resources {
+ public:
+  // Throws Error{usage} for no users, Error{no_space} if the part of one is too small to sort in.
+  explicit resources(resource_options options = {});
+
+  const resource_options& options() const { return options_; }  // with what was left open
+  // What has not been given to users.
+  std::uint64_t free_memory_bytes() const;
+  const std::shared_ptr<detail::SharedResources>& shared() const { return shared_; }
+
+ private:
+  resource_options options_;
+  std::shared_ptr<detail::SharedResources> shared_;
+};
+
+}  // namespace xxl

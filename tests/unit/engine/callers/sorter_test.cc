@@ -1,0 +1,358 @@
+// Sorters of programs, by keys.
+#include "xxl/sorter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/callers/shared_resources.h"
+#include "simulated_queue.h"
+#include "watchdog.h"
+
+namespace xxl {
+namespace {
+
+using test::Watchdog;
+
+constexpr std::uint64_t kLittleMemory = 4 << 20;
+
+resources with_memory(std::uint64_t bytes, unsigned users = 1) {
+  return resources(
+      {.memory_bytes = bytes, .users = users, .scratch_dirs = {testing::TempDir()}, .threads = 2});
+}
+
+std::vector<std::uint64_t> random_numbers(std::size_t count, std::uint64_t below,
+                                          std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::uint64_t> numbers(count);
+  for (auto& number : numbers) number = random.below(below);
+  return numbers;
+}
+
+template <class Sorter>
+auto pull_all(Sorter& sorter) {
+  std::vector<typename Sorter::value_type> all;
+  for (auto span = sorter.pull(); !span.empty(); span = sorter.pull()) {
+    all.insert(all.end(), span.begin(), span.end());
+  }
+  return all;
+}
+
+enum class Color : std::uint8_t { red, green, blue };
+
+struct Row {
+  float weight;
+  Color color;
+  char name[5];
+  std::int16_t level;
+  std::uint64_t number;  // in which it was pushed
+
+  friend bool operator==(const Row& a, const Row& b) { return a.number == b.number; }
+};
+
+std::vector<Row> random_rows(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Row> rows(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    rows[i] = {};
+    rows[i].weight = static_cast<float>(random.below(100)) / 8 - 6;
+    rows[i].color = static_cast<Color>(random.below(3));
+    rows[i].name[0] = static_cast<char>(random.below(256));
+    rows[i].level = static_cast<std::int16_t>(random.below(7)) - 3;
+    rows[i].number = i;
+  }
+  return rows;
+}
+
+TEST(Sorter, SortsNumbersThatFitInMemory) {
+  auto numbers = random_numbers(10000, ~std::uint64_t{0}, 1);
+  sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
+  for (const auto number : numbers) sorter.push(number);
+  EXPECT_EQ(sorter.size(), numbers.size());
+  sorter.sort();
+  EXPECT_EQ(sorter.size(), numbers.size());
+  std::ranges::sort(numbers);
+  EXPECT_EQ(pull_all(sorter), numbers);
+  EXPECT_TRUE(sorter.empty());
+  EXPECT_TRUE(sorter.pull().empty());
+}
+
+TEST(Sorter, SortsNumbersThatDoNot) {
+  auto numbers = random_numbers(4'000'000, ~std::uint64_t{0}, 2);
+  sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
+  sorter.push(numbers);
+  std::ranges::sort(numbers);
+  std::size_t at = 0;
+  for (; !sorter.empty(); ++sorter) ASSERT_EQ(*sorter, numbers[at++]);
+  EXPECT_EQ(at, numbers.size());
+}
+
+TEST(Sorter, OfNothingIsEmpty) {
+  sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
+  EXPECT_TRUE(sorter.empty());
+  EXPECT_EQ(sorter.size(), 0);
+}
+
+TEST(Sorter, IsAnInputRange) {
+  static_assert(std::ranges::input_range<sorter<int>>);
+  sorter<int> sorter({}, with_memory(kLittleMemory));
+  for (const int number : {3, -1, 2}) sorter.push(number);
+  std::vector<int> pulled;
+  for (const int number : sorter) pulled.push_back(number);
+  EXPECT_EQ(pulled, (std::vector{-1, 2, 3}));
+}
+
+TEST(Sorter, OrdersNumbersOfAllKinds) {
+  const auto sorted = []<class T>(std::vector<T> values, order<T> by) {
+    sorter<T> sorter(std::move(by), with_memory(kLittleMemory));
+    sorter.push(values);
+    return pull_all(sorter);
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(sorted(std::vector<double>{1.5, -infinity, -1.5, 0}, {}),
+            (std::vector<double>{-infinity, -1.5, 0, 1.5}));
+  EXPECT_EQ(sorted(std::vector<std::int8_t>{1, -128, 127, -1}, {}),
+            (std::vector<std::int8_t>{-128, -1, 1, 127}));
+  EXPECT_EQ(sorted(std::vector<std::uint32_t>{1, 7, 3}, order<std::uint32_t>(std::greater<>())),
+            (std::vector<std::uint32_t>{7, 3, 1}));
+  EXPECT_EQ(sorted(std::vector<std::uint16_t>{1, 7, 3}, order<std::uint16_t>::descending()),
+            (std::vector<std::uint16_t>{7, 3, 1}));
+  EXPECT_EQ(sorted(std::vector<Color>{Color::blue, Color::red}, {}),
+            (std::vector<Color>{Color::red, Color::blue}));
+  using Name = std::array<unsigned char, 2>;
+  EXPECT_EQ(sorted(std::vector<Name>{{200, 1}, {7, 9}, {7, 8}}, {}),
+            (std::vector<Name>{{7, 8}, {7, 9}, {200, 1}}));
+}
+
+TEST(Sorter, OrdersByMembersAndIsStable) {
+  for (const std::size_t count : {1000, 500'000}) {
+    auto rows = random_rows(count, count);
+    sorter<Row> sorter(
+        by(&Row::color).then(desc(&Row::weight)).then(&Row::name).then(desc(&Row::level)),
+        with_memory(kLittleMemory));
+    for (const Row& row : rows) sorter.push(row);
+    const auto key = [](const Row& row) {
+      return std::tuple(row.color, -row.weight, static_cast<unsigned char>(row.name[0]),
+                        -row.level);
+    };
+    std::ranges::stable_sort(rows, {}, key);
+    EXPECT_EQ(pull_all(sorter), rows) << count;
+  }
+}
+
+TEST(Sorter, LeavesOutEqualKeysAndStopsAtTheLimit) {
+  auto rows = random_rows(300'000, 5);
+  sorter<Row> sorter(by(&Row::weight).then(&Row::color), with_memory(kLittleMemory),
+                     {.unique = true, .limit = 100});
+  sorter.push(rows);
+  const auto key = [](const Row& row) { return std::pair(row.weight, row.color); };
+  std::ranges::stable_sort(rows, {}, key);
+  const auto rest = std::ranges::unique(rows, {}, key);
+  rows.erase(rest.begin(), rest.end());
+  rows.resize(100);
+  EXPECT_EQ(pull_all(sorter), rows);
+}
+
+TEST(Sorter, FoldsGroups) {
+  struct Sum {
+    std::uint32_t key, count;
+  };
+  sorter<Sum> sorter(by(&Sum::key), with_memory(kLittleMemory));
+  for (std::uint32_t i = 0; i < 1'000'000; ++i) sorter.push({i % 1000 * 7 % 1000, 1});
+  std::uint32_t groups = 0;
+  for (Sum sum; sorter.pull_reduced(sum, [](Sum&a, const Sum&b) { a.count += b.count; });) {
+    EXPECT_EQ(sum.key, groups++);
+    EXPECT_EQ(sum.count, 1000);
+  }
+  EXPECT_EQ(groups, 1000);
+}
+
+TEST(Sorter, IsPulledAgain) {
+  // In memory; just beyond; in several runs; with records whose keys are too long for cells.
+  for (const std::size_t count : {0, 1000, 300'000, 3'000'000}) {
+    auto numbers = random_numbers(count, count, 3);
+    sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory), {.repeatable = true});
+    sorter.push(numbers);
+    std::ranges::sort(numbers);
+    EXPECT_EQ(pull_all(sorter), numbers) << count;
+    sorter.rewind();
+    EXPECT_EQ(pull_all(sorter), numbers) << count;
+    sorter.rewind();
+    (void)sorter.pull();
+    sorter.rewind();  // half way
+    sorter.rewind();
+    EXPECT_EQ(pull_all(sorter), numbers) << count;
+  }
+}
+
+TEST(Sorter, OfLongKeysIsPulledAgain) {
+  using Name = std::array<unsigned char, 40>;
+  for (const std::size_t count : {1000, 300'000}) {
+    Random random(count);
+    std::vector<Name> names(count);
+    for (Name& name : names) {
+      for (std::size_t i = 30; i < name.size(); ++i)
+        name[i] = static_cast<unsigned char>(random.below(256));
+    }
+    sorter<Name> sorter({}, with_memory(kLittleMemory), {.unique = true, .repeatable = true});
+    sorter.push(names);
+    std::ranges::sort(names);
+    for (int i = 0; i < 2; ++i, sorter.rewind()) EXPECT_EQ(pull_all(sorter), names) << count;
+  }
+}
+
+TEST(Sorter, CannotBeRewoundUnlessAskedFor) {
+  sorter<int> sorter({}, with_memory(kLittleMemory));
+  sorter.push(1);
+  EXPECT_THROW(sorter.rewind(), Error);
+  EXPECT_EQ(*sorter.pull().begin(), 1);
+}
+
+TEST(Sorter, TakesNoRecordsAfterSort) {
+  sorter<int> sorter({}, with_memory(kLittleMemory));
+  sorter.push(2);
+  sorter.sort();
+  EXPECT_THROW(sorter.push(1), Error);
+  EXPECT_EQ(pull_all(sorter), std::vector{2});
+}
+
+TEST(Sorter, IsUsedAgainAfterClear) {
+  const resources shared = with_memory(kLittleMemory);
+  sorter<std::uint64_t> sorter({}, shared);
+  for (const std::size_t count : {1'000'000, 10, 2'000'000}) {
+    auto numbers = random_numbers(count, 1000, count);
+    sorter.push(numbers);
+    if (count == 2'000'000) {
+      sorter.clear();  // half filled
+      EXPECT_EQ(sorter.size(), 0);
+      EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
+      sorter.push(numbers);
+    }
+    std::ranges::sort(numbers);
+    EXPECT_EQ(pull_all(sorter), numbers);
+    sorter.clear();
+  }
+}
+
+TEST(Sorter, Moves) {
+  auto numbers = random_numbers(1'000'000, 1 << 20, 9);
+  const resources shared = with_memory(kLittleMemory);
+  sorter<std::uint64_t> filled({}, shared);
+  filled.push(std::span(numbers).first(500'000));
+  sorter<std::uint64_t> sorter(std::move(filled));
+  sorter.push(std::span(numbers).subspan(500'000));
+  std::ranges::sort(numbers);
+  EXPECT_EQ(*sorter.pull().begin(), numbers[0]);
+  sorter = xxl::sorter<std::uint64_t>({}, with_memory(kLittleMemory));
+  EXPECT_TRUE(sorter.empty());
+  EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
+}
+
+TEST(Sorter, IsDestroyedAtAnyTime) {
+  const Watchdog watchdog;
+  const auto numbers = random_numbers(2'000'000, ~std::uint64_t{0}, 4);
+  for (const std::size_t pushed : {0, 1, 1000, 1'000'000, 2'000'000}) {
+    for (const int pulls : {-1, 0, 1, 5}) {
+      sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
+      sorter.push(std::span(numbers).first(pushed));
+      if (pulls >= 0) sorter.sort();
+      for (int i = 0; i < pulls; ++i) (void)sorter.pull();
+    }
+  }
+}
+
+TEST(Sorter, SharesMemory) {
+  const resources shared = with_memory(3 * kLittleMemory, 3);
+  std::vector<std::vector<std::uint64_t>> numbers;
+  std::vector<sorter<std::uint64_t>> sorters;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    numbers.push_back(random_numbers(1'500'000, ~std::uint64_t{0}, i));
+    sorters.emplace_back(order<std::uint64_t>(), shared);
+  }
+  EXPECT_EQ(shared.free_memory_bytes(), 0);
+  try {
+    sorter<std::uint64_t> one_too_many({}, shared);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::no_space);
+    EXPECT_NE(std::string(error.what()).find("users"), std::string::npos) << error.what();
+  }
+  for (std::size_t at = 0; at < 1'500'000; at += 1000) {
+    for (std::size_t i = 0; i < 3; ++i) sorters[i].push(std::span(numbers[i]).subspan(at, 1000));
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::ranges::sort(numbers[i]);
+    EXPECT_EQ(pull_all(sorters[i]), numbers[i]);
+  }
+}
+
+TEST(Sorter, RefusesWhatCannotWork) {
+  EXPECT_THROW(sorter<int>({}, with_memory(1000)), Error);
+  EXPECT_THROW(resources({.users = 0}), Error);
+}
+
+TEST(Sorter, TellsThatScratchSpaceIsMissing) {
+  const Watchdog watchdog;
+  const resources shared({.memory_bytes = kLittleMemory, .scratch_dirs = {"/nonexistent"}});
+  const auto numbers = random_numbers(2'000'000, 10, 4);
+  sorter<std::uint64_t> sorter({}, shared);
+  try {
+    sorter.push(numbers);
+    (void)pull_all(sorter);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.path(), "/nonexistent") << error.what();
+  }
+  EXPECT_THROW(sorter.push(1), Error);  // still
+  EXPECT_THROW((void)sorter.pull(), Error);
+  sorter.clear();
+}
+
+// Each transfer of a sorter's life fails once.
+TEST(Sorter, FailsWhereATransferDoes) {
+  const Watchdog watchdog;
+  auto numbers = random_numbers(1'000'000, ~std::uint64_t{0}, 8);
+  auto sorted = numbers;
+  std::ranges::sort(sorted);
+  bool fails = true;
+  for (int failing = 0; fails; failing += failing < 10 ? 1 : 37) {
+    const resources shared = with_memory(kLittleMemory);
+    std::atomic<int> transfers = 0;
+    shared.shared()->queue_factory = [&] {
+      return std::make_unique<test::SimulatedQueue>(failing, [&](const io::Request& request) {
+        if (transfers++ == failing) return io::Completion{EIO, 0};
+        return test::honest_transfer(request);
+      });
+    };
+    sorter<std::uint64_t> sorter({}, shared, {.repeatable = failing % 2 == 0});
+    fails = false;
+    try {
+      sorter.push(numbers);
+      EXPECT_EQ(pull_all(sorter), sorted);
+    } catch (const Error& error) {
+      fails = true;
+      EXPECT_EQ(error.sys_errno(), EIO) << error.what();
+    }
+    sorter.clear();
+    EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
+    EXPECT_EQ(fails, transfers > failing);
+  }
+}
+
+}  // namespace
+}  // namespace xxl
