@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "xxl/comparator.h"
 #include "xxl/error.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
@@ -40,6 +41,7 @@ namespace detail {
 struct SorterSpec {
   std::size_t record_bytes = 0;
   std::vector<KeyPart> key;
+  std::shared_ptr<const RecordOrder> order;  // if set, in place of the key
   sorter_options options;
 };
 
@@ -70,9 +72,13 @@ class SorterCore {
 // One thread at a time. Several sorters may be used at the same time. After an exception a sorter
 // can be destroyed or cleared, and nothing else; scratch space is gone then.
 //
+// Order: order<T> (xxl/order.h), by which records are sorted as numbers, or any comparator: a
+// strict weak order, called from many threads at once, which must not throw. Those of the standard
+// library for numbers are the former.
+//
 // All members but clear() may throw Error: what failed on the way (a disk that is full, Error{io})
 // is thrown by whichever call comes next.
-template <class T>
+template <class T, class Order = order<T>>
 class sorter {
   static_assert(std::is_trivially_copyable_v<T>,
                 "records are written to disk as they are: they must be trivially copyable");
@@ -82,7 +88,7 @@ class sorter {
 
   // Equal records come out in the order in which they were pushed.
   // Throws Error{no_space} if less memory than wanted is free in `shared`, or too little to sort.
-  explicit sorter(order<T> by = order<T>(), const resources& shared = resources(),
+  explicit sorter(Order by = Order(), const resources& shared = resources(),
                   sorter_options options = {})
       : order_(std::move(by)), shared_(shared), options_(options) {
     start();
@@ -153,7 +159,7 @@ class sorter {
     if (empty()) return false;
     sum = *first_;
     const T key = sum;
-    while (++first_, !empty() && order_.equal(key, *first_)) fold(sum, *first_);
+    while (++first_, !empty() && has_equal_key(key, *first_)) fold(sum, *first_);
     return true;
   }
 
@@ -197,13 +203,32 @@ class sorter {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  using Keyed = order<T>;
+  static constexpr bool kHasKey =
+      std::is_same_v<Order, Keyed> ||
+      (detail::is_number<T> &&
+       (std::is_same_v<Order, std::less<>> || std::is_same_v<Order, std::less<T>> ||
+        std::is_same_v<Order, std::greater<>> || std::is_same_v<Order, std::greater<T>>));
+
   detail::SorterCore& core() {
     if (core_ == nullptr) start();
     return *core_;
   }
   void start() {
-    core_ = std::make_unique<detail::SorterCore>(
-        shared_, detail::SorterSpec{sizeof(T), order_.parts(), options_});
+    detail::SorterSpec spec{sizeof(T), {}, nullptr, options_};
+    if constexpr (kHasKey) {
+      spec.key = Keyed(order_).parts();
+    } else {
+      spec.order = std::make_shared<detail::ComparedOrder<T, Order>>(order_);
+    }
+    core_ = std::make_unique<detail::SorterCore>(shared_, std::move(spec));
+  }
+  bool has_equal_key(const T& a, const T& b) const {
+    if constexpr (kHasKey) {
+      return Keyed(order_).equal(a, b);
+    } else {
+      return !order_(a, b) && !order_(b, a);
+    }
   }
   void make_room() {
     pushed_ = size();
@@ -230,7 +255,7 @@ class sorter {
     sorted_ = std::exchange(other.sorted_, false);
   }
 
-  order<T> order_;
+  Order order_;
   resources shared_;
   sorter_options options_;
   std::unique_ptr<detail::SorterCore> core_;

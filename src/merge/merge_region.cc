@@ -37,7 +37,7 @@ void MergeRegion::split(std::uint64_t piece_records) {
   }
   std::sort(samples.begin(), samples.end(), [this](const Sample& a, const Sample& b) {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
-    const int order = layout_.words() > 1 ? layout_.compare(a.record, b.record) : 0;
+    const int order = !layout_.has_key_of_one_word() ? layout_.compare(a.record, b.record) : 0;
     if (order != 0) return order < 0;
     return a.run != b.run ? a.run < b.run : a.index < b.index;
   });
@@ -50,7 +50,7 @@ void MergeRegion::split(std::uint64_t piece_records) {
 std::uint64_t MergeRegion::end_before(const Sample& splitter, std::uint32_t run) const {
   if (run == splitter.run) return splitter.index;
   const bool ties_before = run < splitter.run;
-  const bool one_word = layout_.words() == 1;
+  const bool one_word = layout_.has_key_of_one_word();
   const auto before = [&](const std::byte* record) {
     const std::uint64_t prefix = layout_.word(record, 0);
     if (prefix != splitter.prefix) return prefix < splitter.prefix;

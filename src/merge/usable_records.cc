@@ -11,6 +11,30 @@ std::uint64_t UsableRecords::Bound::word(const KeyLayout& layout, std::size_t in
   return index < kTriggerWords ? trigger.words[index] : 0;
 }
 
+bool UsableRecords::Bound::below(const Bound& other, const KeyLayout& layout) const {
+  for (std::size_t i = 0; i < layout.words(); ++i) {
+    const std::uint64_t x = word(layout, i), y = other.word(layout, i);
+    if (x != y) return x < y;
+  }
+  if (layout.words_are_key() || other.record == nullptr) return false;
+  if (record == nullptr) return !KeyLabels::is_label(trigger.words[0]);
+  return layout.compare(record, other.record) < 0;
+}
+
+bool UsableRecords::Bound::is_above(const std::byte* x, std::uint32_t x_run,
+                                    const KeyLayout& layout) const {
+  for (std::size_t i = 0; i < layout.words(); ++i) {
+    const std::uint64_t a = layout.word(x, i), b = word(layout, i);
+    if (a != b) return a < b;
+  }
+  if (!layout.words_are_key()) {
+    if (record == nullptr && !KeyLabels::is_label(trigger.words[0])) return false;  // not known
+    const int order = record == nullptr ? 0 : layout.compare(x, record);
+    if (order != 0) return order < 0;
+  }
+  return x_run < run;
+}
+
 // The records that have arrived are usable, but for those of a cell that is not sorted: these only
 // when all of them have arrived and will not be cut apart, or have been sorted.
 void UsableRecords::update(std::uint32_t run) {
@@ -78,7 +102,10 @@ UsableRecords::Bound UsableRecords::bound_of(std::uint32_t run) const {
   bound.trigger = described.blocks[runs_[run].first_missing()].trigger;
   const std::byte* const last = runs_[run].last_record();
   if (triggers_are_exact(context_.layout) || last == nullptr) return bound;
-  if (trigger_of(context_.layout, last) == bound.trigger) bound.record = last;
+  // (What a comparator knows of triggers may have become more since.)
+  const Trigger trigger = trigger_of(context_.layout, last);
+  const bool more_is_known = !context_.layout.words_are_key() && trigger > bound.trigger;
+  if (trigger == bound.trigger || more_is_known) bound.record = last;
   return bound;
 }
 
@@ -87,13 +114,7 @@ UsableRecords::Bound UsableRecords::bound() const {
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
     const Bound bound = bound_of(run);
     if (bound.none) continue;
-    bool smaller = smallest.none;
-    for (std::size_t i = 0; !smaller && i < context_.layout.words(); ++i) {
-      const std::uint64_t x = bound.word(context_.layout, i), y = smallest.word(context_.layout, i);
-      smaller = x < y;
-      if (x != y) break;
-    }
-    if (smaller) smallest = bound;
+    if (smallest.none || bound.below(smallest, context_.layout)) smallest = bound;
   }
   return smallest;
 }
@@ -106,11 +127,7 @@ std::vector<std::uint64_t> UsableRecords::ends_below(
     ends[run] = std::max(begins[run], usable);
     if (bound.none || run == bound.run) continue;
     ends[run] = runs_[run].partition_point(begins[run], ends[run], [&](const std::byte* record) {
-      for (std::size_t i = 0; i < context_.layout.words(); ++i) {
-        const std::uint64_t x = context_.layout.word(record, i), y = bound.word(context_.layout, i);
-        if (x != y) return x < y;
-      }
-      return run < bound.run;
+      return bound.is_above(record, run, context_.layout);
     });
   }
   return ends;

@@ -37,6 +37,10 @@ class UsableRecords {
     bool none = true;  // everything is usable
 
     std::uint64_t word(const KeyLayout& layout, std::size_t index) const;
+    // Whether it is below `other`, or may be, for all that a trigger says.
+    bool below(const Bound& other, const KeyLayout& layout) const;
+    // Whether `x`, a record of `x_run`, certainly comes before all records that it bounds.
+    bool is_above(const std::byte* x, std::uint32_t x_run, const KeyLayout& layout) const;
   };
 
   // All references must outlive it.

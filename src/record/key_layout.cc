@@ -67,7 +67,11 @@ RecordKind kind_of(const RecordFormat& format) {
 }  // namespace
 
 KeyLayout::KeyLayout(const RecordFormat& format)
-    : record_bytes_(format.record_bytes), kind_(kind_of(format)) {
+    : record_bytes_(format.record_bytes), kind_(kind_of(format)), labels_(format.labels) {
+  if (labels_ != nullptr) {
+    words_.emplace_back().load = Load::labels;
+    return;
+  }
   XXL_CHECK(!format.key.empty());
   if (kind_ != RecordKind::generic) transform_ = transform_of(format.key.front());
   const std::size_t key_bytes = format.key_bytes();
@@ -110,7 +114,8 @@ KeyLayout::KeyLayout(const RecordFormat& format)
   }
 }
 
-std::uint64_t KeyLayout::slow_word(const std::byte* record, const Word& word) {
+std::uint64_t KeyLayout::slow_word(const std::byte* record, const Word& word) const {
+  if (word.load == Load::labels) return labels_->word(record);
   std::uint64_t result = 0;
   for (const WordPart& s : word.segments) {
     std::uint64_t value = load(record + s.offset, s.bytes, s.big_endian);

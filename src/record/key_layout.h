@@ -6,14 +6,19 @@
 // big-endian numbers. Word 0 is the record's prefix; ties are refined by word 1, 2, ...
 //
 //   --key=4:u16 --key=0:i32:desc     word 0 = [u16 hi lo][~(i32 ^ 0x80000000)][0 0]
+//
+// A comparator has no such string: its one word is that of key_labels.h, which is not all of the
+// key.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
+#include "record/key_labels.h"
 #include "record/record_format.h"
 
 namespace xxl {
@@ -55,11 +60,16 @@ class KeyLayout {
   KeyTransform transform() const { return transform_; }
   // Number of words of the key, at least 1; the last one is padded with zero bits.
   std::size_t words() const { return words_.size(); }
+  // If a comparator is the key, otherwise null.
+  KeyLabels* labels() const { return labels_.get(); }
+  // Records with equal words have equal keys.
+  bool words_are_key() const { return labels_ == nullptr; }
+  bool has_key_of_one_word() const { return words() == 1 && words_are_key(); }
 
   // Word `index` of the key of the record at `record`.
   std::uint64_t word(const std::byte* record, std::size_t index) const {
     const Word& w = words_[index];
-    if (w.load == Load::slow) return slow_word(record, w);
+    if (w.load <= Load::labels) return slow_word(record, w);
     if (w.load == Load::number32) {
       std::uint32_t half;
       std::memcpy(&half, record + w.offset, sizeof half);
@@ -75,6 +85,7 @@ class KeyLayout {
 
   // Three-way comparison of keys: negative, 0 or positive.
   int compare(const std::byte* a, const std::byte* b) const {
+    if (!words_are_key()) return labels_->order().compare(a, b);
     for (std::size_t i = 0; i < words_.size(); ++i) {
       const std::uint64_t x = word(a, i), y = word(b, i);
       if (x != y) return x < y ? -1 : 1;
@@ -85,7 +96,7 @@ class KeyLayout {
  private:
   // A word that is 8 bytes of a byte string, or one whole integer, is loaded at once; so is one
   // that is nothing but an integer of 4 bytes, little-endian.
-  enum class Load : std::uint8_t { slow, big_endian, little_endian, number32 };
+  enum class Load : std::uint8_t { slow, labels, big_endian, little_endian, number32 };
   struct Word {
     Load load = Load::slow;
     std::size_t offset = 0;
@@ -93,12 +104,13 @@ class KeyLayout {
     std::vector<WordPart> segments;
   };
 
-  static std::uint64_t slow_word(const std::byte* record, const Word& word);
+  std::uint64_t slow_word(const std::byte* record, const Word& word) const;
 
   std::size_t record_bytes_;
   RecordKind kind_ = RecordKind::generic;
   KeyTransform transform_;
   std::vector<Word> words_;
+  std::shared_ptr<KeyLabels> labels_;
 };
 
 }  // namespace xxl

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace xxl {
+
+class KeyLabels;
 
 enum class KeyType { u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, bytes };
 
@@ -29,6 +32,7 @@ struct RecordFormat {
   std::string name;  // as the user gave it
   std::size_t record_bytes = 0;
   std::vector<KeyField> key;
+  std::shared_ptr<KeyLabels> labels = {};  // if set, a comparator is the key, in place of fields
 
   // Total bytes of the key.
   std::size_t key_bytes() const;

@@ -21,7 +21,7 @@ namespace xxl {
 class CellGrid {
  public:
   // `boundaries` in strictly ascending order: cell i holds the keys with boundaries[i - 1] <= key <
-  // boundaries[i]. Keys must be no longer than triggers.
+  // boundaries[i]. REQUIRES: triggers_tell_cells().
   explicit CellGrid(std::vector<Trigger> boundaries) : boundaries_(std::move(boundaries)) {}
 
   std::size_t cells() const { return boundaries_.size() + 1; }

@@ -33,6 +33,11 @@ inline Trigger trigger_of(const KeyLayout& layout, const std::byte* record) {
 
 // True if triggers of this layout are whole keys.
 inline bool triggers_are_exact(const KeyLayout& layout) {
+  return layout.words() <= kTriggerWords && layout.words_are_key();
+}
+
+// True if those of splitters are: then cells can be told apart by triggers.
+inline bool triggers_tell_cells(const KeyLayout& layout) {
   return layout.words() <= kTriggerWords;
 }
 

@@ -30,13 +30,12 @@ BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t m
 void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) {
   XXL_CHECK(empty() && segment.count > 0 && buckets <= max_buckets_ / 4);
   wanted_buckets_ = buckets;
-  std::vector<SplitterKey> sample;
+  std::vector<const std::byte*> sample;
   for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
-    const std::size_t index = random_.below(segment.count);
-    sample.push_back(splitter_key(layout_, segment.records + index * layout_.record_bytes()));
+    sample.push_back(segment.records + random_.below(segment.count) * layout_.record_bytes());
   }
-  splitters_ = pick_splitters(sample, buckets);
-  round_splitters(splitters_);
+  splitters_ = splitters_of(sample, buckets);
+  if (layout_.words_are_key()) round_splitters(splitters_);
   splitters_changed_ = true;
   cells_ = splitters_;
   chains_.assign(splitters_.size() + 1, {});
@@ -44,6 +43,40 @@ void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) 
   std::iota(cell_of_.begin(), cell_of_.end(), std::uint16_t{0});
   frontier_ = 0;
   begin_round();
+}
+
+// Splitters that divide what was sampled into about `parts` equal parts.
+std::vector<SplitterKey> BucketTable::splitters_of(std::vector<const std::byte*>& sample,
+                                                   std::size_t parts) const {
+  std::vector<SplitterKey> keys;
+  keys.reserve(sample.size());
+  if (layout_.labels() == nullptr) {
+    for (const std::byte* record : sample) keys.push_back(splitter_key(layout_, record));
+    return pick_splitters(keys, parts);
+  }
+  // They are picked by their ranks in the sample, and get labels then.
+  const auto& order = layout_.labels()->order();
+  std::sort(sample.begin(), sample.end(),
+            [&](const std::byte* a, const std::byte* b) { return order.compare(a, b) < 0; });
+  std::uint64_t rank = 0;
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    if (i == 0 || order.compare(sample[i - 1], sample[i]) != 0) rank = 2 * i;
+    keys.push_back({rank});
+  }
+  const std::vector<SplitterKey> ranks = pick_splitters(keys, parts);
+  std::vector<const std::byte*> picked;
+  for (const SplitterKey& key : ranks) {
+    const std::byte* const record = sample[key.front() / 2];
+    if (picked.empty() || picked.back() != record) picked.push_back(record);
+  }
+  const std::vector<std::uint64_t> words = layout_.labels()->add(picked);
+  std::vector<SplitterKey> splitters;
+  for (std::size_t i = 0, next = 0; i < ranks.size(); ++i) {
+    next += i > 0 && ranks[i].front() / 2 != ranks[i - 1].front() / 2 ? 1 : 0;
+    const std::uint64_t word = words[next] | (ranks[i].front() & 1);
+    if (splitters.empty() || splitters.back().front() < word) splitters.push_back({word});
+  }
+  return splitters;
 }
 
 // The keys at the boundaries of `parts` equal parts of the sample. A key that spans parts gets a
@@ -206,13 +239,12 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
   parts = std::clamp<std::size_t>(parts, 2, max_buckets_ - chains_.size());
   std::vector<Segment> segments;
   slab_chains_.append_segments(chains_[bucket], segments);
-  std::vector<SplitterKey> sample;
+  std::vector<const std::byte*> sample;
   for (std::size_t i = 0; i < kOversampling * parts; ++i) {
     const Segment& segment = segments[random_.below(segments.size())];
-    const std::size_t index = random_.below(segment.count);
-    sample.push_back(splitter_key(layout_, segment.records + index * layout_.record_bytes()));
+    sample.push_back(segment.records + random_.below(segment.count) * layout_.record_bytes());
   }
-  std::vector<SplitterKey> inner = pick_splitters(sample, parts);
+  std::vector<SplitterKey> inner = splitters_of(sample, parts);
   const SplitterKey low = lower_bound_of(bucket);
   std::erase_if(inner, [&](const SplitterKey& key) {
     return key <= low || (bucket < splitters_.size() && key >= splitters_[bucket]);

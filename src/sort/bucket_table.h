@@ -109,6 +109,8 @@ class BucketTable {
 
  private:
   bool reserve(const ScatterScratch& scratch, std::size_t keep);
+  std::vector<SplitterKey> splitters_of(std::vector<const std::byte*>& sample,
+                                        std::size_t parts) const;
   std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample,
                                           std::size_t parts) const;
   bool is_one_key(std::size_t bucket) const;

@@ -68,6 +68,7 @@ void round_splitters(std::vector<SplitterKey>& splitters) {
 void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   splitters_ = std::move(splitters);
   XXL_CHECK(splitters_.size() < kMixed);
+  if (layout_.labels() != nullptr) return set_labels();
   table_ = Table(splitters_);
   prefixes_.clear();
   for (const SplitterKey& splitter : splitters_) prefixes_.push_back(splitter.front());
@@ -97,6 +98,30 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   first_.push_back(static_cast<std::uint16_t>(splitters_.size()));
 }
 
+void Classifier::set_labels() {
+  const std::size_t bytes = layout_.record_bytes();
+  std::vector<std::uint64_t> labels;  // a splitter is one, or the word above it
+  for (const SplitterKey& splitter : splitters_) {
+    const std::uint64_t label = splitter.front() & ~std::uint64_t{1};
+    if (labels.empty() || labels.back() != label) labels.push_back(label);
+  }
+  compared_.clear();
+  bucket_of_place_.clear();
+  std::size_t bucket = 0;
+  const auto add_place = [&](std::uint64_t word) {
+    while (bucket < splitters_.size() && splitters_[bucket].front() <= word) ++bucket;
+    bucket_of_place_.push_back(static_cast<std::uint16_t>(bucket));
+  };
+  add_place(0);
+  for (const std::uint64_t label : labels) {
+    const std::byte* const record = layout_.labels()->splitter(label);
+    compared_.insert(compared_.end(), record, record + bytes);
+    add_place(label);
+    add_place(label + 1);
+  }
+  compared_count_ = labels.size();
+}
+
 // Compares the words after the first.
 bool Classifier::above(std::size_t index, const std::byte* record) const {
   const SplitterKey& splitter = splitters_[index];
@@ -120,6 +145,11 @@ std::size_t Classifier::search(std::uint64_t prefix, const std::byte* record, st
 }
 
 std::size_t Classifier::bucket_of(const std::byte* record) const {
+  if (layout_.labels() != nullptr) {
+    std::uint16_t place;
+    layout_.labels()->order().place(record, 1, compared_.data(), compared_count_, &place);
+    return bucket_of_place_[place];
+  }
   return search(layout_.word(record, 0), record, 0, splitters_.size());
 }
 
@@ -144,6 +174,12 @@ void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::
 }
 
 void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const {
+  if (layout_.labels() != nullptr) {
+    layout_.labels()->order().place(segment.records, segment.count, compared_.data(),
+                                    compared_count_, ids);
+    for (std::size_t i = 0; i < segment.count; ++i) ++counts[ids[i] = bucket_of_place_[ids[i]]];
+    return;
+  }
   const auto flip = layout_.transform().flip;
   const bool is_float = layout_.transform().is_float;
   const bool wide = layout_.kind() == RecordKind::key64 || layout_.kind() == RecordKind::pair64;

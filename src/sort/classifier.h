@@ -55,8 +55,15 @@ class Classifier {
                      std::size_t high) const;
   bool above(std::size_t index, const std::byte* record) const;
 
+  void set_labels();
+
   const KeyLayout& layout_;
   std::vector<SplitterKey> splitters_;
+  // If a comparator is the key: the records whose labels the splitters are, and the bucket of each
+  // place among them (detail::RecordOrder).
+  std::vector<std::byte> compared_;
+  std::size_t compared_count_ = 0;
+  std::vector<std::uint16_t> bucket_of_place_;
   std::vector<std::uint64_t> prefixes_;  // their first words
   // The table: slot 0 lies below the first splitter; slot i > 0 covers prefixes from
   // base + (i - 1 << shift), up to `top`.

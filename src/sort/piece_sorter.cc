@@ -248,6 +248,91 @@ class SorterOf final : public PieceSorter {
   std::size_t count_ = 0;
 };
 
+// Sorts copies of records, or pointers to them, by a comparator.
+template <bool kPointers>
+class ComparedSorter final : public PieceSorter {
+ public:
+  ComparedSorter(const KeyLayout& layout, bool unique, std::size_t capacity, std::byte* scratch)
+      : layout_(layout), unique_(unique), capacity_(capacity), scratch_(scratch) {}
+
+  static std::size_t scratch_bytes(const KeyLayout& layout, std::size_t capacity) {
+    return 2 * capacity * item_bytes(layout);
+  }
+
+  void sort(std::span<const Segment> segments) override {
+    removed_ = {};
+    count_ = 0;
+    const std::size_t record_bytes = layout_.record_bytes();
+    for (const Segment& segment : segments) {
+      XXL_CHECK(count_ + segment.count <= capacity_);
+      if constexpr (kPointers) {
+        for (std::size_t i = 0; i < segment.count; ++i) {
+          pointers()[count_ + i] = segment.records + i * record_bytes;
+        }
+      } else {
+        std::memcpy(scratch_ + count_ * record_bytes, segment.records,
+                    segment.count * record_bytes);
+      }
+      count_ += segment.count;
+    }
+    const detail::RecordOrder& order = layout_.labels()->order();
+    if constexpr (kPointers) {
+      order.sort(pointers(), count_, pointers() + capacity_);
+    } else {
+      order.sort(scratch_, count_, scratch_ + capacity_ * record_bytes);
+    }
+    if (unique_) remove_duplicates();
+  }
+
+  std::size_t size() const override { return count_; }
+
+  void write(std::size_t first, std::size_t count, std::byte* out) const override {
+    const std::size_t record_bytes = layout_.record_bytes();
+    if constexpr (kPointers) {
+      for (std::size_t i = 0; i < count; ++i) {
+        std::memcpy(out + i * record_bytes, record(first + i), record_bytes);
+      }
+    } else {
+      std::memcpy(out, scratch_ + first * record_bytes, count * record_bytes);
+    }
+  }
+
+ private:
+  static std::size_t item_bytes(const KeyLayout& layout) {
+    return kPointers ? sizeof(std::byte*) : layout.record_bytes();
+  }
+  const std::byte** pointers() const { return reinterpret_cast<const std::byte**>(scratch_); }
+  const std::byte* record(std::size_t index) const {
+    return kPointers ? pointers()[index] : scratch_ + index * layout_.record_bytes();
+  }
+
+  void remove_duplicates() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (kept > 0 && layout_.compare(record(kept - 1), record(i)) == 0) {
+        add_records(removed_, record(i), 1, layout_.record_bytes());
+        continue;
+      }
+      if constexpr (kPointers) {
+        pointers()[kept] = pointers()[i];
+      } else {
+        std::memmove(scratch_ + kept * layout_.record_bytes(), record(i), layout_.record_bytes());
+      }
+      ++kept;
+    }
+    count_ = kept;
+  }
+
+  const KeyLayout& layout_;
+  bool unique_;
+  std::size_t capacity_;
+  std::byte* scratch_;  // items, and as many to sort them with
+  std::size_t count_ = 0;
+};
+
+// Larger records are not moved while they are sorted.
+constexpr std::size_t kMostComparedBytes = 48;
+
 // Calls `use` with a null pointer to the sorter type for `layout`.
 template <class Use>
 auto with_sorter_type(const KeyLayout& layout, Use use) {
@@ -294,6 +379,11 @@ void UnsortedPiece::write(std::size_t first, std::size_t count, std::byte* out) 
 }
 
 std::size_t piece_scratch_bytes(const KeyLayout& layout, std::size_t capacity) {
+  if (layout.labels() != nullptr) {
+    return layout.record_bytes() > kMostComparedBytes
+               ? ComparedSorter<true>::scratch_bytes(layout, capacity)
+               : ComparedSorter<false>::scratch_bytes(layout, capacity);
+  }
   return with_sorter_type(layout,
                           [&]<class Sorter>(Sorter*) { return Sorter::scratch_bytes(capacity); });
 }
@@ -301,6 +391,12 @@ std::size_t piece_scratch_bytes(const KeyLayout& layout, std::size_t capacity) {
 std::unique_ptr<PieceSorter> make_piece_sorter(const KeyLayout& layout, bool unique,
                                                std::size_t capacity, std::span<std::byte> scratch) {
   XXL_CHECK(scratch.size() >= piece_scratch_bytes(layout, capacity));
+  if (layout.labels() != nullptr && layout.record_bytes() > kMostComparedBytes) {
+    return std::make_unique<ComparedSorter<true>>(layout, unique, capacity, scratch.data());
+  }
+  if (layout.labels() != nullptr) {
+    return std::make_unique<ComparedSorter<false>>(layout, unique, capacity, scratch.data());
+  }
   return with_sorter_type(layout, [&]<class Sorter>(Sorter*) -> std::unique_ptr<PieceSorter> {
     return std::make_unique<Sorter>(layout, unique, capacity, scratch.data());
   });

@@ -15,6 +15,7 @@
 #include "engine/inputs.h"
 #include "engine/record_sort/sorting.h"
 #include "io/caller_queue.h"
+#include "record/key_labels.h"
 #include "record/record_format.h"
 #include "xxl/sorter.h"
 
@@ -44,6 +45,10 @@ RecordFormat format_of(const SorterSpec& spec) {
   RecordFormat format;
   format.name = "records of " + std::to_string(spec.record_bytes) + " bytes";
   format.record_bytes = spec.record_bytes;
+  if (spec.order != nullptr) {
+    format.labels = std::make_shared<KeyLabels>(spec.order, spec.record_bytes);
+    return format;
+  }
   for (const KeyPart& part : spec.key) {
     format.key.push_back({.offset = part.offset,
                           .length = part.bytes,

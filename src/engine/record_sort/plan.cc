@@ -403,11 +403,10 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   return geometry;
 }
 
-// True if runs could be left unsorted within cells, for input that does not fit in memory: keys
-// that are triggers.
+// True if runs could be left unsorted within cells, for input that does not fit in memory.
 bool may_leave_cells_unsorted(const PlanInput& input, const KeyLayout& layout) {
   return !input.merge_only && !input.in_order && !input.limit && !input.accelerated &&
-         triggers_are_exact(layout) && input.input_bytes > input.memory_bytes / 2;
+         triggers_tell_cells(layout) && input.input_bytes > input.memory_bytes / 2;
 }
 
 // True if keeping what is in memory at the end saves much writing and reading.

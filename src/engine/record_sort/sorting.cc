@@ -194,7 +194,7 @@ void Sorting::form_runs() {
   sinks_.clear();
   input_hash_ = input_sorting_->sorter().input_hash();
   if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
-  if (options_.repeatable && keeps && forming_.empty()) {  // merges need a run
+  if (geometry_.chunk.keeps_all && keeps && forming_.empty()) {  // merges need a run
     forming_.push_back(new_run());
     forming_.back().cells.emplace(*grid_);
   }
@@ -277,9 +277,11 @@ void Sorting::make_grid(const ChunkSorter& sorter) {
 RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
                                           bool all_in_memory, bool looks_sorted) {
   const bool first = runs_made_ == 0 && output_ != nullptr && !options_.repeatable;
-  // Where keys differ only beyond what splitters hold, even what fits in memory may become several
-  // runs: then the first one must not go where it cannot be taken back.
-  const bool surely_all = all_in_memory && layout_.words() <= kMaxSplitterWords;
+  // Where keys differ only beyond what splitters hold, or a comparator is the key, even what fits
+  // in memory may become several runs: then the first one must not go where it cannot be taken
+  // back.
+  const bool surely_all =
+      all_in_memory && layout_.words() <= kMaxSplitterWords && layout_.words_are_key();
   const bool perhaps_all = all_in_memory || looks_sorted;
   if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
     ++runs_made_;

@@ -94,7 +94,8 @@ class Sorting {
  private:
   void take(PlannedSort planned) {
     geometry_ = planned.geometry;
-    geometry_.chunk.keeps_all = geometry_.chunk.keeps_rest && options_.repeatable;
+    geometry_.chunk.keeps_all =
+        geometry_.chunk.keeps_rest && (options_.repeatable || !layout_.words_are_key());
     report_.plan = std::move(planned.plan);
     accelerator_plan_ = std::move(planned.accelerator);
     is_little_ = planned.is_little;

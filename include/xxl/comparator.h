@@ -1,0 +1,163 @@
+// The order of records that any comparator gives, for the engine: compiled for T and Compare, so
+// that comparisons are inlined into the loops that make them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace xxl::detail {
+
+// Immutable, used by many threads at once. Records lie in arrays aligned for their type.
+class RecordOrder {
+ public:
+  virtual ~RecordOrder() = default;
+
+  // Negative, 0 or positive.
+  virtual int compare(const std::byte* a, const std::byte* b) const = 0;
+  // Sorts `count` records, stably; `spare` has room for as many.
+  virtual void sort(std::byte* records, std::size_t count, std::byte* spare) const = 0;
+  // The same for pointers to records.
+  virtual void sort(const std::byte** records, std::size_t count,
+                    const std::byte** spare) const = 0;
+  // Where the records stand among `splitters`, which are in strictly ascending order: 2 k where a
+  // record is above the k smallest and below the others, 2 k + 1 where it equals splitter k.
+  virtual void place(const std::byte* records, std::size_t count, const std::byte* splitters,
+                     std::size_t splitter_count, std::uint16_t* places) const = 0;
+};
+
+// Merges the sorted halves of source[0, count) into `target`, from both ends at once and without
+// branches that depend on the order. With any `less`, it stays within these arrays.
+template <class Item, class Less>
+void merge_halves(const Item* source, std::size_t count, Item* target, const Less& less) {
+  const std::size_t half = count / 2;
+  const Item* left = source;
+  const Item* right = source + half;
+  const Item* left_last = source + half - 1;
+  const Item* right_last = source + count - 1;
+  Item* front = target;
+  Item* back = target + count - 1;
+  for (std::size_t i = 0; i < half; ++i) {
+    const bool takes_right = less(*right, *left);
+    *front++ = takes_right ? *right : *left;
+    right += takes_right;
+    left += !takes_right;
+    const bool takes_left = less(*right_last, *left_last);
+    *back-- = takes_left ? *left_last : *right_last;
+    left_last -= takes_left;
+    right_last -= !takes_left;
+  }
+  if (count % 2 != 0) *front = left <= left_last ? *left : *right;
+}
+
+// Sorts four items, stably.
+template <class Item, class Less>
+void sort_four(const Item* source, Item* target, const Less& less) {
+  const bool first = less(source[1], source[0]), second = less(source[3], source[2]);
+  const Item* const a = source + first;  // a <= b
+  const Item* const b = source + !first;
+  const Item* const c = source + 2 + second;  // c <= d
+  const Item* const d = source + 2 + !second;
+  const bool c_first = less(*c, *a), d_before_b = less(*d, *b);
+  const Item* const least = c_first ? c : a;
+  const Item* const greatest = d_before_b ? b : d;
+  const Item* const left = c_first ? a : (d_before_b ? c : b);
+  const Item* const right = d_before_b ? d : (c_first ? b : c);
+  const bool swapped = less(*right, *left);
+  target[0] = *least;
+  target[1] = swapped ? *right : *left;
+  target[2] = swapped ? *left : *right;
+  target[3] = *greatest;
+}
+
+// Sorts `items`; the result is in `spare` if `into_spare`.
+template <class Item, class Less>
+void merge_sort(Item* items, std::size_t count, Item* spare, bool into_spare, const Less& less) {
+  constexpr std::size_t kLeast = 8;
+  Item* const target = into_spare ? spare : items;
+  if (count < kLeast) {
+    std::size_t sorted = 0;
+    if (count >= 4) {
+      Item four[4] = {items[0], items[1], items[2], items[3]};
+      sort_four(four, target, less);
+      sorted = 4;
+    }
+    for (; sorted < count; ++sorted) {
+      const Item item = items[sorted];
+      std::size_t at = sorted;
+      for (; at > 0 && less(item, target[at - 1]); --at) target[at] = target[at - 1];
+      target[at] = item;
+    }
+    return;
+  }
+  const std::size_t half = count / 2;
+  merge_sort(items, half, spare, !into_spare, less);
+  merge_sort(items + half, count - half, spare + half, !into_spare, less);
+  merge_halves(into_spare ? items : spare, count, target, less);
+}
+
+template <class T, class Compare>
+class ComparedOrder final : public RecordOrder {
+ public:
+  explicit ComparedOrder(Compare less) : less_(std::move(less)) {}
+
+  int compare(const std::byte* a, const std::byte* b) const override {
+    if (less_(at(a), at(b))) return -1;
+    return less_(at(b), at(a)) ? 1 : 0;
+  }
+
+  void sort(std::byte* records, std::size_t count, std::byte* spare) const override {
+    merge_sort(reinterpret_cast<T*>(records), count, reinterpret_cast<T*>(spare), false, less_);
+  }
+
+  void sort(const std::byte** records, std::size_t count, const std::byte** spare) const override {
+    merge_sort(records, count, spare, false,
+               [this](const std::byte* a, const std::byte* b) { return less_(at(a), at(b)); });
+  }
+
+  void place(const std::byte* records, std::size_t count, const std::byte* splitters,
+             std::size_t splitter_count, std::uint16_t* places) const override {
+    constexpr std::size_t kAtOnce = 8;  // independent of each other: the processor overlaps them
+    const T* const all = reinterpret_cast<const T*>(splitters);
+    const T* const record = reinterpret_cast<const T*>(records);
+    if (splitter_count == 0) return std::fill_n(places, count, std::uint16_t{0}), void();
+    std::size_t i = 0;
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      const T* low[kAtOnce];
+      for (const T*& first : low) first = all;
+      for (std::size_t left = splitter_count; left > 1; left -= left / 2) {
+        const std::size_t half = left / 2;
+        for (std::size_t j = 0; j < kAtOnce; ++j) {
+          low[j] += half * static_cast<std::size_t>(!less_(record[i + j], low[j][half - 1]));
+        }
+      }
+      for (std::size_t j = 0; j < kAtOnce; ++j)
+        places[i + j] = place_at(record[i + j], low[j], all);
+    }
+    for (; i < count; ++i) {
+      const T* low = all;
+      for (std::size_t left = splitter_count; left > 1; left -= left / 2) {
+        low += left / 2 * static_cast<std::size_t>(!less_(record[i], low[left / 2 - 1]));
+      }
+      places[i] = place_at(record[i], low, all);
+    }
+  }
+
+ private:
+  static const T& at(const std::byte* record) { return *reinterpret_cast<const T*>(record); }
+
+  // All splitters before `low` are not above the record, and all behind it are.
+  std::uint16_t place_at(const T& record, const T* low, const T* all) const {
+    low += !less_(record, *low);  // the first one above the record
+    const auto not_above = static_cast<std::size_t>(low - all);
+    const bool equal = not_above > 0 && !less_(low[-1], record);
+    return static_cast<std::uint16_t>(2 * not_above - equal);
+  }
+
+  Compare less_;
+};
+
+}  // namespace xxl::detail

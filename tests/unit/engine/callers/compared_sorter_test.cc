@@ -1,0 +1,173 @@
+// Sorters of programs, by comparators.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/random.h"
+#include "xxl/sorter.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kLittleMemory = 4 << 20;
+
+resources with_memory(std::uint64_t bytes, unsigned threads) {
+  return resources(
+      {.memory_bytes = bytes, .scratch_dirs = {testing::TempDir()}, .threads = threads});
+}
+
+template <class Sorter>
+auto pull_all(Sorter& sorter) {
+  std::vector<typename Sorter::value_type> all;
+  for (auto span = sorter.pull(); !span.empty(); span = sorter.pull()) {
+    all.insert(all.end(), span.begin(), span.end());
+  }
+  return all;
+}
+
+template <std::size_t kBytes>
+struct Padded {
+  std::uint32_t key;
+  std::uint32_t number;  // in which it was pushed
+  std::byte padding[kBytes - 8];
+};
+
+struct ByKey {
+  template <class Record>
+  bool operator()(const Record& a, const Record& b) const {
+    return a.key < b.key;
+  }
+};
+
+struct Input {
+  const char* name;
+  std::function<std::uint32_t(std::size_t i, std::size_t count, Random& random)> key;
+};
+
+const Input kInputs[] = {
+    {"random",
+     [](std::size_t, std::size_t, Random& random) {
+       return static_cast<std::uint32_t>(random.below(std::uint64_t{1} << 32));
+     }},
+    {"ascending",
+     [](std::size_t i, std::size_t, Random&) { return static_cast<std::uint32_t>(i); }},
+    {"descending", [](std::size_t i, std::size_t count,
+                      Random&) { return static_cast<std::uint32_t>(count - i); }},
+    {"equal", [](std::size_t, std::size_t, Random&) { return 7U; }},
+    {"few", [](std::size_t, std::size_t,
+               Random& random) { return static_cast<std::uint32_t>(random.below(3)); }},
+    {"skewed",
+     [](std::size_t, std::size_t, Random& random) {
+       return static_cast<std::uint32_t>(
+           random.below(8) != 0 ? random.below(500) : random.below(std::uint64_t{1} << 32));
+     }},
+    {"saw",
+     [](std::size_t i, std::size_t, Random&) { return static_cast<std::uint32_t>(i % 10007); }},
+    // First little is seen of what comes later: the sample of the beginning does not help.
+    {"growing", [](std::size_t i, std::size_t,
+                   Random& random) { return static_cast<std::uint32_t>(random.below(i + 1)); }},
+    {"inward", [](std::size_t i, std::size_t count,
+                  Random&) { return static_cast<std::uint32_t>(i % 2 == 0 ? i : 2 * count - i); }},
+};
+
+template <std::size_t kBytes>
+void sort_all(std::size_t bytes, const sorter_options& options) {
+  using Record = Padded<kBytes>;
+  for (const Input& input : kInputs) {
+    for (const unsigned threads : {1, 4}) {
+      SCOPED_TRACE(std::string(input.name) + ", threads: " + std::to_string(threads));
+      Random random(bytes);
+      std::vector<Record> records(bytes / kBytes);
+      for (std::size_t i = 0; i < records.size(); ++i) {
+        records[i] = {};
+        records[i].key = input.key(i, records.size(), random);
+        records[i].number = static_cast<std::uint32_t>(i);
+      }
+      sorter<Record, ByKey> sorter({}, with_memory(kLittleMemory, threads), options);
+      sorter.push(records);
+      std::ranges::stable_sort(records, ByKey());
+      if (options.unique) {
+        const auto rest = std::ranges::unique(records, {}, &Record::key);
+        records.erase(rest.begin(), rest.end());
+      }
+      if (options.limit && *options.limit < records.size()) records.resize(*options.limit);
+      const auto sorted = pull_all(sorter);
+      EXPECT_TRUE(std::ranges::equal(sorted, records, [](const Record& a, const Record& b) {
+        return std::tie(a.key, a.number) == std::tie(b.key, b.number);
+      }));
+      if (!options.repeatable) continue;
+      sorter.rewind();
+      EXPECT_EQ(pull_all(sorter).size(), records.size());
+    }
+  }
+}
+
+TEST(ComparedSorter, SortsWhatFitsInMemoryStably) {
+  sort_all<8>(1 << 20, {});
+  sort_all<100>(1 << 20, {});
+}
+
+TEST(ComparedSorter, SortsWhatDoesNotStably) {
+  sort_all<8>(9 << 20, {});
+  sort_all<24>(9 << 20, {});
+  sort_all<200>(9 << 20, {});
+}
+
+TEST(ComparedSorter, IsPulledAgain) {
+  sort_all<16>(1 << 20, {.repeatable = true});
+  sort_all<16>(9 << 20, {.repeatable = true});
+}
+
+TEST(ComparedSorter, LeavesOutEqualKeysAndStopsAtTheLimit) {
+  sort_all<8>(9 << 20, {.unique = true});
+  sort_all<64>(9 << 20, {.unique = true, .limit = 1000});
+  sort_all<16>(9 << 20, {.limit = 1000});
+}
+
+// With an order that no key has: strings of any content, shorter ones first.
+TEST(ComparedSorter, SortsByAnyComparator) {
+  struct Word {
+    unsigned char length;
+    char text[31];
+    std::string_view view() const { return {text, length}; }
+  };
+  const auto less = [](const Word& a, const Word& b) {
+    return a.length != b.length ? a.length < b.length : a.view() < b.view();
+  };
+  Random random(3);
+  std::vector<Word> words(400'000);
+  for (Word& word : words) {
+    word = {};
+    word.length = static_cast<unsigned char>(random.below(32));
+    for (int i = 0; i < word.length; ++i) word.text[i] = static_cast<char>('a' + random.below(2));
+  }
+  sorter<Word, decltype(less)> sorter(less, with_memory(kLittleMemory, 2));
+  for (const Word& word : words) sorter.push(word);
+  std::ranges::sort(words, less);
+  const auto sorted = pull_all(sorter);
+  ASSERT_EQ(sorted.size(), words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(sorted[i].view(), words[i].view()) << i;
+}
+
+TEST(ComparedSorter, FoldsGroups) {
+  sorter<Padded<8>, ByKey> sorter({}, with_memory(kLittleMemory, 2));
+  for (std::uint32_t i = 0; i < 100'000; ++i) sorter.push({i % 10, 1, {}});
+  std::uint32_t groups = 0;
+  for (Padded<8> sum;
+       sorter.pull_reduced(sum, [](auto&a, const auto&b) { a.number += b.number; });) {
+    EXPECT_EQ(sum.key, groups++);
+    EXPECT_EQ(sum.number, 10'000);
+  }
+  EXPECT_EQ(groups, 10);
+}
+
+}  // namespace
+}  // namespace xxl
