@@ -1,0 +1,222 @@
+// Programs of STXXL's interface.
+#include "xxl/stxxl.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "xxl/error.h"
+
+namespace {
+
+constexpr std::size_t kMemory = 8 << 20;
+
+struct Less {
+  bool operator()(int a, int b) const { return a < b; }
+  static int min_value() { return std::numeric_limits<int>::min(); }
+  static int max_value() { return std::numeric_limits<int>::max(); }
+};
+
+struct Pair {
+  std::uint32_t first, second;
+  std::uint32_t key() const { return first; }
+  friend bool operator==(const Pair&, const Pair&) = default;
+};
+
+struct First {
+  using key_type = std::uint32_t;
+  key_type operator()(const Pair& pair) const { return pair.first; }
+};
+
+std::vector<int> random_ints(std::size_t count) {
+  xxl::Random random(count);
+  std::vector<int> ints(count);
+  for (int& value : ints) value = static_cast<int>(random.below(1 << 20)) - (1 << 19);
+  return ints;
+}
+
+template <class Stream>
+auto read(Stream& stream) {
+  std::vector<typename Stream::value_type> all;
+  for (; !stream.empty(); ++stream) all.push_back(*stream);
+  return all;
+}
+
+class Stxxl : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    stxxl::config::get_instance()->add_disk(
+        stxxl::disk_config("disk=" + testing::TempDir() + "stxxl.disk, 100, syscall unlink"));
+  }
+};
+
+TEST_F(Stxxl, SorterIsReadTwiceAndUsedAgain) {
+  stxxl::sorter<int, Less, 1 << 20> sorter(Less(), kMemory);
+  for (const std::size_t count : {3'000'000, 10}) {
+    std::vector<int> ints = random_ints(count);
+    for (const int value : ints) sorter.push(value);
+    EXPECT_EQ(sorter.size(), count);
+    sorter.sort();
+    std::sort(ints.begin(), ints.end());
+    EXPECT_EQ(*sorter, ints[0]);
+    ++sorter;
+    EXPECT_EQ(sorter.size(), count - 1);
+    sorter.rewind();
+    EXPECT_EQ(sorter.size(), count);
+    EXPECT_EQ(read(sorter), ints);
+    EXPECT_EQ(sorter.size(), 0);
+    sorter.clear();
+    EXPECT_EQ(sorter.size(), 0);
+  }
+  sorter.finish_clear();
+}
+
+TEST_F(Stxxl, SortsVectors) {
+  using Vector = stxxl::VECTOR_GENERATOR<int, 1, 2, 1 << 20>::result;
+  std::vector<int> ints = random_ints(3'000'000);
+  Vector vector;
+  for (const int value : ints) vector.push_back(value);
+  EXPECT_EQ(vector.size(), ints.size());
+  EXPECT_EQ(vector[1'500'000], ints[1'500'000]);
+  stxxl::sort(vector.begin() + 10, vector.end(), Less(), kMemory);
+  std::sort(ints.begin() + 10, ints.end());
+  EXPECT_TRUE(std::equal(vector.begin(), vector.end(), ints.begin(), ints.end()));
+  EXPECT_FALSE(stxxl::is_sorted(vector.begin(), vector.end(), Less()));
+  EXPECT_TRUE(stxxl::is_sorted(vector.cbegin() + 10, vector.cend()));
+  // What users do next.
+  const auto end = std::unique(vector.begin() + 10, vector.end());
+  vector.resize(static_cast<stxxl::uint64>(end - vector.begin()));
+  ints.erase(std::unique(ints.begin() + 10, ints.end()), ints.end());
+  EXPECT_TRUE(std::equal(vector.begin(), vector.end(), ints.begin(), ints.end()));
+}
+
+TEST_F(Stxxl, SortsVectorsByKeys) {
+  stxxl::vector<Pair> vector;
+  std::vector<Pair> pairs;
+  xxl::Random random(1);
+  for (std::uint32_t i = 0; i < 500'000; ++i) {
+    pairs.push_back({static_cast<std::uint32_t>(random.below(1000)), i});
+    vector.push_back(pairs.back());
+  }
+  stxxl::vector<Pair> copy(vector);
+  stxxl::ksort(vector.begin(), vector.end(), First(), kMemory);
+  stxxl::ksort(copy.begin(), copy.end(), kMemory);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const Pair& a, const Pair& b) { return a.first < b.first; });
+  EXPECT_TRUE(std::equal(vector.begin(), vector.end(), pairs.begin(), pairs.end()));
+  EXPECT_TRUE(std::equal(copy.begin(), copy.end(), pairs.begin(), pairs.end()));
+}
+
+TEST_F(Stxxl, VectorsLieInFiles) {
+  const std::string path = testing::TempDir() + "stxxl_vector.bin";
+  {
+    stxxl::syscall_file file(
+        path, stxxl::file::RDWR | stxxl::file::CREAT | stxxl::file::TRUNC | stxxl::file::DIRECT);
+    stxxl::vector<int> vector(&file);
+    stxxl::vector<int>::bufwriter_type writer(vector);
+    for (int i = 0; i < 1'000'000; ++i) writer << i;
+    writer.finish();
+    vector[7] = -7;
+    vector.push_back(42);
+    vector.back() += 1;
+    vector.pop_back();
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 4'000'000);
+  stxxl::syscall_file file(path, stxxl::file::RDONLY);
+  const stxxl::vector<int> vector(&file);
+  EXPECT_EQ(vector.size(), 1'000'000);
+  int expected = 0;
+  for (stxxl::vector<int>::bufreader_type reader(vector); !reader.empty(); ++reader, ++expected) {
+    ASSERT_EQ(*reader, expected == 7 ? -7 : expected);
+  }
+  EXPECT_EQ(expected, 1'000'000);
+  std::filesystem::remove(path);
+  EXPECT_THROW(stxxl::syscall_file("/nonexistent/file", stxxl::file::RDONLY), std::runtime_error);
+}
+
+struct Twice {
+  using value_type = int;
+  value_type operator()(int value) const { return 2 * value; }
+};
+struct Add {
+  using value_type = long;
+  value_type operator()(int a, int b) const { return long{a} + b; }
+};
+
+TEST_F(Stxxl, StreamsArePiped) {
+  std::vector<int> ints = random_ints(2'000'000);
+  auto input = stxxl::stream::streamify(ints.begin(), ints.end());
+  Twice twice;
+  stxxl::stream::transform<Twice, decltype(input)> doubled(twice, input);
+  stxxl::stream::sort<decltype(doubled), Less> sorted(doubled, Less(), kMemory);
+  EXPECT_EQ(sorted.size(), ints.size());
+  stxxl::stream::unique<decltype(sorted)> unique(sorted);
+  stxxl::vector<int> output(ints.size());
+  const auto end = stxxl::stream::materialize(unique, output.begin(), output.end());
+  std::sort(ints.begin(), ints.end());
+  ints.erase(std::unique(ints.begin(), ints.end()), ints.end());
+  ASSERT_EQ(static_cast<std::size_t>(end - output.begin()), ints.size());
+  for (std::size_t i = 0; i < ints.size(); ++i) ASSERT_EQ(output[i], 2 * ints[i]);
+}
+
+TEST_F(Stxxl, RunsAreMadeByPushing) {
+  using Creator =
+      stxxl::stream::runs_creator<stxxl::stream::use_push<int>, Less, 1 << 20, stxxl::RC>;
+  using Merger = stxxl::stream::runs_merger<Creator::sorted_runs_type, Less>;
+  std::vector<int> ints = random_ints(2'000'000);
+  Creator creator(Less(), kMemory);
+  for (const int value : ints) creator.push(value);
+  EXPECT_EQ(creator.size(), ints.size());
+  std::sort(ints.begin(), ints.end());
+  for (int i = 0; i < 2; ++i) {
+    Merger merger(creator.result(), Less(), kMemory);
+    EXPECT_EQ(merger.size(), ints.size());
+    EXPECT_EQ(read(merger), ints);
+  }
+}
+
+TEST_F(Stxxl, StreamsAreJoinedAndMaterialized) {
+  const std::vector<int> a = {1, 2, 3}, b = {10, 20, 30, 40};
+  auto x = stxxl::stream::streamify(a.begin(), a.end());
+  auto y = stxxl::stream::streamify(b.begin(), b.end());
+  Add add;
+  stxxl::stream::transform<Add, decltype(x), decltype(y)> sums(add, x, y);
+  std::vector<long> out(3);
+  EXPECT_EQ(stxxl::stream::materialize(sums, out.begin()), out.end());
+  EXPECT_EQ(out, (std::vector<long>{11, 22, 33}));
+  auto p = stxxl::stream::streamify(a.begin(), a.end());
+  auto q = stxxl::stream::streamify(b.begin(), b.end());
+  stxxl::stream::make_tuple<decltype(p), decltype(q)> tuples(p, q);
+  EXPECT_EQ(read(tuples).back(), std::tuple(3, 30));
+}
+
+TEST(StxxlConfig, TellsScratchDirectories) {
+  const std::string directory = testing::TempDir();
+  EXPECT_EQ(stxxl::disk_config("disk=" + directory + "name, 100 GiB, syscall").directory() + "/",
+            directory);
+  EXPECT_EQ(stxxl::disk_config("flash=" + directory + ",0,linuxaio unlink").directory(), directory);
+  EXPECT_EQ(stxxl::disk_config("name", 0, "syscall").directory(), ".");
+  EXPECT_THROW(stxxl::disk_config("what=ever"), std::runtime_error);
+  EXPECT_THROW(stxxl::disk_config("disk= ,1,x"), std::runtime_error);
+  EXPECT_THROW(stxxl::config::get_instance()->load_config_file("/nonexistent"), std::runtime_error);
+}
+
+TEST(StxxlStats, MeasureTime) {
+  const stxxl::stats_data before(*stxxl::stats::get_instance());
+  const stxxl::stats_data passed = stxxl::stats_data(*stxxl::stats::get_instance()) - before;
+  EXPECT_GE(passed.get_elapsed_time(), 0);
+  std::ostringstream text;
+  text << passed;
+  EXPECT_NE(text.str().find("seconds"), std::string::npos);
+}
+
+}  // namespace
