@@ -15,6 +15,15 @@ write_basic_package_version_file("${CMAKE_BINARY_DIR}/xxlConfigVersion.cmake"
 install(FILES "${CMAKE_BINARY_DIR}/xxlConfig.cmake" "${CMAKE_BINARY_DIR}/xxlConfigVersion.cmake"
   DESTINATION "${XXL_CMAKE_DIR}")
 
+# For programs that are built without CMake. (The library is static: all that it is made of is named.)
+if(XXL_HAS_CUDA)
+  set(XXL_PC_CUDA "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+endif()
+file(RELATIVE_PATH XXL_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file(cmake/xxl.pc.in "${CMAKE_BINARY_DIR}/xxl.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/xxl.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(DIRECTORY examples/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_CONTACT "the xxl developers")

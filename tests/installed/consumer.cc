@@ -9,6 +9,7 @@
 
 #include <xxl/join.h>
 #include <xxl/sort.h>
+#include <xxl/sorter.h>
 
 namespace {
 
@@ -38,6 +39,15 @@ bool sorts_numbers(const std::string& directory) {
   job.scratch_dirs = {directory};
   const xxl::SortReport report = xxl::sort_files(job);
   return expect("u64", report.records_out == 3 && xxl::check_order(job).ordered);
+}
+
+bool sorts_pushed_numbers() {
+  xxl::sorter<int> sorter({}, xxl::resources({.memory_bytes = 8 << 20}));
+  for (const int number : {3, 1, 2}) sorter.push(number);
+  int expected = 1;
+  bool ordered = true;
+  for (const int number : sorter) ordered = ordered && number == expected++;
+  return expect("sorter", ordered && expected == 4);
 }
 
 bool sorts_text(const std::string& directory) {
@@ -94,8 +104,8 @@ bool refuses_members_of_others(const std::string& directory) {
 int main(int argc, char** argv) {
   const std::string directory = argc > 1 ? argv[1] : ".";
   try {
-    const bool all = sorts_numbers(directory) & sorts_text(directory) & joins_rows(directory) &
-                     refuses_members_of_others(directory);
+    const bool all = sorts_numbers(directory) & sorts_pushed_numbers() & sorts_text(directory) &
+                     joins_rows(directory) & refuses_members_of_others(directory);
     return all ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "consumer: %s\n", error.what());

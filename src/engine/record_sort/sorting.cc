@@ -161,6 +161,8 @@ void Sorting::take_region() {
 void Sorting::reserve_scratch() {
   const bool needs_scratch =
       report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
+  // What a caller pushes may fit in memory.
+  if (options_.output_caller != nullptr) return;
   if (needs_scratch && !scratch_) open_scratch(report_.plan.scratch_bytes);
 }
 

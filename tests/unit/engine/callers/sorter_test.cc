@@ -321,6 +321,8 @@ TEST(Sorter, TellsThatScratchSpaceIsMissing) {
   EXPECT_THROW(sorter.push(1), Error);  // still
   EXPECT_THROW((void)sorter.pull(), Error);
   sorter.clear();
+  sorter.push(std::span(numbers).first(1000));  // fits in memory
+  EXPECT_EQ(pull_all(sorter).size(), 1000);
 }
 
 // Each transfer of a sorter's life fails once.
