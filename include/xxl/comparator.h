@@ -27,6 +27,13 @@ class RecordOrder {
   // record is above the k smallest and below the others, 2 k + 1 where it equals splitter k.
   virtual void place(const std::byte* records, std::size_t count, const std::byte* splitters,
                      std::size_t splitter_count, std::uint16_t* places) const = 0;
+  // The same, where `places` says for each record how many splitters are probably not above it.
+  virtual void place_near(const std::byte* records, std::size_t count, const std::byte* splitters,
+                          std::size_t splitter_count, std::uint16_t* places) const = 0;
+  // Of records in stable order by a member, `bytes` at `offset`: puts those of equal members in
+  // order. False if that does not make all of them sorted, stably; then they are in any order.
+  virtual bool settle(std::byte* records, std::size_t count, std::size_t offset, std::size_t bytes,
+                      std::byte* spare) const = 0;
 };
 
 // Merges the sorted halves of source[0, count) into `target`, from both ends at once and without
@@ -144,6 +151,45 @@ class ComparedOrder final : public RecordOrder {
       }
       places[i] = place_at(record[i], low, all);
     }
+  }
+
+  void place_near(const std::byte* records, std::size_t count, const std::byte* splitters,
+                  std::size_t splitter_count, std::uint16_t* places) const override {
+    const T* const all = reinterpret_cast<const T*>(splitters);
+    const T* const record = reinterpret_cast<const T*>(records);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t near = places[i];
+      const bool wrong = (near > 0 && less_(record[i], all[near - 1])) ||
+                         (near < splitter_count && !less_(record[i], all[near]));
+      if (wrong) [[unlikely]] {
+        place(records + i * sizeof(T), 1, splitters, splitter_count, places + i);
+      } else {
+        const bool equal = near > 0 && !less_(all[near - 1], record[i]);
+        places[i] = static_cast<std::uint16_t>(2 * near - equal);
+      }
+    }
+  }
+
+  bool settle(std::byte* records, std::size_t count, std::size_t offset, std::size_t bytes,
+              std::byte* spare) const override {
+    T* const record = reinterpret_cast<T*>(records);
+    const auto same_member = [&](std::size_t i, std::size_t j) {
+      return std::memcmp(records + i * sizeof(T) + offset, records + j * sizeof(T) + offset,
+                         bytes) == 0;
+    };
+    for (std::size_t i = 1; i < count; ++i) {
+      if (less_(record[i - 1], record[i])) [[likely]]
+        continue;
+      if (!same_member(i - 1, i)) return false;  // equal, which may not be stable; or out of order
+      if (!less_(record[i], record[i - 1])) continue;
+      std::size_t first = i - 1, last = i + 1;
+      while (first > 0 && same_member(first - 1, i)) --first;
+      while (last < count && same_member(last, i)) ++last;
+      merge_sort(record + first, last - first, reinterpret_cast<T*>(spare), false, less_);
+      if (first > 0 && !less_(record[first - 1], record[first])) return false;
+      i = last - 1;
+    }
+    return true;
   }
 
  private:

@@ -17,6 +17,7 @@
 // first: where one is used up, nothing can be inserted.)
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "record/record_format.h"
 #include "xxl/comparator.h"
 
 namespace xxl {
@@ -42,6 +44,15 @@ class KeyLabels {
   // From any thread.
   std::uint64_t word(const std::byte* record) const;
 
+  // A member that records are probably ordered by, at least first: found by comparing records. What
+  // it says is always checked, so that it only saves comparisons. Called before others use it.
+  void guess_member(const std::vector<const std::byte*>& sample);
+  const RecordFormat* guess() const {
+    return misses_.load(std::memory_order_relaxed) < kMostMisses ? guess_.get() : nullptr;
+  }
+  // It was wrong about many records: it is given up when that happens again and again.
+  void miss() { misses_.fetch_add(1, std::memory_order_relaxed); }
+
   // Makes splitters of `records`, in strictly ascending order, where there is room between labels
   // and in memory. Returns the words of all of them. One thread.
   std::vector<std::uint64_t> add(const std::vector<const std::byte*>& records);
@@ -53,6 +64,7 @@ class KeyLabels {
   static constexpr std::uint64_t kLabelStep = std::uint64_t{1} << 42;
   static constexpr std::uint64_t kLeastGap = 8;
   static constexpr std::size_t kMaxSplitters = std::size_t{1} << 14;  // places are 16 bits
+  static constexpr unsigned kMostMisses = 64;
   static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
   struct Table {
@@ -69,6 +81,8 @@ class KeyLabels {
   std::size_t record_bytes_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Table> table_;
+  std::unique_ptr<const RecordFormat> guess_;
+  std::atomic<unsigned> misses_ = 0;
 };
 
 }  // namespace xxl

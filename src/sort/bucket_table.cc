@@ -34,6 +34,7 @@ void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) 
   for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
     sample.push_back(segment.records + random_.below(segment.count) * layout_.record_bytes());
   }
+  if (layout_.labels() != nullptr) layout_.labels()->guess_member(sample);
   splitters_ = splitters_of(sample, buckets);
   if (layout_.words_are_key()) round_splitters(splitters_);
   splitters_changed_ = true;

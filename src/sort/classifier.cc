@@ -120,6 +120,27 @@ void Classifier::set_labels() {
     add_place(label + 1);
   }
   compared_count_ = labels.size();
+  guess_places();
+}
+
+// Splitters of the guessed member, as far as they ascend by it. (Others are found by comparing.)
+void Classifier::guess_places() {
+  guessed_.reset();
+  const RecordFormat* const guess = layout_.labels()->guess();
+  if (guess == nullptr) return;
+  guessed_layout_ = std::make_unique<KeyLayout>(*guess);
+  std::vector<SplitterKey> splitters;
+  guessed_place_.assign(1, 0);
+  for (std::size_t i = 0; i < compared_count_; ++i) {
+    SplitterKey key = splitter_key(*guessed_layout_, compared_.data() + i * layout_.record_bytes());
+    if (splitters.empty() || splitters.back() < key) {
+      splitters.push_back(std::move(key));
+      guessed_place_.push_back(0);
+    }
+    guessed_place_.back() = static_cast<std::uint16_t>(i + 1);
+  }
+  guessed_ = std::make_unique<Classifier>(*guessed_layout_);
+  guessed_->set_splitters(std::move(splitters));
 }
 
 // Compares the words after the first.
@@ -175,8 +196,16 @@ void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::
 
 void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const {
   if (layout_.labels() != nullptr) {
-    layout_.labels()->order().place(segment.records, segment.count, compared_.data(),
-                                    compared_count_, ids);
+    const detail::RecordOrder& order = layout_.labels()->order();
+    if (guessed_ != nullptr) {
+      thread_local std::vector<std::uint32_t> unused;
+      unused.resize(guessed_->buckets());
+      guessed_->classify(segment, ids, unused.data());
+      for (std::size_t i = 0; i < segment.count; ++i) ids[i] = guessed_place_[ids[i]];
+      order.place_near(segment.records, segment.count, compared_.data(), compared_count_, ids);
+    } else {
+      order.place(segment.records, segment.count, compared_.data(), compared_count_, ids);
+    }
     for (std::size_t i = 0; i < segment.count; ++i) ++counts[ids[i] = bucket_of_place_[ids[i]]];
     return;
   }

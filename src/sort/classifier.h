@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,7 @@ class Classifier {
   bool above(std::size_t index, const std::byte* record) const;
 
   void set_labels();
+  void guess_places();
 
   const KeyLayout& layout_;
   std::vector<SplitterKey> splitters_;
@@ -64,7 +66,11 @@ class Classifier {
   std::vector<std::byte> compared_;
   std::size_t compared_count_ = 0;
   std::vector<std::uint16_t> bucket_of_place_;
-  std::vector<std::uint64_t> prefixes_;  // their first words
+  // With a guess of what they are compared by: where they lie by that.
+  std::unique_ptr<KeyLayout> guessed_layout_;
+  std::unique_ptr<Classifier> guessed_;
+  std::vector<std::uint16_t> guessed_place_;  // of its buckets: splitters not above
+  std::vector<std::uint64_t> prefixes_;       // their first words
   // The table: slot 0 lies below the first splitter; slot i > 0 covers prefixes from
   // base + (i - 1 << shift), up to `top`.
   struct Table {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "sort/radix_sort.h"
 
 namespace xxl {
@@ -248,6 +249,9 @@ class SorterOf final : public PieceSorter {
   std::size_t count_ = 0;
 };
 
+constexpr std::size_t kItemAlignment = 64;
+constexpr std::size_t kMostGuessedItemBytes = 16;  // of a sorter by one member
+
 // Sorts copies of records, or pointers to them, by a comparator.
 template <bool kPointers>
 class ComparedSorter final : public PieceSorter {
@@ -256,11 +260,16 @@ class ComparedSorter final : public PieceSorter {
       : layout_(layout), unique_(unique), capacity_(capacity), scratch_(scratch) {}
 
   static std::size_t scratch_bytes(const KeyLayout& layout, std::size_t capacity) {
-    return 2 * capacity * item_bytes(layout);
+    const std::size_t items = round_up(2 * capacity * item_bytes(layout), kItemAlignment);
+    return kPointers ? items : items + 2 * capacity * kMostGuessedItemBytes;
   }
 
   void sort(std::span<const Segment> segments) override {
     removed_ = {};
+    if (sort_by_guess(segments)) {
+      if (unique_) remove_duplicates();
+      return;
+    }
     count_ = 0;
     const std::size_t record_bytes = layout_.record_bytes();
     for (const Segment& segment : segments) {
@@ -279,7 +288,7 @@ class ComparedSorter final : public PieceSorter {
     if constexpr (kPointers) {
       order.sort(pointers(), count_, pointers() + capacity_);
     } else {
-      order.sort(scratch_, count_, scratch_ + capacity_ * record_bytes);
+      order.sort(scratch_, count_, spare());
     }
     if (unique_) remove_duplicates();
   }
@@ -301,6 +310,28 @@ class ComparedSorter final : public PieceSorter {
   static std::size_t item_bytes(const KeyLayout& layout) {
     return kPointers ? sizeof(std::byte*) : layout.record_bytes();
   }
+  std::byte* spare() const { return scratch_ + capacity_ * layout_.record_bytes(); }
+
+  // By the member that is probably compared first, as keys are sorted. False if it was not.
+  bool sort_by_guess(std::span<const Segment> segments) {
+    const RecordFormat* const guess = kPointers ? nullptr : layout_.labels()->guess();
+    if (guess == nullptr) return false;
+    if (by_guess_ == nullptr) {
+      guess_ = std::make_unique<KeyLayout>(*guess);
+      const std::size_t at = round_up(2 * capacity_ * item_bytes(layout_), kItemAlignment);
+      by_guess_ = make_piece_sorter(*guess_, false, capacity_,
+                                    {scratch_ + at, 2 * capacity_ * kMostGuessedItemBytes});
+    }
+    by_guess_->sort(segments);
+    count_ = by_guess_->size();
+    by_guess_->write(0, count_, scratch_);
+    const KeyField& member = guess->key.front();
+    const bool settled =
+        layout_.labels()->order().settle(scratch_, count_, member.offset, member.length, spare());
+    if (!settled) layout_.labels()->miss();
+    return settled;
+  }
+
   const std::byte** pointers() const { return reinterpret_cast<const std::byte**>(scratch_); }
   const std::byte* record(std::size_t index) const {
     return kPointers ? pointers()[index] : scratch_ + index * layout_.record_bytes();
@@ -326,8 +357,10 @@ class ComparedSorter final : public PieceSorter {
   const KeyLayout& layout_;
   bool unique_;
   std::size_t capacity_;
-  std::byte* scratch_;  // items, and as many to sort them with
+  std::byte* scratch_;  // items, and as many to sort them with; then those of by_guess_
   std::size_t count_ = 0;
+  std::unique_ptr<KeyLayout> guess_;
+  std::unique_ptr<PieceSorter> by_guess_;
 };
 
 // Larger records are not moved while they are sorted.
