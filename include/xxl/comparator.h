@@ -109,6 +109,9 @@ void merge_sort(Item* items, std::size_t count, Item* spare, bool into_spare, co
 template <class T, class Compare>
 class ComparedOrder final : public RecordOrder {
  public:
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+                "records that need more alignment than std::max_align_t are sorted by keys only");
+
   explicit ComparedOrder(Compare less) : less_(std::move(less)) {}
 
   int compare(const std::byte* a, const std::byte* b) const override {

@@ -24,6 +24,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "record/record_format.h"
@@ -44,9 +45,11 @@ class KeyLabels {
   // From any thread.
   std::uint64_t word(const std::byte* record) const;
 
-  // A member that records are probably ordered by, at least first: found by comparing records. What
-  // it says is always checked, so that it only saves comparisons. Called before others use it.
-  void guess_member(const std::vector<const std::byte*>& sample);
+  // A member that records are probably ordered by, at least first (guess_member.h). What it says is
+  // always checked, so that it only saves comparisons. To be set before others use it.
+  void set_guess(RecordFormat guess) {
+    guess_ = std::make_unique<const RecordFormat>(std::move(guess));
+  }
   const RecordFormat* guess() const {
     return misses_.load(std::memory_order_relaxed) < kMostMisses ? guess_.get() : nullptr;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "record/guess_member.h"
 
 namespace xxl {
 namespace {
@@ -34,7 +35,10 @@ void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) 
   for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
     sample.push_back(segment.records + random_.below(segment.count) * layout_.record_bytes());
   }
-  if (layout_.labels() != nullptr) layout_.labels()->guess_member(sample);
+  if (KeyLabels* const labels = layout_.labels()) {
+    auto guess = guess_member(labels->order(), layout_.record_bytes(), sample);
+    if (guess) labels->set_guess(std::move(*guess));
+  }
   splitters_ = splitters_of(sample, buckets);
   if (layout_.words_are_key()) round_splitters(splitters_);
   splitters_changed_ = true;

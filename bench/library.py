@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Sorters of programs beside their peers.
+
+  stxxl   one program, compiled with STXXL's headers and with <xxl/stxxl.h>: records are pushed and
+          pulled one by one; both must give the same sequence
+  files   a sorter beside `xxl sort` of a file of as much data
+
+Programs come from a build with -DXXL_BUILD_BENCH=ON. One after the other, in turns; medians.
+"""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+METHODS = ["sorter", "sort", "ksort", "stream"]
+
+
+def run(command, directory):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
+                          env={**os.environ, "TMPDIR": str(directory)})
+    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+
+
+def stxxl(arguments, writer):
+    for method in arguments.methods.split(","):
+        for record, size in [("u64", 8), ("pair", 16)]:
+            count = arguments.bytes // size
+            seconds = {"xxl": [], "stxxl": []}
+            checksums = set()
+            for _ in range(arguments.repeat):
+                for name in seconds:
+                    load = os.getloadavg()[0]
+                    result = run([arguments.build / "bench" / f"programs_of_{name}", method, record, str(count),
+                                  str(arguments.memory), arguments.dir / "stxxl.disk"], arguments.dir)
+                    seconds[name].append(result["seconds"])
+                    checksums.add(result["checksum"])
+                    writer.writerow([f"{method} {record}", name, result["seconds"], f"{load:.1f}"])
+            if len(checksums) != 1:
+                sys.exit(f"{method} {record}: the outputs differ")
+            ours, theirs = (statistics.median(seconds[name]) for name in ("xxl", "stxxl"))
+            print(f"{method:7} {record:5} xxl {ours:6.2f} s  STXXL {theirs:6.2f} s  {theirs / ours:.2f} times", flush=True)
+
+
+def files(arguments, writer):
+    count = arguments.bytes // 8
+    xxl = arguments.build / "bin" / "xxl"
+    source, target = arguments.dir / "numbers", arguments.dir / "sorted"
+    subprocess.run([xxl, "gen", "--record=u64", str(count), "-o", source], check=True)
+    seconds = {"file": [], "spans": [], "one": [], "less": [], "opaque": []}
+    for _ in range(arguments.repeat):
+        for name in seconds:
+            load = os.getloadavg()[0]
+            if name == "file":
+                start = time.monotonic()
+                subprocess.run([xxl, "sort", "--record=u64", "-S", str(arguments.memory), "-T", arguments.dir,
+                                source, "-o", target], check=True)
+                took = time.monotonic() - start
+                subprocess.run([xxl, "validate", "--record=u64", target], check=True, stdout=subprocess.DEVNULL)
+                target.unlink()
+            else:
+                took = run([arguments.build / "bench" / "sorter_bench", name, str(count), str(arguments.memory),
+                            arguments.dir], arguments.dir)["seconds"]
+            seconds[name].append(took)
+            writer.writerow([f"u64 {name}", "xxl", f"{took:.3f}", f"{load:.1f}"])
+    source.unlink()
+    whole = statistics.median(seconds["file"])
+    for name, times in seconds.items():
+        print(f"{name:7} {statistics.median(times):6.2f} s  {statistics.median(times) / whole:.2f} of the file", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["stxxl", "files"])
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build-bench"))
+    parser.add_argument("--dir", type=pathlib.Path, required=True, help="scratch space")
+    parser.add_argument("--bytes", type=int, default=4 << 30)
+    parser.add_argument("--memory", type=int, default=512 << 20)
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--csv", type=pathlib.Path, default="library.csv")
+    arguments = parser.parse_args()
+    with open(arguments.csv, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["case", "program", "seconds", "load_before"])
+        (stxxl if arguments.what == "stxxl" else files)(arguments, writer)
+
+
+if __name__ == "__main__":
+    main()
