@@ -105,7 +105,7 @@ class SorterCore::Job {
   }
 
   ~Job() {
-    sorting_.stop_writing();
+    sorting_.give_up();
     input_.answer(Answer::cancelled);
     output_.answer(Answer::cancelled);
     input_.complete(0);
@@ -130,7 +130,7 @@ class SorterCore::Job {
   }
 
   std::span<const std::byte> next() {
-    if (failure_ != nullptr && !thread_) throw_failure();
+    if (!thread_ && failure_ != nullptr) throw_failure();
     output_.complete(std::exchange(lent_output_, 0));
     const std::span<std::byte> data = output_.next();
     if (data.empty() && failure_ != nullptr) throw_failure();
@@ -154,7 +154,7 @@ class SorterCore::Job {
  private:
   // Starts the job, if that has not been done.
   void begin() {
-    if (failure_ != nullptr && !thread_) throw_failure();
+    if (!thread_ && failure_ != nullptr) throw_failure();
     if (!std::exchange(started_, true)) start([this] { sorting_.run(); });
   }
 

@@ -447,7 +447,8 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
-    if (stage.full() || stopped_) merger.stop();
+    const bool unwanted = given_up_ || (stopped_ && target == nullptr);
+    if (stage.full() || unwanted) merger.stop();
     const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
     const auto start = Clock::now();
     mailbox_.wait_and_run();

@@ -62,6 +62,8 @@ class Sorting {
   // Of the output, nothing more is wanted: run() or write_again() returns as soon as it can. From
   // any thread.
   void stop_writing() { stopped_ = true; }
+  // Nor will be: what is under way may end in any state.
+  void give_up() { stopped_ = given_up_ = true; }
   // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
@@ -158,6 +160,7 @@ class Sorting {
   std::unique_ptr<CellGrid> grid_;  // of runs left unsorted within cells
   std::vector<Run> runs_;
   std::atomic<bool> stopped_ = false;
+  std::atomic<bool> given_up_ = false;
   bool sorted_into_output_ = false;  // the first run was written to the output file
   bool output_has_parted_ = false;   // with groups that still are several records
   std::uint64_t records_folded_ = 0;

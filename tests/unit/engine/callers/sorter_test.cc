@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <ranges>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -213,6 +215,27 @@ TEST(Sorter, OfLongKeysIsPulledAgain) {
     sorter.push(names);
     std::ranges::sort(names);
     for (int i = 0; i < 2; ++i, sorter.rewind()) EXPECT_EQ(pull_all(sorter), names) << count;
+  }
+}
+
+// What is rewound while runs are still merged to runs loses none of them.
+TEST(Sorter, IsRewoundBeforeTheLastMerge) {
+  struct Large {
+    std::uint32_t key;
+    std::byte content[16380];
+  };
+  constexpr std::uint32_t kRecords = 3000;
+  for (int i = 0; i < 3; ++i) {
+    sorter<Large> sorter(by(&Large::key), with_memory(kLittleMemory), {.repeatable = true});
+    for (std::uint32_t record = 0; record < kRecords; ++record) {
+      sorter.push({record * 7919 % kRecords, {}});
+    }
+    sorter.sort();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * i));
+    sorter.rewind();
+    std::uint32_t expected = 0;
+    for (const Large& record : sorter) ASSERT_EQ(record.key, expected++);
+    ASSERT_EQ(expected, kRecords);
   }
 }
 
