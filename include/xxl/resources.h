@@ -33,7 +33,8 @@ class SharedResources;
 // A handle: copies share the same resources. All members may be called from any thread.
 class resources {
  public:
-  // Throws Error{usage} for no users, Error{no_space} if the part of one is too small to sort in.
+  // Throws Error{usage} for no users. Whether a part of the memory is enough is said by who gets
+  // it, whether a scratch directory is there when it is needed first.
   explicit resources(resource_options options = {});
 
   const resource_options& options() const { return options_; }  // with what was left open

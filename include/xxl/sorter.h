@@ -33,7 +33,8 @@ struct sorter_options {
   std::optional<std::uint64_t> limit = {};  // only the first `limit` records in order
   bool repeatable = false;             // rewind() may be called; scratch space stays until clear()
   std::uint64_t memory_bytes = 0;      // 0: an equal part of the resources
-  std::uint64_t expected_records = 0;  // if known: plans for so many; any number may come
+  std::uint64_t expected_records = 0;  // if known: plans for so many, if that can be; any number
+                                       // may come
 };
 
 namespace detail {

@@ -450,7 +450,7 @@ class vector {
   // `from` must outlive it. By default all that the file has.
   explicit vector(file* from, size_type n = size_type(-1), unsigned_type = 0)
       : descriptor_(from->descriptor()) {
-    size_ = written_ = detail::bytes_of_file(descriptor_) / sizeof(value_type);
+    size_ = written_ = opened_size_ = detail::bytes_of_file(descriptor_) / sizeof(value_type);
     if (n != size_type(-1)) resize(n);
   }
   vector(const vector& other) : vector() {
@@ -465,7 +465,9 @@ class vector {
     if (!owns_) {
       try {
         flush();
-        (void)!::ftruncate(descriptor_, static_cast<off_t>(size_ * sizeof(value_type)));
+        if (size_ != opened_size_) {
+          (void)!::ftruncate(descriptor_, static_cast<off_t>(size_ * sizeof(value_type)));
+        }
       } catch (const std::exception&) {  // as STXXL: who wants to know calls flush()
       }
     }
@@ -480,6 +482,8 @@ class vector {
     std::swap(tail_, other.tail_);
     std::swap(map_, other.map_);
     std::swap(mapped_, other.mapped_);
+    std::swap(reserved_, other.reserved_);
+    std::swap(opened_size_, other.opened_size_);
   }
 
   size_type size() const { return size_; }
@@ -566,25 +570,45 @@ class vector {
   static constexpr std::size_t kBlock =
       std::max<std::size_t>(1, (std::size_t{1} << 20) / sizeof(value_type));
 
+  static constexpr std::size_t kAddresses = std::size_t{1} << 38;
+
   value_type* element(external_size_type i) const {
     if (i >= written_) flush();
     if (i >= mapped_) map();
     return map_ + i;
   }
+  // In an address range that is larger than the file: when the vector grows, elements stay where
+  // they are, as long as there is room.
   void map() const {
-    unmap();
     flush();
-    void* const memory =
-        ::mmap(nullptr, written_ * sizeof(value_type),
-               PROT_READ | detail::write_protection(descriptor_), MAP_SHARED, descriptor_, 0);
-    if (memory == MAP_FAILED) detail::throw_errno("cannot map a vector");
-    map_ = static_cast<value_type*>(memory);
+    const std::size_t bytes = written_ * sizeof(value_type);
+    if (bytes > reserved_) {
+      unmap();
+      reserve_addresses(bytes);
+    }
+    if (::mmap(map_, bytes, PROT_READ | detail::write_protection(descriptor_),
+               MAP_SHARED | MAP_FIXED, descriptor_, 0) == MAP_FAILED) {
+      detail::throw_errno("cannot map a vector");
+    }
     mapped_ = written_;
   }
+  void reserve_addresses(std::size_t bytes) const {
+    for (std::size_t room = std::max(bytes, kAddresses);; room = std::max(bytes, room / 2)) {
+      void* const memory =
+          ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (memory != MAP_FAILED) {
+        map_ = static_cast<value_type*>(memory);
+        reserved_ = room;
+        return;
+      }
+      if (room == bytes) detail::throw_errno("cannot map a vector");
+    }
+  }
   void unmap() const {
-    if (map_ != nullptr) ::munmap(map_, mapped_ * sizeof(value_type));
+    if (map_ != nullptr) ::munmap(map_, reserved_);
     map_ = nullptr;
     mapped_ = 0;
+    reserved_ = 0;
   }
 
   int descriptor_ = -1;
@@ -594,6 +618,8 @@ class vector {
   mutable std::vector<value_type> tail_;
   mutable value_type* map_ = nullptr;
   mutable external_size_type mapped_ = 0;
+  mutable std::size_t reserved_ = 0;    // bytes of addresses from map_ on
+  external_size_type opened_size_ = 0;  // of a given file
 };
 
 template <class ValueType, unsigned PageSize = 4, unsigned CachePages = 8,

@@ -79,6 +79,7 @@ std::vector<SplitterKey> BucketTable::splitters_of(std::vector<const std::byte*>
   for (std::size_t i = 0, next = 0; i < ranks.size(); ++i) {
     next += i > 0 && ranks[i].front() / 2 != ranks[i - 1].front() / 2 ? 1 : 0;
     const std::uint64_t word = words[next] | (ranks[i].front() & 1);
+    if (word <= 1) continue;  // found no place, below all that have one
     if (splitters.empty() || splitters.back().front() < word) splitters.push_back({word});
   }
   return splitters;

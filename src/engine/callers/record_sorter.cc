@@ -79,12 +79,29 @@ SortOptions options_of(const resources& given, const SorterSpec& spec, std::uint
   return options;
 }
 
-Inputs input_of(const SorterSpec& spec, io::IoQueue& queue) {
+Inputs input_of(io::IoQueue& queue, std::uint64_t expected_bytes) {
   Inputs inputs;
   inputs.files.push_back(io::File::of_caller(queue, "the sorter's input"));
   inputs.size_known = false;
-  inputs.bytes = spec.options.expected_records * spec.record_bytes;
+  inputs.bytes = expected_bytes;
   return inputs;
+}
+
+std::unique_ptr<Sorting> make_sorting(const SortOptions& options, const SorterSpec& spec,
+                                      io::IoQueue& input) {
+  const auto make = [&](std::uint64_t expected_bytes) {
+    auto sorting = std::make_unique<Sorting>(options, input_of(input, expected_bytes));
+    sorting->plan_again(options, {});
+    return sorting;
+  };
+  const std::uint64_t expected = spec.options.expected_records;
+  if (expected > 0 && expected <= ~std::uint64_t{0} / spec.record_bytes) {
+    try {
+      return make(expected * spec.record_bytes);
+    } catch (const Error&) {  // too many for this memory: perhaps fewer come
+    }
+  }
+  return make(0);
 }
 
 std::uint64_t part_of(const resource_options& shared, const SorterSpec& spec) {
@@ -100,12 +117,10 @@ class SorterCore::Job {
   Job(const resources& shared, const SorterSpec& spec)
       : grant_(shared.shared(), part_of(shared.options(), spec)),
         options_(options_of(shared, spec, grant_.bytes(), output_)),
-        sorting_(options_, input_of(spec, input_)) {
-    sorting_.plan_again(options_, {});
-  }
+        sorting_(make_sorting(options_, spec, input_)) {}
 
   ~Job() {
-    sorting_.give_up();
+    sorting_->give_up();
     input_.answer(Answer::cancelled);
     output_.answer(Answer::cancelled);
     input_.complete(0);
@@ -142,20 +157,20 @@ class SorterCore::Job {
     if (!options_.repeatable) {
       throw Error(ErrorCode::usage, "a sorter is rewound only with sorter_options::repeatable");
     }
-    sorting_.stop_writing();
+    sorting_->stop_writing();
     output_.answer(Answer::all);
     output_.complete(std::exchange(lent_output_, 0));
     thread_.join();
     if (failure_ != nullptr) throw_failure();
     output_.reopen();
-    start([this] { sorting_.write_again(); });
+    start([this] { sorting_->write_again(); });
   }
 
  private:
   // Starts the job, if that has not been done.
   void begin() {
     if (!thread_ && failure_ != nullptr) throw_failure();
-    if (!std::exchange(started_, true)) start([this] { sorting_.run(); });
+    if (!std::exchange(started_, true)) start([this] { sorting_->run(); });
   }
 
   void start(std::function<void()> work) {
@@ -182,7 +197,7 @@ class SorterCore::Job {
   io::CallerQueue output_;
   MemoryGrant grant_;
   const SortOptions options_;
-  Sorting sorting_;
+  const std::unique_ptr<Sorting> sorting_;
   std::size_t lent_ = 0;         // of input_
   std::size_t lent_output_ = 0;  // of output_
   bool started_ = false;

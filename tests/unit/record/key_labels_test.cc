@@ -102,5 +102,13 @@ TEST(KeyLabels, HaveRoom) {
   EXPECT_EQ(word(labels, middle + 1), word(labels, middle) + 1);
 }
 
+// Where not even one splitter may be kept: words below all labels.
+TEST(KeyLabels, OfLargeRecordsMayHaveNoRoom) {
+  KeyLabels labels(std::make_shared<detail::ComparedOrder<std::uint64_t, Less>>(Less()),
+                   std::size_t{17} << 20);
+  EXPECT_EQ(add(labels, {10, 20}), (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(word(labels, 15), 0);
+}
+
 }  // namespace
 }  // namespace xxl

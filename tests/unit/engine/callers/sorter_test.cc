@@ -324,6 +324,16 @@ TEST(Sorter, SharesMemory) {
   }
 }
 
+TEST(Sorter, TakesAnyNumberWhateverWasExpected) {
+  for (const std::uint64_t expected :
+       {std::uint64_t{1}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+    sorter<std::uint64_t> sorter({}, with_memory(2 * kLittleMemory),
+                                 {.expected_records = expected});
+    for (std::uint64_t i = 100'000; i > 0; --i) sorter.push(i);
+    EXPECT_EQ(pull_all(sorter).size(), 100'000);
+  }
+}
+
 TEST(Sorter, RefusesWhatCannotWork) {
   EXPECT_THROW(sorter<int>({}, with_memory(1000)), Error);
   EXPECT_THROW(resources({.users = 0}), Error);

@@ -116,6 +116,17 @@ TEST_F(Stxxl, SortsVectorsByKeys) {
   EXPECT_TRUE(std::equal(copy.begin(), copy.end(), pairs.begin(), pairs.end()));
 }
 
+TEST_F(Stxxl, ReferencesStayWhereTheyAreWhenAVectorGrows) {
+  stxxl::vector<int> vector;
+  for (int i = 0; i < 1000; ++i) vector.push_back(i);
+  int& first = vector.front();
+  for (int i = 1000; i < 1'000'000; ++i) vector.push_back(i);
+  int& last = vector.back();
+  std::swap(first, last);
+  EXPECT_EQ(vector[0], 999'999);
+  EXPECT_EQ(vector[999'999], 0);
+}
+
 TEST_F(Stxxl, VectorsLieInFiles) {
   const std::string path = testing::TempDir() + "stxxl_vector.bin";
   {
