@@ -19,9 +19,11 @@ import sys
 import time
 
 METHODS = ["sorter", "sort", "ksort", "stream"]
+SETTLE_SECONDS = 4  # before each run: the disk forgets the files of the one before
 
 
 def run(command, directory):
+    time.sleep(SETTLE_SECONDS)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
                           env={**os.environ, "TMPDIR": str(directory)})
     return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
@@ -57,6 +59,7 @@ def files(arguments, writer):
         for name in seconds:
             load = os.getloadavg()[0]
             if name == "file":
+                time.sleep(SETTLE_SECONDS)
                 start = time.monotonic()
                 subprocess.run([xxl, "sort", "--record=u64", "-S", str(arguments.memory), "-T", arguments.dir,
                                 source, "-o", target], check=True)
