@@ -79,8 +79,9 @@ void SequentialReader::start_read() {
     mailbox_.post([this, &read, completion, asked] {
       read.completion = completion;
       read.done = true;
-      const bool is_behind_end = read.file != to_read_;  // of a caller
-      if (files_[read.file].seekable() || is_behind_end) return;
+      if (files_[read.file].seekable()) return;
+      read.behind = read.file != to_read_;
+      if (read.behind) return;
       position_ += completion.bytes;
       if (completion.error != 0 || completion.bytes < asked) ends(read);
     });
@@ -97,9 +98,8 @@ void SequentialReader::ends(Read& read) {
 }
 
 std::optional<RecordBlock> SequentialReader::next() {
-  while (ready() && window_.front().file < to_read_ && !window_.front().ends &&
-         window_.front().completion.bytes == 0 && window_.front().completion.error == 0) {
-    pool_.give_back(window_.front().buffer);  // a caller had been asked for more than there was
+  while (ready() && window_.front().behind) {
+    pool_.give_back(window_.front().buffer);
     window_.pop_front();
   }
   if (!ready()) return std::nullopt;

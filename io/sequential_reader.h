@@ -65,8 +65,9 @@ class SequentialReader {
     std::byte* buffer;
     std::size_t file;
     std::uint64_t offset;
-    std::size_t wanted;  // bytes the file should have from here; 0: unknown (a stream)
-    bool ends = false;   // the file ends here
+    std::size_t wanted;   // bytes the file should have from here; 0: unknown (a stream)
+    bool ends = false;    // the file ends here
+    bool behind = false;  // it ended before: a caller had been asked for more than there was
     bool done = false;
     Completion completion;
   };

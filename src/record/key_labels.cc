@@ -39,12 +39,12 @@ std::vector<std::uint64_t> KeyLabels::add(const std::vector<const std::byte*>& r
   std::size_t next = 0;  // of the old ones
   for (std::size_t first = 0; first < records.size();) {
     // Those that lie between the same two old splitters.
-    std::vector<std::uint16_t> places(1);
-    order_->place(records[first], 1, old->records.data(), old->labels.size(), places.data());
-    const std::size_t below = places[0] / 2u;  // old splitters
+    std::uint16_t place;
+    order_->place(records[first], 1, old->records.data(), old->labels.size(), &place);
+    const std::size_t below = place / 2u;  // old splitters
     for (; next < below; ++next)
       keep(old->labels[next], old->records.data() + next * record_bytes_);
-    if (places[0] % 2 != 0) {
+    if (place % 2 != 0) {
       words.push_back(old->labels[below]);
       ++first;
       continue;

@@ -22,8 +22,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 

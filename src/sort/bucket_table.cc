@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "record/guess_member.h"
 
 namespace xxl {
 namespace {
@@ -26,6 +25,7 @@ BucketTable::BucketTable(const KeyLayout& layout, SlabPool& slabs, std::size_t m
       max_buckets_(max_buckets),
       random_(seed) {
   XXL_CHECK(max_buckets <= kMaxBuckets);
+  if (!layout.words_are_key()) compared_.emplace(layout);
 }
 
 void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) {
@@ -35,12 +35,9 @@ void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) 
   for (std::size_t i = 0; i < kOversampling * buckets; ++i) {
     sample.push_back(segment.records + random_.below(segment.count) * layout_.record_bytes());
   }
-  if (KeyLabels* const labels = layout_.labels()) {
-    auto guess = guess_member(labels->order(), layout_.record_bytes(), sample);
-    if (guess) labels->set_guess(std::move(*guess));
-  }
-  splitters_ = splitters_of(sample, buckets);
-  if (layout_.words_are_key()) round_splitters(splitters_);
+  if (compared_) compared_->guess_from(sample);
+  splitters_ = splitters_of(std::move(sample), buckets);
+  if (!compared_) round_splitters(splitters_);
   splitters_changed_ = true;
   cells_ = splitters_;
   chains_.assign(splitters_.size() + 1, {});
@@ -51,56 +48,13 @@ void BucketTable::choose_splitters(const Segment& segment, std::size_t buckets) 
 }
 
 // Splitters that divide what was sampled into about `parts` equal parts.
-std::vector<SplitterKey> BucketTable::splitters_of(std::vector<const std::byte*>& sample,
+std::vector<SplitterKey> BucketTable::splitters_of(std::vector<const std::byte*> sample,
                                                    std::size_t parts) const {
+  if (compared_) return compared_->splitters_of(std::move(sample), parts);
   std::vector<SplitterKey> keys;
   keys.reserve(sample.size());
-  if (layout_.labels() == nullptr) {
-    for (const std::byte* record : sample) keys.push_back(splitter_key(layout_, record));
-    return pick_splitters(keys, parts);
-  }
-  // They are picked by their ranks in the sample, and get labels then.
-  const auto& order = layout_.labels()->order();
-  std::sort(sample.begin(), sample.end(),
-            [&](const std::byte* a, const std::byte* b) { return order.compare(a, b) < 0; });
-  std::uint64_t rank = 0;
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (i == 0 || order.compare(sample[i - 1], sample[i]) != 0) rank = 2 * i;
-    keys.push_back({rank});
-  }
-  const std::vector<SplitterKey> ranks = pick_splitters(keys, parts);
-  std::vector<const std::byte*> picked;
-  for (const SplitterKey& key : ranks) {
-    const std::byte* const record = sample[key.front() / 2];
-    if (picked.empty() || picked.back() != record) picked.push_back(record);
-  }
-  const std::vector<std::uint64_t> words = layout_.labels()->add(picked);
-  std::vector<SplitterKey> splitters;
-  for (std::size_t i = 0, next = 0; i < ranks.size(); ++i) {
-    next += i > 0 && ranks[i].front() / 2 != ranks[i - 1].front() / 2 ? 1 : 0;
-    const std::uint64_t word = words[next] | (ranks[i].front() & 1);
-    if (word <= 1) continue;  // found no place, below all that have one
-    if (splitters.empty() || splitters.back().front() < word) splitters.push_back({word});
-  }
-  return splitters;
-}
-
-// The keys at the boundaries of `parts` equal parts of the sample. A key that spans parts gets a
-// bucket of its own, from itself to its successor.
-std::vector<SplitterKey> BucketTable::pick_splitters(std::vector<SplitterKey>& sample,
-                                                     std::size_t parts) const {
-  std::sort(sample.begin(), sample.end());
-  std::vector<SplitterKey> splitters;
-  for (std::size_t part = 1; part < parts; ++part) {
-    const SplitterKey& key = sample[part * sample.size() / parts];
-    if (splitters.empty() || splitters.back() < key) {
-      splitters.push_back(key);
-    } else if (splitters.back() == key) {
-      SplitterKey next = successor(key);
-      if (!next.empty()) splitters.push_back(std::move(next));
-    }  // else the successor of this key is there already
-  }
-  return splitters;
+  for (const std::byte* record : sample) keys.push_back(splitter_key(layout_, record));
+  return pick_splitters(std::move(keys), parts);
 }
 
 bool BucketTable::distribute(Ticket ticket, std::span<const Segment> segments,
@@ -108,7 +62,11 @@ bool BucketTable::distribute(Ticket ticket, std::span<const Segment> segments,
   std::fill_n(scratch.counts, buckets(), 0);
   std::uint16_t* ids = scratch.ids;
   for (const Segment& segment : segments) {
-    classifier_.classify(segment, ids, scratch.counts);
+    if (compared_) {
+      compared_->classify(segment, ids, scratch.counts);
+    } else {
+      classifier_.classify(segment, ids, scratch.counts);
+    }
     ids += segment.count;
   }
   turns_.wait_for(ticket);
@@ -146,7 +104,11 @@ bool BucketTable::reserve(const ScatterScratch& scratch, std::size_t keep) {
 
 void BucketTable::begin_round() {
   if (splitters_changed_) {
-    classifier_.set_splitters(splitters_);
+    if (compared_) {
+      compared_->set_splitters(splitters_);
+    } else {
+      classifier_.set_splitters(splitters_);
+    }
     splitters_changed_ = false;
   }
   turns_.restart();
@@ -250,7 +212,7 @@ Chain BucketTable::split(std::size_t bucket, std::size_t parts) {
     const Segment& segment = segments[random_.below(segments.size())];
     sample.push_back(segment.records + random_.below(segment.count) * layout_.record_bytes());
   }
-  std::vector<SplitterKey> inner = splitters_of(sample, parts);
+  std::vector<SplitterKey> inner = splitters_of(std::move(sample), parts);
   const SplitterKey low = lower_bound_of(bucket);
   std::erase_if(inner, [&](const SplitterKey& key) {
     return key <= low || (bucket < splitters_.size() && key >= splitters_[bucket]);

@@ -34,6 +34,7 @@
 #include "base/turns.h"
 #include "record/key_layout.h"
 #include "sort/classifier.h"
+#include "sort/compared_classifier.h"
 #include "sort/segment.h"
 #include "sort/slab_chains.h"
 
@@ -109,10 +110,8 @@ class BucketTable {
 
  private:
   bool reserve(const ScatterScratch& scratch, std::size_t keep);
-  std::vector<SplitterKey> splitters_of(std::vector<const std::byte*>& sample,
+  std::vector<SplitterKey> splitters_of(std::vector<const std::byte*> sample,
                                         std::size_t parts) const;
-  std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey>& sample,
-                                          std::size_t parts) const;
   bool is_one_key(std::size_t bucket) const;
   bool ends_behind_one_key(std::size_t bucket, const SplitterKey& end) const;
   SplitterKey lower_bound_of(std::size_t bucket) const;
@@ -121,7 +120,8 @@ class BucketTable {
   SlabPool& slabs_;
   SlabChains slab_chains_;
   Classifier classifier_;
-  std::vector<SplitterKey> splitters_;  // the classifier's, or those of the next round
+  std::optional<ComparedClassifier> compared_;  // in its place, where a comparator is the key
+  std::vector<SplitterKey> splitters_;          // the classifier's, or those of the next round
   bool splitters_changed_ = false;
   mutable std::mutex mutex_;  // of chains_ while distributions run
   std::vector<Chain> chains_;

@@ -39,6 +39,21 @@ SplitterKey successor(const SplitterKey& key) {
   return {};
 }
 
+std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey> sample, std::size_t parts) {
+  std::sort(sample.begin(), sample.end());
+  std::vector<SplitterKey> splitters;
+  for (std::size_t part = 1; part < parts; ++part) {
+    const SplitterKey& key = sample[part * sample.size() / parts];
+    if (splitters.empty() || splitters.back() < key) {
+      splitters.push_back(key);
+    } else if (splitters.back() == key) {
+      SplitterKey next = successor(key);
+      if (!next.empty()) splitters.push_back(std::move(next));
+    }  // else the successor of this key is there already
+  }
+  return splitters;
+}
+
 Classifier::Table::Table(const std::vector<SplitterKey>& splitters) {
   if (splitters.empty()) return;
   base = splitters.front().front();
@@ -68,7 +83,6 @@ void round_splitters(std::vector<SplitterKey>& splitters) {
 void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   splitters_ = std::move(splitters);
   XXL_CHECK(splitters_.size() < kMixed);
-  if (layout_.labels() != nullptr) return set_labels();
   table_ = Table(splitters_);
   prefixes_.clear();
   for (const SplitterKey& splitter : splitters_) prefixes_.push_back(splitter.front());
@@ -98,51 +112,6 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   first_.push_back(static_cast<std::uint16_t>(splitters_.size()));
 }
 
-void Classifier::set_labels() {
-  const std::size_t bytes = layout_.record_bytes();
-  std::vector<std::uint64_t> labels;  // a splitter is one, or the word above it
-  for (const SplitterKey& splitter : splitters_) {
-    const std::uint64_t label = splitter.front() & ~std::uint64_t{1};
-    if (labels.empty() || labels.back() != label) labels.push_back(label);
-  }
-  compared_.clear();
-  bucket_of_place_.clear();
-  std::size_t bucket = 0;
-  const auto add_place = [&](std::uint64_t word) {
-    while (bucket < splitters_.size() && splitters_[bucket].front() <= word) ++bucket;
-    bucket_of_place_.push_back(static_cast<std::uint16_t>(bucket));
-  };
-  add_place(0);
-  for (const std::uint64_t label : labels) {
-    const std::byte* const record = layout_.labels()->splitter(label);
-    compared_.insert(compared_.end(), record, record + bytes);
-    add_place(label);
-    add_place(label + 1);
-  }
-  compared_count_ = labels.size();
-  guess_places();
-}
-
-// Splitters of the guessed member, as far as they ascend by it. (Others are found by comparing.)
-void Classifier::guess_places() {
-  guessed_.reset();
-  const RecordFormat* const guess = layout_.labels()->guess();
-  if (guess == nullptr) return;
-  guessed_layout_ = std::make_unique<KeyLayout>(*guess);
-  std::vector<SplitterKey> splitters;
-  guessed_place_.assign(1, 0);
-  for (std::size_t i = 0; i < compared_count_; ++i) {
-    SplitterKey key = splitter_key(*guessed_layout_, compared_.data() + i * layout_.record_bytes());
-    if (splitters.empty() || splitters.back() < key) {
-      splitters.push_back(std::move(key));
-      guessed_place_.push_back(0);
-    }
-    guessed_place_.back() = static_cast<std::uint16_t>(i + 1);
-  }
-  guessed_ = std::make_unique<Classifier>(*guessed_layout_);
-  guessed_->set_splitters(std::move(splitters));
-}
-
 // Compares the words after the first.
 bool Classifier::above(std::size_t index, const std::byte* record) const {
   const SplitterKey& splitter = splitters_[index];
@@ -166,11 +135,6 @@ std::size_t Classifier::search(std::uint64_t prefix, const std::byte* record, st
 }
 
 std::size_t Classifier::bucket_of(const std::byte* record) const {
-  if (layout_.labels() != nullptr) {
-    std::uint16_t place;
-    layout_.labels()->order().place(record, 1, compared_.data(), compared_count_, &place);
-    return bucket_of_place_[place];
-  }
   return search(layout_.word(record, 0), record, 0, splitters_.size());
 }
 
@@ -195,20 +159,6 @@ void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::
 }
 
 void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const {
-  if (layout_.labels() != nullptr) {
-    const detail::RecordOrder& order = layout_.labels()->order();
-    if (guessed_ != nullptr) {
-      thread_local std::vector<std::uint32_t> unused;
-      unused.resize(guessed_->buckets());
-      guessed_->classify(segment, ids, unused.data());
-      for (std::size_t i = 0; i < segment.count; ++i) ids[i] = guessed_place_[ids[i]];
-      order.place_near(segment.records, segment.count, compared_.data(), compared_count_, ids);
-    } else {
-      order.place(segment.records, segment.count, compared_.data(), compared_count_, ids);
-    }
-    for (std::size_t i = 0; i < segment.count; ++i) ++counts[ids[i] = bucket_of_place_[ids[i]]];
-    return;
-  }
   const auto flip = layout_.transform().flip;
   const bool is_float = layout_.transform().is_float;
   const bool wide = layout_.kind() == RecordKind::key64 || layout_.kind() == RecordKind::pair64;

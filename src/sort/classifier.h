@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,6 +26,10 @@ using SplitterKey = std::vector<std::uint64_t>;
 SplitterKey splitter_key(const KeyLayout& layout, const std::byte* record);
 // The smallest key (of as many words) above `key`; empty when there is none.
 SplitterKey successor(const SplitterKey& key);
+
+// The keys at the boundaries of `parts` equal parts of a sample, in strictly ascending order. A key
+// that spans parts gets a bucket of its own, from itself to its successor.
+std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey> sample, std::size_t parts);
 
 // Moves the splitters of a sample a little, to edges of the table's slots, where that changes the
 // buckets on both sides by no more than a quarter. Splitters that lie closer stay as they are.
@@ -56,21 +59,9 @@ class Classifier {
                      std::size_t high) const;
   bool above(std::size_t index, const std::byte* record) const;
 
-  void set_labels();
-  void guess_places();
-
   const KeyLayout& layout_;
   std::vector<SplitterKey> splitters_;
-  // If a comparator is the key: the records whose labels the splitters are, and the bucket of each
-  // place among them (detail::RecordOrder).
-  std::vector<std::byte> compared_;
-  std::size_t compared_count_ = 0;
-  std::vector<std::uint16_t> bucket_of_place_;
-  // With a guess of what they are compared by: where they lie by that.
-  std::unique_ptr<KeyLayout> guessed_layout_;
-  std::unique_ptr<Classifier> guessed_;
-  std::vector<std::uint16_t> guessed_place_;  // of its buckets: splitters not above
-  std::vector<std::uint64_t> prefixes_;       // their first words
+  std::vector<std::uint64_t> prefixes_;  // their first words
   // The table: slot 0 lies below the first splitter; slot i > 0 covers prefixes from
   // base + (i - 1 << shift), up to `top`.
   struct Table {

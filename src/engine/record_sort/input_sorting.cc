@@ -5,6 +5,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "sort/cpu_chunk_sorter.h"
+#include "sort/make_piece_sorter.h"
 
 namespace xxl {
 

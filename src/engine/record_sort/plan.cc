@@ -11,7 +11,7 @@
 #include "io/sequential_reader.h"
 #include "run/block_packer.h"
 #include "run/run.h"
-#include "sort/piece_sorter.h"
+#include "sort/make_piece_sorter.h"
 
 namespace xxl {
 namespace {

@@ -1,6 +1,7 @@
 #include "engine/record_sort/run_merge.h"
 
 #include "base/memory_region.h"
+#include "sort/make_piece_sorter.h"
 
 namespace xxl {
 

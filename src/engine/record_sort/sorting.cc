@@ -159,10 +159,9 @@ void Sorting::take_region() {
 }
 
 void Sorting::reserve_scratch() {
-  const bool needs_scratch =
-      report_.plan.passes > 0 && !(options_.merge_only && report_.plan.passes <= 1);
-  // What a caller pushes may fit in memory.
-  if (options_.output_caller != nullptr) return;
+  const bool is_one_pass = options_.merge_only && report_.plan.passes <= 1;
+  const bool may_fit = options_.output_caller != nullptr;  // what a caller pushes
+  const bool needs_scratch = report_.plan.passes > 0 && !is_one_pass && !may_fit;
   if (needs_scratch && !scratch_) open_scratch(report_.plan.scratch_bytes);
 }
 

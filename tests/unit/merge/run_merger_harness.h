@@ -15,6 +15,7 @@
 #include "merge/runs_on_disk.h"
 #include "run/run_store.h"
 #include "simulated_queue.h"
+#include "sort/make_piece_sorter.h"
 #include "sort_test_support.h"
 #include "watchdog.h"
 

@@ -12,6 +12,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "sort/cpu_chunk_sorter.h"
+#include "sort/make_piece_sorter.h"
 #include "sort_test_support.h"
 #include "watchdog.h"
 

@@ -1,4 +1,4 @@
-#include "sort/piece_sorter.h"
+#include "sort/make_piece_sorter.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "io/sequential_reader.h"
 #include "merge/common_cells.h"
 #include "run/run.h"
-#include "sort/piece_sorter.h"
+#include "sort/make_piece_sorter.h"
 #include "sort_test_support.h"
 
 namespace xxl {
