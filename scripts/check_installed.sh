@@ -17,8 +17,8 @@ done
 "$work/prefix/bin/xxl" --version
 # The public headers, and no others; each can be included alone.
 test "$(find "$work/prefix/include" -type f | wc -l)" = "$(find include -name '*.h' | wc -l)"
-for header in "$work"/prefix/include/xxl/*.h; do
-  echo "#include <xxl/$(basename "$header")>" |
+find "$work/prefix/include" -name '*.h' | while read -r header; do
+  echo "#include <${header#"$work/prefix/include/"}>" |
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -I"$work/prefix/include" -x c++ -
 done
 

@@ -19,12 +19,22 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "io_test_support.h"
+#include "record/key_extractor.h"
 #include "record/record_fold.h"
 #include "record/record_format.h"
 #include "sort/segment.h"
 #include "watchdog.h"
 
 namespace xxl::test {
+
+// Lines whose key is the line.
+class WholeLine final : public KeyExtractor {
+ public:
+  bool is_whole_record() const override { return true; }
+  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
+    key.append(record.substr(0, limit));
+  }
+};
 
 using Bytes = std::vector<std::byte>;
 

@@ -11,19 +11,13 @@
 #include <vector>
 
 #include "base/random.h"
+#include "sort_test_support.h"
 
 namespace xxl {
 namespace {
 
 using Records = std::vector<std::string>;
-
-class WholeLine final : public KeyExtractor {
- public:
-  bool is_whole_record() const override { return true; }
-  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    key.append(record.substr(0, limit));
-  }
-};
+using test::WholeLine;
 
 // A sorted run in memory.
 class Resident {

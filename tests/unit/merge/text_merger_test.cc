@@ -17,21 +17,16 @@
 #include "io/transfer.h"
 #include "io_test_support.h"
 #include "simulated_queue.h"
+#include "sort_test_support.h"
 
 namespace xxl {
 namespace {
 
+using test::WholeLine;
+
 using Records = std::vector<std::string>;
 
 constexpr std::size_t kBlockBytes = kSectorBytes;
-
-class WholeLine final : public KeyExtractor {
- public:
-  bool is_whole_record() const override { return true; }
-  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    key.append(record.substr(0, limit));
-  }
-};
 
 // A round serves what has waited longest on each disk (here: file). It begins when nothing else can
 // be done: rounds are tasks of the only worker, behind all others.

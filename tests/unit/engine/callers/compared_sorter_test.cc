@@ -12,26 +12,15 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/callers/sorter_test_support.h"
 #include "xxl/sorter.h"
 
 namespace xxl {
 namespace {
 
-constexpr std::uint64_t kLittleMemory = 4 << 20;
-
-resources with_memory(std::uint64_t bytes, unsigned threads) {
-  return resources(
-      {.memory_bytes = bytes, .scratch_dirs = {testing::TempDir()}, .threads = threads});
-}
-
-template <class Sorter>
-auto pull_all(Sorter& sorter) {
-  std::vector<typename Sorter::value_type> all;
-  for (auto span = sorter.pull(); !span.empty(); span = sorter.pull()) {
-    all.insert(all.end(), span.begin(), span.end());
-  }
-  return all;
-}
+using test::kLittleMemory;
+using test::pull_all;
+using test::with_memory;
 
 template <std::size_t kBytes>
 struct Padded {
@@ -91,7 +80,7 @@ void sort_all(std::size_t bytes, const sorter_options& options) {
         records[i].key = input.key(i, records.size(), random);
         records[i].number = static_cast<std::uint32_t>(i);
       }
-      sorter<Record, ByKey> sorter({}, with_memory(kLittleMemory, threads), options);
+      sorter<Record, ByKey> sorter({}, with_memory(kLittleMemory, 1, threads), options);
       sorter.push(records);
       std::ranges::stable_sort(records, ByKey());
       if (options.unique) {
@@ -149,7 +138,7 @@ TEST(ComparedSorter, SortsByAnyComparator) {
     word.length = static_cast<unsigned char>(random.below(32));
     for (int i = 0; i < word.length; ++i) word.text[i] = static_cast<char>('a' + random.below(2));
   }
-  sorter<Word, decltype(less)> sorter(less, with_memory(kLittleMemory, 2));
+  sorter<Word, decltype(less)> sorter(less, with_memory(kLittleMemory));
   for (const Word& word : words) sorter.push(word);
   std::ranges::sort(words, less);
   const auto sorted = pull_all(sorter);
@@ -158,7 +147,7 @@ TEST(ComparedSorter, SortsByAnyComparator) {
 }
 
 TEST(ComparedSorter, FoldsGroups) {
-  sorter<Padded<8>, ByKey> sorter({}, with_memory(kLittleMemory, 2));
+  sorter<Padded<8>, ByKey> sorter({}, with_memory(kLittleMemory));
   for (std::uint32_t i = 0; i < 100'000; ++i) sorter.push({i % 10, 1, {}});
   std::uint32_t groups = 0;
   for (Padded<8> sum;

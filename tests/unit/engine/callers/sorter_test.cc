@@ -23,20 +23,17 @@
 
 #include "base/random.h"
 #include "engine/callers/shared_resources.h"
+#include "engine/callers/sorter_test_support.h"
 #include "simulated_queue.h"
 #include "watchdog.h"
 
 namespace xxl {
 namespace {
 
+using test::kLittleMemory;
+using test::pull_all;
 using test::Watchdog;
-
-constexpr std::uint64_t kLittleMemory = 4 << 20;
-
-resources with_memory(std::uint64_t bytes, unsigned users = 1) {
-  return resources(
-      {.memory_bytes = bytes, .users = users, .scratch_dirs = {testing::TempDir()}, .threads = 2});
-}
+using test::with_memory;
 
 std::vector<std::uint64_t> random_numbers(std::size_t count, std::uint64_t below,
                                           std::uint64_t seed) {
@@ -44,15 +41,6 @@ std::vector<std::uint64_t> random_numbers(std::size_t count, std::uint64_t below
   std::vector<std::uint64_t> numbers(count);
   for (auto& number : numbers) number = random.below(below);
   return numbers;
-}
-
-template <class Sorter>
-auto pull_all(Sorter& sorter) {
-  std::vector<typename Sorter::value_type> all;
-  for (auto span = sorter.pull(); !span.empty(); span = sorter.pull()) {
-    all.insert(all.end(), span.begin(), span.end());
-  }
-  return all;
 }
 
 enum class Color : std::uint8_t { red, green, blue };

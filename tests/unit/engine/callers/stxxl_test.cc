@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/callers/sorter_test_support.h"
 #include "xxl/error.h"
 
 namespace {
+
+using xxl::test::read_all;
 
 constexpr std::size_t kMemory = 8 << 20;
 
@@ -44,13 +47,6 @@ std::vector<int> random_ints(std::size_t count) {
   return ints;
 }
 
-template <class Stream>
-auto read(Stream& stream) {
-  std::vector<typename Stream::value_type> all;
-  for (; !stream.empty(); ++stream) all.push_back(*stream);
-  return all;
-}
-
 class Stxxl : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -72,7 +68,7 @@ TEST_F(Stxxl, SorterIsReadTwiceAndUsedAgain) {
     EXPECT_EQ(sorter.size(), count - 1);
     sorter.rewind();
     EXPECT_EQ(sorter.size(), count);
-    EXPECT_EQ(read(sorter), ints);
+    EXPECT_EQ(read_all(sorter), ints);
     EXPECT_EQ(sorter.size(), 0);
     sorter.clear();
     EXPECT_EQ(sorter.size(), 0);
@@ -191,7 +187,7 @@ TEST_F(Stxxl, RunsAreMadeByPushing) {
   for (int i = 0; i < 2; ++i) {
     Merger merger(creator.result(), Less(), kMemory);
     EXPECT_EQ(merger.size(), ints.size());
-    EXPECT_EQ(read(merger), ints);
+    EXPECT_EQ(read_all(merger), ints);
   }
 }
 
@@ -207,7 +203,7 @@ TEST_F(Stxxl, StreamsAreJoinedAndMaterialized) {
   auto p = stxxl::stream::streamify(a.begin(), a.end());
   auto q = stxxl::stream::streamify(b.begin(), b.end());
   stxxl::stream::make_tuple<decltype(p), decltype(q)> tuples(p, q);
-  EXPECT_EQ(read(tuples).back(), std::tuple(3, 30));
+  EXPECT_EQ(read_all(tuples).back(), std::tuple(3, 30));
 }
 
 TEST(StxxlConfig, TellsScratchDirectories) {

@@ -24,14 +24,6 @@ using io::test::file_text;
 using io::test::write_file;
 using Records = std::vector<std::string>;
 
-class WholeLine final : public KeyExtractor {
- public:
-  bool is_whole_record() const override { return true; }
-  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    key.append(record.substr(0, limit));
-  }
-};
-
 // The record backwards, without what follows a '#'.
 class BackwardsKey final : public KeyExtractor {
  public:

@@ -1,0 +1,40 @@
+// What of STXXL is not there: fails to compile, and says so.
+#pragma once
+
+#include "xxl/stxxl/config.h"
+
+namespace stxxl {
+
+namespace detail {
+
+template <class>
+inline constexpr bool kNever = false;
+
+}  // namespace detail
+
+#define XXL_STXXL_IS_NOT_THERE(name, parameters, instead)                              \
+  template <class T, parameters>                                                       \
+  class name {                                                                         \
+    static_assert(detail::kNever<T>, "stxxl::" #name " is not part of xxl: " instead); \
+  }
+#define XXL_STXXL_ANY class... Rest
+XXL_STXXL_IS_NOT_THERE(priority_queue, XXL_STXXL_ANY,
+                       "use several sorters (time-forward processing) or a queue in memory");
+XXL_STXXL_IS_NOT_THERE(deque, XXL_STXXL_ANY, "use stxxl::vector");
+XXL_STXXL_IS_NOT_THERE(queue, XXL_STXXL_ANY, "use stxxl::vector");
+XXL_STXXL_IS_NOT_THERE(map, XXL_STXXL_ANY, "sort and join, or use a key-value store");
+XXL_STXXL_IS_NOT_THERE(unordered_map, XXL_STXXL_ANY, "sort and join, or use a key-value store");
+XXL_STXXL_IS_NOT_THERE(sequence, XXL_STXXL_ANY, "use stxxl::vector");
+XXL_STXXL_IS_NOT_THERE(matrix, XXL_STXXL_ANY, "there is nothing like it");
+XXL_STXXL_IS_NOT_THERE(STACK_GENERATOR, XXL_STXXL_ANY, "use stxxl::vector");
+#undef XXL_STXXL_ANY
+#undef XXL_STXXL_IS_NOT_THERE
+template <class T, class Compare, unsigned_type InternalMemory, unsigned_type MaxItems,
+          unsigned Tune = 6>
+class PRIORITY_QUEUE_GENERATOR {
+  static_assert(detail::kNever<T>,
+                "stxxl::priority_queue is not part of xxl: use several sorters (time-forward "
+                "processing) or a queue in memory");
+};
+
+}  // namespace stxxl

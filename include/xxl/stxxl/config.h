@@ -1,0 +1,158 @@
+// STXXL's types and configuration.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "xxl/resources.h"
+
+#define STXXL_DEFAULT_BLOCK_SIZE(type) (2 * 1024 * 1024)
+#define STXXL_DEFAULT_ALLOC_STRATEGY ::stxxl::striping
+
+namespace stxxl {
+
+using int8 = std::int8_t;
+using int16 = std::int16_t;
+using int32 = std::int32_t;
+using int64 = std::int64_t;
+using uint8 = std::uint8_t;
+using uint16 = std::uint16_t;
+using uint32 = std::uint32_t;
+using uint64 = std::uint64_t;
+using int_type = std::ptrdiff_t;
+using unsigned_type = std::size_t;
+using internal_size_type = std::size_t;
+using external_size_type = std::uint64_t;
+using external_diff_type = std::int64_t;
+
+// Accepted, and not used.
+struct striping {};
+struct FR {};
+struct SR {};
+struct RC {};
+struct RC_disk {};
+struct RC_flash {};
+struct fully_random {};
+struct simple_random {};
+struct random_cyclic {};
+struct single_disk {};
+
+// A disk, which is a file of STXXL's: here only the directory of that file matters.
+class disk_config {
+ public:
+  disk_config() = default;
+  // path, size, I/O implementation.
+  disk_config(const std::string& path_, uint64 size_, const std::string& io)
+      : path(path_), size(size_), io_impl(io) {}
+  // disk=PATH,SIZE,IO
+  disk_config(const std::string& line) { parse_line(line); }
+  disk_config(const char* line) : disk_config(std::string(line)) {}
+
+  // Throws std::runtime_error.
+  void parse_line(const std::string& line) {
+    const std::size_t equals = line.find('=');
+    const std::string kind = line.substr(0, equals);
+    if (equals == std::string::npos || (kind != "disk" && kind != "flash")) {
+      throw std::runtime_error("not a disk of STXXL's configuration: " + line +
+                               ": write disk=PATH,SIZE,IO");
+    }
+    path = line.substr(equals + 1, line.find(',') - equals - 1);
+    path.erase(0, path.find_first_not_of(" \t"));
+    path.erase(path.find_last_not_of(" \t\r") + 1);
+    if (path.empty())
+      throw std::runtime_error("a disk of STXXL's configuration has no path: " + line);
+  }
+  // Of scratch files.
+  std::string directory() const {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return path;
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    return parent.empty() ? "." : parent;
+  }
+
+  std::string path;
+  uint64 size = 0;      // not used
+  std::string io_impl;  // not used
+  bool autogrow = true;
+  bool delete_on_exit = true;
+  bool unlink_on_open = true;
+  bool flash = false;
+  int queue = -1;
+  enum direct_type { DIRECT_OFF = 0, DIRECT_TRY = 1, DIRECT_ON = 2 } direct = DIRECT_TRY;
+};
+
+// The disks of the process: those of the file that $STXXLCFG names, of ./.stxxl or of ~/.stxxl,
+// the first that is there, and those that are added.
+class config {
+ public:
+  static config* get_instance() {
+    static config instance;
+    return &instance;
+  }
+
+  config& add_disk(const disk_config& disk) {
+    disks_.push_back(disk);
+    return *this;
+  }
+  std::size_t disks_number() {
+    load_default_config();
+    return std::max<std::size_t>(disks_.size(), 1);
+  }
+  disk_config& disk(std::size_t index) { return disks_.at(index); }
+  const std::string& disk_path(std::size_t index) const { return disks_.at(index).path; }
+  // Scratch directories; none: xxl's own choice.
+  std::vector<std::string> directories() {
+    load_default_config();
+    std::vector<std::string> all;
+    for (const disk_config& disk : disks_) {
+      const std::string directory = disk.directory();
+      if (std::find(all.begin(), all.end(), directory) == all.end()) all.push_back(directory);
+    }
+    return all;
+  }
+  // Reads a file of the configuration. Throws std::runtime_error.
+  void load_config_file(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("cannot read STXXL's configuration: " + path);
+    for (std::string line; std::getline(file, line);) {
+      line.erase(0, line.find_first_not_of(" \t"));
+      if (!line.empty() && line.front() != '#') add_disk(disk_config(line));
+    }
+  }
+
+ private:
+  config() = default;
+  void load_default_config() {
+    if (!disks_.empty() || loaded_) return;
+    loaded_ = true;
+    if (const char* given = std::getenv("STXXLCFG")) return load_config_file(given);
+    const char* home = std::getenv("HOME");
+    std::error_code error;
+    for (const std::string& path :
+         {std::string(".stxxl"), std::string(home != nullptr ? home : "") + "/.stxxl"}) {
+      if (std::filesystem::is_regular_file(path, error)) return load_config_file(path);
+    }
+  }
+
+  std::vector<disk_config> disks_;
+  bool loaded_ = false;
+};
+
+namespace detail {
+
+inline xxl::resources resources_of(unsigned_type memory) {
+  constexpr std::uint64_t kLeast = std::uint64_t{8} << 20;
+  return xxl::resources({.memory_bytes = std::max<std::uint64_t>(memory, kLeast),
+                         .scratch_dirs = config::get_instance()->directories()});
+}
+
+}  // namespace detail
+
+}  // namespace stxxl

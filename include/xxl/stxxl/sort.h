@@ -1,0 +1,70 @@
+// stxxl::sort and ksort, of vectors.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "xxl/sorter.h"
+#include "xxl/stxxl/vector.h"
+
+namespace stxxl {
+
+namespace detail {
+
+template <class Key, class KeyExtractor>
+struct ByExtractedKey {
+  KeyExtractor key;
+  template <class T>
+  bool operator()(const T& a, const T& b) const {
+    return key(a) < key(b);
+  }
+};
+
+}  // namespace detail
+
+// Sorts [first, last) of a vector by a comparator.
+template <class VectorIterator, class StrictWeakOrdering>
+void sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp, unsigned_type M) {
+  using T = typename VectorIterator::value_type;
+  auto& vector = *first.parent_vector();
+  xxl::sorter<T, StrictWeakOrdering> sorter(
+      std::move(cmp), detail::resources_of(M),
+      {.expected_records = static_cast<std::uint64_t>(last - first)});
+  vector.for_each_block(first.index(), last.index(), [&](const T* data, std::size_t count) {
+    sorter.push(std::span<const T>(data, count));
+  });
+  external_size_type at = first.index();
+  for (auto sorted = sorter.pull(); !sorted.empty(); sorted = sorter.pull()) {
+    vector.write(at, sorted.data(), sorted.size());
+    at += sorted.size();
+  }
+}
+
+// By keys that `keyobj` extracts.
+template <class VectorIterator, class KeyExtractor>
+void ksort(VectorIterator first, VectorIterator last, KeyExtractor keyobj, unsigned_type M) {
+  using Key = typename KeyExtractor::key_type;
+  sort(first, last, detail::ByExtractedKey<Key, KeyExtractor>{std::move(keyobj)}, M);
+}
+
+// By the member function key() of elements.
+template <class VectorIterator>
+void ksort(VectorIterator first, VectorIterator last, unsigned_type M) {
+  using T = typename VectorIterator::value_type;
+  sort(
+      first, last, [](const T& a, const T& b) { return a.key() < b.key(); }, M);
+}
+
+template <class VectorIterator, class StrictWeakOrdering>
+bool is_sorted(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp) {
+  return std::is_sorted(first, last, cmp);
+}
+template <class VectorIterator>
+bool is_sorted(VectorIterator first, VectorIterator last) {
+  return std::is_sorted(first, last);
+}
+
+}  // namespace stxxl

@@ -1,0 +1,143 @@
+// Streams: pipes of iterators.
+#pragma once
+
+#include <functional>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "xxl/stxxl/config.h"
+
+namespace stxxl {
+
+namespace stream {
+
+template <class InputIterator>
+class iterator2stream {
+ public:
+  using value_type = typename std::iterator_traits<InputIterator>::value_type;
+
+  iterator2stream(InputIterator begin, InputIterator end) : at_(begin), end_(end) {}
+  const value_type& operator*() const { return *at_; }
+  const value_type* operator->() const { return &*at_; }
+  iterator2stream& operator++() {
+    ++at_;
+    return *this;
+  }
+  bool empty() const { return at_ == end_; }
+
+ private:
+  InputIterator at_, end_;
+};
+
+template <class InputIterator>
+iterator2stream<InputIterator> streamify(InputIterator begin, InputIterator end) {
+  return {begin, end};
+}
+template <class InputIterator>
+struct streamify_traits {
+  using stream_type = iterator2stream<InputIterator>;
+};
+
+// op(*input_1, *input_2, ...)
+template <class Operation, class... Inputs>
+class transform {
+ public:
+  using value_type = typename Operation::value_type;
+
+  transform(Operation& operation, Inputs&... inputs) : operation_(operation), inputs_(inputs...) {
+    compute();
+  }
+  const value_type& operator*() const { return current_; }
+  const value_type* operator->() const { return &current_; }
+  transform& operator++() {
+    std::apply([](Inputs&... input) { (++input, ...); }, inputs_);
+    compute();
+    return *this;
+  }
+  bool empty() const {
+    return std::apply([](const Inputs&... input) { return (input.empty() || ...); }, inputs_);
+  }
+
+ private:
+  void compute() {
+    if (empty()) return;
+    current_ =
+        std::apply([this](Inputs&... input) { return value_type(operation_(*input...)); }, inputs_);
+  }
+
+  Operation& operation_;
+  std::tuple<Inputs&...> inputs_;
+  value_type current_{};
+};
+
+// The tuple of what several streams have.
+template <class... Inputs>
+struct tuple_of {
+  using value_type = std::tuple<typename Inputs::value_type...>;
+  value_type operator()(const typename Inputs::value_type&... values) const { return {values...}; }
+};
+template <class... Inputs>
+class make_tuple : public transform<const tuple_of<Inputs...>, Inputs...> {
+ public:
+  explicit make_tuple(Inputs&... inputs)
+      : transform<const tuple_of<Inputs...>, Inputs...>(kMake, inputs...) {}
+
+ private:
+  static constexpr tuple_of<Inputs...> kMake{};
+};
+
+// Of stretches of records that are equal by `equal`, the first one.
+template <class Input, class BinaryPredicate = std::equal_to<typename Input::value_type>>
+class unique {
+ public:
+  using value_type = typename Input::value_type;
+
+  explicit unique(Input& input, BinaryPredicate equal = BinaryPredicate())
+      : input_(input), equal_(std::move(equal)) {
+    if (!input_.empty()) current_ = *input_;
+  }
+  const value_type& operator*() const { return current_; }
+  const value_type* operator->() const { return &current_; }
+  unique& operator++() {
+    const value_type last = current_;
+    while (++input_, !input_.empty()) {
+      current_ = *input_;
+      if (!equal_(last, current_)) break;
+    }
+    return *this;
+  }
+  bool empty() const { return input_.empty(); }
+
+ private:
+  Input& input_;
+  BinaryPredicate equal_;
+  value_type current_{};
+};
+
+// Writes all of a stream to `out`; into a vector it may go beyond what there is.
+template <class OutputIterator, class StreamAlgorithm>
+OutputIterator materialize(StreamAlgorithm& in, OutputIterator out) {
+  for (; !in.empty(); ++in, ++out) *out = *in;
+  return out;
+}
+// Writes as much as there is room for.
+template <class OutputIterator, class StreamAlgorithm>
+OutputIterator materialize(StreamAlgorithm& in, OutputIterator begin, OutputIterator end) {
+  for (; !in.empty() && begin != end; ++in, ++begin) *begin = *in;
+  return begin;
+}
+template <class OutputIterator, class StreamAlgorithm>
+OutputIterator materialize(StreamAlgorithm& in, OutputIterator begin, OutputIterator end,
+                           unsigned_type) {
+  return materialize(in, begin, end);
+}
+// Reads a stream to its end.
+template <class StreamAlgorithm>
+void discard(StreamAlgorithm& in) {
+  while (!in.empty()) ++in;
+}
+
+}  // namespace stream
+
+}  // namespace stxxl
