@@ -21,6 +21,7 @@
 #include "base/memory_region.h"
 #include "base/random.h"
 #include "sort/radix_sort.h"
+#include "xxl/comparator.h"
 
 namespace {
 
@@ -107,6 +108,13 @@ struct Vq {
     sorter(items.data(), items.size(), hwy::SortAscending());
   }
 };
+// What sorters by comparators use.
+struct Merge {
+  template <class Item>
+  void operator()(std::span<Item> items, std::span<Item> scratch) const {
+    xxl::detail::merge_sort(items.data(), items.size(), scratch.data(), false, kLess);
+  }
+};
 struct Std {
   template <class Item>
   void operator()(std::span<Item> items, std::span<Item>) const {
@@ -180,6 +188,7 @@ int main(int argc, char** argv) {
   add<std::uint64_t>("u64", "copy", Copy());
   add<std::uint64_t>("u64", "radix", Radix());
   add<std::uint64_t>("u64", "vqsort", Vq());
+  add<std::uint64_t>("u64", "merge_sort", Merge());
   add<std::uint64_t>("u64", "std_sort", Std());
   add<std::uint64_t>("u64", "pdqsort", Pdq());
   add<std::uint64_t>("u64", "spreadsort", Spread());
@@ -192,6 +201,7 @@ int main(int argc, char** argv) {
   add<Pair64>("pair64", "copy", Copy());
   add<Pair64>("pair64", "radix", Radix());
   add<hwy::uint128_t>("pair64", "vqsort_u128", Vq());
+  add<Pair64>("pair64", "merge_sort", Merge());
   add<Pair64>("pair64", "std_stable_sort", StdStable());
   add<Pair64>("pair64", "spinsort", Spin());
   add<Pair32>("pair32", "radix", Radix());

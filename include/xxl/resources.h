@@ -40,6 +40,7 @@ class resources {
   const resource_options& options() const { return options_; }  // with what was left open
   // What has not been given to users.
   std::uint64_t free_memory_bytes() const;
+  // For the library.
   const std::shared_ptr<detail::SharedResources>& shared() const { return shared_; }
 
  private:
