@@ -9,66 +9,23 @@
 // template library for XXL data sets" (2008), section 3.4 (streams), for the interface.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <functional>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include "xxl/any_length.h"
 #include "xxl/comparator.h"
 #include "xxl/error.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
+#include "xxl/sorter_core.h"
 
 namespace xxl {
-
-struct sorter_options {
-  bool unique = false;  // of records with equal keys, the one that was pushed first
-  std::optional<std::uint64_t> limit = {};  // only the first `limit` records in order
-  bool repeatable = false;             // rewind() may be called; scratch space stays until clear()
-  std::uint64_t memory_bytes = 0;      // 0: an equal part of the resources
-  std::uint64_t expected_records = 0;  // if known: plans for so many, if that can be; any number
-                                       // may come
-};
-
-namespace detail {
-
-struct SorterSpec {
-  std::size_t record_bytes = 0;
-  std::vector<KeyPart> key;
-  std::shared_ptr<const RecordOrder> order;  // if set, in place of the key
-  sorter_options options;
-};
-
-// A sorter of bytes. Its job is done by threads of its own, from the first room() on.
-class SorterCore {
- public:
-  SorterCore(const resources& shared, SorterSpec spec);
-  ~SorterCore();
-  SorterCore(const SorterCore&) = delete;
-  SorterCore& operator=(const SorterCore&) = delete;
-
-  // Memory for the next records, to be filled from its start. The one before is full.
-  std::span<std::byte> room();
-  // No more records: the last room() has `bytes` of them.
-  void end(std::size_t bytes);
-  // The next bytes of the sorted records; the ones before are no longer needed. Empty at the end.
-  std::span<const std::byte> next();
-  // From the start again.
-  void rewind();
-
- private:
-  class Job;
-  std::unique_ptr<Job> job_;
-};
-
-}  // namespace detail
 
 // One thread at a time. Several sorters may be used at the same time. After an exception a sorter
 // can be destroyed or cleared, and nothing else; scratch space is gone then.
@@ -79,7 +36,7 @@ class SorterCore {
 //
 // All members but clear() may throw Error: what failed on the way (a disk that is full, Error{io})
 // is thrown by whichever call comes next.
-template <class T, class Order = order<T>>
+template <class T, class Order>
 class sorter {
   static_assert(std::is_trivially_copyable_v<T>,
                 "records are written to disk as they are: they must be trivially copyable");
@@ -91,50 +48,28 @@ class sorter {
   // Throws Error{no_space} if less memory than wanted is free in `shared`, or too little to sort.
   explicit sorter(Order by = Order(), const resources& shared = resources(),
                   sorter_options options = {})
-      : order_(std::move(by)), shared_(shared), options_(options) {
-    start();
-  }
-  sorter(sorter&& other) noexcept
-      : order_(other.order_), shared_(other.shared_), options_(other.options_) {
+      : order_(std::move(by)), bytes_(shared, spec(order_, options)) {}
+  sorter(sorter&& other) noexcept : order_(other.order_), bytes_(std::move(other.bytes_)) {
     take(other);
   }
   sorter& operator=(sorter&& other) noexcept {
     if (this == &other) return *this;
     order_ = other.order_;
-    shared_ = other.shared_;
-    options_ = other.options_;
+    bytes_ = std::move(other.bytes_);
     take(other);
     return *this;
   }
 
   void push(const T& record) {
-    if (at_ == end_) make_room();
-    std::memcpy(at_, &record, sizeof(T));
-    at_ += sizeof(T);
+    if (bytes_.room() == 0) bytes_.make_room();
+    bytes_.put(&record, sizeof(T));
   }
-  void push(std::span<const T> records) {
-    while (!records.empty()) {
-      if (at_ == end_) make_room();
-      const std::size_t count =
-          std::min(records.size(), static_cast<std::size_t>(end_ - at_) / sizeof(T));
-      std::memcpy(at_, records.data(), count * sizeof(T));
-      at_ += count * sizeof(T);
-      records = records.subspan(count);
-    }
-  }
+  void push(std::span<const T> records) { bytes_.put_all(records.data(), records.size_bytes()); }
   // Records that were pushed.
-  std::uint64_t size() const {
-    return pushed_ + static_cast<std::size_t>(at_ - begin_) / sizeof(T);
-  }
+  std::uint64_t size() const { return bytes_.pushed() / sizeof(T); }
 
   // No more records follow. Does not wait. (What pulls does it as well.)
-  void sort() {
-    if (sorted_) return;
-    pushed_ = size();
-    core().end(static_cast<std::size_t>(at_ - begin_));
-    sorted_ = true;
-    begin_ = at_ = end_ = nullptr;
-  }
+  void sort() { bytes_.end(); }
 
   // Pulling one by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one.
   bool empty() {
@@ -166,40 +101,17 @@ class sorter {
 
   // Pulls from the start again. Throws Error{usage} unless options.repeatable.
   void rewind() {
-    sort();
     first_ = last_ = nullptr;
-    core().rewind();
+    bytes_.rewind();
   }
   // Forgets all records: can be filled again.
   void clear() noexcept {
-    core_.reset();
-    begin_ = at_ = end_ = nullptr;
     first_ = last_ = nullptr;
-    pushed_ = 0;
-    sorted_ = false;
+    bytes_.clear();
   }
 
   // What is left to pull, as an input range.
-  class iterator {
-   public:
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-
-    iterator() = default;
-    explicit iterator(sorter& of) : of_(&of) {}
-    const T& operator*() const { return **of_; }
-    const T* operator->() const { return &**of_; }
-    iterator& operator++() {
-      ++*of_;
-      return *this;
-    }
-    void operator++(int) { ++*of_; }
-    friend bool operator==(const iterator& it, std::default_sentinel_t) { return it.of_->empty(); }
-
-   private:
-    sorter* of_ = nullptr;
-  };
+  using iterator = detail::PullIterator<sorter>;
   iterator begin() { return iterator(*this); }
   std::default_sentinel_t end() const { return {}; }
 
@@ -211,18 +123,14 @@ class sorter {
        (std::is_same_v<Order, std::less<>> || std::is_same_v<Order, std::less<T>> ||
         std::is_same_v<Order, std::greater<>> || std::is_same_v<Order, std::greater<T>>));
 
-  detail::SorterCore& core() {
-    if (core_ == nullptr) start();
-    return *core_;
-  }
-  void start() {
-    detail::SorterSpec spec{sizeof(T), {}, nullptr, options_};
+  static detail::SorterSpec spec(const Order& by, const sorter_options& options) {
+    detail::SorterSpec spec{.options = options, .record_bytes = sizeof(T)};
     if constexpr (kHasKey) {
-      spec.key = Keyed(order_).parts();
+      spec.key = Keyed(by).parts();
     } else {
-      spec.order = std::make_shared<detail::ComparedOrder<T, Order>>(order_);
+      spec.order = std::make_shared<detail::ComparedOrder<T, Order>>(by);
     }
-    core_ = std::make_unique<detail::SorterCore>(shared_, std::move(spec));
+    return spec;
   }
   bool has_equal_key(const T& a, const T& b) const {
     if constexpr (kHasKey) {
@@ -231,42 +139,21 @@ class sorter {
       return !order_(a, b) && !order_(b, a);
     }
   }
-  void make_room() {
-    pushed_ = size();
-    begin_ = at_ = end_ = nullptr;
-    const std::span<std::byte> room = core().room();
-    begin_ = at_ = room.data();
-    end_ = at_ + room.size();
-  }
   void load() {
-    sort();
     first_ = last_ = nullptr;
-    const std::span<const std::byte> bytes = core().next();
-    first_ = reinterpret_cast<const T*>(bytes.data());
-    last_ = first_ + bytes.size() / sizeof(T);
+    const std::span<const std::byte> block = bytes_.next();
+    first_ = reinterpret_cast<const T*>(block.data());
+    last_ = first_ + block.size() / sizeof(T);
   }
   void take(sorter& other) noexcept {
-    core_ = std::move(other.core_);
-    begin_ = std::exchange(other.begin_, nullptr);
-    at_ = std::exchange(other.at_, nullptr);
-    end_ = std::exchange(other.end_, nullptr);
     first_ = std::exchange(other.first_, nullptr);
     last_ = std::exchange(other.last_, nullptr);
-    pushed_ = std::exchange(other.pushed_, 0);
-    sorted_ = std::exchange(other.sorted_, false);
   }
 
   Order order_;
-  resources shared_;
-  sorter_options options_;
-  std::unique_ptr<detail::SorterCore> core_;
-  std::byte* begin_ = nullptr;  // of the room for records
-  std::byte* at_ = nullptr;
-  std::byte* end_ = nullptr;
+  detail::SorterBytes bytes_;
   const T* first_ = nullptr;  // of those to be pulled
   const T* last_ = nullptr;
-  std::uint64_t pushed_ = 0;  // before begin_
-  bool sorted_ = false;
 };
 
 }  // namespace xxl

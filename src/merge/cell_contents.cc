@@ -228,7 +228,7 @@ CellContents::Load CellContents::load_items(std::span<const Part> parts,
       if (part.last_item - part.first_item > items.size() - load.records) return {0, 0, false};
       for (std::size_t item = part.first_item; item < part.last_item; ++item) {
         items[load.records++].ref = CellAccess::resident_place(part.source, item);
-        load.bytes += (run.items[item].place() >> 32) + 1;
+        load.bytes += run.items[item].place() >> 32;
       }
       continue;
     }
@@ -236,7 +236,7 @@ CellContents::Load CellContents::load_items(std::span<const Part> parts,
       if (load.records == items.size()) return {0, 0, false};
       items[load.records++].ref = CellAccess::coded_place(at);
       const std::string_view record = coded_record(at);
-      load.bytes += record.size() + 1;
+      load.bytes += record.size();
       at = record.data() + record.size();
     }
   }

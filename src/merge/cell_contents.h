@@ -110,7 +110,7 @@ class CellContents {
   // What a cell's records are.
   struct Load {
     std::size_t records = 0;
-    std::uint64_t bytes = 0;  // in the output, terminators included
+    std::uint64_t bytes = 0;  // of the records
     bool fits = true;
   };
   class PartCursor;

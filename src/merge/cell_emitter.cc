@@ -24,22 +24,23 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   };
   if (rules.limit != kNoLimit || rules.fold) {
     // The number of bytes is not known beforehand.
-    PieceWriter writer(output_.begin_open_ended(ticket), options_.terminator);
+    PieceWriter writer(output_.begin_open_ended(ticket), options_.syntax);
     RecordEmitter emitter(writer, rules, records_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
     const bool more = settle(emitter.finish());
     writer.finish();
     return more;
   }
-  std::uint64_t bytes = sides[0].bytes;
+  const std::size_t frame_bytes = options_.syntax.frame_bytes();
+  std::uint64_t bytes = sides[0].bytes + items.size() * frame_bytes;
   if (rules.unique) {
     bytes = 0;
     each([&](std::string_view record, bool same) {
-      if (!same) bytes += record.size() + 1;
+      if (!same) bytes += record.size() + frame_bytes;
       return true;
     });
   }
-  PieceWriter writer(output_.begin(ticket, bytes), options_.terminator);
+  PieceWriter writer(output_.begin(ticket, bytes), options_.syntax);
   RecordEmitter emitter(writer, rules);
   each([&](std::string_view record, bool same) { return emitter.add(record, same); });
   const TextTotals& totals = emitter.finish();
@@ -49,7 +50,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
 
 bool CellEmitter::stream(std::size_t cell, std::span<RecordMerge> sides) {
   RecordMerge& merge = sides[0];
-  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.terminator);
+  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.syntax);
   RecordEmitter emitter(writer, options_.rules, records_left());
   while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }
@@ -67,7 +68,8 @@ std::uint64_t CellEmitter::records_left() {
 bool CellEmitter::settle(const TextTotals& totals) {
   auto lock = monitor_.lock();
   totals_ += totals;
-  return totals_.records_out < options_.rules.limit;
+  const bool is_stopped = options_.stopped != nullptr && *options_.stopped;
+  return !is_stopped && totals_.records_out < options_.rules.limit;
 }
 
 }  // namespace xxl

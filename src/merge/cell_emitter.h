@@ -1,6 +1,7 @@
 // Writes the records of cells to the output of a sort.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,13 +9,15 @@
 #include "base/monitor.h"
 #include "merge/cell_work.h"
 #include "merge/record_emitter.h"
+#include "record/text_syntax.h"
 #include "run/text_output.h"
 
 namespace xxl {
 
 struct TextMergeOptions {
-  char terminator = '\n';
+  TextSyntax syntax;
   EmitRules rules;
+  const std::atomic<bool>* stopped = nullptr;  // set: nothing more is needed
 };
 
 class CellEmitter final : public CellWork {

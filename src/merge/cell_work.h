@@ -50,7 +50,7 @@ struct CellAccess {
 struct CellRecords {
   CellAccess access;
   std::span<const StringItem> items;
-  std::uint64_t bytes = 0;  // with a terminator each
+  std::uint64_t bytes = 0;  // of the records
 
   std::size_t size() const { return items.size(); }
   std::string_view operator[](std::size_t i) const { return access(items[i].place()); }

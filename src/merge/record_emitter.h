@@ -47,14 +47,15 @@ struct TextTotals {
 // Writes records to a reserved part of the output.
 class PieceWriter {
  public:
-  PieceWriter(TextOutput::Reservation piece, char terminator)
-      : piece_(piece), terminator_(terminator) {}
-  void add(std::string_view record) { piece_.append_record(record, terminator_); }
+  // `syntax`: of the output; must outlive it.
+  PieceWriter(TextOutput::Reservation piece, const TextSyntax& syntax)
+      : piece_(piece), syntax_(syntax) {}
+  void add(std::string_view record) { piece_.append_record(record, syntax_); }
   void finish() { piece_.finish(); }
 
  private:
   TextOutput::Reservation piece_;
-  char terminator_;
+  const TextSyntax& syntax_;
 };
 
 // `Writer` has add(std::string_view record), as PieceWriter and TextRunWriter have. One thread.

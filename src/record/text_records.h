@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -12,10 +13,26 @@
 
 namespace xxl {
 
+// Calls visit(record) for each whole record of `text`, which starts with the count of one, until it
+// returns false. Returns the bytes of the records visited, counts included.
+template <class Visit>
+std::size_t visit_counted(std::string_view text, Visit&& visit) {
+  std::size_t at = 0;
+  while (text.size() - at >= sizeof(RecordCount)) {
+    RecordCount bytes;
+    std::memcpy(&bytes, text.data() + at, sizeof(bytes));
+    const std::size_t begin = at + sizeof(bytes);
+    if (bytes > text.size() - begin || !visit(text.substr(begin, bytes))) break;
+    at = begin + bytes;
+  }
+  return at;
+}
+
 // Calls visit(record) for each record of `text` (without terminator), which starts with one, until
 // it returns false. Returns the bytes of the records visited, terminators included.
 template <class Visit>
 std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
+  if (syntax.counted) return visit_counted(text, visit);
   if (!syntax.quoted) return visit_lines(text, syntax.terminator, visit);
   std::size_t begin = 0;
   if (syntax.skip_malformed) {

@@ -15,6 +15,7 @@
 #include "base/in_flight.h"
 #include "base/monitor.h"
 #include "base/turns.h"
+#include "record/text_syntax.h"
 #include "run/byte_sink.h"
 #include "run/text_scratch.h"
 
@@ -41,15 +42,19 @@ class TextOutput {
         append(std::string_view(&byte, 1));
       }
     }
-    // A record and its terminator.
-    void append_record(std::string_view record, char terminator) {
-      if (record.size() < static_cast<std::size_t>(end_ - at_)) {
+    // A record as `syntax` has it.
+    void append_record(std::string_view record, const TextSyntax& syntax) {
+      if (syntax.counted) {
+        const auto bytes = static_cast<RecordCount>(record.size());
+        append(std::string_view(reinterpret_cast<const char*>(&bytes), sizeof(bytes)));
+        append(record);
+      } else if (record.size() < static_cast<std::size_t>(end_ - at_)) {
         std::memcpy(at_, record.data(), record.size());
         at_ += record.size();
-        *at_++ = terminator;
+        *at_++ = syntax.terminator;
       } else {
         append(record);
-        append(terminator);
+        append(syntax.terminator);
       }
     }
     void finish();

@@ -355,7 +355,7 @@ void TextJoining::write_header() {
   if (!options_.header_row || !(sides_[0].header() || sides_[1].header())) return;
   const std::string header = options_.header_row({sides_[0].header(), sides_[1].header()});
   auto piece = text_output_->begin(tickets_++, header.size() + 1);
-  piece.append_record(header, options_.syntax.terminator);
+  piece.append_record(header, options_.syntax);
   piece.finish();
 }
 

@@ -26,7 +26,7 @@ struct SortOptions : JobOptions {
   RecordFold fold;                     // make one record of those of each key (without `unique`)
   std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
   bool merge_only = false;             // -m: the inputs are sorted, merge them
-  bool repeatable = false;             // the output may be written again (Sorting::write_again)
+  bool repeatable = false;             // the output may be written again (CallerSort)
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
 
   // Of the records in the output, and in runs that were formed.

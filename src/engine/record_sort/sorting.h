@@ -16,6 +16,7 @@
 #include "base/mailbox.h"
 #include "base/memory_region.h"
 #include "base/workers.h"
+#include "engine/caller_sort.h"
 #include "engine/inputs.h"
 #include "engine/job_io.h"
 #include "engine/output.h"
@@ -38,7 +39,7 @@
 
 namespace xxl {
 
-class Sorting {
+class Sorting final : public CallerSort {
  public:
   // Opens the inputs and plans. Throws Error.
   explicit Sorting(const SortOptions& options, const SortSurroundings& surroundings = {});
@@ -55,15 +56,10 @@ class Sorting {
   // Plans again, as long as nothing has been done.
   void plan_again(const SortOptions& options, const SortSurroundings& surroundings);
 
-  // Sorts into the output, once.
-  SortReport run();
-  // With options.repeatable, after run(): writes the output of a caller again.
-  void write_again();
-  // Of the output, nothing more is wanted: run() or write_again() returns as soon as it can. From
-  // any thread.
-  void stop_writing() { stopped_ = true; }
-  // Nor will be: what is under way may end in any state.
-  void give_up() { stopped_ = given_up_ = true; }
+  SortReport run() override;
+  void write_again() override;
+  void stop_writing() override { stopped_ = true; }
+  void give_up() override { stopped_ = given_up_ = true; }
   // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&

@@ -306,7 +306,7 @@ void TextOffload::emit_slice(const TextSorter::SortedSlice& slice) {
   const auto work = [this, slice, ticket = next_ticket_++] {
     TextEmission<PieceWriter> emission(
         context_.keys(), context_.options.syntax, emit_rules(context_.options),
-        output_->begin(ticket, slice.text.size()), context_.options.syntax.terminator);
+        output_->begin(ticket, slice.text.size()), context_.options.syntax);
     emission.add(slice.text);
     const TextTotals& totals = emission.finish();
     auto lock = context_.monitor.lock();
@@ -342,7 +342,7 @@ void TextOffload::write_slice(LeavingChunk& chunk, const TextSorter::SortedSlice
     if (output_ != nullptr) {
       chunk.target = std::make_unique<TextEmission<PieceWriter>>(
           context_.keys(), options.syntax, emit_rules(options),
-          output_->begin_open_ended(next_ticket_), options.syntax.terminator);
+          output_->begin_open_ended(next_ticket_), options.syntax);
     } else {
       chunk.run = std::make_unique<TextRun>();
       chunk.run->identity = context_.new_identity();

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "io/input_checks.h"
 #include "io/open_files.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
@@ -256,6 +257,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
 
 // Of `text`, the bytes that are whole records.
 std::size_t TextReader::whole_records(std::string_view text, bool at_limit) const {
+  if (syntax_.counted) return visit_counted(text, [](std::string_view) { return true; });
   if (!syntax_.quoted) {
     const void* last = memrchr(text.data(), syntax_.terminator, text.size());
     return last == nullptr

@@ -5,6 +5,8 @@
 #include "engine/job_io.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -152,7 +154,7 @@ Planned make_plan(const TextSortOptions& options, const Inputs& inputs) {
 struct WrongGuess {};
 
 // One sort.
-class TextSorting {
+class TextSorting final : public CallerSort {
  public:
   // `assumes_sorted`: merges inputs that look sorted; throws WrongGuess where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
@@ -162,10 +164,21 @@ class TextSorting {
         inputs_(open_inputs(options.inputs, 1, options.compressed_by_suffix)),
         planned_(make_plan(options, inputs_)),
         memory_(planned_.input, monitor_) {}
+  // With `inputs` that are open, those of the options.
+  TextSorting(const TextSortOptions& options, Inputs inputs)
+      : options_(options),
+        assumes_sorted_(false),
+        keys_(sorting_keys(options.keys)),
+        inputs_(std::move(inputs)),
+        planned_(make_plan(options, inputs_)),
+        memory_(planned_.input, monitor_) {}
 
   SortPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
-  SortReport run();
+  SortReport run() override;
+  void write_again() override;
+  void stop_writing() override { stopped_ = true; }
+  void give_up() override { stopped_ = true; }
   // After an accelerator has failed: true if the CPU may take over.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
@@ -177,9 +190,12 @@ class TextSorting {
   void open_sink();
   void take_header(std::size_t input, std::string_view header);
   void write_header();
+  void perform(const std::function<void()>& work);
   void sort();
+  void form_runs();
+  void merge_formed();
   void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
-  void merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
+  void merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks);
   void merge_files();
   std::size_t group_from(std::size_t first, std::size_t degree) const;
   std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
@@ -187,8 +203,9 @@ class TextSorting {
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                    RecordMerge::OnDisorder on_disorder = {});
   void finish();
+  void check_output() const;
 
-  const TextSortOptions& options_;
+  const TextSortOptions options_;
   const bool assumes_sorted_;
   std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
   SortReport report_;
@@ -206,7 +223,11 @@ class TextSorting {
   std::unique_ptr<TextOutput> text_output_;
   Ticket tickets_{};
   std::unique_ptr<Workers> workers_;
+  std::optional<TextFormation> formation_;
   std::vector<std::unique_ptr<TextRun>> runs_;
+  std::vector<MergeSource> sources_;  // of the merge into the output
+  MultisetHash removed_;              // before it, by unique
+  std::atomic<bool> stopped_ = false;
   TextTotals totals_;
   MultisetHash input_hash_;
   std::size_t joined_bytes_ = 0;  // memory left for long records of merged files
@@ -268,8 +289,8 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
 void TextSorting::write_header() {
   if (!header_) return;
   const std::string header = options_.header_written ? options_.header_written(*header_) : *header_;
-  auto piece = text_output_->begin(tickets_++, header.size() + 1);
-  piece.append_record(header, options_.syntax.terminator);
+  auto piece = text_output_->begin(tickets_++, header.size() + options_.syntax.frame_bytes());
+  piece.append_record(header, options_.syntax);
   piece.finish();
 }
 
@@ -289,19 +310,31 @@ SortReport TextSorting::run() {
   scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
   meter_.watch(*io_, *workers_);
   if (assumes_sorted_) scratch_->reserve();
+  perform([this] { options_.merge_only ? merge_files() : sort(); });
+  return report_;
+}
+
+void TextSorting::write_again() {
+  XXL_CHECK(options_.repeatable);
+  stopped_ = false;
+  perform([this] { merge_formed(); });
+}
+
+void TextSorting::perform(const std::function<void()>& work) {
   try {
-    options_.merge_only ? merge_files() : sort();
+    work();
   } catch (const Monitor::Abandoned&) {
     monitor_.check();
     throw;
   }
   finish();
-  return report_;
 }
 
 // Output goes here from now on; memory is not divided again.
 void TextSorting::open_sink() {
   const TextGeometry& geometry = memory_.geometry();
+  tickets_ = {};
+  text_output_.reset();  // uses the sink
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
                                               geometry.output_block_bytes, monitor_);
@@ -309,43 +342,55 @@ void TextSorting::open_sink() {
 }
 
 void TextSorting::sort() {
+  form_runs();
+  if (TextOffload* const offload = formation_->offload_that_holds_all()) {
+    write_sorted(*offload, formation_->record_bytes());
+  } else {
+    merge_formed();
+  }
+}
+
+void TextSorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
-  TextFormation formation(
-      {options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
-       planned_.accelerator ? options_.accelerator : nullptr,
-       [this](std::size_t input, std::string_view header) { take_header(input, header); },
-       [this]() -> const KeyExtractor& { return *keys_; }});
+  TextFormation& formation = formation_.emplace(FormationContext{
+      options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
+      planned_.accelerator ? options_.accelerator : nullptr,
+      [this](std::size_t input, std::string_view header) { take_header(input, header); },
+      [this]() -> const KeyExtractor& { return *keys_; }});
   formation.run();
   if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
   input_hash_ = formation.input_hash();
-  totals_.removed += formation.removed_hash();
+  removed_ = formation.removed_hash();
   report_.skipped = formation.skipped();
   report_.accelerator = formation.accelerator_report();
-  std::vector<MergeSource> sources = formation.sources();
+  sources_ = formation.sources();
   runs_ = formation.take_runs();
-  report_.runs = sources.size();
+  report_.runs = sources_.size();
   meter_.end("form runs");
-  if (TextOffload* const offload = formation.offload_that_holds_all()) {
-    return write_sorted(*offload, formation.record_bytes());
-  }
+}
 
-  meter_.begin(Phase::merging, formation.record_bytes());
+// Merges all runs into the output.
+void TextSorting::merge_formed() {
+  const std::uint64_t record_bytes = formation_->record_bytes();
+  meter_.begin(Phase::merging, record_bytes);
   BlockMemory blocks(monitor_);
-  for (const auto span : formation.free_memory()) blocks.extents().add(span);
-  RunReducer& reducer = formation.reducer();
-  sources = reducer.reduce(std::move(sources), blocks);
+  for (const auto span : formation_->free_memory()) blocks.extents().add(span);
+  RunReducer& reducer = formation_->reducer();
+  sources_ = reducer.reduce(std::move(sources_), blocks);
+  totals_ = {};
+  totals_.removed = removed_;
   totals_.removed += reducer.removed();
-  const bool any = std::any_of(sources.begin(), sources.end(),
+  const bool any = std::any_of(sources_.begin(), sources_.end(),
                                [](const MergeSource& source) { return source.run != nullptr; });
   report_.passes = reducer.passes() + (any ? 1 : 0);
-  report_.merge_degree = sources.size();
+  report_.merge_degree = sources_.size();
   give_back_free_memory();
   open_sink();
-  const std::uint64_t bytes = cell_bytes(input_hash_.records, formation.record_bytes(), memory_);
-  if (merges_by_cells(sources, formation.record_bytes() / bytes, memory_.geometry().table_bytes)) {
-    merge_cells(std::move(sources), bytes, blocks);
+  const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
+  if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
+    merge_cells(bytes, blocks);
   } else {
-    write_merge(cursors_of(sources, scratch_->opened(), blocks));
+    write_merge(cursors_of(sources_, scratch_->opened(), blocks));
   }
   text_output_->finish();
   meter_.end("merge");
@@ -363,11 +408,10 @@ void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes)
   meter_.end("write");
 }
 
-void TextSorting::merge_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
-                              BlockMemory& blocks) {
-  const TextMergeOptions merge{options_.syntax.terminator, emit_rules(options_)};
+void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks) {
+  const TextMergeOptions merge{options_.syntax, emit_rules(options_), &stopped_};
   CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
-  TextMerger merger(std::move(sources), {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
+  TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
                     memory_.workspaces(), blocks, emitter, *workers_, monitor_);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
@@ -467,9 +511,9 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
-  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax.terminator);
+  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax);
   RecordEmitter emitter(writer, emit_rules(options_));
-  while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
+  while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
     meter_.advance(merge.record().size() + 1);
   }
   totals_ += emitter.finish();
@@ -479,6 +523,17 @@ void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors
 void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
+  if (!stopped_) check_output();
+  output_->publish(text_output_->bytes());
+  report_.output_in_place = output_->in_place();
+  meter_.end("finish");
+  report_.records_in = input_hash_.records;
+  report_.records_out = totals_.records_out;
+  report_.checksum = totals_.written.sum;
+  meter_.finish(scratch_->store());
+}
+
+void TextSorting::check_output() const {
   if (options_.limit && !options_.unique &&
       totals_.records_out != std::min(*options_.limit, input_hash_.records)) {
     throw Error(ErrorCode::corrupt,
@@ -490,13 +545,6 @@ void TextSorting::finish() {
     accounted += totals_.removed;
     check_permutation(input_hash_, accounted);
   }
-  output_->publish(text_output_->bytes());
-  report_.output_in_place = output_->in_place();
-  meter_.end("finish");
-  report_.records_in = input_hash_.records;
-  report_.records_out = totals_.records_out;
-  report_.checksum = totals_.written.sum;
-  meter_.finish(scratch_->store());
 }
 
 // Whether it pays to merge the inputs as if they were sorted: they look sorted, do not fit in
@@ -535,6 +583,10 @@ SortReport text_sort(const TextSortOptions& options) {
     }
   }
   return run_or_start_again<TextSorting>(options);
+}
+
+std::unique_ptr<CallerSort> make_text_caller_sort(const TextSortOptions& options, Inputs inputs) {
+  return std::make_unique<TextSorting>(options, std::move(inputs));
 }
 
 SortPlan plan_text_sort(const TextSortOptions& options) {

@@ -36,6 +36,7 @@ struct TextSortOptions : JobOptions {
   std::function<std::unique_ptr<GroupFold>()> fold;
   std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
   bool merge_only = false;             // -m
+  bool repeatable = false;             // the output may be written again (CallerSort)
   bool check_merged = true;            // -m of an input that is not in order is an error
   std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
   // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that

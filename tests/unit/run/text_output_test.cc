@@ -63,7 +63,7 @@ void write_pieces(TextOutput& output, const std::vector<PieceData>& pieces, unsi
           for (const std::string& record : data.records) bytes += record.size() + 1;
           TextOutput::Reservation piece =
               data.open_ended ? output.begin_open_ended(ticket) : output.begin(ticket, bytes);
-          for (const std::string& record : data.records) piece.append_record(record, '\n');
+          for (const std::string& record : data.records) piece.append_record(record, TextSyntax());
           piece.finish();
         }
       });

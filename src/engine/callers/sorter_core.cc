@@ -11,13 +11,16 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "engine/caller_sort.h"
 #include "engine/callers/shared_resources.h"
 #include "engine/inputs.h"
 #include "engine/record_sort/sorting.h"
+#include "engine/text_sort/text_sort.h"
 #include "io/caller_queue.h"
+#include "record/caller_keys.h"
 #include "record/key_labels.h"
 #include "record/record_format.h"
-#include "xxl/sorter.h"
+#include "xxl/sorter_core.h"
 
 namespace xxl::detail {
 namespace {
@@ -58,12 +61,13 @@ RecordFormat format_of(const SorterSpec& spec) {
   return format;
 }
 
-SortOptions options_of(const resources& given, const SorterSpec& spec, std::uint64_t memory_bytes,
-                       io::IoQueue& output) {
+// What records of all kinds have.
+template <class Options>
+Options options_of(const resources& given, const sorter_options& wanted, std::uint64_t memory_bytes,
+                   io::IoQueue& output) {
   const resource_options& shared = given.options();
-  SortOptions options;
+  Options options;
   options.queue_factory = given.shared()->queue_factory;
-  options.format = format_of(spec);
   options.memory_bytes = memory_bytes;
   options.scratch_dirs = shared.scratch_dirs;
   options.parallel = shared.threads;
@@ -73,9 +77,9 @@ SortOptions options_of(const resources& given, const SorterSpec& spec, std::uint
   options.compressed_by_suffix = false;
   options.output = "the sorter's output";
   options.output_caller = &output;
-  options.unique = spec.options.unique;
-  options.limit = spec.options.limit;
-  options.repeatable = spec.options.repeatable;
+  options.unique = wanted.unique;
+  options.limit = wanted.limit;
+  options.repeatable = wanted.repeatable;
   return options;
 }
 
@@ -87,8 +91,9 @@ Inputs input_of(io::IoQueue& queue, std::uint64_t expected_bytes) {
   return inputs;
 }
 
-std::unique_ptr<Sorting> make_sorting(const SortOptions& options, const SorterSpec& spec,
-                                      io::IoQueue& input) {
+std::unique_ptr<CallerSort> sort_of_records(SortOptions options, const SorterSpec& spec,
+                                            io::IoQueue& input) {
+  options.format = format_of(spec);
   const auto make = [&](std::uint64_t expected_bytes) {
     auto sorting = std::make_unique<Sorting>(options, input_of(input, expected_bytes));
     sorting->plan_again(options, {});
@@ -104,6 +109,32 @@ std::unique_ptr<Sorting> make_sorting(const SortOptions& options, const SorterSp
   return make(0);
 }
 
+std::unique_ptr<CallerSort> sort_of_any_length(TextSortOptions options, const SorterSpec& spec,
+                                               io::IoQueue& input) {
+  if (spec.options.expected_records != 0) {
+    throw Error(ErrorCode::usage,
+                "sorter_options::expected_records is for records of a fixed size");
+  }
+  options.syntax.counted = true;
+  if (spec.length == RecordLength::any) {
+    options.keys = std::make_shared<RecordAsKey>(spec.descending);
+  } else {
+    options.keys = std::make_shared<LeadingKey>();
+  }
+  return make_text_caller_sort(options, input_of(input, 0));
+}
+
+std::unique_ptr<CallerSort> make_sort(const resources& shared, const SorterSpec& spec,
+                                      std::uint64_t memory_bytes, io::IoQueue& input,
+                                      io::IoQueue& output) {
+  if (spec.length == RecordLength::fixed) {
+    return sort_of_records(options_of<SortOptions>(shared, spec.options, memory_bytes, output),
+                           spec, input);
+  }
+  return sort_of_any_length(options_of<TextSortOptions>(shared, spec.options, memory_bytes, output),
+                            spec, input);
+}
+
 std::uint64_t part_of(const resource_options& shared, const SorterSpec& spec) {
   return spec.options.memory_bytes != 0 ? spec.options.memory_bytes
                                         : shared.memory_bytes / shared.users;
@@ -116,8 +147,8 @@ class SorterCore::Job {
  public:
   Job(const resources& shared, const SorterSpec& spec)
       : grant_(shared.shared(), part_of(shared.options(), spec)),
-        options_(options_of(shared, spec, grant_.bytes(), output_)),
-        sorting_(make_sorting(options_, spec, input_)) {}
+        repeatable_(spec.options.repeatable),
+        sorting_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {}
 
   ~Job() {
     sorting_->give_up();
@@ -154,7 +185,7 @@ class SorterCore::Job {
   }
 
   void rewind() {
-    if (!options_.repeatable) {
+    if (!repeatable_) {
       throw Error(ErrorCode::usage, "a sorter is rewound only with sorter_options::repeatable");
     }
     sorting_->stop_writing();
@@ -196,8 +227,8 @@ class SorterCore::Job {
   io::CallerQueue input_;
   io::CallerQueue output_;
   MemoryGrant grant_;
-  const SortOptions options_;
-  const std::unique_ptr<Sorting> sorting_;
+  const bool repeatable_;
+  const std::unique_ptr<CallerSort> sorting_;
   std::size_t lent_ = 0;         // of input_
   std::size_t lent_output_ = 0;  // of output_
   bool started_ = false;
@@ -206,7 +237,7 @@ class SorterCore::Job {
   Thread thread_;               // last: uses the others
 };
 
-SorterCore::SorterCore(const resources& shared, SorterSpec spec)
+SorterCore::SorterCore(const resources& shared, const SorterSpec& spec)
     : job_(std::make_unique<Job>(shared, spec)) {}
 SorterCore::~SorterCore() = default;
 std::span<std::byte> SorterCore::room() {

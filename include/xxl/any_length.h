@@ -1,0 +1,246 @@
+// Sorters of records of any length: strings, and whatever a program can write as bytes.
+//
+//   xxl::sorter<std::string> words;                          by their bytes, as memcmp
+//   xxl::sorter<std::string> words(xxl::order<std::string>::descending(), resources);
+//
+//   struct Person { std::string name; unsigned born; };
+//   struct ByAge {
+//     void append_record(const Person& p, std::string& to) const { ... }     what comes back
+//     void append_key(const Person& p, std::string& to) const {              what it is sorted by
+//       xxl::append_key(p.born, to);
+//       xxl::append_key(p.name, to);
+//     }
+//     Person record(std::string_view bytes) const { ... }                    may be left out
+//   };
+//   xxl::sorter<Person, ByAge> people;
+//
+// A record and its key take up to 4 GiB together, of which the sorter's memory holds some at a
+// time: Error{no_space} says how much is needed.
+//
+// Sources: as of xxl/sorter.h; the engine is that of lines.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "xxl/append_key.h"
+#include "xxl/error.h"
+#include "xxl/order.h"
+#include "xxl/resources.h"
+#include "xxl/sorter_core.h"
+
+namespace xxl {
+
+// Strings by their bytes as unsigned numbers, a shorter one before a longer one that starts with
+// it.
+template <>
+class order<std::string> {
+ public:
+  order() = default;
+  static order descending() {
+    order result;
+    result.descending_ = true;
+    return result;
+  }
+  bool is_descending() const { return descending_; }
+
+ private:
+  bool descending_ = false;
+};
+
+// How records T are written, and by what they are sorted: keys compare as strings do. Both members
+// append, and are called by the thread that pushes.
+template <class F, class T>
+concept record_format = requires(const F& format, const T& record, std::string& to) {
+  format.append_record(record, to);
+  format.append_key(record, to);
+};
+
+namespace detail {
+
+template <class T, class Order>
+concept of_any_length = std::same_as<Order, order<std::string>> || record_format<Order, T>;
+
+template <class T, class Order>
+concept gives_records = requires(const Order& format, std::string_view bytes) {
+  format.record(bytes);
+};
+
+}  // namespace detail
+
+// As the sorter of records of a fixed size, but for pull(), which would need records side by side.
+// Equal records come out in the order in which they were pushed.
+template <class T, class Format>
+requires detail::of_any_length<T, Format>
+class sorter<T, Format> {
+  static constexpr bool kIsString = std::same_as<Format, order<std::string>>;
+  using RecordCount = detail::SorterBytes::RecordCount;
+
+ public:
+  using value_type = T;
+
+  // Throws as of records of a fixed size; Error{usage} if expected_records is set.
+  explicit sorter(Format format = Format(), const resources& shared = resources(),
+                  sorter_options options = {})
+      : format_(std::move(format)), bytes_(shared, spec(format_, options)) {}
+
+  // Throws Error{usage} for a record of more than 4 GiB, and what `format` throws: then nothing was
+  // pushed.
+  void push(const T& record) requires(!kIsString) {
+    key_.clear();
+    record_.clear();
+    format_.append_key(record, key_);
+    format_.append_record(record, record_);
+    const RecordCount key_bytes = count_of(key_.size());
+    put_count(count_of(sizeof(key_bytes) + key_.size() + record_.size()));
+    bytes_.put_all(&key_bytes, sizeof(key_bytes));
+    bytes_.put_all(key_.data(), key_.size());
+    bytes_.put_all(record_.data(), record_.size());
+  }
+  void push(std::string_view record) requires kIsString {
+    const RecordCount bytes = count_of(record.size());
+    if (bytes_.room() >= sizeof(bytes) + record.size()) {
+      ++pushed_;
+      bytes_.put(&bytes, sizeof(bytes));
+      if (!record.empty()) bytes_.put(record.data(), record.size());
+    } else {
+      put_count(bytes);
+      bytes_.put_all(record.data(), record.size());
+    }
+  }
+  // Records that were pushed.
+  std::uint64_t size() const { return pushed_; }
+
+  // No more records follow. Does not wait. (What pulls does it as well.)
+  void sort() { bytes_.end(); }
+
+  // Pulling one by one: for (; !s.empty(); ++s) use(*s). What is given is what format.record()
+  // makes of the record, or its bytes as a std::string_view, which is valid until the next one.
+  bool empty() {
+    if (!has_record_) load();
+    return !has_record_;
+  }
+  decltype(auto) operator*() const {
+    if constexpr (detail::gives_records<T, Format>) {
+      return format_.record(bytes());
+    } else {
+      return bytes();
+    }
+  }
+  sorter& operator++() {
+    has_record_ = false;
+    return *this;
+  }
+  // Of the record that is next: its key. REQUIRES: !empty().
+  std::string_view key() const {
+    if constexpr (kIsString) return current_;
+    return current_.substr(sizeof(RecordCount), key_bytes());
+  }
+
+  // Pulls from the start again. Throws Error{usage} unless options.repeatable.
+  void rewind() {
+    forget();
+    bytes_.rewind();
+  }
+  // Forgets all records: can be filled again.
+  void clear() noexcept {
+    forget();
+    bytes_.clear();
+    pushed_ = 0;
+  }
+
+  // What is left to pull, as an input range.
+  using iterator = detail::PullIterator<sorter>;
+  iterator begin() { return iterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  static detail::SorterSpec spec(const Format& format, const sorter_options& options) {
+    detail::SorterSpec spec{.length = detail::RecordLength::any_with_key, .options = options};
+    if constexpr (kIsString) {
+      spec.length = detail::RecordLength::any;
+      spec.descending = format.is_descending();
+    }
+    return spec;
+  }
+  static RecordCount count_of(std::size_t bytes) {
+    if (bytes > std::numeric_limits<RecordCount>::max()) {
+      throw Error(ErrorCode::usage, "a record of a sorter takes at most 4 GiB with its key");
+    }
+    return static_cast<RecordCount>(bytes);
+  }
+  void put_count(RecordCount bytes) {
+    bytes_.put_all(&bytes, sizeof(bytes));
+    ++pushed_;
+  }
+  std::size_t key_bytes() const {
+    RecordCount bytes;
+    std::memcpy(&bytes, current_.data(), sizeof(bytes));
+    return bytes;
+  }
+  std::string_view bytes() const {
+    if constexpr (kIsString) return current_;
+    return current_.substr(sizeof(RecordCount) + key_bytes());
+  }
+
+  // The next record where it lies or, if it was cut, in record_.
+  void load() {
+    RecordCount bytes;
+    if (block_.size() < sizeof(bytes)) {
+      std::byte count[sizeof(bytes)];
+      if (!take(count, sizeof(bytes))) return;
+      std::memcpy(&bytes, count, sizeof(bytes));
+    } else {
+      std::memcpy(&bytes, block_.data(), sizeof(bytes));
+      block_ = block_.subspan(sizeof(bytes));
+    }
+    if (bytes <= block_.size()) {
+      current_ = {reinterpret_cast<const char*>(block_.data()), bytes};
+      block_ = block_.subspan(bytes);
+    } else {
+      record_.resize(bytes);
+      take(reinterpret_cast<std::byte*>(record_.data()), bytes);
+      current_ = record_;
+    }
+    has_record_ = true;
+  }
+  // False at the end.
+  bool take(std::byte* to, std::size_t bytes) {
+    while (bytes > 0) {
+      if (block_.empty()) {
+        block_ = bytes_.next();
+        if (block_.empty()) return false;
+      }
+      const std::size_t some = std::min(bytes, block_.size());
+      std::memcpy(to, block_.data(), some);
+      block_ = block_.subspan(some);
+      to += some;
+      bytes -= some;
+    }
+    return true;
+  }
+  void forget() {
+    has_record_ = false;
+    block_ = {};
+  }
+
+  Format format_;
+  detail::SorterBytes bytes_;
+  std::uint64_t pushed_ = 0;
+  std::string key_;  // of what is pushed
+  std::string record_;
+  std::span<const std::byte> block_ = {};  // of what is pulled, the rest
+  std::string_view current_ = {};
+  bool has_record_ = false;
+};
+
+}  // namespace xxl

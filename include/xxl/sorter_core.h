@@ -1,0 +1,203 @@
+// What sorters of records of a fixed size (xxl/sorter.h) and of any length (xxl/any_length.h) have
+// in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "xxl/error.h"
+#include "xxl/order.h"
+#include "xxl/resources.h"
+
+namespace xxl {
+
+struct sorter_options {
+  bool unique = false;  // of records with equal keys, the one that was pushed first
+  std::optional<std::uint64_t> limit = {};  // only the first `limit` records in order
+  bool repeatable = false;             // rewind() may be called; scratch space stays until clear()
+  std::uint64_t memory_bytes = 0;      // 0: an equal part of the resources
+  std::uint64_t expected_records = 0;  // if known: plans for so many, if that can be; any number
+                                       // may come. Of a fixed size only
+};
+
+template <class T, class Order = order<T>>
+class sorter;
+
+namespace detail {
+
+class RecordOrder;  // xxl/comparator.h
+
+enum class RecordLength : std::uint8_t {
+  fixed,
+  any,           // counted (see SorterBytes); the record is its key
+  any_with_key,  // likewise: the record begins with its key, which is counted as well
+};
+
+struct SorterSpec {
+  RecordLength length = RecordLength::fixed;
+  sorter_options options = {};
+  // Of a fixed size:
+  std::size_t record_bytes = 0;
+  std::vector<KeyPart> key = {};
+  std::shared_ptr<const RecordOrder> order = nullptr;  // if set, in place of the key
+  // Of any length, without key:
+  bool descending = false;
+};
+
+// A sorter of bytes. Its job is done by threads of its own, from the first room() on.
+class SorterCore {
+ public:
+  SorterCore(const resources& shared, const SorterSpec& spec);
+  ~SorterCore();
+  SorterCore(const SorterCore&) = delete;
+  SorterCore& operator=(const SorterCore&) = delete;
+
+  // Memory for the next records, to be filled. The one before is full.
+  std::span<std::byte> room();
+  // No more records: the last room() has `bytes` of them.
+  void end(std::size_t bytes);
+  // The next bytes of the sorted records; the ones before are no longer needed. Empty at the end.
+  std::span<const std::byte> next();
+  // From the start again.
+  void rewind();
+
+ private:
+  class Job;
+  std::unique_ptr<Job> job_;
+};
+
+// The bytes that a sorter takes and gives, in blocks: of whole records of a fixed size, or of
+// records of any length, each after its size as a RecordCount, cut anywhere.
+class SorterBytes {
+ public:
+  using RecordCount = std::uint32_t;
+
+  SorterBytes(const resources& shared, SorterSpec spec) : shared_(shared), spec_(std::move(spec)) {
+    start();
+  }
+  SorterBytes(SorterBytes&& other) noexcept : shared_(other.shared_), spec_(other.spec_) {
+    take(other);
+  }
+  SorterBytes& operator=(SorterBytes&& other) noexcept {
+    if (this == &other) return *this;
+    shared_ = other.shared_;
+    spec_ = other.spec_;
+    take(other);
+    return *this;
+  }
+
+  // --- pushing ---
+
+  // Bytes that put() takes now. If there are none, make_room() comes first.
+  std::size_t room() const { return static_cast<std::size_t>(end_ - at_); }
+  void make_room() {
+    pushed_ = pushed();
+    begin_ = at_ = end_ = nullptr;
+    const std::span<std::byte> room = core().room();
+    begin_ = at_ = room.data();
+    end_ = at_ + room.size();
+  }
+  void put(const void* bytes, std::size_t count) {
+    std::memcpy(at_, bytes, count);
+    at_ += count;
+  }
+  // Any number of bytes.
+  void put_all(const void* bytes, std::size_t count) {
+    const auto* from = static_cast<const std::byte*>(bytes);
+    while (count > 0) {
+      if (room() == 0) make_room();
+      const std::size_t some = std::min(count, room());
+      put(from, some);
+      from += some;
+      count -= some;
+    }
+  }
+  // In all.
+  std::uint64_t pushed() const { return pushed_ + static_cast<std::size_t>(at_ - begin_); }
+  // No more follow.
+  void end() {
+    if (ended_) return;
+    pushed_ = pushed();
+    core().end(static_cast<std::size_t>(at_ - begin_));
+    ended_ = true;
+    begin_ = at_ = end_ = nullptr;
+  }
+
+  // --- pulling, which ends pushing ---
+
+  // The next block. Empty at the end.
+  std::span<const std::byte> next() {
+    end();
+    return core().next();
+  }
+  void rewind() {
+    end();
+    core().rewind();
+  }
+
+  // As in the beginning.
+  void clear() noexcept {
+    core_.reset();
+    begin_ = at_ = end_ = nullptr;
+    pushed_ = 0;
+    ended_ = false;
+  }
+
+ private:
+  SorterCore& core() {
+    if (core_ == nullptr) start();
+    return *core_;
+  }
+  void start() { core_ = std::make_unique<SorterCore>(shared_, spec_); }
+  void take(SorterBytes& other) noexcept {
+    core_ = std::move(other.core_);
+    begin_ = std::exchange(other.begin_, nullptr);
+    at_ = std::exchange(other.at_, nullptr);
+    end_ = std::exchange(other.end_, nullptr);
+    pushed_ = std::exchange(other.pushed_, 0);
+    ended_ = std::exchange(other.ended_, false);
+  }
+
+  resources shared_;
+  SorterSpec spec_;
+  std::unique_ptr<SorterCore> core_;
+  std::byte* begin_ = nullptr;  // of the room
+  std::byte* at_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::uint64_t pushed_ = 0;  // before begin_
+  bool ended_ = false;
+};
+
+// What is left to pull from a sorter, as an input range.
+template <class Sorter>
+class PullIterator {
+ public:
+  using value_type = typename Sorter::value_type;
+  using difference_type = std::ptrdiff_t;
+  using iterator_concept = std::input_iterator_tag;
+
+  PullIterator() = default;
+  explicit PullIterator(Sorter& of) : of_(&of) {}
+  decltype(auto) operator*() const { return **of_; }
+  PullIterator& operator++() {
+    ++*of_;
+    return *this;
+  }
+  void operator++(int) { ++*of_; }
+  friend bool operator==(const PullIterator& it, std::default_sentinel_t) {
+    return it.of_->empty();
+  }
+
+ private:
+  Sorter* of_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace xxl
