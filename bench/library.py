@@ -3,7 +3,9 @@
 
   stxxl   one program, compiled with STXXL's headers and with <xxl/stxxl.h>: records are pushed and
           pulled one by one; both must give the same sequence
-  files   a sorter beside `xxl sort` of a file of as much data
+  files   a sorter of numbers beside `xxl sort` of a file of as many
+  strings the same for strings of 20 to 200 bytes
+  several three sorters filled side by side, and one after the other
 
 Programs come from a build with -DXXL_BUILD_BENCH=ON. One after the other, in turns; medians.
 """
@@ -49,37 +51,66 @@ def stxxl(arguments, writer):
             print(f"{method:7} {record:5} xxl {ours:6.2f} s  STXXL {theirs:6.2f} s  {theirs / ours:.2f} times", flush=True)
 
 
-def files(arguments, writer):
-    count = arguments.bytes // 8
+def beside_file(arguments, writer, make, record, check, modes, count):
+    """A sort of the file that `make` writes beside sorters of the same records."""
     xxl = arguments.build / "bin" / "xxl"
-    source, target = arguments.dir / "numbers", arguments.dir / "sorted"
-    subprocess.run([xxl, "gen", "--record=u64", str(count), "-o", source], check=True)
-    seconds = {"file": [], "spans": [], "one": [], "less": [], "opaque": []}
+    source, target = arguments.dir / "records", arguments.dir / "sorted"
+    with open(source, "wb") as file:
+        subprocess.run(make, check=True, stdout=file)
+    seconds = {name: [] for name in ["file", *modes]}
     for _ in range(arguments.repeat):
         for name in seconds:
             load = os.getloadavg()[0]
             if name == "file":
                 time.sleep(SETTLE_SECONDS)
                 start = time.monotonic()
-                subprocess.run([xxl, "sort", "--record=u64", "-S", str(arguments.memory), "-T", arguments.dir,
-                                source, "-o", target], check=True)
+                subprocess.run([xxl, "sort", *record, "-S", str(arguments.memory), "-T", arguments.dir,
+                                source, "-o", target], check=True, env={**os.environ, "LC_ALL": "C"})
                 took = time.monotonic() - start
-                subprocess.run([xxl, "validate", "--record=u64", target], check=True, stdout=subprocess.DEVNULL)
+                subprocess.run([xxl, *check, target], check=True, stdout=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
                 target.unlink()
             else:
-                took = run([arguments.build / "bench" / "sorter_bench", name, str(count), str(arguments.memory),
-                            arguments.dir], arguments.dir)["seconds"]
+                took = run(sorter_bench(arguments, name, count), arguments.dir)["seconds"]
             seconds[name].append(took)
-            writer.writerow([f"u64 {name}", "xxl", f"{took:.3f}", f"{load:.1f}"])
+            writer.writerow([f"{record[0] if record else 'strings'} {name}", "xxl", f"{took:.3f}", f"{load:.1f}"])
     source.unlink()
     whole = statistics.median(seconds["file"])
     for name, times in seconds.items():
         print(f"{name:7} {statistics.median(times):6.2f} s  {statistics.median(times) / whole:.2f} of the file", flush=True)
 
 
+def sorter_bench(arguments, mode, count):
+    return [arguments.build / "bench" / "sorter_bench", mode, str(count), str(arguments.memory), arguments.dir]
+
+
+def files(arguments, writer):
+    count = arguments.bytes // 8
+    beside_file(arguments, writer, [arguments.build / "bin" / "xxl", "gen", "--record=u64", str(count)],
+                ["--record=u64"], ["validate", "--record=u64"], ["spans", "one", "less", "opaque"], count)
+
+
+def strings(arguments, writer):
+    count = arguments.bytes // 111  # with a line end each
+    beside_file(arguments, writer, sorter_bench(arguments, "write-strings", count), [], ["sort", "-c"], ["strings"], count)
+
+
+def several(arguments, writer):
+    count = arguments.bytes // 8
+    seconds = {"beside": [], "series": []}
+    for _ in range(arguments.repeat):
+        for name in seconds:
+            load = os.getloadavg()[0]
+            result = run(sorter_bench(arguments, name, count), arguments.dir)
+            seconds[name].append(result["seconds"])
+            writer.writerow([f"three {name}", "xxl", result["seconds"], f"{load:.1f}"])
+            print(f"{name} {result['seconds']:.2f} s, at most {result['peak_kib'] // 1024} MiB", flush=True)
+    beside, series = (statistics.median(seconds[name]) for name in ("beside", "series"))
+    print(f"three side by side {beside:.2f} s, one after the other {series:.2f} s: {beside / series:.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["stxxl", "files"])
+    parser.add_argument("what", choices=["stxxl", "files", "strings", "several"])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build-bench"))
     parser.add_argument("--dir", type=pathlib.Path, required=True, help="scratch space")
     parser.add_argument("--bytes", type=int, default=4 << 30)
@@ -91,7 +122,7 @@ def main():
     with open(arguments.csv, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["case", "program", "seconds", "load_before"])
-        (stxxl if arguments.what == "stxxl" else files)(arguments, writer)
+        {"stxxl": stxxl, "files": files, "strings": strings, "several": several}[arguments.what](arguments, writer)
 
 
 if __name__ == "__main__":

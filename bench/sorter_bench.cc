@@ -1,17 +1,24 @@
-// Pushes pseudo-random numbers into a sorter, pulls them, and checks what comes out.
+// Pushes pseudo-random records into sorters, pulls them, and checks what comes out.
 //
-//   sorter_bench spans|one|less|opaque RECORDS MEMORY_BYTES SCRATCH_DIRECTORY
+//   sorter_bench MODE RECORDS MEMORY_BYTES SCRATCH_DIRECTORY
 //
-// spans, one: by keys, in spans or one by one; less: by a comparator; opaque: by a comparator that
-// nothing but comparing tells anything about. Prints one line of JSON.
+// Numbers: spans, one: by keys, in spans or one by one; less: by a comparator; opaque: by a
+// comparator that nothing but comparing tells anything about; beside, series: a third of them in
+// each of three sorters, which are filled and emptied in turns, or one after the other. strings: of
+// 20 to 200 bytes, which write-strings writes as lines to standard output. Prints one line of JSON.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "xxl/sorter.h"
@@ -46,9 +53,42 @@ class Numbers {
   std::uint64_t sum_ = 0;
 };
 
+using Clock = std::chrono::steady_clock;
+
+// In order, and as many with the same sum as were made.
+class Check {
+ public:
+  template <class Less>
+  void take(std::uint64_t number, const Less& less) {
+    ordered_ = ordered_ && (pulled_ == 0 || !less(number, last_));
+    last_ = number;
+    sum_ += number;
+    ++pulled_;
+  }
+  bool is_right(std::uint64_t count, const Numbers& numbers) const {
+    return ordered_ && pulled_ == count && sum_ == numbers.sum();
+  }
+
+ private:
+  std::uint64_t last_ = 0, sum_ = 0, pulled_ = 0;
+  bool ordered_ = true;
+};
+
+int report(const std::string& mode, Clock::time_point start, std::uint64_t records, bool right) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf(
+      "{\"mode\": \"%s\", \"seconds\": %.3f, \"records\": %llu, \"peak_kib\": %ld, "
+      "\"right\": %s}\n",
+      mode.c_str(), seconds, static_cast<unsigned long long>(records), usage.ru_maxrss,
+      right ? "true" : "false");
+  return right ? 0 : 1;
+}
+
 template <class Order>
 int run(const std::string& mode, std::uint64_t count, Order order, const xxl::resources& shared) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   xxl::sorter<std::uint64_t, Order> sorter(order, shared);
   Numbers numbers;
   std::vector<std::uint64_t> span(kSpan);
@@ -61,14 +101,9 @@ int run(const std::string& mode, std::uint64_t count, Order order, const xxl::re
   for (std::uint64_t left = mode == "spans" ? 0 : count; left > 0; --left)
     sorter.push(numbers.next());
   sorter.sort();
-  std::uint64_t last = 0, sum = 0, pulled = 0;
-  bool ordered = true;
+  Check check;
   const auto take = [&](std::uint64_t number) {
-    ordered =
-        ordered && (mode == "opaque" ? pulled == 0 || !Opaque()(number, last) : number >= last);
-    last = number;
-    sum += number;
-    ++pulled;
+    mode == "opaque" ? check.take(number, Opaque()) : check.take(number, Less());
   };
   if (mode == "spans") {
     for (auto sorted = sorter.pull(); !sorted.empty(); sorted = sorter.pull()) {
@@ -77,28 +112,109 @@ int run(const std::string& mode, std::uint64_t count, Order order, const xxl::re
   } else {
     for (; !sorter.empty(); ++sorter) take(*sorter);
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const bool right = ordered && pulled == count && sum == numbers.sum();
-  std::printf("{\"mode\": \"%s\", \"seconds\": %.3f, \"records\": %llu, \"right\": %s}\n",
-              mode.c_str(), seconds, static_cast<unsigned long long>(pulled),
-              right ? "true" : "false");
-  return right ? 0 : 1;
+  return report(mode, start, count, check.is_right(count, numbers));
+}
+
+// Sorters that are all there at the same time.
+int run_beside(std::uint64_t count, const xxl::resource_options& options) {
+  const auto start = Clock::now();
+  xxl::resource_options third = options;
+  third.users = 3;
+  const xxl::resources shared(third);
+  using Sorter = xxl::sorter<std::uint64_t>;
+  std::array<Sorter, 3> sorters{Sorter({}, shared), Sorter({}, shared), Sorter({}, shared)};
+  std::array<Numbers, 3> numbers;
+  std::array<Check, 3> checks;
+  for (std::uint64_t i = 0; i < count / 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) sorters[j].push(numbers[j].next());
+  }
+  for (std::uint64_t i = 0; i < count / 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      if (sorters[j].empty()) continue;
+      checks[j].take(*sorters[j], Less());
+      ++sorters[j];
+    }
+  }
+  bool right = true;
+  for (std::size_t j = 0; j < 3; ++j) {
+    right = right && sorters[j].empty() && checks[j].is_right(count / 3, numbers[j]);
+  }
+  return report("beside", start, count, right);
+}
+
+int run_in_series(std::uint64_t count, const xxl::resources& shared) {
+  const auto start = Clock::now();
+  bool right = true;
+  for (int i = 0; i < 3; ++i) {
+    xxl::sorter<std::uint64_t> sorter({}, shared);
+    Numbers numbers;
+    Check check;
+    for (std::uint64_t left = count / 3; left > 0; --left) sorter.push(numbers.next());
+    for (; !sorter.empty(); ++sorter) check.take(*sorter, Less());
+    right = right && check.is_right(count / 3, numbers);
+  }
+  return report("series", start, count, right);
+}
+
+// Letters, 20 to 200 of them.
+std::string_view next_string(Numbers& numbers, std::string& string) {
+  string.resize(20 + numbers.next() % 181);
+  for (std::size_t i = 0; i < string.size(); i += 8) {
+    const std::uint64_t letters = (numbers.next() & 0x0f0f0f0f0f0f0f0fu) + 0x6161616161616161u;
+    std::memcpy(string.data() + i, &letters, std::min<std::size_t>(8, string.size() - i));
+  }
+  return string;
+}
+
+int run_strings(std::uint64_t count, const xxl::resources& shared) {
+  const auto start = Clock::now();
+  xxl::sorter<std::string> sorter({}, shared);
+  Numbers numbers;
+  std::string string, last;
+  std::uint64_t bytes = 0, pulled = 0;
+  for (std::uint64_t left = count; left > 0; --left) {
+    sorter.push(next_string(numbers, string));
+    bytes += string.size();
+  }
+  bool ordered = true;
+  for (; !sorter.empty(); ++sorter, ++pulled) {
+    const std::string_view next = *sorter;
+    ordered = ordered && last <= next;
+    last = next;
+    bytes -= next.size();
+  }
+  return report("strings", start, count, ordered && pulled == count && bytes == 0);
+}
+
+int write_strings(std::uint64_t count) {
+  Numbers numbers;
+  std::string string;
+  for (std::uint64_t left = count; left > 0; --left) {
+    next_string(numbers, string);
+    string += '\n';
+    if (std::fwrite(string.data(), 1, string.size(), stdout) != string.size()) return 1;
+  }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc == 5 ? argv[1] : "";
-  if (mode != "spans" && mode != "one" && mode != "less" && mode != "opaque") {
-    std::fprintf(
-        stderr,
-        "usage: sorter_bench spans|one|less|opaque RECORDS MEMORY_BYTES SCRATCH_DIRECTORY\n");
+  constexpr std::string_view kModes[] = {"spans",  "one",    "less",    "opaque",
+                                         "beside", "series", "strings", "write-strings"};
+  if (std::ranges::find(kModes, mode) == std::end(kModes)) {
+    std::fprintf(stderr, "usage: sorter_bench MODE RECORDS MEMORY_BYTES SCRATCH_DIRECTORY\n");
     return 2;
   }
   const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
-  const xxl::resources shared(
-      {.memory_bytes = std::strtoull(argv[3], nullptr, 10), .scratch_dirs = {argv[4]}});
+  const xxl::resource_options options{.memory_bytes = std::strtoull(argv[3], nullptr, 10),
+                                      .scratch_dirs = {argv[4]}};
+  if (mode == "beside") return run_beside(count / 3 * 3, options);
+  if (mode == "write-strings") return write_strings(count);
+  const xxl::resources shared(options);
+  if (mode == "series") return run_in_series(count / 3 * 3, shared);
+  if (mode == "strings") return run_strings(count, shared);
   if (mode == "less") return run(mode, count, Less(), shared);
   if (mode == "opaque") return run(mode, count, Opaque(), shared);
   return run(mode, count, xxl::order<std::uint64_t>(), shared);
