@@ -30,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "xxl/append_key.h"
@@ -70,9 +71,21 @@ namespace detail {
 template <class T, class Order>
 concept of_any_length = std::same_as<Order, order<std::string>> || record_format<Order, T>;
 
-template <class T, class Order>
+template <class Order>
 concept gives_records = requires(const Order& format, std::string_view bytes) {
   format.record(bytes);
+};
+
+// What a sorter gives, to be kept.
+template <class Format>
+struct PulledRecord {
+  using type = std::string;
+};
+template <class Format>
+requires gives_records<Format>
+struct PulledRecord<Format> {
+  using type =
+      std::remove_cvref_t<decltype(std::declval<const Format&>().record(std::string_view()))>;
 };
 
 }  // namespace detail
@@ -86,7 +99,7 @@ class sorter<T, Format> {
   using RecordCount = detail::SorterBytes::RecordCount;
 
  public:
-  using value_type = T;
+  using value_type = typename detail::PulledRecord<Format>::type;
 
   // Throws as of records of a fixed size; Error{usage} if expected_records is set.
   explicit sorter(Format format = Format(), const resources& shared = resources(),
@@ -130,7 +143,7 @@ class sorter<T, Format> {
     return !has_record_;
   }
   decltype(auto) operator*() const {
-    if constexpr (detail::gives_records<T, Format>) {
+    if constexpr (detail::gives_records<Format>) {
       return format_.record(bytes());
     } else {
       return bytes();

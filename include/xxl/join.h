@@ -1,4 +1,4 @@
-// Joining two files of any size, in any order.
+// Joining two files of any size, in any order. (Records of a program: xxl/join_sorted.h.)
 //
 //   xxl::JoinJob job;
 //   job.inputs = {"users.csv", "orders.csv"};
@@ -23,21 +23,9 @@
 
 #include "xxl/error.h"
 #include "xxl/job.h"
+#include "xxl/join_kind.h"
 
 namespace xxl {
-
-// The two inputs.
-enum class JoinSide : std::size_t { r, s };
-inline constexpr std::size_t kJoinSides = 2;
-
-enum class JoinKind {
-  inner,  // each pair of an R and an S with equal keys
-  left,   // and each R without such an S, once
-  right,  // inner, and each S without such an R, once
-  full,   // left and right
-  semi,   // each R that has at least one such S, once
-  anti,   // each R that has none
-};
 
 enum class JoinMethod {
   automatic,   // by sizes, order and memory

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "xxl/error.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
+#include "xxl/room.h"
 
 namespace xxl {
 
@@ -96,38 +96,23 @@ class SorterBytes {
   // --- pushing ---
 
   // Bytes that put() takes now. If there are none, make_room() comes first.
-  std::size_t room() const { return static_cast<std::size_t>(end_ - at_); }
+  std::size_t room() const { return room_.left(); }
   void make_room() {
-    pushed_ = pushed();
-    begin_ = at_ = end_ = nullptr;
-    const std::span<std::byte> room = core().room();
-    begin_ = at_ = room.data();
-    end_ = at_ + room.size();
+    room_.renew([this] { return core().room(); });
   }
-  void put(const void* bytes, std::size_t count) {
-    std::memcpy(at_, bytes, count);
-    at_ += count;
-  }
+  void put(const void* bytes, std::size_t count) { room_.put(bytes, count); }
   // Any number of bytes.
   void put_all(const void* bytes, std::size_t count) {
-    const auto* from = static_cast<const std::byte*>(bytes);
-    while (count > 0) {
-      if (room() == 0) make_room();
-      const std::size_t some = std::min(count, room());
-      put(from, some);
-      from += some;
-      count -= some;
-    }
+    room_.put_all(bytes, count, [this] { return core().room(); });
   }
   // In all.
-  std::uint64_t pushed() const { return pushed_ + static_cast<std::size_t>(at_ - begin_); }
+  std::uint64_t pushed() const { return room_.filled(); }
   // No more follow.
   void end() {
     if (ended_) return;
-    pushed_ = pushed();
-    core().end(static_cast<std::size_t>(at_ - begin_));
+    SorterCore& to = core();
     ended_ = true;
-    begin_ = at_ = end_ = nullptr;
+    to.end(room_.close());
   }
 
   // --- pulling, which ends pushing ---
@@ -145,8 +130,7 @@ class SorterBytes {
   // As in the beginning.
   void clear() noexcept {
     core_.reset();
-    begin_ = at_ = end_ = nullptr;
-    pushed_ = 0;
+    room_ = {};
     ended_ = false;
   }
 
@@ -158,20 +142,14 @@ class SorterBytes {
   void start() { core_ = std::make_unique<SorterCore>(shared_, spec_); }
   void take(SorterBytes& other) noexcept {
     core_ = std::move(other.core_);
-    begin_ = std::exchange(other.begin_, nullptr);
-    at_ = std::exchange(other.at_, nullptr);
-    end_ = std::exchange(other.end_, nullptr);
-    pushed_ = std::exchange(other.pushed_, 0);
+    room_ = std::move(other.room_);
     ended_ = std::exchange(other.ended_, false);
   }
 
   resources shared_;
   SorterSpec spec_;
   std::unique_ptr<SorterCore> core_;
-  std::byte* begin_ = nullptr;  // of the room
-  std::byte* at_ = nullptr;
-  std::byte* end_ = nullptr;
-  std::uint64_t pushed_ = 0;  // before begin_
+  Room room_;
   bool ended_ = false;
 };
 

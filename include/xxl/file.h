@@ -1,0 +1,189 @@
+// Files of records of one type, read and written in order, with the disks busy all the while.
+//
+//   xxl::file_reader<Edge> edges("edges.bin");
+//   for (const Edge& edge : edges) use(edge);
+//
+//   xxl::file_writer<Edge> out("sorted.bin");
+//   out.push(edge);
+//   out.close();                                 only now the file appears
+//
+// Records lie in a file as in memory, one after the other. Transfers are direct (past the page
+// cache) where the file system has that; names with .gz, .zst and .lz4 are compressed; "-" is
+// standard input or output, and pipes do as well.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "xxl/error.h"
+#include "xxl/job.h"
+#include "xxl/room.h"
+#include "xxl/sorter_core.h"
+
+namespace xxl {
+
+struct file_options {
+  std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  // for blocks read ahead, or written behind
+  Backend backend = Backend::automatic;
+  std::vector<std::string> scratch_dirs = {};  // for an output that must be written in place; as of
+                                               // resource_options
+  bool compressed_by_suffix = true;
+};
+
+namespace detail {
+
+class FileReaderCore {
+ public:
+  FileReaderCore(const std::string& path, std::size_t record_bytes, const file_options& options);
+  FileReaderCore(FileReaderCore&&) noexcept;
+  FileReaderCore& operator=(FileReaderCore&&) noexcept;
+  ~FileReaderCore();
+
+  std::optional<std::uint64_t> size() const;  // in bytes; none where it is not known
+  void seek(std::uint64_t offset);            // in bytes, of a record
+  // The next records, until the next call. Empty at the end.
+  std::span<const std::byte> next();
+
+ private:
+  class Reading;
+  std::unique_ptr<Reading> reading_;
+};
+
+class FileWriterCore {
+ public:
+  FileWriterCore(const std::string& path, const file_options& options);
+  FileWriterCore(FileWriterCore&&) noexcept;
+  FileWriterCore& operator=(FileWriterCore&&) noexcept;
+  ~FileWriterCore();
+
+  // Memory for what comes next. The one before is full.
+  std::span<std::byte> room();
+  // The last room() has `bytes`. The file appears.
+  void close(std::size_t bytes);
+
+ private:
+  class Writing;
+  std::unique_ptr<Writing> writing_;
+};
+
+// A file without a name in a scratch directory: written once, then read any number of times.
+class ScratchFileCore {
+ public:
+  ScratchFileCore(std::size_t record_bytes, const file_options& options);
+  ScratchFileCore(ScratchFileCore&&) noexcept;
+  ScratchFileCore& operator=(ScratchFileCore&&) noexcept;
+  ~ScratchFileCore();
+
+  std::span<std::byte> room();
+  void end(std::size_t bytes);
+  void rewind();
+  std::span<const std::byte> next();
+
+ private:
+  class Stored;
+  std::unique_ptr<Stored> stored_;
+};
+
+}  // namespace detail
+
+// One thread at a time. May throw Error, after which it can only be destroyed.
+template <class T>
+class file_reader {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  using value_type = T;
+
+  // Throws Error{io} if it cannot be read, Error{bad_input} if it is not a whole number of records
+  // (of a pipe, when its end is reached).
+  explicit file_reader(const std::string& path, const file_options& options = {})
+      : core_(path, sizeof(T), options) {}
+
+  // In records; none of a pipe or a compressed file, nor of a file that says that it is empty, as
+  // those of /proc do.
+  std::optional<std::uint64_t> size() const {
+    const auto bytes = core_.size();
+    return bytes ? std::optional(*bytes / sizeof(T)) : std::nullopt;
+  }
+
+  // One by one: for (; !file.empty(); ++file) use(*file). A record is valid until the next one.
+  bool empty() {
+    if (first_ == last_) load();
+    return first_ == last_;
+  }
+  const T& operator*() const { return *first_; }
+  const T* operator->() const { return first_; }
+  file_reader& operator++() {
+    ++first_;
+    return *this;
+  }
+  // The next records, as many as lie side by side; none at the end. Valid until the next call.
+  std::span<const T> pull() {
+    if (first_ == last_) load();
+    return {std::exchange(first_, last_), last_};
+  }
+  // Goes on with record `record`, from 0. Throws Error{usage} if it lies behind the end, or the
+  // size is not known.
+  void seek(std::uint64_t record) {
+    first_ = last_ = nullptr;
+    core_.seek(record * sizeof(T));
+  }
+
+  // What is left, as an input range.
+  using iterator = detail::PullIterator<file_reader>;
+  iterator begin() { return iterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  void load() {
+    first_ = last_ = nullptr;
+    const std::span<const std::byte> records = core_.next();
+    first_ = reinterpret_cast<const T*>(records.data());
+    last_ = first_ + records.size() / sizeof(T);
+  }
+
+  detail::FileReaderCore core_;
+  const T* first_ = nullptr;
+  const T* last_ = nullptr;
+};
+
+// One thread at a time. May throw Error, after which it can only be destroyed. Destroyed before
+// close(), it leaves nothing, and a file that has the name stays as it is.
+template <class T>
+class file_writer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  using value_type = T;
+
+  // Throws Error{io} if the file cannot be written.
+  explicit file_writer(const std::string& path, const file_options& options = {})
+      : core_(path, options) {}
+  void push(const T& record) {
+    if (room_.left() >= sizeof(T)) return room_.put(&record, sizeof(T));
+    push(std::span(&record, 1));
+  }
+  void push(std::span<const T> records) {
+    room_.put_all(records.data(), records.size_bytes(), [this] { return core_.room(); });
+  }
+  // In records, so far.
+  std::uint64_t size() const { return room_.filled() / sizeof(T); }
+
+  // The file is complete: it gets its name, on stable storage. Nothing but size() may be called
+  // after that.
+  void close() { core_.close(room_.close()); }
+
+ private:
+  detail::FileWriterCore core_;
+  detail::Room room_;
+};
+
+}  // namespace xxl

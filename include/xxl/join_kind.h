@@ -1,0 +1,21 @@
+// Which rows a join has.
+#pragma once
+
+#include <cstddef>
+
+namespace xxl {
+
+// The two inputs.
+enum class JoinSide : std::size_t { r, s };
+inline constexpr std::size_t kJoinSides = 2;
+
+enum class JoinKind {
+  inner,  // each pair of an R and an S with equal keys
+  left,   // and each R without such an S, once
+  right,  // inner, and each S without such an R, once
+  full,   // left and right
+  semi,   // each R that has at least one such S, once
+  anti,   // each R that has none
+};
+
+}  // namespace xxl

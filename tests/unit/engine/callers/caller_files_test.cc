@@ -1,0 +1,179 @@
+// Files that programs read and write record by record.
+#include "xxl/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "watchdog.h"
+
+namespace xxl {
+namespace {
+
+using test::Watchdog;
+
+template <std::size_t kBytes>
+struct Record {
+  std::array<unsigned char, kBytes> bytes{};
+
+  static Record of(std::uint64_t number) {
+    Record record;
+    for (std::size_t i = 0; i < kBytes; ++i) {
+      record.bytes[i] = static_cast<unsigned char>(number * 31 + i * 7 + (number >> 8));
+    }
+    return record;
+  }
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+class CallerFiles : public testing::Test {
+ protected:
+  CallerFiles() {
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+  }
+  ~CallerFiles() override { std::filesystem::remove_all(directory_); }
+
+  std::string path(const char* name) const { return (directory_ / name).string(); }
+
+ private:
+  const Watchdog watchdog_;
+  const std::filesystem::path directory_ =
+      std::filesystem::path(testing::TempDir()) / "caller_files_test";
+};
+
+template <std::size_t kBytes>
+void write_and_read(const std::string& path, std::uint64_t count) {
+  using Any = Record<kBytes>;
+  file_writer<Any> out(path);
+  std::vector<Any> some;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i % 1000 < 500) {
+      some.push_back(Any::of(i));
+      if (i % 1000 < 499 && i + 1 < count) continue;
+      out.push(some);
+      some.clear();
+    } else {
+      out.push(Any::of(i));
+    }
+  }
+  EXPECT_EQ(out.size(), count);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  out.close();
+  EXPECT_EQ(std::filesystem::file_size(path), count * kBytes);
+
+  file_reader<Any> in(path);
+  EXPECT_EQ(in.size(), count);
+  std::uint64_t read = 0;
+  for (const Any& record : in) ASSERT_EQ(record, Any::of(read++));
+  EXPECT_EQ(read, count);
+  for (const std::uint64_t from : {count / 3, std::uint64_t{0}, count}) {
+    in.seek(from);
+    read = from;
+    for (auto part = in.pull(); !part.empty(); part = in.pull()) {
+      for (const Any& record : part) ASSERT_EQ(record, Any::of(read++));
+    }
+    EXPECT_EQ(read, count);
+  }
+  EXPECT_THROW(in.seek(count + 1), Error);
+}
+
+TEST_F(CallerFiles, AreWrittenAndReadWhateverTheSizeOfRecords) {
+  write_and_read<1>(path("1"), 3'000'000);
+  write_and_read<8>(path("8"), 1'000'000);
+  write_and_read<100>(path("100"), 150'000);
+  write_and_read<1001>(path("1001"), 20'000);
+  write_and_read<5'000'000>(path("5000000"), 5);
+}
+
+TEST_F(CallerFiles, MayBeEmpty) {
+  file_writer<int> out(path("none"));
+  out.close();
+  EXPECT_EQ(std::filesystem::file_size(path("none")), 0U);
+  file_reader<int> in(path("none"));
+  EXPECT_TRUE(in.empty());
+  EXPECT_TRUE(in.pull().empty());
+}
+
+TEST_F(CallerFiles, AreCompressedBySuffix) {
+  const std::string name = path("numbers.zst");
+  file_writer<std::uint64_t> out(name);
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) out.push(i);
+  out.close();
+  EXPECT_LT(std::filesystem::file_size(name), 4'000'000U);
+  file_reader<std::uint64_t> in(name);
+  EXPECT_EQ(in.size(), std::nullopt);
+  EXPECT_THROW(in.seek(1), Error);
+  std::uint64_t next = 0;
+  for (const std::uint64_t number : in) ASSERT_EQ(number, next++);
+  EXPECT_EQ(next, 1'000'000U);
+}
+
+TEST_F(CallerFiles, MayBePipes) {
+  const std::string name = path("pipe");
+  ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+  std::thread writing([&] {
+    file_writer<std::uint64_t> out(name);
+    for (std::uint64_t i = 0; i < 500'000; ++i) out.push(i);
+    out.close();
+  });
+  file_reader<std::uint64_t> in(name);
+  std::uint64_t next = 0;
+  for (const std::uint64_t number : in) EXPECT_EQ(number, next++);
+  writing.join();
+  EXPECT_EQ(next, 500'000U);
+}
+
+TEST_F(CallerFiles, ThatAreNotClosedDoNotAppear) {
+  const std::string name = path("old");
+  std::ofstream(name) << "old";
+  {
+    file_writer<std::uint64_t> out(name);
+    for (std::uint64_t i = 0; i < 2'000'000; ++i) out.push(i);
+  }
+  EXPECT_EQ(std::filesystem::file_size(name), 3U);
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(std::filesystem::path(name).parent_path()),
+                    std::filesystem::directory_iterator()),
+      1);
+}
+
+TEST_F(CallerFiles, AreGivenUpWhileTheyAreRead) {
+  const std::string name = path("numbers");
+  file_writer<std::uint64_t> out(name);
+  for (std::uint64_t i = 0; i < 3'000'000; ++i) out.push(i);
+  out.close();
+  file_reader<std::uint64_t> in(name);
+  ASSERT_FALSE(in.empty());
+  file_reader<std::uint64_t> moved = std::move(in);
+  EXPECT_EQ(*moved, 0U);
+}
+
+TEST_F(CallerFiles, SayWhatIsWrong) {
+  EXPECT_THROW(file_reader<int>(path("missing")), Error);
+  const std::string name = path("odd");
+  std::ofstream(name) << "12345";
+  try {
+    file_reader<int> in(name);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_EQ(error.path(), name);
+  }
+  EXPECT_THROW(file_writer<int>(path("no/such/directory")), Error);
+}
+
+}  // namespace
+}  // namespace xxl
