@@ -5,9 +5,13 @@
 // shared, and the coordinator sleeps exactly when nothing has happened.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <mutex>
+#include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,15 +20,14 @@
 namespace xxl {
 
 class Mailbox {
- public:
   using Message = std::function<void()>;
 
-  // Leaves a message; from any thread.
-  void post(Message message) {
-    {
-      std::lock_guard lock(mutex_);
-      messages_.push_back(std::move(message));
-    }
+ public:
+  // Leaves a message, a function without arguments; from any thread. Whoever was promised it waits
+  // for it: where there is no memory for it, this waits until others have given some back.
+  template <class Function>
+  void post(Function message) noexcept {
+    while (!try_post(message)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     arrived_.notify_one();
   }
 
@@ -45,6 +48,21 @@ class Mailbox {
   }
 
  private:
+  // False, and nothing has changed, if there is no memory.
+  template <class Function>
+  bool try_post(Function& message) {
+    std::lock_guard lock(mutex_);
+    const std::size_t before = messages_.size();
+    try {
+      messages_.emplace_back();
+      messages_.back() = std::move(message);  // moved from once there is memory
+      return true;
+    } catch (const std::bad_alloc&) {
+      messages_.resize(before);
+      return false;
+    }
+  }
+
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;

@@ -1,9 +1,10 @@
 // Sorters of programs: a sort whose input and output are queues of its caller.
 #include <bit>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -142,20 +143,22 @@ std::uint64_t part_of(const resource_options& shared, const SorterSpec& spec) {
 
 }  // namespace
 
-// All but body() by the thread of the caller.
+// All but work() by the thread of the caller. The sort is done by one thread, which destroys it,
+// too: it has what belongs to a thread (Chores).
 class SorterCore::Job {
  public:
   Job(const resources& shared, const SorterSpec& spec)
       : grant_(shared.shared(), part_of(shared.options(), spec)),
         repeatable_(spec.options.repeatable),
-        sorting_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {}
+        sort_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {}
 
   ~Job() {
-    sorting_->give_up();
+    sort_->give_up();
     input_.answer(Answer::cancelled);
     output_.answer(Answer::cancelled);
     input_.complete(0);
     output_.complete(0);
+    tell(Wanted::end);
   }
 
   std::span<std::byte> room() {
@@ -176,7 +179,7 @@ class SorterCore::Job {
   }
 
   std::span<const std::byte> next() {
-    if (!thread_ && failure_ != nullptr) throw_failure();
+    if (has_failed_) throw_failure();
     output_.complete(std::exchange(lent_output_, 0));
     const std::span<std::byte> data = output_.next();
     if (data.empty() && failure_ != nullptr) throw_failure();
@@ -188,39 +191,61 @@ class SorterCore::Job {
     if (!repeatable_) {
       throw Error(ErrorCode::usage, "a sorter is rewound only with sorter_options::repeatable");
     }
-    sorting_->stop_writing();
+    sort_->stop_writing();
     output_.answer(Answer::all);
     output_.complete(std::exchange(lent_output_, 0));
-    thread_.join();
+    wait_until_done();
     if (failure_ != nullptr) throw_failure();
     output_.reopen();
-    start([this] { sorting_->write_again(); });
+    tell(Wanted::again);
   }
 
  private:
+  enum class Wanted { nothing, again, end };
+
   // Starts the job, if that has not been done.
   void begin() {
-    if (!thread_ && failure_ != nullptr) throw_failure();
-    if (!std::exchange(started_, true)) start([this] { sorting_->run(); });
-  }
-
-  void start(std::function<void()> work) {
+    if (has_failed_) throw_failure();
+    if (thread_) return;
     thread_ = Thread::start(
-        "sorting", [this, work = std::move(work)] { body(work); }, Thread::kLargeStackBytes);
+        "sorting", [this] { work(); }, Thread::kLargeStackBytes);
   }
 
-  void body(const std::function<void()>& work) noexcept {
-    try {
-      work();
-    } catch (...) {
-      failure_ = std::current_exception();
+  void work() noexcept {
+    for (Wanted wanted = Wanted::nothing; wanted != Wanted::end;) {
+      try {
+        wanted == Wanted::again ? sort_->write_again() : static_cast<void>(sort_->run());
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+      input_.close();
+      output_.close();
+      std::unique_lock lock(mutex_);
+      is_done_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return wanted_ != Wanted::nothing; });
+      wanted = std::exchange(wanted_, Wanted::nothing);
     }
-    input_.close();
-    output_.close();
+    sort_.reset();
+  }
+
+  void tell(Wanted wanted) {
+    {
+      std::lock_guard lock(mutex_);
+      wanted_ = wanted;
+      is_done_ = false;
+    }
+    changed_.notify_all();
+  }
+
+  void wait_until_done() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_done_; });
   }
 
   [[noreturn]] void throw_failure() {
-    thread_.join();
+    wait_until_done();
+    has_failed_ = true;
     std::rethrow_exception(failure_);
   }
 
@@ -228,13 +253,17 @@ class SorterCore::Job {
   io::CallerQueue output_;
   MemoryGrant grant_;
   const bool repeatable_;
-  const std::unique_ptr<CallerSort> sorting_;
+  std::unique_ptr<CallerSort> sort_;
   std::size_t lent_ = 0;         // of input_
   std::size_t lent_output_ = 0;  // of output_
-  bool started_ = false;
-  bool sealed_ = false;         // no more input
-  std::exception_ptr failure_;  // before the queues are closed: theirs is the lock
-  Thread thread_;               // last: uses the others
+  bool sealed_ = false;          // no more input
+  bool has_failed_ = false;      // and the caller knows
+  std::exception_ptr failure_;   // before the queues are closed: theirs is the lock
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last
+  bool is_done_ = false;
+  Thread thread_;  // last: uses the others
 };
 
 SorterCore::SorterCore(const resources& shared, const SorterSpec& spec)
