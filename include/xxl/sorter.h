@@ -23,11 +23,13 @@
 
 #include "xxl/comparator.h"
 #include "xxl/error.h"
+#include "xxl/export.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
 
 namespace xxl {
 
+// What a sorter is to do beside sorting.
 struct sorter_options {
   bool unique = false;  // of records with equal keys, the one that was pushed first
   std::optional<std::uint64_t> limit = {};  // only the first `limit` records in order
@@ -49,19 +51,19 @@ struct SorterSpec {
 // A sorter of bytes. Its job is done by threads of its own, from the first room() on.
 class SorterCore {
  public:
-  SorterCore(const resources& shared, SorterSpec spec);
-  ~SorterCore();
+  XXL_API SorterCore(const resources& shared, SorterSpec spec);
+  XXL_API ~SorterCore();
   SorterCore(const SorterCore&) = delete;
   SorterCore& operator=(const SorterCore&) = delete;
 
   // Memory for the next records, to be filled from its start. The one before is full.
-  std::span<std::byte> room();
+  XXL_API std::span<std::byte> room();
   // No more records: the last room() has `bytes` of them.
-  void end(std::size_t bytes);
+  XXL_API void end(std::size_t bytes);
   // The next bytes of the sorted records; the ones before are no longer needed. Empty at the end.
-  std::span<const std::byte> next();
+  XXL_API std::span<const std::byte> next();
   // From the start again.
-  void rewind();
+  XXL_API void rewind();
 
  private:
   class Job;
@@ -85,6 +87,7 @@ class sorter {
                 "records are written to disk as they are: they must be trivially copyable");
 
  public:
+  // The record.
   using value_type = T;
 
   // Equal records come out in the order in which they were pushed.
@@ -94,6 +97,8 @@ class sorter {
       : order_(std::move(by)), shared_(shared), options_(options) {
     start();
   }
+
+  // The other one is as after clear().
   sorter(sorter&& other) noexcept
       : order_(other.order_), shared_(other.shared_), options_(other.options_) {
     take(other);
@@ -107,6 +112,7 @@ class sorter {
     return *this;
   }
 
+  // Adds records, which are copied.
   void push(const T& record) {
     if (at_ == end_) make_room();
     std::memcpy(at_, &record, sizeof(T));
@@ -182,10 +188,12 @@ class sorter {
   // What is left to pull, as an input range.
   class iterator {
    public:
+    // As std::input_iterator asks.
     using value_type = T;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::input_iterator_tag;
 
+    // What is left of a sorter, which must outlive it.
     iterator() = default;
     explicit iterator(sorter& of) : of_(&of) {}
     const T& operator*() const { return **of_; }
@@ -200,6 +208,8 @@ class sorter {
    private:
     sorter* of_ = nullptr;
   };
+
+  // All that is left; moves on with the iterator.
   iterator begin() { return iterator(*this); }
   std::default_sentinel_t end() const { return {}; }
 
