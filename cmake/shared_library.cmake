@@ -7,6 +7,6 @@ target_include_directories(xxl_shared INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(xxl_shared INTERFACE cxx_std_20)
-target_link_libraries(xxl_shared PUBLIC Threads::Threads PRIVATE $<TARGET_PROPERTY:xxl,LINK_LIBRARIES>)
+target_link_libraries(xxl_shared PRIVATE $<TARGET_PROPERTY:xxl,LINK_LIBRARIES>)
 target_link_options(xxl_shared PRIVATE LINKER:-z,defs
   "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exported_names.map")

@@ -35,8 +35,9 @@ quietly() {
 
 # Whether the program $2 uses the library as the component $1 says.
 check_linked() {
-  if ldd "$2" | grep -q 'libxxl\.so\.1 =>'; then test "$1" = shared; else test "$1" = static; fi ||
-    { echo "$2 is not linked with the $1 library"; exit 1; }
+  local linked=static
+  [[ $(ldd "$2") != *libxxl.so.1* ]] || linked=shared
+  [[ $linked = "$1" ]] || { echo "$2 is linked with the $linked library"; exit 1; }
 }
 
 # consume COMPILER static|shared [TARGET...]: builds and runs the project, these examples or all, and
