@@ -5,17 +5,22 @@ include(CMakePackageConfigHelpers)
 set(XXL_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/xxl")
 target_compile_features(xxl PUBLIC cxx_std_20)
 
-install(TARGETS xxl EXPORT xxlTargets ARCHIVE)
+# One file of targets for each component, which xxlConfig.cmake finds by their names.
+install(TARGETS xxl EXPORT xxl_static ARCHIVE)
+install(EXPORT xxl_static NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
+if(XXL_SHARED)
+  install(TARGETS xxl_shared EXPORT xxl_shared LIBRARY)
+  install(EXPORT xxl_shared NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
+endif()
 install(DIRECTORY include/xxl DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(EXPORT xxlTargets NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
 configure_package_config_file(cmake/xxlConfig.cmake.in "${CMAKE_BINARY_DIR}/xxlConfig.cmake"
   INSTALL_DESTINATION "${XXL_CMAKE_DIR}")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/xxlConfigVersion.cmake"
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/xxlConfig.cmake" "${CMAKE_BINARY_DIR}/xxlConfigVersion.cmake"
   DESTINATION "${XXL_CMAKE_DIR}")
 
-# For programs that are built without CMake. (The library is static: all that it is made of is named.)
+# For programs that are built without CMake.
 if(XXL_HAS_CUDA)
   set(XXL_PC_CUDA "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()
@@ -32,7 +37,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# For the library, which is in the same package.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+# For the static library, which is in the same package.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-  "libtbb-dev, liburing-dev, libxxhash-dev, zlib1g-dev, libzstd-dev, liblz4-dev, pkg-config")
+  "libtbb-dev, liburing-dev, libxxhash-dev, nettle-dev, zlib1g-dev, libzstd-dev, liblz4-dev, pkg-config")
 include(CPack)

@@ -46,12 +46,14 @@ namespace xxl {
 template <>
 class order<std::string> {
  public:
+  // Ascending, or descending.
   order() = default;
   static order descending() {
     order result;
     result.descending_ = true;
     return result;
   }
+  // Which of the two.
   bool is_descending() const { return descending_; }
 
  private:
@@ -99,7 +101,7 @@ class sorter<T, Format> {
   using RecordCount = detail::SorterBytes::RecordCount;
 
  public:
-  using value_type = typename detail::PulledRecord<Format>::type;
+  using value_type = typename detail::PulledRecord<Format>::type;  // what is pulled
 
   // Throws as of records of a fixed size; Error{usage} if expected_records is set.
   explicit sorter(Format format = Format(), const resources& shared = resources(),
@@ -173,8 +175,9 @@ class sorter<T, Format> {
 
   // What is left to pull, as an input range.
   using iterator = detail::PullIterator<sorter>;
+  // All that is left; moves on with the iterator.
   iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
   static detail::SorterSpec spec(const Format& format, const sorter_options& options) {

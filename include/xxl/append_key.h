@@ -49,12 +49,14 @@ void append_big_endian(Bits bits, std::string& key) {
 
 }  // namespace detail
 
+// Numbers.
 template <class N>
 requires detail::is_number<N>
 void append_key(N value, std::string& key) {
   detail::append_big_endian(detail::key_bits(value), key);
 }
 
+// Numbers, descending.
 template <class N>
 requires detail::is_number<N>
 void append_key_descending(N value, std::string& key) {
@@ -63,7 +65,7 @@ void append_key_descending(N value, std::string& key) {
   detail::append_big_endian(bits, key);
 }
 
-// A byte 0 is followed by 255, the end is 0 0.
+// Strings: a byte 0 is followed by 255, the end is 0 0.
 inline void append_key(std::string_view value, std::string& key) {
   for (;;) {
     const std::size_t zero = value.find('\0');
@@ -76,6 +78,7 @@ inline void append_key(std::string_view value, std::string& key) {
   key += '\0';
 }
 
+// Strings, descending.
 inline void append_key_descending(std::string_view value, std::string& key) {
   const std::size_t begin = key.size();
   append_key(value, key);

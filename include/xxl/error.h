@@ -6,8 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "xxl/export.h"
+
 namespace xxl {
 
+// What kind of failure an Error is.
 enum class ErrorCode {
   usage,      // the caller asked for something invalid
   bad_input,  // the input is not what the record format says
@@ -29,8 +32,9 @@ enum class Operation {
 };
 
 // An operation that failed, with the file, the place in it and what was being done.
-class Error : public std::runtime_error {
+class XXL_API Error : public std::runtime_error {
  public:
+  // offset() of failures that have no place.
   static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
   // `message` says what is wrong and what to do, in one line without a final period. `path` is the
@@ -41,6 +45,7 @@ class Error : public std::runtime_error {
         std::uint64_t offset = kNoOffset, int sys_errno = 0,
         Operation operation = Operation::other);
 
+  // As the constructor was told.
   ErrorCode code() const { return code_; }
   int sys_errno() const { return sys_errno_; }
   Operation operation() const { return operation_; }

@@ -24,33 +24,36 @@
 #include <vector>
 
 #include "xxl/error.h"
+#include "xxl/export.h"
 #include "xxl/job.h"
 #include "xxl/room.h"
 #include "xxl/sorter_core.h"
 
 namespace xxl {
 
+// How a file is read or written.
 struct file_options {
   std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  // for blocks read ahead, or written behind
-  Backend backend = Backend::automatic;
+  Backend backend = Backend::automatic;                 // how its disk is talked to
   std::vector<std::string> scratch_dirs = {};  // for an output that must be written in place; as of
                                                // resource_options
-  bool compressed_by_suffix = true;
+  bool compressed_by_suffix = true;            // .gz .zst .lz4; false: ignore suffixes
 };
 
 namespace detail {
 
 class FileReaderCore {
  public:
-  FileReaderCore(const std::string& path, std::size_t record_bytes, const file_options& options);
-  FileReaderCore(FileReaderCore&&) noexcept;
-  FileReaderCore& operator=(FileReaderCore&&) noexcept;
-  ~FileReaderCore();
+  XXL_API FileReaderCore(const std::string& path, std::size_t record_bytes,
+                         const file_options& options);
+  XXL_API FileReaderCore(FileReaderCore&&) noexcept;
+  XXL_API FileReaderCore& operator=(FileReaderCore&&) noexcept;
+  XXL_API ~FileReaderCore();
 
-  std::optional<std::uint64_t> size() const;  // in bytes; none where it is not known
-  void seek(std::uint64_t offset);            // in bytes, of a record
+  XXL_API std::optional<std::uint64_t> size() const;  // in bytes; none where it is not known
+  XXL_API void seek(std::uint64_t offset);            // in bytes, of a record
   // The next records, until the next call. Empty at the end.
-  std::span<const std::byte> next();
+  XXL_API std::span<const std::byte> next();
 
  private:
   class Reading;
@@ -59,15 +62,15 @@ class FileReaderCore {
 
 class FileWriterCore {
  public:
-  FileWriterCore(const std::string& path, const file_options& options);
-  FileWriterCore(FileWriterCore&&) noexcept;
-  FileWriterCore& operator=(FileWriterCore&&) noexcept;
-  ~FileWriterCore();
+  XXL_API FileWriterCore(const std::string& path, const file_options& options);
+  XXL_API FileWriterCore(FileWriterCore&&) noexcept;
+  XXL_API FileWriterCore& operator=(FileWriterCore&&) noexcept;
+  XXL_API ~FileWriterCore();
 
   // Memory for what comes next. The one before is full.
-  std::span<std::byte> room();
+  XXL_API std::span<std::byte> room();
   // The last room() has `bytes`. The file appears.
-  void close(std::size_t bytes);
+  XXL_API void close(std::size_t bytes);
 
  private:
   class Writing;
@@ -77,15 +80,15 @@ class FileWriterCore {
 // A file without a name in a scratch directory: written once, then read any number of times.
 class ScratchFileCore {
  public:
-  ScratchFileCore(std::size_t record_bytes, const file_options& options);
-  ScratchFileCore(ScratchFileCore&&) noexcept;
-  ScratchFileCore& operator=(ScratchFileCore&&) noexcept;
-  ~ScratchFileCore();
+  XXL_API ScratchFileCore(std::size_t record_bytes, const file_options& options);
+  XXL_API ScratchFileCore(ScratchFileCore&&) noexcept;
+  XXL_API ScratchFileCore& operator=(ScratchFileCore&&) noexcept;
+  XXL_API ~ScratchFileCore();
 
-  std::span<std::byte> room();
-  void end(std::size_t bytes);
-  void rewind();
-  std::span<const std::byte> next();
+  XXL_API std::span<std::byte> room();
+  XXL_API void end(std::size_t bytes);
+  XXL_API void rewind();
+  XXL_API std::span<const std::byte> next();
 
  private:
   class Stored;
@@ -100,7 +103,7 @@ class file_reader {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  using value_type = T;
+  using value_type = T;  // the record
 
   // Throws Error{io} if it cannot be read, Error{bad_input} if it is not a whole number of records
   // (of a pipe, when its end is reached).
@@ -139,8 +142,9 @@ class file_reader {
 
   // What is left, as an input range.
   using iterator = detail::PullIterator<file_reader>;
+  // All that is left; moves on with the iterator.
   iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
   void load() {
@@ -162,7 +166,7 @@ class file_writer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  using value_type = T;
+  using value_type = T;  // the record
 
   // Throws Error{io} if the file cannot be written.
   explicit file_writer(const std::string& path, const file_options& options = {})

@@ -18,20 +18,22 @@ enum class Backend {
 // How files and scratch blocks are compressed.
 enum class Codec { none, gzip, zstd, lz4 };
 
+// What a job is at.
 enum class Phase { starting, forming_runs, merging, joining, building_table, probing, finishing };
 
 // Counters of a job while it runs, which any thread may read.
 struct Progress {
-  std::atomic<Phase> phase{Phase::starting};
+  std::atomic<Phase> phase{Phase::starting};        // which the following two are of
   std::atomic<std::uint64_t> phase_bytes_total{0};  // 0 when unknown (a pipe)
-  std::atomic<std::uint64_t> phase_bytes_done{0};
-  std::atomic<unsigned> pass{0};  // of merging, from 1
-  std::atomic<unsigned> passes{0};
+  std::atomic<std::uint64_t> phase_bytes_done{0};   // so far
+  std::atomic<unsigned> pass{0};                    // of merging, from 1
+  std::atomic<unsigned> passes{0};                  // of merging, in all
 };
 
 // A job uses at most FileJob::memory_bytes plus this for code, stacks and libraries.
 inline constexpr std::uint64_t kMemoryConstantBytes = std::uint64_t{48} << 20;
 
+// What every job has.
 struct FileJob {
   std::string output = "-";        // "-" is standard output; may be one of the inputs
   std::uint64_t memory_bytes = 0;  // bound of the process, plus kMemoryConstantBytes; 0: half of
@@ -40,42 +42,44 @@ struct FileJob {
                                           // best; none: $TMPDIR, else /var/tmp, else /tmp
   unsigned parallel = 0;                  // threads; 0: as many as there are processors
   unsigned batch_size = 0;                // most runs merged at once; 0: as many as memory allows
-  Backend backend = Backend::automatic;
+  Backend backend = Backend::automatic;   // of all disks
   bool compressed_by_suffix = true;  // .gz .zst .lz4 are read and written; false: ignore suffixes
   Codec temp_codec = Codec::none;    // of scratch blocks: lz4, zstd or none
   int temp_level = 0;                // 0: the codec's default
   Progress* progress = nullptr;      // updated while running; owned by the caller; may be null
 };
 
+// What is measured of a phase.
 struct PhaseReport {
-  std::string name;  // "form runs", "merge pass 1", ...
-  double seconds = 0;
-  std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_written = 0;
-  double read_wait_seconds = 0;    // nothing to do but wait for a read
-  double write_wait_seconds = 0;   // ... for a write to free a buffer
-  double worker_busy_seconds = 0;  // summed over workers
+  std::string name;                 // "form runs", "merge pass 1", ...
+  double seconds = 0;               // from its start to its end
+  std::uint64_t bytes_read = 0;     // of files and scratch
+  std::uint64_t bytes_written = 0;  // to files and scratch
+  double read_wait_seconds = 0;     // nothing to do but wait for a read
+  double write_wait_seconds = 0;    // ... for a write to free a buffer
+  double worker_busy_seconds = 0;   // summed over workers
 };
 
 // What is measured of a job as a whole.
 struct Measurements {
-  double seconds = 0;
-  std::vector<PhaseReport> phases;
-  std::uint64_t peak_memory_bytes = 0;  // resident, of the process
-  std::uint64_t scratch_bytes = 0;      // most scratch space in use at once
-  std::vector<std::uint64_t> scratch_bytes_written_per_dir;
+  double seconds = 0;                                        // from start to end
+  std::vector<PhaseReport> phases;                           // in order
+  std::uint64_t peak_memory_bytes = 0;                       // resident, of the process
+  std::uint64_t scratch_bytes = 0;                           // most scratch space in use at once
+  std::vector<std::uint64_t> scratch_bytes_written_per_dir;  // as FileJob::scratch_dirs
   bool output_in_place = false;  // an existing file was overwritten: it could not be replaced
 };
 
 // What the devices of an accelerator did.
 struct AcceleratorReport {
+  // One of them.
   struct Device {
-    std::string name;
-    double sort_seconds = 0;
-    double in_seconds = 0;   // copies to it
-    double out_seconds = 0;  // copies from it
+    std::string name;         // as the driver says
+    double sort_seconds = 0;  // at work on records
+    double in_seconds = 0;    // copies to it
+    double out_seconds = 0;   // copies from it
   };
-  std::vector<Device> devices;
+  std::vector<Device> devices;  // those that were used
 };
 
 }  // namespace xxl

@@ -22,11 +22,13 @@
 #include <vector>
 
 #include "xxl/error.h"
+#include "xxl/export.h"
 #include "xxl/job.h"
 #include "xxl/join_kind.h"
 
 namespace xxl {
 
+// How they are found.
 enum class JoinMethod {
   automatic,   // by sizes, order and memory
   sort_merge,  // both inputs in order of their keys; so is the output
@@ -43,7 +45,9 @@ struct JoinJob : FileJob {
   // first), of rows COLUMN[:TYPE][:desc] (none: the first), of records of fixed sizes
   // OFFSET:TYPE[:desc] (none: the key that belongs to the record).
   std::array<std::vector<std::string>, kJoinSides> keys;
+  // Which rows.
   JoinKind kind = JoinKind::inner;
+  // How they are found.
   JoinMethod method = JoinMethod::automatic;
   std::array<bool, kJoinSides> presorted{};  // in order already: checked, not sorted
   bool count_only = false;                   // only counts rows: nothing is written
@@ -71,52 +75,67 @@ struct JoinJob : FileJob {
 
 // What will be done, before it is done.
 struct JoinPlan {
+  // Of one input.
   struct Side {
     std::uint64_t input_bytes = 0;  // 0 when unknown
+    // Not of pipes and compressed files.
     bool size_known = true;
     bool presorted = false;           // not sorted here: given or found in order
     std::uint64_t expected_runs = 0;  // 0 if it is not sorted
     unsigned passes = 0;              // merge passes before the one that feeds the join
+    // Reserved for it.
     std::uint64_t scratch_bytes = 0;
     std::string device = "cpu";  // that sorts it
   };
+  // R and S.
   std::array<Side, kJoinSides> sides;
   JoinMethod method = JoinMethod::sort_merge;  // never automatic
   JoinSide build = JoinSide::r;                // hash: the input that is held in memory
   std::string because;                         // why this method
+  // Beside kMemoryConstantBytes.
   std::uint64_t memory_bytes = 0;
   std::uint64_t table_bytes = 0;   // hash: of the table with its records
   std::uint64_t output_bytes = 0;  // of a row; 0 if rows are of any length
+  // That sort, merge and join.
   unsigned threads = 0;
   std::string backend;         // io_uring or threads
   std::string no_accelerator;  // why it is not used, if it could have been
 };
 
+// What was done.
 struct JoinReport : Measurements {
+  // As of plan_join.
   JoinPlan plan;
+  // Of one input.
   struct Side {
+    // That were read.
     std::uint64_t records = 0;
     std::uint64_t skipped = 0;  // malformed records left out
     std::uint64_t matched = 0;  // records with at least one partner
+    // Sorted from it.
     std::uint64_t runs = 0;
+    // Merge passes before the join.
     unsigned passes = 0;
   };
+  // R and S.
   std::array<Side, kJoinSides> sides;
   std::uint64_t rows = 0;  // of the output, or counted
+  // Of the output.
   std::uint64_t bytes_written = 0;
   std::uint64_t checksum = 0;       // multiset hash of the rows
   std::uint64_t spilled_bytes = 0;  // of groups of equal keys that did not fit in memory
+  // No devices if none was used.
   AcceleratorReport accelerator;
 };
 
 // What join_files would do. Throws Error for bad options, missing files, a file that is not a whole
 // number of records, and a budget that is too small, all before anything is written. (An unnamed
 // file in a scratch directory may come and go, to measure its disk.)
-JoinPlan plan_join(const JoinJob& job);
+XXL_API JoinPlan plan_join(const JoinJob& job);
 
 // Joins. When it returns, the output is complete, checked and in place; when it throws Error, the
 // output does not exist or is what it was before (exceptions: as of sort_files). Lines are compared
 // in the locale that the process has.
-JoinReport join_files(const JoinJob& job);
+XXL_API JoinReport join_files(const JoinJob& job);
 
 }  // namespace xxl

@@ -1,4 +1,4 @@
-// Which rows a join has.
+// The kinds of joins.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@ namespace xxl {
 enum class JoinSide : std::size_t { r, s };
 inline constexpr std::size_t kJoinSides = 2;
 
+// Which rows a join gives.
 enum class JoinKind {
   inner,  // each pair of an R and an S with equal keys
   left,   // and each R without such an S, once

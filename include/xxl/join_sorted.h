@@ -40,8 +40,9 @@
 
 namespace xxl {
 
+// Which rows a join of sorted records has, and with what.
 struct join_options {
-  JoinKind kind = JoinKind::inner;
+  JoinKind kind = JoinKind::inner;                       // which rows
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for records with one key, of both sides
   std::vector<std::string> scratch_dirs = {};            // for more of them; as of resource_options
 };
@@ -217,14 +218,16 @@ class join_range {
   using S = typename SourceS::value_type;
 
  public:
-  using value_type = joined<R, S>;
+  using value_type = joined<R, S>;  // the records with one key
 
+  // See join().
   join_range(SourceR r, SourceS s, KeyR key_of_r, KeyS key_of_s, Less less, join_options options)
       : options_(std::move(options)),
         less_(less),
         r_(std::move(r), std::move(key_of_r), less, "R", most_held(sizeof(R))),
         s_(std::move(s), std::move(key_of_s), less, "S", most_held(sizeof(S))) {}
 
+  // One by one: for (; !joined.empty(); ++joined) use(*joined). Valid until the next one.
   bool empty() {
     if (!loaded_) load();
     return now_.r.empty() && now_.s.empty();
@@ -235,9 +238,11 @@ class join_range {
     return *this;
   }
 
+  // What is left, as an input range.
   using iterator = detail::PullIterator<join_range>;
+  // All that is left; moves on with the iterator.
   iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
   // What is given of the current key.

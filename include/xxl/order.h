@@ -69,6 +69,7 @@ std::size_t offset_of(M T::*member) {
 
 }  // namespace detail
 
+// By some members of T, or by the whole of a number.
 template <class T>
 class order {
  public:
@@ -83,6 +84,7 @@ class order {
   order(std::less<T>) : order() {}
   order(std::greater<>) : order(descending()) {}
   order(std::greater<T>) : order(descending()) {}
+  // For by() and desc().
   explicit order(detail::KeyPart part) : parts_{part} {}
 
   // Where records are equal by what comes before.
@@ -95,12 +97,14 @@ class order {
     return std::move(*this).then(order(detail::key_part<M>(detail::offset_of(member))));
   }
 
+  // Whether neither is before the other.
   bool equal(const T& a, const T& b) const {
     for (const detail::KeyPart& part : parts_) {
       if (std::memcmp(at(a, part), at(b, part), part.bytes) != 0) return false;
     }
     return true;
   }
+  // For the library.
   const std::vector<detail::KeyPart>& parts() const { return parts_; }
 
  private:

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "xxl/error.h"
+#include "xxl/export.h"
 #include "xxl/job.h"
 
 namespace xxl {
 
+// What sorters may use.
 struct resource_options {
   std::uint64_t memory_bytes = 0;  // of all users together, beside kMemoryConstantBytes of the
                                    // process; 0: half of what it may still take
@@ -21,9 +23,9 @@ struct resource_options {
   std::vector<std::string> scratch_dirs = {};  // all are used at the same time: one on each disk is
                                                // best; none: $TMPDIR, else /var/tmp, else /tmp
   unsigned threads = 0;                        // of each user; 0: as many as there are processors
-  Backend backend = Backend::automatic;
-  Codec scratch_codec = Codec::none;  // of scratch blocks: lz4, zstd or none
-  int scratch_level = 0;              // 0: the codec's default
+  Backend backend = Backend::automatic;        // of all disks
+  Codec scratch_codec = Codec::none;           // of scratch blocks: lz4, zstd or none
+  int scratch_level = 0;                       // 0: the codec's default
 };
 
 namespace detail {
@@ -35,11 +37,11 @@ class resources {
  public:
   // Throws Error{usage} for no users. Whether a part of the memory is enough is said by who gets
   // it, whether a scratch directory is there when it is needed first.
-  explicit resources(resource_options options = {});
+  XXL_API explicit resources(resource_options options = {});
 
   const resource_options& options() const { return options_; }  // with what was left open
   // What has not been given to users.
-  std::uint64_t free_memory_bytes() const;
+  XXL_API std::uint64_t free_memory_bytes() const;
   // For the library.
   const std::shared_ptr<detail::SharedResources>& shared() const { return shared_; }
 

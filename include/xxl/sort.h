@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "xxl/error.h"
+#include "xxl/export.h"
 #include "xxl/job.h"
 
 namespace xxl {
@@ -49,9 +50,9 @@ struct SortJob : FileJob {
   bool header = false;          // the first record of each input: written once, in front
 
   // Of lines, as in sort(1).
-  std::string flags;    // letters of "bdfghiMnRV", for keys without letters of their own
-  bool stable = false;  // equal keys stay in order, not by the whole line
-  bool zero_terminated = false;
+  std::string flags;             // letters of "bdfghiMnRV", for keys without letters of their own
+  bool stable = false;           // equal keys stay in order, not by the whole line
+  bool zero_terminated = false;  // lines end with a zero byte
 
   // Of rows.
   bool empty_last = false;      // empty fields come after all others; otherwise before
@@ -60,33 +61,34 @@ struct SortJob : FileJob {
 
 // What will be done, before it is done.
 struct SortPlan {
-  std::uint64_t input_bytes = 0;  // 0 when unknown
-  bool input_size_known = true;
-  std::uint64_t memory_bytes = 0;
+  std::uint64_t input_bytes = 0;        // 0 when unknown
+  bool input_size_known = true;         // false: a pipe, or compressed
+  std::uint64_t memory_bytes = 0;       // beside kMemoryConstantBytes
   std::uint64_t sort_memory_bytes = 0;  // of which for records, while runs are formed
   std::uint64_t block_bytes = 0;        // of a run
   std::uint64_t expected_runs = 0;      // on random input; 1: sorted in memory, no scratch
-  std::uint64_t merge_degree = 0;
-  unsigned passes = 0;              // merge passes expected; 0: none
+  std::uint64_t merge_degree = 0;       // runs merged at once
+  unsigned passes = 0;                  // merge passes expected; 0: none
   std::uint64_t scratch_bytes = 0;  // in the scratch directories: reserved, or with `limit` at most
   std::optional<std::uint64_t> limit;  // only the first `limit` records are written
-  unsigned threads = 0;
-  std::string record_kind;     // key64, generic, ...
-  std::string backend;         // io_uring or threads
-  std::string device = "cpu";  // or the accelerator's name
-  std::string no_accelerator;  // why it is not used, if it could have been
+  unsigned threads = 0;                // that sort and merge
+  std::string record_kind;             // key64, generic, ...
+  std::string backend;                 // io_uring or threads
+  std::string device = "cpu";          // or the accelerator's name
+  std::string no_accelerator;          // why it is not used, if it could have been
 };
 
+// What was done.
 struct SortReport : Measurements {
-  SortPlan plan;
-  std::uint64_t records_in = 0;
-  std::uint64_t records_out = 0;  // a header not counted
-  std::uint64_t skipped = 0;      // malformed records left out (text)
-  std::uint64_t checksum = 0;     // multiset hash of the output
-  std::uint64_t runs = 0;
-  std::uint64_t merge_degree = 0;  // largest used
-  unsigned passes = 0;             // merge passes done
-  AcceleratorReport accelerator;
+  SortPlan plan;                                  // as of plan_sort
+  std::uint64_t records_in = 0;                   // of all inputs
+  std::uint64_t records_out = 0;                  // a header not counted
+  std::uint64_t skipped = 0;                      // malformed records left out (text)
+  std::uint64_t checksum = 0;                     // multiset hash of the output
+  std::uint64_t runs = 0;                         // formed, or given to be merged
+  std::uint64_t merge_degree = 0;                 // largest used
+  unsigned passes = 0;                            // merge passes done
+  AcceleratorReport accelerator;                  // no devices if none was used
   std::uint64_t merged_bytes = 0;                 // of all merge passes
   std::uint64_t merged_on_accelerator_bytes = 0;  // of them
   std::string merged_on_cpu_because;  // why the accelerator did not merge as asked; or empty
@@ -94,7 +96,7 @@ struct SortReport : Measurements {
 
 // First place where a file is not in order (with `unique`: not strictly ascending).
 struct OrderCheck {
-  bool ordered = true;
+  bool ordered = true;       // no such place: the others say nothing
   std::uint64_t record = 0;  // number, from 0, of the first record that is out of order
   std::uint64_t offset = 0;  // of records of a fixed size: its place in the file, in bytes
   std::string text;          // of text: the record
@@ -102,15 +104,15 @@ struct OrderCheck {
 
 // What sort_files would do. Throws Error for bad options, missing files, a file that is not a whole
 // number of records, and a budget that is too small, all before anything is written.
-SortPlan plan_sort(const SortJob& job);
+XXL_API SortPlan plan_sort(const SortJob& job);
 
 // Sorts. When it returns, the output is complete, checked and in place; when it throws Error, the
 // output does not exist or is what it was before (but for streams, and for a file that was being
 // written in place, see Measurements::output_in_place). Lines are compared in the locale that the
 // process has. Several jobs may run at the same time, each within its own memory.
-SortReport sort_files(const SortJob& job);
+XXL_API SortReport sort_files(const SortJob& job);
 
 // Whether job.inputs, which has one file, is in order. Writes nothing. Throws Error.
-OrderCheck check_order(const SortJob& job);
+XXL_API OrderCheck check_order(const SortJob& job);
 
 }  // namespace xxl

@@ -42,6 +42,7 @@ class sorter {
                 "records are written to disk as they are: they must be trivially copyable");
 
  public:
+  // The record.
   using value_type = T;
 
   // Equal records come out in the order in which they were pushed.
@@ -49,6 +50,8 @@ class sorter {
   explicit sorter(Order by = Order(), const resources& shared = resources(),
                   sorter_options options = {})
       : order_(std::move(by)), bytes_(shared, spec(order_, options)) {}
+
+  // The other one is as after clear().
   sorter(sorter&& other) noexcept : order_(other.order_), bytes_(std::move(other.bytes_)) {
     take(other);
   }
@@ -60,6 +63,7 @@ class sorter {
     return *this;
   }
 
+  // Adds records, which are copied.
   void push(const T& record) {
     if (bytes_.room() == 0) bytes_.make_room();
     bytes_.put(&record, sizeof(T));
@@ -112,8 +116,9 @@ class sorter {
 
   // What is left to pull, as an input range.
   using iterator = detail::PullIterator<sorter>;
+  // All that is left; moves on with the iterator.
   iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
   using Keyed = order<T>;

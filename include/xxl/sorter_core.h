@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "xxl/error.h"
+#include "xxl/export.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
 #include "xxl/room.h"
 
 namespace xxl {
 
+// What a sorter is to do beside sorting.
 struct sorter_options {
   bool unique = false;  // of records with equal keys, the one that was pushed first
   std::optional<std::uint64_t> limit = {};  // only the first `limit` records in order
@@ -54,19 +56,19 @@ struct SorterSpec {
 // A sorter of bytes. Its job is done by threads of its own, from the first room() on.
 class SorterCore {
  public:
-  SorterCore(const resources& shared, const SorterSpec& spec);
-  ~SorterCore();
+  XXL_API SorterCore(const resources& shared, const SorterSpec& spec);
+  XXL_API ~SorterCore();
   SorterCore(const SorterCore&) = delete;
   SorterCore& operator=(const SorterCore&) = delete;
 
   // Memory for the next records, to be filled. The one before is full.
-  std::span<std::byte> room();
+  XXL_API std::span<std::byte> room();
   // No more records: the last room() has `bytes` of them.
-  void end(std::size_t bytes);
+  XXL_API void end(std::size_t bytes);
   // The next bytes of the sorted records; the ones before are no longer needed. Empty at the end.
-  std::span<const std::byte> next();
+  XXL_API std::span<const std::byte> next();
   // From the start again.
-  void rewind();
+  XXL_API void rewind();
 
  private:
   class Job;
