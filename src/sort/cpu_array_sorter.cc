@@ -1,7 +1,6 @@
 #include "sort/cpu_array_sorter.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -39,15 +38,6 @@ void move_records(const Segment& records, const std::uint16_t* buckets, std::siz
 
 }  // namespace
 
-// Calls work(thread, number) for each number below `count`.
-void CpuArraySorter::in_parallel(std::size_t count, const Work& work) const {
-  std::atomic<std::size_t> next{0};
-  const auto threads = static_cast<unsigned>(std::min<std::size_t>(threads_, count));
-  run_threads(threads, [&](unsigned thread, const std::atomic<bool>& stop) {
-    for (std::size_t number; !stop && (number = next++) < count;) work(thread, number);
-  });
-}
-
 void CpuArraySorter::sort(std::span<const std::byte> from, std::span<std::byte> to) {
   const std::size_t record_bytes = layout_.record_bytes();
   XXL_CHECK(from.size() == to.size() && from.size() % record_bytes == 0);
@@ -62,7 +52,7 @@ void CpuArraySorter::sort(std::span<const std::byte> from, std::span<std::byte> 
   std::byte* const room = moves_items ? to.data() : room_.data();
   const std::vector<Bucket> buckets = distribute(records, room);
   buckets_ = room;
-  in_parallel(buckets.size(), [&](unsigned thread, std::size_t number) {
+  run_numbered(threads_, buckets.size(), [&](unsigned thread, std::size_t number) {
     sort_bucket(buckets[number], thread, to.data());
   });
 }
@@ -98,7 +88,7 @@ std::vector<CpuArraySorter::Bucket> CpuArraySorter::distribute(const Segment& re
   };
   const std::size_t width = classifier_.buckets();
   std::vector<std::uint32_t> counts(stripes * width);
-  in_parallel(stripes, [&](unsigned, std::size_t number) {
+  run_numbered(threads_, stripes, [&](unsigned, std::size_t number) {
     std::uint16_t ids[kBlockRecords];
     for (Segment left = stripe(number); left.count > 0;) {
       const std::size_t count = std::min(left.count, kBlockRecords);
@@ -127,7 +117,7 @@ std::vector<CpuArraySorter::Bucket> CpuArraySorter::distribute(const Segment& re
     first += count;
   }
   make_scratch(largest);
-  in_parallel(stripes, [&](unsigned, std::size_t number) {
+  run_numbered(threads_, stripes, [&](unsigned, std::size_t number) {
     scatter(stripe(number), &places[number * width]);
   });
   return buckets;

@@ -18,8 +18,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -47,9 +45,7 @@ class CpuArraySorter {
     std::size_t count = 0;
     bool one_key = false;
   };
-  using Work = std::function<void(unsigned thread, std::size_t number)>;
 
-  void in_parallel(std::size_t count, const Work& work) const;
   void choose_splitters(const Segment& records);
   std::vector<Bucket> distribute(const Segment& records, std::byte* to);
   void make_scratch(std::size_t records);
