@@ -139,7 +139,7 @@ TEST(SortOfArrays, takes_more_gpus_where_one_would_do_but_is_too_small) {
   std::vector<std::uint64_t> numbers(1000000);
   std::mt19937_64 random(1);
   for (auto& number : numbers) number = random();
-  const gpu::SimulatedOptions each{.memory_bytes = 6 * kMiB};
+  const gpu::SimulatedOptions each{.memory_bytes = 8 * kMiB};
   // Links that are no faster than those to the host: one sorts, if it can.
   const auto slow = simulated_gpus(4, each, false);
   array_options options = on(ArrayDevice::gpu, slow);
