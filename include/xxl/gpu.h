@@ -200,8 +200,8 @@ array_join_report join_arrays(const R& r, const order<detail::RecordOf<R>>& by_r
                       [&take](std::span<const index_pair> pairs) { take(pairs); });
 }
 
-// Pins an array while it lives: it must not be freed, moved or pinned otherwise meanwhile. Takes
-// 0.1 to 0.4 s a GiB, which pays for arrays that are used more than once. Does nothing where that
+// Pins an array while it lives: it must not be freed, moved or pinned otherwise meanwhile. Takes up
+// to 0.4 s a GiB, which pays for arrays that are used more than once. Does nothing where that
 // cannot be done, or without GPUs.
 class pinned_array {
  public:

@@ -225,6 +225,23 @@ TEST(JoinOfArrays, uses_processors_where_there_is_no_gpu_or_it_is_too_small) {
   }
 }
 
+TEST(JoinOfArrays, says_when_a_gpu_fails_while_it_joins) {
+  const auto r = make<User>(1000, {1000}, 11);
+  const auto s = make<Order>(1000, {1000}, 12);
+  gpu::SimulatedOptions failing{.memory_bytes = 128 * kMiB};
+  failing.before = [](const char* operation) {
+    if (operation == std::string("match")) throw Error(ErrorCode::device, "it fails");
+  };
+  array_options options{.threads = 2};
+  options.finder = simulated_gpus(2, failing);
+  try {
+    join_arrays(r, by(&User::id), s, by(&Order::user), JoinKind::inner, options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+  }
+}
+
 TEST(JoinOfArrays, refuses_keys_that_cannot_be_compared) {
   const std::vector<User> r(1);
   const std::vector<Order> s(1);
