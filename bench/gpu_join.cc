@@ -323,10 +323,10 @@ void run_merge(const Case& c, const std::vector<Device*>& devices, const KeyLayo
       const double setup_seconds = seconds_since(setup);
       JoinCounts counts;
       // The first call takes memory for ranges.
-      if (result == "ranges") joiner.matches({}, {}, [](const auto&, const auto&) {});
+      if (result == "ranges") joiner.matches({}, {}, [](const auto&) {});
       const auto start = Clock::now();
       if (result == "count") counts = joiner.count(r, s);
-      if (result == "ranges") counts = joiner.matches(r, s, [](const auto&, const auto&) {});
+      if (result == "ranges") counts = joiner.matches(r, s, [](const auto&) {});
       if (result.ends_with("rows")) counts = joiner.join(r, s, kInnerJoin, rows);
       const double seconds = seconds_since(start);
       bool correct = counts.pairs == expected.rows;

@@ -31,7 +31,7 @@ ChunkGeometry plan(std::vector<Device*>& devices, const ChunkFormat& format,
   }
   for (Device* device : devices) {
     for (Device* peer : devices) {
-      if (!alone && !device->make_peer(*peer)) {
+      if (!alone && device != peer && !device->make_peer(*peer)) {
         throw Error(ErrorCode::usage,
                     "the GPUs cannot read each other's memory: sort independently");
       }

@@ -169,11 +169,7 @@ class ArrayJoiner::Run {
       if (result_ == Result::counts) {
         give_back(*entry);
       } else if (result_ == Result::matches) {
-        work(entry, {[this, matched = entry->matched](unsigned) {
-               (*take_)(matched.part,
-                        {matched.ranges,
-                         matched.ranges == nullptr ? std::size_t{0} : matched.part.r_count()});
-             }});
+        work(entry, {[this, matched = entry->matched](unsigned) { (*take_)(matched); }});
       } else if (device_rows() && entry->lane != nullptr) {
         write_on_device(entry);
       } else {

@@ -40,9 +40,8 @@ struct ArrayJoinOptions {
 class ArrayJoiner {
  public:
   using Bytes = std::span<const std::byte>;
-  // The matches of a part, on any thread, several at once: of each record of R in the part the
-  // range of records of S in it. Empty if the part needs no search.
-  using TakeMatches = std::function<void(const JoinPart&, std::span<const MatchRange>)>;
+  // The matches of a part, on any thread, several at once; they are valid during the call.
+  using TakeMatches = std::function<void(const MatchedPart&)>;
 
   // For arrays of records of these layouts, whose keys must be numbers of one size and order in
   // front of at most as many bytes of value (Error{usage} otherwise). The devices must outlive it.

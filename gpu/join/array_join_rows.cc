@@ -10,11 +10,6 @@
 namespace xxl::gpu {
 namespace {
 
-// Where the ranges of the records of R before `i` end.
-std::size_t end_before(const MatchedPart& part, std::size_t i) {
-  return i == 0 ? 0 : part.ranges[i - 1].end();
-}
-
 // Rows of the records of R in a tile and of the lone S before them; those after the last R belong
 // to it.
 std::uint64_t rows_of_tile(const MatchedPart& part, const WantedRows& wanted, std::size_t tile) {
@@ -37,51 +32,30 @@ template <unsigned kKey, unsigned kValueR, unsigned kValueS>
 class Writer {
  public:
   Writer(const Relation& r, const Relation& s, const JoinPart& part, const RowFormat& format,
-         const RowTask& task, std::byte* to)
+         std::byte* to)
       : r_bytes_(r.shape.record_bytes),
         s_bytes_(s.shape.record_bytes),
         r_(r.records + part.first_r * r_bytes_),
         s_(s.records + part.first_s * s_bytes_),
         missing_(format.missing),
-        skip_(task.skip),
-        left_(task.rows),
         rows_(to) {}
   ~Writer() { rows_.flush(); }
 
-  bool done() const { return left_ == 0; }
-
-  // A row for each of `count` records of S from `first` on, beside record `i` of R.
   void pairs(std::size_t i, std::size_t first, std::size_t count) {
-    if (!take(first, count)) return;
     const std::byte* const r = r_ + i * r_bytes_;
     const std::byte* s = s_ + first * s_bytes_;
     for (; count > 0; --count, s += s_bytes_) put(r, r + kKey, s + kKey);
   }
   void lone_r(std::size_t i) {
-    std::size_t first = 0, count = 1;
-    if (!take(first, count)) return;
     const std::byte* const r = r_ + i * r_bytes_;
     put(r, r + kKey, missing());
   }
   void lone_s(std::size_t first, std::size_t count) {
-    if (!take(first, count)) return;
     const std::byte* s = s_ + first * s_bytes_;
     for (; count > 0; --count, s += s_bytes_) put(s, missing(), s + kKey);
   }
 
  private:
-  // Keeps of `count` rows those of this task.
-  bool take(std::size_t& first, std::size_t& count) {
-    if (skip_ != 0) {
-      const std::uint64_t skipped = std::min<std::uint64_t>(skip_, count);
-      skip_ -= skipped;
-      first += skipped;
-      count -= skipped;
-    }
-    count = static_cast<std::size_t>(std::min<std::uint64_t>(count, left_));
-    left_ -= count;
-    return count != 0;
-  }
   const std::byte* missing() const { return reinterpret_cast<const std::byte*>(&missing_); }
 
   void put(const std::byte* key, const std::byte* r_value, const std::byte* s_value) {
@@ -94,8 +68,6 @@ class Writer {
   std::size_t r_bytes_, s_bytes_;
   const std::byte *r_, *s_;
   std::uint64_t missing_;
-  std::uint64_t skip_;
-  std::uint64_t left_;
   RowStream rows_;
 };
 
@@ -103,40 +75,8 @@ template <unsigned kKey, unsigned kValueR, unsigned kValueS>
 void write_task(const Relation& r, const Relation& s, const MatchedPart& matched,
                 const WantedRows& wanted, const RowFormat& format, const RowTask& task,
                 std::byte* to) {
-  const JoinPart& part = matched.part;
-  Writer<kKey, kValueR, kValueS> writer(r, s, part, format, task, to);
-  if (part.r_count() == 0) {
-    if (wanted.lone_s) writer.lone_s(0, part.s_count());
-    return;
-  }
-  if (matched.ranges == nullptr) {  // one group, or no S at all
-    for (std::size_t i = task.first_r; i < task.end_r && !writer.done(); ++i) {
-      if (part.s_count() == 0) {
-        if (wanted.lone_r) writer.lone_r(i);
-      } else if (wanted.pairs) {
-        writer.pairs(i, 0, part.s_count());
-      } else if (wanted.matched_r) {
-        writer.lone_r(i);
-      }
-    }
-    return;
-  }
-  std::size_t s_done = end_before(matched, task.first_r);
-  for (std::size_t i = task.first_r; i < task.end_r && !writer.done(); ++i) {
-    const MatchRange range = matched.ranges[i];
-    if (wanted.lone_s && range.first > s_done) writer.lone_s(s_done, range.first - s_done);
-    s_done = range.end();
-    if (range.count == 0) {
-      if (wanted.lone_r) writer.lone_r(i);
-    } else if (wanted.pairs) {
-      writer.pairs(i, range.first, range.count);
-    } else if (wanted.matched_r) {
-      writer.lone_r(i);
-    }
-  }
-  if (wanted.lone_s && task.end_r == part.r_count() && s_done < part.s_count()) {
-    writer.lone_s(s_done, part.s_count() - s_done);
-  }
+  Writer<kKey, kValueR, kValueS> writer(r, s, matched.part, format, to);
+  give_task_rows(matched, wanted, task, writer);
 }
 
 // Combines (end_r, rows) ranges into tasks.

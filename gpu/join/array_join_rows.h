@@ -5,6 +5,7 @@
 // S. Which rows there are is given by four flags, of which each kind of join is made.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -84,5 +85,84 @@ std::vector<std::uint64_t> tile_rows(const MatchedPart& part, const WantedRows& 
 void write_task_rows(const Relation& r, const Relation& s, const MatchedPart& part,
                      const WantedRows& wanted, const RowFormat& format, const RowTask& task,
                      std::byte* to);
+
+// --- rows for other writers ---
+
+// Of all rows that come, those of a task.
+class RowWindow {
+ public:
+  explicit RowWindow(const RowTask& task) : skip_(task.skip), left_(task.rows) {}
+
+  bool done() const { return left_ == 0; }
+  // Keeps of `count` rows from `first` on those of the task; false if there is none.
+  bool take(std::size_t& first, std::size_t& count) {
+    if (skip_ != 0) {
+      const std::uint64_t skipped = std::min<std::uint64_t>(skip_, count);
+      skip_ -= skipped;
+      first += skipped;
+      count -= skipped;
+    }
+    count = static_cast<std::size_t>(std::min<std::uint64_t>(count, left_));
+    left_ -= count;
+    return count != 0;
+  }
+
+ private:
+  std::uint64_t skip_;
+  std::uint64_t left_;
+};
+
+// Calls, in the order of rows, with numbers of records counted in the part,
+//   writer.pairs(i, first, count)   a row for each of `count` records of S beside record `i` of R
+//   writer.lone_r(i)                a row of R alone
+//   writer.lone_s(first, count)     a row for each of `count` records of S
+template <class Writer>
+void give_task_rows(const MatchedPart& matched, const WantedRows& wanted, const RowTask& task,
+                    Writer& writer) {
+  const JoinPart& part = matched.part;
+  RowWindow window(task);
+  const auto pairs = [&](std::size_t i, std::size_t first, std::size_t count) {
+    if (window.take(first, count)) writer.pairs(i, first, count);
+  };
+  const auto lone_r = [&](std::size_t i) {
+    std::size_t first = 0, count = 1;
+    if (window.take(first, count)) writer.lone_r(i);
+  };
+  const auto lone_s = [&](std::size_t first, std::size_t count) {
+    if (window.take(first, count)) writer.lone_s(first, count);
+  };
+  if (part.r_count() == 0) {
+    if (wanted.lone_s) lone_s(0, part.s_count());
+    return;
+  }
+  if (matched.ranges == nullptr) {  // one group, or no S at all
+    for (std::size_t i = task.first_r; i < task.end_r && !window.done(); ++i) {
+      if (part.s_count() == 0) {
+        if (wanted.lone_r) lone_r(i);
+      } else if (wanted.pairs) {
+        pairs(i, 0, part.s_count());
+      } else if (wanted.matched_r) {
+        lone_r(i);
+      }
+    }
+    return;
+  }
+  std::size_t s_done = task.first_r == 0 ? 0 : matched.ranges[task.first_r - 1].end();
+  for (std::size_t i = task.first_r; i < task.end_r && !window.done(); ++i) {
+    const MatchRange range = matched.ranges[i];
+    if (wanted.lone_s && range.first > s_done) lone_s(s_done, range.first - s_done);
+    s_done = range.end();
+    if (range.count == 0) {
+      if (wanted.lone_r) lone_r(i);
+    } else if (wanted.pairs) {
+      pairs(i, range.first, range.count);
+    } else if (wanted.matched_r) {
+      lone_r(i);
+    }
+  }
+  if (wanted.lone_s && task.end_r == part.r_count() && s_done < part.s_count()) {
+    lone_s(s_done, part.s_count() - s_done);
+  }
+}
 
 }  // namespace xxl::gpu

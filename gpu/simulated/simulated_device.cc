@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "gpu/join/array_join_rows.h"
 #include "gpu/join/host_hash.h"
+#include "gpu/join/host_match.h"
 
 namespace xxl::gpu {
 namespace {
@@ -207,26 +208,9 @@ class SimulatedStream final : public Stream {
              TileTotals* totals) override {
     begin("match");
     const ItemShape keys{key_bytes, 0};
-    std::size_t first = 0, end = 0;
-    for (std::size_t i = 0; i < r.count; ++i) {
-      const std::uint64_t key = key_at(keys, r, i);
-      const bool new_key = i == 0 || key_at(keys, r, i - 1) != key;
-      if (new_key) {
-        first = end;
-        while (first < s.count && key_at(keys, s, first) < key) ++first;
-        end = first;
-        while (end < s.count && key_at(keys, s, end) == key) ++end;
-      }
-      const MatchRange range{static_cast<std::uint32_t>(first),
-                             static_cast<std::uint32_t>(end - first)};
-      if (ranges != nullptr) ranges[i] = range;
-      TileTotals& sum = totals[i / kMatchTile];
-      if (i % kMatchTile == 0) sum = {};
-      sum.pairs += range.count;
-      sum.matched_r += range.count != 0;
-      if (new_key) sum.matched_s += range.count;
-      sum.s_end = range.end();
-    }
+    match_sorted(
+        r.count, [&](std::size_t i) { return key_at(keys, r, i); }, s.count,
+        [&](std::size_t i) { return key_at(keys, s, i); }, ranges, totals);
   }
 
   void write_matches(const DeviceRows& rows, std::span<const std::uint64_t> tile_rows,

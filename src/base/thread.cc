@@ -119,4 +119,13 @@ void run_threads(unsigned workers,
   if (failure) std::rethrow_exception(failure);
 }
 
+void run_numbered(unsigned workers, std::size_t count,
+                  const std::function<void(unsigned worker, std::size_t number)>& work) {
+  std::atomic<std::size_t> next{0};
+  run_threads(static_cast<unsigned>(std::min<std::size_t>(workers, count)),
+              [&](unsigned worker, const std::atomic<bool>& stop) {
+                for (std::size_t number; !stop && (number = next++) < count;) work(worker, number);
+              });
+}
+
 }  // namespace xxl

@@ -48,4 +48,8 @@ class Thread {
 void run_threads(unsigned workers,
                  const std::function<void(unsigned worker, const std::atomic<bool>& stop)>& body);
 
+// Calls work(worker, number) for each number < count, by run_threads() with at most `workers`.
+void run_numbered(unsigned workers, std::size_t count,
+                  const std::function<void(unsigned worker, std::size_t number)>& work);
+
 }  // namespace xxl

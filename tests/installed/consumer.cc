@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <xxl/gpu.h>
 #include <xxl/join.h>
 #include <xxl/sort.h>
 #include <xxl/sorter.h>
@@ -48,6 +49,12 @@ bool sorts_pushed_numbers() {
   bool ordered = true;
   for (const int number : sorter) ordered = ordered && number == expected++;
   return expect("sorter", ordered && expected == 4);
+}
+
+bool sorts_an_array() {
+  std::vector<int> numbers = {3, 1, 2};
+  xxl::sort_array(numbers);
+  return expect("array", numbers == std::vector<int>{1, 2, 3});
 }
 
 bool sorts_text(const std::string& directory) {
@@ -104,8 +111,9 @@ bool refuses_members_of_others(const std::string& directory) {
 int main(int argc, char** argv) {
   const std::string directory = argc > 1 ? argv[1] : ".";
   try {
-    const bool all = sorts_numbers(directory) & sorts_pushed_numbers() & sorts_text(directory) &
-                     joins_rows(directory) & refuses_members_of_others(directory);
+    const bool all = sorts_numbers(directory) & sorts_pushed_numbers() & sorts_an_array() &
+                     sorts_text(directory) & joins_rows(directory) &
+                     refuses_members_of_others(directory);
     return all ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "consumer: %s\n", error.what());

@@ -1,5 +1,4 @@
 // Sorters of programs: a sort whose input and output are queues of its caller.
-#include <bit>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "engine/caller_sort.h"
+#include "engine/callers/key_fields.h"
 #include "engine/callers/shared_resources.h"
 #include "engine/inputs.h"
 #include "engine/record_sort/sorting.h"
@@ -28,23 +28,6 @@ namespace {
 
 using Answer = io::CallerQueue::Answer;
 
-KeyType key_type(const KeyPart& part) {
-  constexpr KeyType kUnsigned[] = {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64};
-  constexpr KeyType kSigned[] = {KeyType::i8, KeyType::i16, KeyType::i32, KeyType::i64};
-  const auto log2 = static_cast<std::size_t>(std::countr_zero(part.bytes));
-  switch (part.kind) {
-    case KeyPartKind::unsigned_integer:
-      return kUnsigned[log2];
-    case KeyPartKind::signed_integer:
-      return kSigned[log2];
-    case KeyPartKind::floating:
-      return part.bytes == sizeof(float) ? KeyType::f32 : KeyType::f64;
-    case KeyPartKind::bytes:
-      break;
-  }
-  return KeyType::bytes;
-}
-
 RecordFormat format_of(const SorterSpec& spec) {
   RecordFormat format;
   format.name = "records of " + std::to_string(spec.record_bytes) + " bytes";
@@ -53,12 +36,7 @@ RecordFormat format_of(const SorterSpec& spec) {
     format.labels = std::make_shared<KeyLabels>(spec.order, spec.record_bytes);
     return format;
   }
-  for (const KeyPart& part : spec.key) {
-    format.key.push_back({.offset = part.offset,
-                          .length = part.bytes,
-                          .type = key_type(part),
-                          .descending = part.descending});
-  }
+  format.key = key_fields(spec.key);
   return format;
 }
 

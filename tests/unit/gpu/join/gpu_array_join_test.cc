@@ -175,25 +175,26 @@ TEST(ArrayJoiner, gives_out_matches) {
   std::map<std::size_t, std::size_t> parts;  // of R
   std::size_t s_records = 0;
   std::uint64_t pairs = 0;
-  const JoinCounts counts =
-      joiner.matches(r, s, [&](const JoinPart& part, std::span<const MatchRange> ranges) {
-        const std::lock_guard lock(mutex);
-        parts[part.first_r] = part.end_r;
-        s_records += part.s_count();
-        if (!part.needs_search()) {
-          EXPECT_TRUE(ranges.empty());
-          pairs += part.r_count() * part.s_count();
-          return;
-        }
-        ASSERT_EQ(ranges.size(), part.r_count());
-        for (std::size_t i = 0; i < ranges.size(); ++i) {
-          pairs += ranges[i].count;
-          const std::byte* const key = r.data() + (part.first_r + i) * 16;
-          for (std::size_t j = ranges[i].first; j < ranges[i].end(); ++j) {
-            EXPECT_EQ(std::memcmp(key, s.data() + (part.first_s + j) * 16, 8), 0);
-          }
-        }
-      });
+  const JoinCounts counts = joiner.matches(r, s, [&](const MatchedPart& matched) {
+    const JoinPart& part = matched.part;
+    const std::span ranges(matched.ranges, matched.ranges == nullptr ? 0 : part.r_count());
+    const std::lock_guard lock(mutex);
+    parts[part.first_r] = part.end_r;
+    s_records += part.s_count();
+    if (!part.needs_search()) {
+      EXPECT_TRUE(ranges.empty());
+      pairs += part.r_count() * part.s_count();
+      return;
+    }
+    ASSERT_EQ(ranges.size(), part.r_count());
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      pairs += ranges[i].count;
+      const std::byte* const key = r.data() + (part.first_r + i) * 16;
+      for (std::size_t j = ranges[i].first; j < ranges[i].end(); ++j) {
+        EXPECT_EQ(std::memcmp(key, s.data() + (part.first_s + j) * 16, 8), 0);
+      }
+    }
+  });
   std::size_t at = 0;
   for (const auto& [first, end] : parts) {
     EXPECT_EQ(first, at);

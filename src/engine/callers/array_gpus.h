@@ -1,0 +1,69 @@
+// The GPUs that calls on arrays use (xxl/gpu.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "gpu/device/device.h"
+#include "gpu/device/topology.h"
+#include "xxl/gpu.h"
+
+namespace xxl::detail {
+
+// How GPUs are found when they are first needed. Tests have simulated ones.
+struct GpuFinder {
+  struct Found {
+    std::vector<std::unique_ptr<gpu::Device>> devices;
+    gpu::GpuLinks links;  // of as many
+  };
+  // Throws Error{device} that says why there are none.
+  std::function<Found()> find;
+  // Where GPUs are optional, they are started for arrays of so many bytes; once that has been done,
+  // they are used for the second size.
+  std::uint64_t start_bytes = kGiB;
+  std::uint64_t use_bytes = 64 * kMiB;
+
+  static GpuFinder cuda();
+};
+
+class ArrayGpus {
+ public:
+  using Devices = std::vector<gpu::Device*>;
+
+  explicit ArrayGpus(const array_options& options);
+
+  // True if GPUs are to work on `bytes` of records; then they have been found. Otherwise `reason`
+  // says why not; throws that, as Error{device}, if they were asked for. Throws Error{usage} if a
+  // GPU that was asked for is not there.
+  bool wanted(std::uint64_t bytes, std::string& reason);
+  // True if processors must not do what GPUs cannot.
+  bool required() const { return options_.device == ArrayDevice::gpu; }
+  std::uint64_t memory_bytes() const { return options_.gpu_memory_bytes; }
+
+  // After wanted(). Those that each do a part.
+  const Devices& apart() const { return best_; }
+  // Those that sort one array together: the best ones first, then those with more memory.
+  const std::vector<Devices>& together() const { return together_; }
+
+ private:
+  void find();
+
+  array_options options_;
+  GpuFinder finder_;
+  std::vector<std::unique_ptr<gpu::Device>> devices_;
+  Devices best_;
+  std::vector<Devices> together_;
+};
+
+// Adds them to what did the work, each once.
+void report_use(array_report& report, const ArrayGpus::Devices& devices);
+void report_use(array_report& report, const std::string& device);
+
+// options.threads, or the processors there are.
+unsigned threads_of(const array_options& options);
+
+}  // namespace xxl::detail
