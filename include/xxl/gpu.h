@@ -38,8 +38,8 @@ namespace xxl {
 
 // Where an array is sorted or joined.
 enum class ArrayDevice {
-  automatic,  // GPUs where arrays are large enough for them to pay (1 GiB, to start them) and fit
-              // into their memory, else the processors
+  automatic,  // for sorting GPUs where arrays are large enough for them to pay (1 GiB, to start
+              // them) and fit into their memory, else the processors; for joining the processors
   gpu,        // GPUs; Error{device} if there is none, Error{no_space} if arrays do not fit
   cpu,        // the processors
 };

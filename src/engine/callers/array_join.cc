@@ -307,7 +307,7 @@ class Joining {
           const TakeRows& take)
       : kind_(kind),
         threads_(threads_of(options)),
-        gpus_(options),
+        gpus_(devices_of(options)),
         take_(take),
         formats_(formats_of(r, s)),
         r_(make_entries(r, KeyLayout(formats_[0]), threads_)),
@@ -315,6 +315,7 @@ class Joining {
         layout_(entry_format(r_.bytes / kWord - 1)) {}
 
   array_join_report run() {
+    if (!gpus_.required()) report_.no_gpu = "processors join faster";
     sort();
     if (layout_.words() > 1) {
       BothEntries numbered = number_keys(r_, s_, threads_);
@@ -331,6 +332,11 @@ class Joining {
   }
 
  private:
+  // Processors join faster than they and a GPU hand records to each other.
+  static array_options devices_of(array_options options) {
+    if (options.device == ArrayDevice::automatic) options.device = ArrayDevice::cpu;
+    return options;
+  }
   static std::array<RecordFormat, kJoinSides> formats_of(const JoinedArray& r,
                                                          const JoinedArray& s) {
     std::array<RecordFormat, kJoinSides> formats;
@@ -354,21 +360,12 @@ class Joining {
     const KeyLayout one_word(entry_format(1));
     std::string reason;
     if (layout_.words() == 1 && gpus_.wanted(job_bytes(), reason)) {
-      std::optional<gpu::ArrayJoiner> joiner;
-      try {
-        joiner.emplace(
-            gpus_.apart(), one_word, one_word,
-            gpu::ArrayJoinOptions{.memory_bytes = gpus_.memory_bytes(), .threads = threads_});
-      } catch (const Error& error) {
-        if (gpus_.required()) throw;
-        report_.no_gpu = error.what();
-      }
-      if (joiner) {
-        joiner->matches(r_.span(), s_.span(),
-                        [&rows](const gpu::MatchedPart& part) { rows.add(part); });
-        report_use(report_, gpus_.apart());
-        return;
-      }
+      gpu::ArrayJoiner joiner(
+          gpus_.apart(), one_word, one_word,
+          gpu::ArrayJoinOptions{.memory_bytes = gpus_.memory_bytes(), .threads = threads_});
+      joiner.matches(r_.span(), s_.span(),
+                     [&rows](const gpu::MatchedPart& part) { rows.add(part); });
+      return report_use(report_, gpus_.apart());
     }
     const gpu::RecordShape shape = gpu::joinable_shape(one_word);
     match_on_cpu({shape, r_.memory.data(), r_.count}, {shape, s_.memory.data(), s_.count}, threads_,

@@ -42,7 +42,7 @@ class CallerQueueTest : public testing::Test {
   CallerQueue queue_;
 };
 
-TEST_F(CallerQueueTest, LendsRequestsInOrder) {
+TEST_F(CallerQueueTest, lends_requests_in_order) {
   submit(10);
   submit(20);
   EXPECT_EQ(queue_.next().data(), memory_.data());
@@ -56,12 +56,12 @@ TEST_F(CallerQueueTest, LendsRequestsInOrder) {
   queue_.complete(7);  // nothing is lent
 }
 
-TEST_F(CallerQueueTest, WaitsForARequest) {
+TEST_F(CallerQueueTest, waits_for_a_request) {
   std::jthread job([this] { submit(10); });
   EXPECT_EQ(queue_.next().size(), 10);
 }
 
-TEST_F(CallerQueueTest, AnswersInPlaceOfTheCaller) {
+TEST_F(CallerQueueTest, answers_in_place_of_the_caller) {
   submit(10);
   submit(20);
   (void)queue_.next();
@@ -79,7 +79,7 @@ TEST_F(CallerQueueTest, AnswersInPlaceOfTheCaller) {
   EXPECT_EQ(error(3), 0);
 }
 
-TEST_F(CallerQueueTest, CancelsForGood) {
+TEST_F(CallerQueueTest, cancels_for_good) {
   submit(10);
   submit(20);
   (void)queue_.next();
@@ -93,7 +93,7 @@ TEST_F(CallerQueueTest, CancelsForGood) {
   EXPECT_EQ(error(2), ECANCELED);
 }
 
-TEST_F(CallerQueueTest, EndsWaitsWhenItIsClosed) {
+TEST_F(CallerQueueTest, ends_waits_when_it_is_closed) {
   std::jthread job([this] { queue_.close(); });
   EXPECT_TRUE(queue_.next().empty());
   queue_.reopen();
@@ -102,7 +102,7 @@ TEST_F(CallerQueueTest, EndsWaitsWhenItIsClosed) {
 }
 
 // What completes a request may submit the next one, as the writer of a stream does.
-TEST_F(CallerQueueTest, IsSubmittedToWhileItAnswers) {
+TEST_F(CallerQueueTest, is_submitted_to_while_it_answers) {
   int left = 1000;
   std::function<void(const Completion&)> again = [&](const Completion&) {
     if (--left == 0) return;
@@ -120,7 +120,7 @@ TEST_F(CallerQueueTest, IsSubmittedToWhileItAnswers) {
 }
 
 // A reader asks a caller for several blocks of whole records at once.
-TEST(CallersFile, IsReadSeveralBlocksAhead) {
+TEST(CallersFile, is_read_several_blocks_ahead) {
   constexpr std::size_t kRecord = 24, kBlocks = 4, kNumbers = 10'000;
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{170}, kNumbers}) {
     CallerQueue caller;

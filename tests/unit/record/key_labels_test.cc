@@ -35,7 +35,7 @@ std::uint64_t word(const KeyLabels& labels, std::uint64_t number) {
   return labels.word(bytes(number));
 }
 
-TEST(KeyLabels, OrderWordsLikeKeys) {
+TEST(KeyLabels, order_words_like_keys) {
   KeyLabels labels = make_labels();
   EXPECT_EQ(word(labels, 5), 0);
   const auto words = add(labels, {10, 20, 30});
@@ -50,7 +50,7 @@ TEST(KeyLabels, OrderWordsLikeKeys) {
   EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(labels.splitter(words[1])), 20);
 }
 
-TEST(KeyLabels, KeepTheirPlaceWhenOthersAreAdded) {
+TEST(KeyLabels, keep_their_place_when_others_are_added) {
   KeyLabels labels = make_labels();
   const auto first = add(labels, {100, 200});
   const auto words = add(labels, {50, 100, 110, 120, 200, 300});
@@ -61,7 +61,7 @@ TEST(KeyLabels, KeepTheirPlaceWhenOthersAreAdded) {
   EXPECT_EQ(word(labels, 115), words[2] + 1);
 }
 
-TEST(KeyLabels, WordsOnlyGrow) {
+TEST(KeyLabels, words_only_grow) {
   Random random(1);
   KeyLabels labels = make_labels();
   std::vector<std::uint64_t> probes(500), before(500, 0);
@@ -84,7 +84,7 @@ TEST(KeyLabels, WordsOnlyGrow) {
 }
 
 // Splitters are added at the ends for ever, and within a gap for some time.
-TEST(KeyLabels, HaveRoom) {
+TEST(KeyLabels, have_room) {
   KeyLabels labels = make_labels();
   const std::uint64_t middle = std::uint64_t{1} << 62;
   add(labels, {middle});
@@ -103,7 +103,7 @@ TEST(KeyLabels, HaveRoom) {
 }
 
 // Where not even one splitter may be kept: words below all labels.
-TEST(KeyLabels, OfLargeRecordsMayHaveNoRoom) {
+TEST(KeyLabels, of_large_records_may_have_no_room) {
   KeyLabels labels(std::make_shared<detail::ComparedOrder<std::uint64_t, Less>>(Less()),
                    std::size_t{17} << 20);
   EXPECT_EQ(add(labels, {10, 20}), (std::vector<std::uint64_t>{0, 0}));

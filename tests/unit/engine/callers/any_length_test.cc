@@ -87,7 +87,7 @@ std::vector<Person> random_people(std::size_t count, std::uint64_t seed) {
   return people;
 }
 
-TEST(SorterOfAnyLength, SortsStringsThatFitInMemory) {
+TEST(SorterOfAnyLength, sorts_strings_that_fit_in_memory) {
   auto strings = random_strings(5000, 500, 1);
   sorter<std::string> sorter({}, with_memory(kLittleMemory));
   for (const auto& string : strings) sorter.push(string);
@@ -97,7 +97,7 @@ TEST(SorterOfAnyLength, SortsStringsThatFitInMemory) {
   EXPECT_TRUE(sorter.empty());
 }
 
-TEST(SorterOfAnyLength, SortsStringsThatDoNot) {
+TEST(SorterOfAnyLength, sorts_strings_that_do_not) {
   Watchdog watchdog;
   auto strings = random_strings(400000, 300, 2);
   sorter<std::string> sorter(order<std::string>::descending(), with_memory(kLittleMemory));
@@ -107,7 +107,7 @@ TEST(SorterOfAnyLength, SortsStringsThatDoNot) {
 }
 
 // Longer than blocks of runs and than what a caller is lent at a time.
-TEST(SorterOfAnyLength, SortsLongStrings) {
+TEST(SorterOfAnyLength, sorts_long_strings) {
   Watchdog watchdog;
   auto strings = random_strings(120, 3 << 20, 3);
   sorter<std::string> sorter({}, with_memory(64 << 20));
@@ -116,19 +116,19 @@ TEST(SorterOfAnyLength, SortsLongStrings) {
   EXPECT_EQ(strings_of(sorter), strings);
 }
 
-TEST(SorterOfAnyLength, OfNothingIsEmpty) {
+TEST(SorterOfAnyLength, of_nothing_is_empty) {
   sorter<std::string> sorter({}, with_memory(kLittleMemory));
   EXPECT_TRUE(sorter.empty());
   EXPECT_EQ(sorter.begin(), sorter.end());
 }
 
-TEST(SorterOfAnyLength, TakesEmptyStrings) {
+TEST(SorterOfAnyLength, takes_empty_strings) {
   sorter<std::string> sorter({}, with_memory(kLittleMemory));
   for (const char* string : {"", "b", "", "a"}) sorter.push(string);
   EXPECT_EQ(strings_of(sorter), (std::vector<std::string>{"", "", "a", "b"}));
 }
 
-TEST(SorterOfAnyLength, SortsByWhatAFormatSaysAndIsStable) {
+TEST(SorterOfAnyLength, sorts_by_what_a_format_says_and_is_stable) {
   Watchdog watchdog;
   for (const std::size_t count : {1000, 500000}) {
     auto people = random_people(count, count);
@@ -143,7 +143,7 @@ TEST(SorterOfAnyLength, SortsByWhatAFormatSaysAndIsStable) {
   }
 }
 
-TEST(SorterOfAnyLength, LeavesOutEqualKeysAndStopsAtTheLimit) {
+TEST(SorterOfAnyLength, leaves_out_equal_keys_and_stops_at_the_limit) {
   Watchdog watchdog;
   auto people = random_people(300000, 9);
   for (const auto limit : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(100)}) {
@@ -164,7 +164,7 @@ TEST(SorterOfAnyLength, LeavesOutEqualKeysAndStopsAtTheLimit) {
   }
 }
 
-TEST(SorterOfAnyLength, TellsTheKeyOfARecord) {
+TEST(SorterOfAnyLength, tells_the_key_of_a_record) {
   sorter<Person, ByAge> people({}, with_memory(kLittleMemory));
   const Person ada{"Ada", 1815, 0};
   people.push(ada);
@@ -178,7 +178,7 @@ TEST(SorterOfAnyLength, TellsTheKeyOfARecord) {
   EXPECT_EQ(words.key(), "word");
 }
 
-TEST(SorterOfAnyLength, IsPulledAgain) {
+TEST(SorterOfAnyLength, is_pulled_again) {
   Watchdog watchdog;
   for (const std::size_t count : {1000, 300000}) {
     auto strings = random_strings(count, 200, 5);
@@ -198,13 +198,13 @@ TEST(SorterOfAnyLength, IsPulledAgain) {
   }
 }
 
-TEST(SorterOfAnyLength, CannotBeRewoundUnlessAskedFor) {
+TEST(SorterOfAnyLength, cannot_be_rewound_unless_asked_for) {
   sorter<std::string> sorter({}, with_memory(kLittleMemory));
   sorter.push("a");
   EXPECT_THROW(sorter.rewind(), Error);
 }
 
-TEST(SorterOfAnyLength, IsUsedAgainAfterClear) {
+TEST(SorterOfAnyLength, is_used_again_after_clear) {
   const resources shared = with_memory(kLittleMemory);
   sorter<std::string> sorter({}, shared);
   for (int round = 0; round < 3; ++round) {
@@ -218,7 +218,7 @@ TEST(SorterOfAnyLength, IsUsedAgainAfterClear) {
   }
 }
 
-TEST(SorterOfAnyLength, IsDestroyedAtAnyTime) {
+TEST(SorterOfAnyLength, is_destroyed_at_any_time) {
   Watchdog watchdog;
   const auto strings = random_strings(200000, 200, 6);
   for (const std::size_t pushed : {0, 1, 1000, 200000}) {
@@ -232,7 +232,7 @@ TEST(SorterOfAnyLength, IsDestroyedAtAnyTime) {
   }
 }
 
-TEST(SorterOfAnyLength, Moves) {
+TEST(SorterOfAnyLength, moves) {
   sorter<std::string> a({}, with_memory(kLittleMemory));
   a.push("b");
   sorter<std::string> b = std::move(a);
@@ -246,7 +246,7 @@ TEST(SorterOfAnyLength, Moves) {
   EXPECT_EQ(*c, "b");
 }
 
-TEST(SorterOfAnyLength, SaysWhatARecordNeeds) {
+TEST(SorterOfAnyLength, says_what_a_record_needs) {
   Watchdog watchdog;
   sorter<std::string> sorter({}, with_memory(kLittleMemory));
   try {
@@ -263,7 +263,7 @@ TEST(SorterOfAnyLength, SaysWhatARecordNeeds) {
   EXPECT_EQ(*sorter, "short");
 }
 
-TEST(SorterOfAnyLength, RefusesExpectedRecords) {
+TEST(SorterOfAnyLength, refuses_expected_records) {
   EXPECT_THROW(sorter<std::string>({}, with_memory(kLittleMemory), {.expected_records = 5}), Error);
 }
 
@@ -283,7 +283,7 @@ void expect_order(std::vector<N> ascending) {
 
 enum class Level : std::int8_t { low = -1, high = 1 };
 
-TEST(AppendKey, SortsNumbersByTheirValues) {
+TEST(AppendKey, sorts_numbers_by_their_values) {
   expect_order<std::uint8_t>({0, 1, 127, 128, 255});
   expect_order<std::int16_t>({-32768, -1, 0, 1, 32767});
   expect_order<std::int64_t>({std::numeric_limits<std::int64_t>::min(), -1, 0, 256});
@@ -293,7 +293,7 @@ TEST(AppendKey, SortsNumbersByTheirValues) {
   expect_order<float>({-2.5F, -0.5F, 0.5F, 2.5F});
 }
 
-TEST(AppendKey, SortsStringsByTheirBytesWhateverFollows) {
+TEST(AppendKey, sorts_strings_by_their_bytes_whatever_follows) {
   using namespace std::string_literals;
   expect_order<std::string_view>({""s, "\0"s, "\0\0"s, "\0a"s, "\0\xff"s, "a"s, "a\0"s, "a\0b"s,
                                   "a\x01"s, "aa"s, "b"s, "\xff"s, "\xff\xff"s});

@@ -90,7 +90,7 @@ void write_and_read(const std::string& path, std::uint64_t count) {
   EXPECT_THROW(in.seek(count + 1), Error);
 }
 
-TEST_F(CallerFiles, AreWrittenAndReadWhateverTheSizeOfRecords) {
+TEST_F(CallerFiles, are_written_and_read_whatever_the_size_of_records) {
   write_and_read<1>(path("1"), 3'000'000);
   write_and_read<8>(path("8"), 1'000'000);
   write_and_read<100>(path("100"), 150'000);
@@ -98,7 +98,7 @@ TEST_F(CallerFiles, AreWrittenAndReadWhateverTheSizeOfRecords) {
   write_and_read<5'000'000>(path("5000000"), 5);
 }
 
-TEST_F(CallerFiles, MayBeEmpty) {
+TEST_F(CallerFiles, may_be_empty) {
   file_writer<int> out(path("none"));
   out.close();
   EXPECT_EQ(std::filesystem::file_size(path("none")), 0U);
@@ -107,7 +107,7 @@ TEST_F(CallerFiles, MayBeEmpty) {
   EXPECT_TRUE(in.pull().empty());
 }
 
-TEST_F(CallerFiles, AreCompressedBySuffix) {
+TEST_F(CallerFiles, are_compressed_by_suffix) {
   const std::string name = path("numbers.zst");
   file_writer<std::uint64_t> out(name);
   for (std::uint64_t i = 0; i < 1'000'000; ++i) out.push(i);
@@ -121,7 +121,7 @@ TEST_F(CallerFiles, AreCompressedBySuffix) {
   EXPECT_EQ(next, 1'000'000U);
 }
 
-TEST_F(CallerFiles, MayBePipes) {
+TEST_F(CallerFiles, may_be_pipes) {
   const std::string name = path("pipe");
   ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
   std::thread writing([&] {
@@ -136,7 +136,7 @@ TEST_F(CallerFiles, MayBePipes) {
   EXPECT_EQ(next, 500'000U);
 }
 
-TEST_F(CallerFiles, ThatAreNotClosedDoNotAppear) {
+TEST_F(CallerFiles, that_are_not_closed_do_not_appear) {
   const std::string name = path("old");
   std::ofstream(name) << "old";
   {
@@ -150,7 +150,7 @@ TEST_F(CallerFiles, ThatAreNotClosedDoNotAppear) {
       1);
 }
 
-TEST_F(CallerFiles, AreGivenUpWhileTheyAreRead) {
+TEST_F(CallerFiles, are_given_up_while_they_are_read) {
   const std::string name = path("numbers");
   file_writer<std::uint64_t> out(name);
   for (std::uint64_t i = 0; i < 3'000'000; ++i) out.push(i);
@@ -161,7 +161,7 @@ TEST_F(CallerFiles, AreGivenUpWhileTheyAreRead) {
   EXPECT_EQ(*moved, 0U);
 }
 
-TEST_F(CallerFiles, SayWhatIsWrong) {
+TEST_F(CallerFiles, say_what_is_wrong) {
   EXPECT_THROW(file_reader<int>(path("missing")), Error);
   const std::string name = path("odd");
   std::ofstream(name) << "12345";

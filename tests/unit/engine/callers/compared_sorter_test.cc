@@ -99,30 +99,30 @@ void sort_all(std::size_t bytes, const sorter_options& options) {
   }
 }
 
-TEST(ComparedSorter, SortsWhatFitsInMemoryStably) {
+TEST(ComparedSorter, sorts_what_fits_in_memory_stably) {
   sort_all<8>(1 << 20, {});
   sort_all<100>(1 << 20, {});
 }
 
-TEST(ComparedSorter, SortsWhatDoesNotStably) {
+TEST(ComparedSorter, sorts_what_does_not_stably) {
   sort_all<8>(9 << 20, {});
   sort_all<24>(9 << 20, {});
   sort_all<200>(9 << 20, {});
 }
 
-TEST(ComparedSorter, IsPulledAgain) {
+TEST(ComparedSorter, is_pulled_again) {
   sort_all<16>(1 << 20, {.repeatable = true});
   sort_all<16>(9 << 20, {.repeatable = true});
 }
 
-TEST(ComparedSorter, LeavesOutEqualKeysAndStopsAtTheLimit) {
+TEST(ComparedSorter, leaves_out_equal_keys_and_stops_at_the_limit) {
   sort_all<8>(9 << 20, {.unique = true});
   sort_all<64>(9 << 20, {.unique = true, .limit = 1000});
   sort_all<16>(9 << 20, {.limit = 1000});
 }
 
 // With an order that no key has: strings of any content, shorter ones first.
-TEST(ComparedSorter, SortsByAnyComparator) {
+TEST(ComparedSorter, sorts_by_any_comparator) {
   struct Word {
     unsigned char length;
     char text[31];
@@ -146,7 +146,7 @@ TEST(ComparedSorter, SortsByAnyComparator) {
   for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(sorted[i].view(), words[i].view()) << i;
 }
 
-TEST(ComparedSorter, FoldsGroups) {
+TEST(ComparedSorter, folds_groups) {
   sorter<Padded<8>, ByKey> sorter({}, with_memory(kLittleMemory));
   for (std::uint32_t i = 0; i < 100'000; ++i) sorter.push({i % 10, 1, {}});
   std::uint32_t groups = 0;

@@ -108,7 +108,7 @@ join_options with(JoinKind kind, std::uint64_t memory_bytes = 1 << 20) {
 }
 
 // By vectors, and by lists, which are read some records at a time.
-TEST(JoinSorted, JoinsRangesOfAnySizesByAnyKind) {
+TEST(JoinSorted, joins_ranges_of_any_sizes_by_any_kind) {
   const Watchdog watchdog;
   Random random(3);
   for (int round = 0; round < 60; ++round) {
@@ -132,7 +132,7 @@ TEST(JoinSorted, JoinsRangesOfAnySizesByAnyKind) {
   }
 }
 
-TEST(JoinSorted, JoinsSortersLargerThanMemory) {
+TEST(JoinSorted, joins_sorters_larger_than_memory) {
   const Watchdog watchdog;
   Random random(5);
   const auto r = random_records<Left>(random, 600'000, 400'000);
@@ -149,7 +149,7 @@ TEST(JoinSorted, JoinsSortersLargerThanMemory) {
 }
 
 // Neither side of a key fits in memory: R in parts, each with all blocks of S from scratch.
-TEST(JoinSorted, JoinsKeysLargerThanMemory) {
+TEST(JoinSorted, joins_keys_larger_than_memory) {
   const Watchdog watchdog;
   constexpr std::uint32_t kMany = 200'000;
   constexpr std::uint64_t kMemory = 1 << 20;
@@ -177,7 +177,7 @@ TEST(JoinSorted, JoinsKeysLargerThanMemory) {
   EXPECT_EQ(lone_s, 1U);
 }
 
-TEST(JoinSorted, SaysWhichSideIsNotInOrder) {
+TEST(JoinSorted, says_which_side_is_not_in_order) {
   const std::vector<Left> r{{2, 0}, {1, 1}, {3, 0}};
   const std::vector<Right> s{{0, 1}, {0, 2}, {0, 3}};
   try {
@@ -189,7 +189,7 @@ TEST(JoinSorted, SaysWhichSideIsNotInOrder) {
   }
 }
 
-TEST(JoinSorted, JoinsInDescendingOrderAndByFunctions) {
+TEST(JoinSorted, joins_in_descending_order_and_by_functions) {
   const std::vector<int> r{5, 3, 3, 1};
   const std::vector<long> s{50, 30, 20};
   std::vector<std::pair<int, long>> rows;
@@ -202,7 +202,7 @@ TEST(JoinSorted, JoinsInDescendingOrderAndByFunctions) {
   EXPECT_EQ(rows, (std::vector<std::pair<int, long>>{{5, 50}, {3, 30}, {3, 30}}));
 }
 
-TEST(JoinSorted, JoinsStrings) {
+TEST(JoinSorted, joins_strings) {
   const resources shared = with_memory(2 * kLittleMemory, 2);
   sorter<std::string> r({}, shared), s({}, shared);
   for (const char* word : {"b", "a", "c", "b"}) r.push(word);
@@ -215,7 +215,7 @@ TEST(JoinSorted, JoinsStrings) {
   EXPECT_EQ(both, (std::vector<std::string>{"b", "b", "c"}));
 }
 
-TEST(JoinSorted, SaysThatStringsWithOneKeyCannotBeStored) {
+TEST(JoinSorted, says_that_strings_with_one_key_cannot_be_stored) {
   const std::vector<std::string> r(100, "a"), s(100, "a");
   auto joined = join(r, s, std::identity(), std::identity(), with(JoinKind::inner, 64));
   EXPECT_THROW((void)joined.empty(), Error);

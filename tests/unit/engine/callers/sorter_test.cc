@@ -69,7 +69,7 @@ std::vector<Row> random_rows(std::size_t count, std::uint64_t seed) {
   return rows;
 }
 
-TEST(Sorter, SortsNumbersThatFitInMemory) {
+TEST(Sorter, sorts_numbers_that_fit_in_memory) {
   auto numbers = random_numbers(10000, ~std::uint64_t{0}, 1);
   sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
   for (const auto number : numbers) sorter.push(number);
@@ -82,7 +82,7 @@ TEST(Sorter, SortsNumbersThatFitInMemory) {
   EXPECT_TRUE(sorter.pull().empty());
 }
 
-TEST(Sorter, SortsNumbersThatDoNot) {
+TEST(Sorter, sorts_numbers_that_do_not) {
   auto numbers = random_numbers(4'000'000, ~std::uint64_t{0}, 2);
   sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
   sorter.push(numbers);
@@ -92,13 +92,13 @@ TEST(Sorter, SortsNumbersThatDoNot) {
   EXPECT_EQ(at, numbers.size());
 }
 
-TEST(Sorter, OfNothingIsEmpty) {
+TEST(Sorter, of_nothing_is_empty) {
   sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory));
   EXPECT_TRUE(sorter.empty());
   EXPECT_EQ(sorter.size(), 0);
 }
 
-TEST(Sorter, IsAnInputRange) {
+TEST(Sorter, is_an_input_range) {
   static_assert(std::ranges::input_range<sorter<int>>);
   sorter<int> sorter({}, with_memory(kLittleMemory));
   for (const int number : {3, -1, 2}) sorter.push(number);
@@ -107,7 +107,7 @@ TEST(Sorter, IsAnInputRange) {
   EXPECT_EQ(pulled, (std::vector{-1, 2, 3}));
 }
 
-TEST(Sorter, OrdersNumbersOfAllKinds) {
+TEST(Sorter, orders_numbers_of_all_kinds) {
   const auto sorted = []<class T>(std::vector<T> values, order<T> by) {
     sorter<T> sorter(std::move(by), with_memory(kLittleMemory));
     sorter.push(values);
@@ -129,7 +129,7 @@ TEST(Sorter, OrdersNumbersOfAllKinds) {
             (std::vector<Name>{{7, 8}, {7, 9}, {200, 1}}));
 }
 
-TEST(Sorter, OrdersByMembersAndIsStable) {
+TEST(Sorter, orders_by_members_and_is_stable) {
   for (const std::size_t count : {1000, 500'000}) {
     auto rows = random_rows(count, count);
     sorter<Row> sorter(
@@ -145,7 +145,7 @@ TEST(Sorter, OrdersByMembersAndIsStable) {
   }
 }
 
-TEST(Sorter, LeavesOutEqualKeysAndStopsAtTheLimit) {
+TEST(Sorter, leaves_out_equal_keys_and_stops_at_the_limit) {
   auto rows = random_rows(300'000, 5);
   sorter<Row> sorter(by(&Row::weight).then(&Row::color), with_memory(kLittleMemory),
                      {.unique = true, .limit = 100});
@@ -158,7 +158,7 @@ TEST(Sorter, LeavesOutEqualKeysAndStopsAtTheLimit) {
   EXPECT_EQ(pull_all(sorter), rows);
 }
 
-TEST(Sorter, FoldsGroups) {
+TEST(Sorter, folds_groups) {
   struct Sum {
     std::uint32_t key, count;
   };
@@ -172,7 +172,7 @@ TEST(Sorter, FoldsGroups) {
   EXPECT_EQ(groups, 1000);
 }
 
-TEST(Sorter, IsPulledAgain) {
+TEST(Sorter, is_pulled_again) {
   // In memory; just beyond; in several runs; with records whose keys are too long for cells.
   for (const std::size_t count : {0, 1000, 300'000, 3'000'000}) {
     auto numbers = random_numbers(count, count, 3);
@@ -190,7 +190,7 @@ TEST(Sorter, IsPulledAgain) {
   }
 }
 
-TEST(Sorter, OfLongKeysIsPulledAgain) {
+TEST(Sorter, of_long_keys_is_pulled_again) {
   using Name = std::array<unsigned char, 40>;
   for (const std::size_t count : {1000, 300'000}) {
     Random random(count);
@@ -207,7 +207,7 @@ TEST(Sorter, OfLongKeysIsPulledAgain) {
 }
 
 // What is rewound while runs are still merged to runs loses none of them.
-TEST(Sorter, IsRewoundBeforeTheLastMerge) {
+TEST(Sorter, is_rewound_before_the_last_merge) {
   struct Large {
     std::uint32_t key;
     std::byte content[16380];
@@ -227,14 +227,14 @@ TEST(Sorter, IsRewoundBeforeTheLastMerge) {
   }
 }
 
-TEST(Sorter, CannotBeRewoundUnlessAskedFor) {
+TEST(Sorter, cannot_be_rewound_unless_asked_for) {
   sorter<int> sorter({}, with_memory(kLittleMemory));
   sorter.push(1);
   EXPECT_THROW(sorter.rewind(), Error);
   EXPECT_EQ(*sorter.pull().begin(), 1);
 }
 
-TEST(Sorter, TakesNoRecordsAfterSort) {
+TEST(Sorter, takes_no_records_after_sort) {
   sorter<int> sorter({}, with_memory(kLittleMemory));
   sorter.push(2);
   sorter.sort();
@@ -242,7 +242,7 @@ TEST(Sorter, TakesNoRecordsAfterSort) {
   EXPECT_EQ(pull_all(sorter), std::vector{2});
 }
 
-TEST(Sorter, IsUsedAgainAfterClear) {
+TEST(Sorter, is_used_again_after_clear) {
   const resources shared = with_memory(kLittleMemory);
   sorter<std::uint64_t> sorter({}, shared);
   for (const std::size_t count : {1'000'000, 10, 2'000'000}) {
@@ -260,7 +260,7 @@ TEST(Sorter, IsUsedAgainAfterClear) {
   }
 }
 
-TEST(Sorter, Moves) {
+TEST(Sorter, moves) {
   auto numbers = random_numbers(1'000'000, 1 << 20, 9);
   const resources shared = with_memory(kLittleMemory);
   sorter<std::uint64_t> filled({}, shared);
@@ -274,7 +274,7 @@ TEST(Sorter, Moves) {
   EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
 }
 
-TEST(Sorter, IsDestroyedAtAnyTime) {
+TEST(Sorter, is_destroyed_at_any_time) {
   const Watchdog watchdog;
   const auto numbers = random_numbers(2'000'000, ~std::uint64_t{0}, 4);
   for (const std::size_t pushed : {0, 1, 1000, 1'000'000, 2'000'000}) {
@@ -287,7 +287,7 @@ TEST(Sorter, IsDestroyedAtAnyTime) {
   }
 }
 
-TEST(Sorter, SharesMemory) {
+TEST(Sorter, shares_memory) {
   const resources shared = with_memory(3 * kLittleMemory, 3);
   std::vector<std::vector<std::uint64_t>> numbers;
   std::vector<sorter<std::uint64_t>> sorters;
@@ -312,7 +312,7 @@ TEST(Sorter, SharesMemory) {
   }
 }
 
-TEST(Sorter, TakesAnyNumberWhateverWasExpected) {
+TEST(Sorter, takes_any_number_whatever_was_expected) {
   for (const std::uint64_t expected :
        {std::uint64_t{1}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
     sorter<std::uint64_t> sorter({}, with_memory(2 * kLittleMemory),
@@ -322,12 +322,12 @@ TEST(Sorter, TakesAnyNumberWhateverWasExpected) {
   }
 }
 
-TEST(Sorter, RefusesWhatCannotWork) {
+TEST(Sorter, refuses_what_cannot_work) {
   EXPECT_THROW(sorter<int>({}, with_memory(1000)), Error);
   EXPECT_THROW(resources({.users = 0}), Error);
 }
 
-TEST(Sorter, TellsThatScratchSpaceIsMissing) {
+TEST(Sorter, tells_that_scratch_space_is_missing) {
   const Watchdog watchdog;
   const resources shared({.memory_bytes = kLittleMemory, .scratch_dirs = {"/nonexistent"}});
   const auto numbers = random_numbers(2'000'000, 10, 4);
@@ -347,7 +347,7 @@ TEST(Sorter, TellsThatScratchSpaceIsMissing) {
 }
 
 // Each transfer of a sorter's life fails once.
-TEST(Sorter, FailsWhereATransferDoes) {
+TEST(Sorter, fails_where_a_transfer_does) {
   const Watchdog watchdog;
   auto numbers = random_numbers(1'000'000, ~std::uint64_t{0}, 8);
   auto sorted = numbers;

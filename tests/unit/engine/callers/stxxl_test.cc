@@ -55,7 +55,7 @@ class Stxxl : public testing::Test {
   }
 };
 
-TEST_F(Stxxl, SorterIsReadTwiceAndUsedAgain) {
+TEST_F(Stxxl, sorter_is_read_twice_and_used_again) {
   stxxl::sorter<int, Less, 1 << 20> sorter(Less(), kMemory);
   for (const std::size_t count : {3'000'000, 10}) {
     std::vector<int> ints = random_ints(count);
@@ -76,7 +76,7 @@ TEST_F(Stxxl, SorterIsReadTwiceAndUsedAgain) {
   sorter.finish_clear();
 }
 
-TEST_F(Stxxl, SortsVectors) {
+TEST_F(Stxxl, sorts_vectors) {
   using Vector = stxxl::VECTOR_GENERATOR<int, 1, 2, 1 << 20>::result;
   std::vector<int> ints = random_ints(3'000'000);
   Vector vector;
@@ -95,7 +95,7 @@ TEST_F(Stxxl, SortsVectors) {
   EXPECT_TRUE(std::equal(vector.begin(), vector.end(), ints.begin(), ints.end()));
 }
 
-TEST_F(Stxxl, SortsVectorsByKeys) {
+TEST_F(Stxxl, sorts_vectors_by_keys) {
   stxxl::vector<Pair> vector;
   std::vector<Pair> pairs;
   xxl::Random random(1);
@@ -112,7 +112,7 @@ TEST_F(Stxxl, SortsVectorsByKeys) {
   EXPECT_TRUE(std::equal(copy.begin(), copy.end(), pairs.begin(), pairs.end()));
 }
 
-TEST_F(Stxxl, ReferencesStayWhereTheyAreWhenAVectorGrows) {
+TEST_F(Stxxl, references_stay_where_they_are_when_a_vector_grows) {
   stxxl::vector<int> vector;
   for (int i = 0; i < 1000; ++i) vector.push_back(i);
   int& first = vector.front();
@@ -123,7 +123,7 @@ TEST_F(Stxxl, ReferencesStayWhereTheyAreWhenAVectorGrows) {
   EXPECT_EQ(vector[999'999], 0);
 }
 
-TEST_F(Stxxl, VectorsLieInFiles) {
+TEST_F(Stxxl, vectors_lie_in_files) {
   const std::string path = testing::TempDir() + "stxxl_vector.bin";
   {
     stxxl::syscall_file file(
@@ -159,7 +159,7 @@ struct Add {
   value_type operator()(int a, int b) const { return long{a} + b; }
 };
 
-TEST_F(Stxxl, StreamsArePiped) {
+TEST_F(Stxxl, streams_are_piped) {
   std::vector<int> ints = random_ints(2'000'000);
   auto input = stxxl::stream::streamify(ints.begin(), ints.end());
   Twice twice;
@@ -175,7 +175,7 @@ TEST_F(Stxxl, StreamsArePiped) {
   for (std::size_t i = 0; i < ints.size(); ++i) ASSERT_EQ(output[i], 2 * ints[i]);
 }
 
-TEST_F(Stxxl, RunsAreMadeByPushing) {
+TEST_F(Stxxl, runs_are_made_by_pushing) {
   using Creator =
       stxxl::stream::runs_creator<stxxl::stream::use_push<int>, Less, 1 << 20, stxxl::RC>;
   using Merger = stxxl::stream::runs_merger<Creator::sorted_runs_type, Less>;
@@ -191,7 +191,7 @@ TEST_F(Stxxl, RunsAreMadeByPushing) {
   }
 }
 
-TEST_F(Stxxl, StreamsAreJoinedAndMaterialized) {
+TEST_F(Stxxl, streams_are_joined_and_materialized) {
   const std::vector<int> a = {1, 2, 3}, b = {10, 20, 30, 40};
   auto x = stxxl::stream::streamify(a.begin(), a.end());
   auto y = stxxl::stream::streamify(b.begin(), b.end());
@@ -206,7 +206,7 @@ TEST_F(Stxxl, StreamsAreJoinedAndMaterialized) {
   EXPECT_EQ(read_all(tuples).back(), std::tuple(3, 30));
 }
 
-TEST(StxxlConfig, TellsScratchDirectories) {
+TEST(StxxlConfig, tells_scratch_directories) {
   const std::string directory = testing::TempDir();
   EXPECT_EQ(stxxl::disk_config("disk=" + directory + "name, 100 GiB, syscall").directory() + "/",
             directory);
@@ -217,7 +217,7 @@ TEST(StxxlConfig, TellsScratchDirectories) {
   EXPECT_THROW(stxxl::config::get_instance()->load_config_file("/nonexistent"), std::runtime_error);
 }
 
-TEST(StxxlStats, MeasureTime) {
+TEST(StxxlStats, measure_time) {
   const stxxl::stats_data before(*stxxl::stats::get_instance());
   const stxxl::stats_data passed = stxxl::stats_data(*stxxl::stats::get_instance()) - before;
   EXPECT_GE(passed.get_elapsed_time(), 0);
