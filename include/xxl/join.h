@@ -25,6 +25,7 @@
 #include "xxl/export.h"
 #include "xxl/job.h"
 #include "xxl/join_kind.h"
+#include "xxl/resources.h"
 
 namespace xxl {
 
@@ -137,5 +138,7 @@ XXL_API JoinPlan plan_join(const JoinJob& job);
 // output does not exist or is what it was before (exceptions: as of sort_files). Lines are compared
 // in the locale that the process has.
 XXL_API JoinReport join_files(const JoinJob& job);
+// The same with an equal part of `shared`: as of sort_files.
+XXL_API JoinReport join_files(const JoinJob& job, const resources& shared);
 
 }  // namespace xxl

@@ -1,4 +1,4 @@
-// What the sorters of a program share: memory, scratch directories, threads.
+// What the sorters and the jobs of files of a program share: memory, scratch directories, threads.
 //
 //   const xxl::resources half({.memory_bytes = 512 << 20, .users = 2, .scratch_dirs = {"/ssd"}});
 //   xxl::sorter<Edge> by_source(xxl::by(&Edge::from), half), by_target(xxl::by(&Edge::to), half);
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,11 @@ struct resource_options {
                                                // best; none: $TMPDIR, else /var/tmp, else /tmp
   unsigned threads = 0;                        // of each user; 0: as many as there are processors
   Backend backend = Backend::automatic;        // of all disks
-  Codec scratch_codec = Codec::none;           // of scratch blocks: lz4, zstd or none
-  int scratch_level = 0;                       // 0: the codec's default
+  // Once it is asked to, all sorters stop: whichever call waits, or comes next, throws Error{io}
+  // with sys_errno() ECANCELED. Jobs of files that have begun go on to their end.
+  std::stop_token stop = {};
+  Codec scratch_codec = Codec::none;  // of scratch blocks: lz4, zstd or none
+  int scratch_level = 0;              // 0: the codec's default
 };
 
 namespace detail {

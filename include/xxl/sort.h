@@ -21,6 +21,7 @@
 #include "xxl/error.h"
 #include "xxl/export.h"
 #include "xxl/job.h"
+#include "xxl/resources.h"
 
 namespace xxl {
 
@@ -111,6 +112,10 @@ XXL_API SortPlan plan_sort(const SortJob& job);
 // written in place, see Measurements::output_in_place). Lines are compared in the locale that the
 // process has. Several jobs may run at the same time, each within its own memory.
 XXL_API SortReport sort_files(const SortJob& job);
+// The same with an equal part of the memory of `shared`, and all else that it has: the job's own
+// members for these must keep their defaults, else Error{usage}. Throws Error{no_space} if less
+// memory than that is free.
+XXL_API SortReport sort_files(const SortJob& job, const resources& shared);
 
 // Whether job.inputs, which has one file, is in order. Writes nothing. Throws Error.
 XXL_API OrderCheck check_order(const SortJob& job);

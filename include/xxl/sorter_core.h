@@ -13,6 +13,7 @@
 
 #include "xxl/error.h"
 #include "xxl/export.h"
+#include "xxl/job.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
 #include "xxl/room.h"
@@ -27,6 +28,8 @@ struct sorter_options {
   std::uint64_t memory_bytes = 0;      // 0: an equal part of the resources
   std::uint64_t expected_records = 0;  // if known: plans for so many, if that can be; any number
                                        // may come. Of a fixed size only
+  Progress* progress = nullptr;        // updated while records are sorted and merged; owned by the
+                                       // caller; may be null
 };
 
 template <class T, class Order = order<T>>

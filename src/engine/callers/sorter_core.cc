@@ -2,10 +2,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -59,6 +61,7 @@ Options options_of(const resources& given, const sorter_options& wanted, std::ui
   options.unique = wanted.unique;
   options.limit = wanted.limit;
   options.repeatable = wanted.repeatable;
+  options.progress = wanted.progress;
   return options;
 }
 
@@ -128,12 +131,13 @@ class SorterCore::Job {
   Job(const resources& shared, const SorterSpec& spec)
       : grant_(shared.shared(), part_of(shared.options(), spec)),
         repeatable_(spec.options.repeatable),
-        sort_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {}
+        sort_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {
+    on_stop_.emplace(shared.options().stop, [this] { stop(); });
+  }
 
   ~Job() {
-    sort_->give_up();
-    input_.answer(Answer::cancelled);
-    output_.answer(Answer::cancelled);
+    on_stop_.reset();
+    stop();
     input_.complete(0);
     output_.complete(0);
     tell(Wanted::end);
@@ -180,6 +184,13 @@ class SorterCore::Job {
 
  private:
   enum class Wanted { nothing, again, end };
+
+  // From any thread.
+  void stop() {
+    sort_->give_up();
+    input_.answer(Answer::cancelled);
+    output_.answer(Answer::cancelled);
+  }
 
   // Starts the job, if that has not been done.
   void begin() {
@@ -241,6 +252,7 @@ class SorterCore::Job {
   std::condition_variable changed_;
   Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last
   bool is_done_ = false;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   Thread thread_;  // last: uses the others
 };
 

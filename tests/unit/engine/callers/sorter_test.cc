@@ -16,6 +16,8 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -344,6 +346,58 @@ TEST(Sorter, tells_that_scratch_space_is_missing) {
   sorter.clear();
   sorter.push(std::span(numbers).first(1000));  // fits in memory
   EXPECT_EQ(pull_all(sorter).size(), 1000);
+}
+
+// Before anything, while records are pushed, and while they are pulled.
+TEST(Sorter, stops_when_it_is_asked_to) {
+  const Watchdog watchdog;
+  const auto numbers = random_numbers(1'000'000, ~std::uint64_t{0}, 5);
+  for (const int when : {0, 1, 2}) {
+    std::stop_source source;
+    const resources shared({.memory_bytes = kLittleMemory,
+                            .scratch_dirs = {testing::TempDir()},
+                            .stop = source.get_token()});
+    const auto stop_at = [&](int now) {
+      if (when == now) source.request_stop();
+    };
+    try {
+      sorter<std::uint64_t> sorter({}, shared);
+      stop_at(0);
+      sorter.push(std::span(numbers).first(700'000));
+      stop_at(1);
+      sorter.push(std::span(numbers).subspan(700'000));
+      for (std::size_t pulled = 0; pulled < numbers.size(); pulled += sorter.pull().size()) {
+        stop_at(2);
+      }
+      ADD_FAILURE() << when;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.sys_errno(), ECANCELED) << error.what();
+    }
+    EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
+  }
+}
+
+TEST(Sorter, stops_while_a_thread_waits_for_it) {
+  const Watchdog watchdog;
+  std::stop_source source;
+  const resources shared({.memory_bytes = kLittleMemory, .threads = 1, .stop = source.get_token()});
+  std::thread stopping([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    source.request_stop();
+  });
+  sorter<std::uint64_t> sorter({}, shared);
+  EXPECT_THROW(for (std::uint64_t i = 0;; ++i) sorter.push(i * 0x9e3779b97f4a7c15u), Error);
+  stopping.join();
+}
+
+TEST(Sorter, tells_how_far_it_is) {
+  const Watchdog watchdog;
+  Progress progress;
+  sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory), {.progress = &progress});
+  sorter.push(random_numbers(1'000'000, ~std::uint64_t{0}, 6));
+  ASSERT_FALSE(sorter.empty());
+  EXPECT_EQ(progress.phase, Phase::merging);
+  EXPECT_EQ(progress.phase_bytes_total, 8'000'000U);
 }
 
 // Each transfer of a sorter's life fails once.

@@ -11,7 +11,9 @@
 
 #include "io_test_support.h"
 #include "xxl/join.h"
+#include "xxl/resources.h"
 #include "xxl/sort.h"
+#include "xxl/sorter.h"
 
 // Members of a job that are not named keep their defaults.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -153,6 +155,28 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(message_of([&] { check_order(job); }),
             "check_order takes one input, and no merge_only, limit, count or sums");
   EXPECT_EQ(read(path("output")), "");
+}
+
+TEST_F(FileJobs, ShareResources) {
+  const resources shared(
+      {.memory_bytes = 64 << 20, .users = 2, .scratch_dirs = {directory_.path()}, .threads = 1});
+  SortJob sort;
+  sort.inputs = {write("input", "b\na\n")};
+  sort.output = path("output");
+  EXPECT_EQ(sort_files(sort, shared).plan.memory_bytes, std::uint64_t{32} << 20);
+  EXPECT_EQ(read(sort.output), "a\nb\n");
+  JoinJob join;
+  join.inputs = {write("r", "a 1\n"), write("s", "a 2\n")};
+  join.output = path("joined");
+  EXPECT_EQ(join_files(join, shared).plan.memory_bytes, std::uint64_t{32} << 20);
+  EXPECT_EQ(read(join.output), "a 1 2\n");
+  EXPECT_EQ(shared.free_memory_bytes(), std::uint64_t{64} << 20);
+
+  sort.memory_bytes = 16 << 20;
+  EXPECT_THROW(sort_files(sort, shared), Error);
+  sort.memory_bytes = 0;
+  const sorter<int> one({}, shared), two({}, shared);
+  EXPECT_THROW(sort_files(sort, shared), Error);  // no memory is left
 }
 
 }  // namespace
