@@ -306,6 +306,7 @@ class Joining {
   Joining(const JoinedArray& r, const JoinedArray& s, JoinKind kind, const array_options& options,
           const TakeRows& take)
       : kind_(kind),
+        asked_(options.device),
         threads_(threads_of(options)),
         gpus_(devices_of(options)),
         take_(take),
@@ -315,7 +316,7 @@ class Joining {
         layout_(entry_format(r_.bytes / kWord - 1)) {}
 
   array_join_report run() {
-    if (!gpus_.required()) report_.no_gpu = "processors join faster";
+    if (asked_ == ArrayDevice::automatic) report_.no_gpu = "processors join faster";
     sort();
     if (layout_.words() > 1) {
       BothEntries numbered = number_keys(r_, s_, threads_);
@@ -374,6 +375,7 @@ class Joining {
   }
 
   JoinKind kind_;
+  ArrayDevice asked_;
   unsigned threads_;
   ArrayGpus gpus_;
   const TakeRows& take_;

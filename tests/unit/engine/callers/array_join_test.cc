@@ -232,7 +232,7 @@ TEST(JoinOfArrays, says_when_a_gpu_fails_while_it_joins) {
   failing.before = [](const char* operation) {
     if (operation == std::string("match")) throw Error(ErrorCode::device, "it fails");
   };
-  array_options options{.threads = 2};
+  array_options options{.device = ArrayDevice::gpu, .threads = 2};
   options.finder = simulated_gpus(2, failing);
   try {
     join_arrays(r, by(&User::id), s, by(&Order::user), JoinKind::inner, options);

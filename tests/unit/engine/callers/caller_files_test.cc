@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "io_test_support.h"
 #include "watchdog.h"
 
 namespace xxl {
@@ -40,18 +41,11 @@ struct Record {
 
 class CallerFiles : public testing::Test {
  protected:
-  CallerFiles() {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  ~CallerFiles() override { std::filesystem::remove_all(directory_); }
-
-  std::string path(const char* name) const { return (directory_ / name).string(); }
+  std::string path(const char* name) const { return directory_ / name; }
 
  private:
   const Watchdog watchdog_;
-  const std::filesystem::path directory_ =
-      std::filesystem::path(testing::TempDir()) / "caller_files_test";
+  const io::test::TempDirectory directory_;
 };
 
 template <std::size_t kBytes>
