@@ -105,17 +105,17 @@ IoQueue& IoService::queue_for(const File& file) {
     return *caller;
   }
   const bool blocking = may_block(file);
-  auto& queue = queues_[{file.device(), blocking}];
-  if (queue == nullptr) {
-    queue = blocking              ? blocking_factory_()
-            : wants_threads(file) ? memory_disk_factory_()
-                                  : factory_();
-    if (time_line_ != nullptr) {
-      queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_);
-    }
-    if (streams_cancelled_) queue->cancel_streams();
+  const auto place = std::pair(file.device(), blocking);
+  const auto found = queues_.find(place);
+  if (found != queues_.end()) return *found->second;
+  std::unique_ptr<IoQueue> queue = blocking              ? blocking_factory_()
+                                   : wants_threads(file) ? memory_disk_factory_()
+                                                         : factory_();
+  if (time_line_ != nullptr) {
+    queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_);
   }
-  return *queue;
+  if (streams_cancelled_) queue->cancel_streams();
+  return *queues_.emplace(place, std::move(queue)).first->second;
 }
 
 void IoService::cancel_streams() {

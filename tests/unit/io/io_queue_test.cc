@@ -507,6 +507,20 @@ TEST(UringQueueDeathTest, DoesNotTouchMemoryThatItMayNotLock) {
   EXPECT_EXIT(_exit(transfer_with_little_locked_memory()), test::ended_well, "");
 }
 
+TEST(IoService, GoesOnWhereAQueueCouldNotBeMade) {
+  bool fails = true;
+  IoService service([&]() -> std::unique_ptr<IoQueue> {
+    if (fails) throw Error(ErrorCode::io, "no threads");
+    return std::make_unique<ThreadQueue>(1);
+  });
+  const File file = File::create_unnamed(testing::TempDir());
+  EXPECT_THROW(service.queue_for(file), Error);
+  EXPECT_EQ(service.stats().requests, 0U);
+  service.cancel_streams();
+  fails = false;
+  EXPECT_EQ(service.queue_for(file).name(), "threads");
+}
+
 TEST(IoService, CancelsTheStreamsOfAllQueuesAndOfThoseToCome) {
   TempDirectory directory;
   ASSERT_EQ(mkfifo((directory / "fifo").c_str(), 0600), 0);
