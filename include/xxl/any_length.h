@@ -86,8 +86,9 @@ struct PulledRecord {
 template <class Format>
 requires gives_records<Format>
 struct PulledRecord<Format> {
-  using type =
+  using given =
       std::remove_cvref_t<decltype(std::declval<const Format&>().record(std::string_view()))>;
+  using type = std::conditional_t<std::same_as<given, std::string_view>, std::string, given>;
 };
 
 }  // namespace detail
@@ -107,6 +108,19 @@ class sorter<T, Format> {
   explicit sorter(Format format = Format(), const resources& shared = resources(),
                   sorter_options options = {})
       : format_(std::move(format)), bytes_(shared, spec(format_, options)) {}
+
+  // The other one is as after clear().
+  sorter(sorter&& other) noexcept
+      : format_(std::move(other.format_)), bytes_(std::move(other.bytes_)) {
+    take(other);
+  }
+  sorter& operator=(sorter&& other) noexcept {
+    if (this == &other) return *this;
+    format_ = std::move(other.format_);
+    bytes_ = std::move(other.bytes_);
+    take(other);
+    return *this;
+  }
 
   // Throws Error{usage} for a record of more than 4 GiB, and what `format` throws: then nothing was
   // pushed.
@@ -247,6 +261,14 @@ class sorter<T, Format> {
   void forget() {
     has_record_ = false;
     block_ = {};
+  }
+  void take(sorter& other) noexcept {
+    const bool was_cut = other.current_.data() == other.record_.data();
+    pushed_ = std::exchange(other.pushed_, 0);
+    record_ = std::exchange(other.record_, {});
+    block_ = std::exchange(other.block_, {});
+    current_ = was_cut ? record_ : other.current_;
+    has_record_ = std::exchange(other.has_record_, false);
   }
 
   Format format_;

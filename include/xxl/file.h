@@ -74,6 +74,7 @@ class FileWriterCore {
 
  private:
   class Writing;
+  void check_open() const;
   std::unique_ptr<Writing> writing_;
 };
 
@@ -137,7 +138,8 @@ class file_reader {
   // size is not known.
   void seek(std::uint64_t record) {
     first_ = last_ = nullptr;
-    core_.seek(record * sizeof(T));
+    constexpr std::uint64_t kMost = ~std::uint64_t{0};
+    core_.seek(record > kMost / sizeof(T) ? kMost : record * sizeof(T));
   }
 
   // What is left, as an input range.
@@ -182,7 +184,7 @@ class file_writer {
   std::uint64_t size() const { return room_.filled() / sizeof(T); }
 
   // The file is complete: it gets its name, on stable storage. Nothing but size() may be called
-  // after that.
+  // after that, else Error{usage}.
   void close() { core_.close(room_.close()); }
 
  private:

@@ -56,6 +56,23 @@ struct joined {
 
 namespace detail {
 
+// As std::less<>, but by their values for integers of which one has a sign.
+struct KeyLess {
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B> &&
+                  std::is_signed_v<A> != std::is_signed_v<B>) {
+      if constexpr (std::is_signed_v<A>) {
+        return a < 0 || static_cast<std::make_unsigned_t<A>>(a) < b;
+      } else {
+        return b >= 0 && a < static_cast<std::make_unsigned_t<B>>(b);
+      }
+    } else {
+      return std::less<>()(a, b);
+    }
+  }
+};
+
 template <class Source>
 concept pulled = requires(Source& source) {
   { source.pull() } -> std::convertible_to<std::span<const typename Source::value_type>>;
@@ -376,7 +393,7 @@ class join_range {
 // ranges, which must last as long as the result, and are read to their ends where the kind of join
 // needs that. `key_of_r`, `key_of_s`: members or functions that give the key of a record; `less`
 // orders keys of both sides (std::greater<> for descending ones).
-template <class SourceR, class SourceS, class KeyR, class KeyS, class Less = std::less<>>
+template <class SourceR, class SourceS, class KeyR, class KeyS, class Less = detail::KeyLess>
 auto join(SourceR& r, SourceS& s, KeyR key_of_r, KeyS key_of_s, join_options options = {},
           Less less = {}) {
   auto source_r = detail::join_source(r);

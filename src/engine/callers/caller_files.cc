@@ -123,10 +123,15 @@ FileWriterCore::FileWriterCore(const std::string& path, const file_options& opti
 FileWriterCore::FileWriterCore(FileWriterCore&&) noexcept = default;
 FileWriterCore& FileWriterCore::operator=(FileWriterCore&&) noexcept = default;
 FileWriterCore::~FileWriterCore() = default;
+void FileWriterCore::check_open() const {
+  if (writing_ == nullptr) throw Error(ErrorCode::usage, "a file_writer was closed before");
+}
 std::span<std::byte> FileWriterCore::room() {
+  check_open();
   return writing_->room();
 }
 void FileWriterCore::close(std::size_t bytes) {
+  check_open();
   const std::unique_ptr<Writing> writing = std::move(writing_);
   writing->close(bytes);
 }

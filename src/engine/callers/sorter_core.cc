@@ -1,4 +1,6 @@
 // Sorters of programs: a sort whose input and output are queues of its caller.
+#include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -187,9 +189,10 @@ class SorterCore::Job {
 
   // From any thread.
   void stop() {
-    sort_->give_up();
+    is_stopped_ = true;
     input_.answer(Answer::cancelled);
     output_.answer(Answer::cancelled);
+    sort_->give_up();
   }
 
   // Starts the job, if that has not been done.
@@ -204,6 +207,8 @@ class SorterCore::Job {
     for (Wanted wanted = Wanted::nothing; wanted != Wanted::end;) {
       try {
         wanted == Wanted::again ? sort_->write_again() : static_cast<void>(sort_->run());
+        // It may have ended without an error, and without all records.
+        if (is_stopped_) throw_io_error(ECANCELED, "the sorter was stopped", {});
       } catch (...) {
         failure_ = std::current_exception();
       }
@@ -246,8 +251,9 @@ class SorterCore::Job {
   std::size_t lent_ = 0;         // of input_
   std::size_t lent_output_ = 0;  // of output_
   bool sealed_ = false;          // no more input
-  bool has_failed_ = false;      // and the caller knows
-  std::exception_ptr failure_;   // before the queues are closed: theirs is the lock
+  std::atomic<bool> is_stopped_ = false;
+  bool has_failed_ = false;     // and the caller knows
+  std::exception_ptr failure_;  // before the queues are closed: theirs is the lock
   std::mutex mutex_;
   std::condition_variable changed_;
   Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last

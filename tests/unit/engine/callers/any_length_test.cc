@@ -246,6 +246,18 @@ TEST(SorterOfAnyLength, moves) {
   EXPECT_EQ(*c, "b");
 }
 
+TEST(SorterOfAnyLength, that_was_moved_from_is_as_after_clear) {
+  sorter<std::string> a({}, with_memory(kLittleMemory));
+  for (int i = 0; i < 5; ++i) a.push("old");
+  ASSERT_FALSE(a.empty());
+  sorter<std::string> b = std::move(a);
+  EXPECT_EQ(*b, "old");
+  b.clear();
+  EXPECT_EQ(a.size(), 0U);
+  a.push("new");
+  EXPECT_EQ(strings_of(a), std::vector<std::string>{"new"});
+}
+
 TEST(SorterOfAnyLength, says_what_a_record_needs) {
   Watchdog watchdog;
   sorter<std::string> sorter({}, with_memory(kLittleMemory));

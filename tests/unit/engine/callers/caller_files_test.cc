@@ -157,6 +157,12 @@ TEST_F(CallerFiles, are_given_up_while_they_are_read) {
 
 TEST_F(CallerFiles, say_what_is_wrong) {
   EXPECT_THROW(file_reader<int>(path("missing")), Error);
+  file_writer<int> closed(path("closed"));
+  closed.push(1);
+  closed.close();
+  EXPECT_THROW(closed.push(2), Error);
+  EXPECT_THROW(closed.close(), Error);
+  EXPECT_THROW(file_reader<int>(path("closed")).seek((std::uint64_t{1} << 62) + 1), Error);
   const std::string name = path("odd");
   std::ofstream(name) << "12345";
   try {

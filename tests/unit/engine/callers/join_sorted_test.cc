@@ -202,6 +202,38 @@ TEST(JoinSorted, joins_in_descending_order_and_by_functions) {
   EXPECT_EQ(rows, (std::vector<std::pair<int, long>>{{5, 50}, {3, 30}, {3, 30}}));
 }
 
+TEST(JoinSorted, compares_numbers_by_their_values) {
+  const std::vector<int> r{-1, 5};
+  const std::vector<unsigned> s{5, ~0U};
+  std::size_t rows = 0;
+  for (const auto& [left, right] : join(r, s, std::identity(), std::identity())) {
+    EXPECT_EQ(left.front(), 5);
+    rows += left.size() * right.size();
+  }
+  EXPECT_EQ(rows, 1U);
+}
+
+struct AsView {
+  void append_record(const std::string& record, std::string& to) const { to += record; }
+  void append_key(const std::string& record, std::string& to) const { to += record; }
+  std::string_view record(std::string_view bytes) const { return bytes; }
+};
+
+TEST(JoinSorted, keeps_records_that_a_format_gives_as_views) {
+  const resources shared = with_memory(2 * kLittleMemory, 2);
+  sorter<std::string, AsView> r({}, shared), s({}, shared);
+  for (int i = 0; i < 30'000; ++i) {
+    r.push(std::to_string(i));
+    s.push(std::to_string(i));
+  }
+  std::size_t rows = 0;
+  for (const auto& [left, right] : join(r, s, std::identity(), std::identity())) {
+    EXPECT_EQ(left.front(), right.front());
+    rows += left.size() * right.size();
+  }
+  EXPECT_EQ(rows, 30'000U);
+}
+
 TEST(JoinSorted, joins_strings) {
   const resources shared = with_memory(2 * kLittleMemory, 2);
   sorter<std::string> r({}, shared), s({}, shared);
