@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -34,6 +35,11 @@ SequentialReader::~SequentialReader() {
 
 std::size_t SequentialReader::buffer_bytes(std::size_t block_bytes, std::size_t record_bytes) {
   return round_up(record_bytes, kSectorBytes) + block_bytes;
+}
+
+void SequentialReader::start_at(std::uint64_t offset) {
+  position_ = round_down<std::uint64_t>(offset, kSectorBytes);
+  skipped_ = static_cast<std::size_t>(offset - position_);
 }
 
 void SequentialReader::pump() {
@@ -108,9 +114,10 @@ std::optional<RecordBlock> SequentialReader::next() {
   File& file = files_[read.file];
   check_read(file, read.offset, read.wanted, read.completion);
   const std::size_t arrived = file.seekable() ? read.wanted : read.completion.bytes;
-  std::byte* first = read.buffer + headroom_ - carry_.size();
+  const std::size_t skipped = std::exchange(skipped_, 0);
+  std::byte* first = read.buffer + headroom_ + skipped - carry_.size();
   std::memcpy(first, carry_.data(), carry_.size());
-  const std::size_t bytes = carry_.size() + arrived;
+  const std::size_t bytes = carry_.size() + arrived - skipped;
   const std::size_t cut = bytes % record_bytes_;
   carry_.assign(first + bytes - cut, first + bytes);
   if (read.ends) {

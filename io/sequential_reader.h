@@ -47,6 +47,10 @@ class SequentialReader {
 
   static std::size_t buffer_bytes(std::size_t block_bytes, std::size_t record_bytes);
 
+  // Before the first pump(): of the first file, which can be read at any place, gives out what
+  // comes from `offset` on, where a record begins.
+  void start_at(std::uint64_t offset);
+
   // Starts reads into free buffers.
   void pump();
   // The next block in order if it has arrived. Throws Error for a failed read, a file that became
@@ -85,6 +89,7 @@ class SequentialReader {
   std::deque<Read> window_;     // in input order; references stay valid while pushed and popped
   std::size_t to_read_ = 0;     // file of the next read
   std::uint64_t position_ = 0;  // in it
+  std::size_t skipped_ = 0;     // bytes of the first block that are not given out
   std::size_t most_open_;
   std::size_t open_;              // files that are open
   std::vector<std::byte> carry_;  // first part of a record that the last block cut in two

@@ -36,6 +36,7 @@
 #include "xxl/append_key.h"
 #include "xxl/error.h"
 #include "xxl/order.h"
+#include "xxl/pulling.h"
 #include "xxl/resources.h"
 #include "xxl/sorter_core.h"
 
@@ -110,13 +111,12 @@ class sorter<T, Format> {
       : format_(std::move(format)), bytes_(shared, spec(format_, options)) {}
 
   // The other one is as after clear().
-  sorter(sorter&& other) noexcept
-      : format_(std::move(other.format_)), bytes_(std::move(other.bytes_)) {
+  sorter(sorter&& other) noexcept : format_(other.format_), bytes_(std::move(other.bytes_)) {
     take(other);
   }
   sorter& operator=(sorter&& other) noexcept {
     if (this == &other) return *this;
-    format_ = std::move(other.format_);
+    format_ = other.format_;
     bytes_ = std::move(other.bytes_);
     take(other);
     return *this;

@@ -14,20 +14,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "xxl/error.h"
 #include "xxl/export.h"
 #include "xxl/job.h"
+#include "xxl/pulling.h"
 #include "xxl/room.h"
-#include "xxl/sorter_core.h"
 
 namespace xxl {
 
@@ -100,12 +98,12 @@ class ScratchFileCore {
 
 // One thread at a time. May throw Error, after which it can only be destroyed.
 template <class T>
-class file_reader {
+class file_reader : public pull_interface<file_reader<T>, T> {
   static_assert(std::is_trivially_copyable_v<T>);
+  using Pulled = pull_interface<file_reader<T>, T>;
+  friend Pulled;
 
  public:
-  using value_type = T;  // the record
-
   // Throws Error{io} if it cannot be read, Error{bad_input} if it is not a whole number of records
   // (of a pipe, when its end is reached).
   explicit file_reader(const std::string& path, const file_options& options = {})
@@ -118,47 +116,18 @@ class file_reader {
     return bytes ? std::optional(*bytes / sizeof(T)) : std::nullopt;
   }
 
-  // One by one: for (; !file.empty(); ++file) use(*file). A record is valid until the next one.
-  bool empty() {
-    if (first_ == last_) load();
-    return first_ == last_;
-  }
-  const T& operator*() const { return *first_; }
-  const T* operator->() const { return first_; }
-  file_reader& operator++() {
-    ++first_;
-    return *this;
-  }
-  // The next records, as many as lie side by side; none at the end. Valid until the next call.
-  std::span<const T> pull() {
-    if (first_ == last_) load();
-    return {std::exchange(first_, last_), last_};
-  }
   // Goes on with record `record`, from 0. Throws Error{usage} if it lies behind the end, or the
   // size is not known.
   void seek(std::uint64_t record) {
-    first_ = last_ = nullptr;
+    this->forget();
     constexpr std::uint64_t kMost = ~std::uint64_t{0};
     core_.seek(record > kMost / sizeof(T) ? kMost : record * sizeof(T));
   }
 
-  // What is left, as an input range.
-  using iterator = detail::PullIterator<file_reader>;
-  // All that is left; moves on with the iterator.
-  iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }  // of begin()
-
  private:
-  void load() {
-    first_ = last_ = nullptr;
-    const std::span<const std::byte> records = core_.next();
-    first_ = reinterpret_cast<const T*>(records.data());
-    last_ = first_ + records.size() / sizeof(T);
-  }
+  std::span<const std::byte> next_block() { return core_.next(); }
 
   detail::FileReaderCore core_;
-  const T* first_ = nullptr;
-  const T* last_ = nullptr;
 };
 
 // One thread at a time. May throw Error, after which it can only be destroyed. Destroyed before

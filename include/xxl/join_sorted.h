@@ -36,6 +36,7 @@
 #include "xxl/error.h"
 #include "xxl/file.h"
 #include "xxl/join_kind.h"
+#include "xxl/pulling.h"
 #include "xxl/room.h"
 
 namespace xxl {

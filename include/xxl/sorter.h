@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -22,6 +21,7 @@
 #include "xxl/comparator.h"
 #include "xxl/error.h"
 #include "xxl/order.h"
+#include "xxl/pulling.h"
 #include "xxl/resources.h"
 #include "xxl/sorter_core.h"
 
@@ -37,14 +37,14 @@ namespace xxl {
 // All members but clear() may throw Error: what failed on the way (a disk that is full, Error{io})
 // is thrown by whichever call comes next.
 template <class T, class Order>
-class sorter {
+class sorter : public pull_interface<sorter<T, Order>, T> {
+  using Pulled = pull_interface<sorter<T, Order>, T>;
+  friend Pulled;
+
   static_assert(std::is_trivially_copyable_v<T>,
                 "records are written to disk as they are: they must be trivially copyable");
 
  public:
-  // The record.
-  using value_type = T;
-
   // Equal records come out in the order in which they were pushed.
   // Throws Error{no_space} if less memory than wanted is free in `shared`, or too little to sort.
   explicit sorter(Order by = Order(), const resources& shared = resources(),
@@ -52,14 +52,13 @@ class sorter {
       : order_(std::move(by)), bytes_(shared, spec(order_, options)) {}
 
   // The other one is as after clear().
-  sorter(sorter&& other) noexcept : order_(other.order_), bytes_(std::move(other.bytes_)) {
-    take(other);
-  }
+  sorter(sorter&& other) noexcept
+      : Pulled(std::move(other)), order_(other.order_), bytes_(std::move(other.bytes_)) {}
   sorter& operator=(sorter&& other) noexcept {
     if (this == &other) return *this;
+    Pulled::operator=(std::move(other));
     order_ = other.order_;
     bytes_ = std::move(other.bytes_);
-    take(other);
     return *this;
   }
 
@@ -75,50 +74,27 @@ class sorter {
   // No more records follow. Does not wait. (What pulls does it as well.)
   void sort() { bytes_.end(); }
 
-  // Pulling one by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one.
-  bool empty() {
-    if (first_ == last_) load();
-    return first_ == last_;
-  }
-  const T& operator*() const { return *first_; }
-  const T* operator->() const { return first_; }
-  sorter& operator++() {
-    ++first_;
-    return *this;
-  }
-  // The next records in order, of which there are some thousand as a rule; none at the end. Valid
-  // until the next call.
-  std::span<const T> pull() {
-    if (first_ == last_) load();
-    return {std::exchange(first_, last_), last_};
-  }
   // The next group of records with equal keys as one: `sum` is its first one, and fold(sum, next)
   // was called with the others in order. False at the end.
   template <class Fold>
   bool pull_reduced(T& sum, Fold&& fold) {
-    if (empty()) return false;
-    sum = *first_;
+    if (this->empty()) return false;
+    sum = **this;
     const T key = sum;
-    while (++first_, !empty() && has_equal_key(key, *first_)) fold(sum, *first_);
+    while (++*this, !this->empty() && has_equal_key(key, **this)) fold(sum, **this);
     return true;
   }
 
   // Pulls from the start again. Throws Error{usage} unless options.repeatable.
   void rewind() {
-    first_ = last_ = nullptr;
+    this->forget();
     bytes_.rewind();
   }
   // Forgets all records: can be filled again.
   void clear() noexcept {
-    first_ = last_ = nullptr;
+    this->forget();
     bytes_.clear();
   }
-
-  // What is left to pull, as an input range.
-  using iterator = detail::PullIterator<sorter>;
-  // All that is left; moves on with the iterator.
-  iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
   using Keyed = order<T>;
@@ -144,21 +120,10 @@ class sorter {
       return !order_(a, b) && !order_(b, a);
     }
   }
-  void load() {
-    first_ = last_ = nullptr;
-    const std::span<const std::byte> block = bytes_.next();
-    first_ = reinterpret_cast<const T*>(block.data());
-    last_ = first_ + block.size() / sizeof(T);
-  }
-  void take(sorter& other) noexcept {
-    first_ = std::exchange(other.first_, nullptr);
-    last_ = std::exchange(other.last_, nullptr);
-  }
+  std::span<const std::byte> next_block() { return bytes_.next(); }
 
   Order order_;
   detail::SorterBytes bytes_;
-  const T* first_ = nullptr;  // of those to be pulled
-  const T* last_ = nullptr;
 };
 
 }  // namespace xxl

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -156,30 +155,6 @@ class SorterBytes {
   std::unique_ptr<SorterCore> core_;
   Room room_;
   bool ended_ = false;
-};
-
-// What is left to pull from a sorter, as an input range.
-template <class Sorter>
-class PullIterator {
- public:
-  using value_type = typename Sorter::value_type;
-  using difference_type = std::ptrdiff_t;
-  using iterator_concept = std::input_iterator_tag;
-
-  PullIterator() = default;
-  explicit PullIterator(Sorter& of) : of_(&of) {}
-  decltype(auto) operator*() const { return **of_; }
-  PullIterator& operator++() {
-    ++*of_;
-    return *this;
-  }
-  void operator++(int) { ++*of_; }
-  friend bool operator==(const PullIterator& it, std::default_sentinel_t) {
-    return it.of_->empty();
-  }
-
- private:
-  Sorter* of_ = nullptr;
 };
 
 }  // namespace detail

@@ -346,21 +346,20 @@ class Joining {
     check_compatible(formats);
     return formats;
   }
-  std::uint64_t job_bytes() const { return r_.span().size() + s_.span().size(); }
 
   // The larger side first: then what it needs is enough for the other.
   void sort() {
     ArraySorting sorting(layout_, gpus_, threads_);
     const bool r_first = r_.count >= s_.count;
     for (const Entries* side : {r_first ? &r_ : &s_, r_first ? &s_ : &r_}) {
-      sorting.sort(side->span(), side->span(), job_bytes(), report_);
+      sorting.sort(side->span(), side->span(), report_);
     }
   }
 
   void match(Rows& rows) {
     const KeyLayout one_word(entry_format(1));
-    std::string reason;
-    if (layout_.words() == 1 && gpus_.wanted(job_bytes(), reason)) {
+    if (layout_.words() == 1 && gpus_.required()) {
+      gpus_.wanted(0, report_.no_gpu);  // finds them
       gpu::ArrayJoiner joiner(
           gpus_.apart(), one_word, one_word,
           gpu::ArrayJoinOptions{.memory_bytes = gpus_.memory_bytes(), .threads = threads_});

@@ -37,7 +37,7 @@ class ArraySorterCore::Job {
     }
     array_report report;
     const auto start = std::chrono::steady_clock::now();
-    sorting_.sort(from, to, from.size(), report);
+    sorting_.sort(from, to, report);
     report.seconds = seconds_since(start);
     return report;
   }

@@ -7,16 +7,16 @@
 namespace xxl::detail {
 
 void ArraySorting::sort(std::span<const std::byte> from, std::span<std::byte> to,
-                        std::uint64_t job_bytes, array_report& report) {
+                        array_report& report) {
   if (from.empty()) return;
-  if (sort_on_gpus(from, to, job_bytes, report)) return;
+  if (sort_on_gpus(from, to, report)) return;
   cpu_.sort(from, to);
   report_use(report, "cpu");
 }
 
 bool ArraySorting::sort_on_gpus(std::span<const std::byte> from, std::span<std::byte> to,
-                                std::uint64_t job_bytes, array_report& report) {
-  if (!gpus_.wanted(job_bytes, report.no_gpu)) return false;
+                                array_report& report) {
+  if (!gpus_.wanted(from.size(), report.no_gpu)) return false;
   bool begun = false;
   try {
     make_sorter(from.size());

@@ -19,14 +19,12 @@ class ArraySorting {
   ArraySorting(const KeyLayout& layout, ArrayGpus& gpus, unsigned threads)
       : layout_(layout), gpus_(gpus), cpu_(layout, threads) {}
 
-  // Sorts `from` into `to`, which may be the same memory, as part of a job of `job_bytes`. Says in
-  // `report` who did it. Throws as array_sorter (xxl/gpu.h).
-  void sort(std::span<const std::byte> from, std::span<std::byte> to, std::uint64_t job_bytes,
-            array_report& report);
+  // Sorts `from` into `to`, which may be the same memory. Says in `report` who did it. Throws as
+  // array_sorter (xxl/gpu.h).
+  void sort(std::span<const std::byte> from, std::span<std::byte> to, array_report& report);
 
  private:
-  bool sort_on_gpus(std::span<const std::byte> from, std::span<std::byte> to,
-                    std::uint64_t job_bytes, array_report& report);
+  bool sort_on_gpus(std::span<const std::byte> from, std::span<std::byte> to, array_report& report);
   void make_sorter(std::uint64_t bytes);
 
   const KeyLayout& layout_;

@@ -1,5 +1,9 @@
 // Files that programs read and write record by record (xxl/file.h).
-#include <limits>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,20 +12,26 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mailbox.h"
+#include "base/memory_region.h"
 #include "base/monitor.h"
-#include "engine/callers/block_reader.h"
-#include "engine/callers/block_writer.h"
+#include "base/units.h"
 #include "engine/inputs.h"
 #include "engine/job_defaults.h"
 #include "engine/job_io.h"
 #include "engine/output.h"
+#include "io/sequential_reader.h"
 #include "run/byte_sink.h"
+#include "run/text_output.h"
+#include "run/text_scratch.h"
 #include "xxl/file.h"
 
 namespace xxl::detail {
 namespace {
 
-constexpr std::uint64_t kToTheEnd = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t kBlockBytes = kMiB;
+constexpr std::size_t kRoomBytes = 64 * kKiB;
+constexpr std::size_t kLeastBlocks = 3;
 
 JobOptions job_of(const std::string& path, const file_options& options) {
   FileJob job;
@@ -33,18 +43,109 @@ JobOptions job_of(const std::string& path, const file_options& options) {
   return engine_options<JobOptions>(job);
 }
 
+std::size_t blocks_of(const file_options& options, std::size_t block_bytes) {
+  return std::max(kLeastBlocks, static_cast<std::size_t>(options.buffer_bytes / block_bytes));
+}
+
+// Reads the records of files for a thread that waits.
+class ReadAhead {
+ public:
+  // `files` must outlive it.
+  ReadAhead(std::vector<io::File>& files, std::size_t record_bytes, const file_options& options)
+      : files_(files),
+        record_bytes_(record_bytes),
+        block_bytes_(round_up(std::max(kBlockBytes, record_bytes), kSectorBytes)),
+        memory_(blocks_of(options, block_bytes_) *
+                io::SequentialReader::buffer_bytes(block_bytes_, record_bytes)),
+        io_(open_io(job_of("-", options), memory_.span())) {
+    start_at(0);
+  }
+
+  void start_at(std::uint64_t offset) {
+    reader_.reset();
+    given_.reset();
+    mailbox_.emplace();  // with what the reader before was sent
+    reader_.emplace(files_, record_bytes_, block_bytes_, memory_.span(), *io_, *mailbox_);
+    reader_->start_at(offset);
+  }
+  std::span<const std::byte> next() {
+    for (;;) {
+      if (given_) reader_->release(*std::exchange(given_, std::nullopt));
+      reader_->pump();
+      given_ = reader_->next();
+      if (given_ && !given_->records.empty()) return given_->records;
+      if (given_) continue;
+      if (reader_->finished()) return {};
+      mailbox_->wait_and_run();
+    }
+  }
+
+ private:
+  std::vector<io::File>& files_;
+  std::size_t record_bytes_;
+  std::size_t block_bytes_;
+  MemoryRegion memory_;
+  std::unique_ptr<io::IoService> io_;
+  std::optional<Mailbox> mailbox_;
+  std::optional<io::SequentialReader> reader_;
+  std::optional<io::RecordBlock> given_;
+};
+
+// Writes what a thread fills.
+class WriteBehind {
+ public:
+  // `sink`, which takes blocks of kBlockBytes, and `monitor` must outlive it.
+  WriteBehind(ByteSink& sink, const file_options& options, Monitor& monitor)
+      : monitor_(monitor),
+        memory_(blocks_of(options, kBlockBytes) * kBlockBytes),
+        buffers_(memory_.span(), monitor),
+        output_(sink, buffers_, kBlockBytes, monitor),
+        piece_(output_.begin_open_ended(Ticket{})) {}
+
+  std::span<std::byte> room() {
+    if (std::exchange(is_filled_, true)) append(room_.size());
+    return room_;
+  }
+  // Returns the bytes of the whole.
+  std::uint64_t finish(std::size_t bytes) {
+    append(bytes);
+    guard([this] {
+      piece_.finish();
+      output_.finish();
+      monitor_.check();
+    });
+    return output_.bytes();
+  }
+
+ private:
+  void append(std::size_t bytes) {
+    guard([&] { piece_.append({reinterpret_cast<const char*>(room_.data()), bytes}); });
+  }
+  template <class Work>
+  void guard(Work&& work) {
+    try {
+      work();
+    } catch (const Monitor::Abandoned&) {
+      monitor_.check();
+    }
+  }
+
+  Monitor& monitor_;
+  MemoryRegion memory_;
+  WriteBuffers buffers_;
+  TextOutput output_;
+  TextOutput::Reservation piece_;
+  std::array<std::byte, kRoomBytes> room_;
+  bool is_filled_ = false;
+};
+
 }  // namespace
 
 class FileReaderCore::Reading {
  public:
   Reading(const std::string& path, std::size_t record_bytes, const file_options& options)
-      : record_bytes_(record_bytes),
-        buffer_bytes_(static_cast<std::size_t>(options.buffer_bytes)),
-        inputs_(open_inputs({path}, record_bytes, options.compressed_by_suffix)),
-        io_(open_io(job_of("-", options), {})) {
-    if (!file().is_open()) file().open();
-    read_from(0);
-  }
+      : inputs_(open_inputs({path}, record_bytes, options.compressed_by_suffix)),
+        reader_(inputs_.files, record_bytes, options) {}
 
   std::optional<std::uint64_t> size() const {
     return file().seekable() ? std::optional(file().size()) : std::nullopt;
@@ -58,24 +159,15 @@ class FileReaderCore::Reading {
     if (offset > file().size()) {
       throw Error(ErrorCode::usage, "the file ends before this place", file().path(), offset);
     }
-    read_from(offset);
+    reader_.start_at(offset);
   }
-  std::span<const std::byte> next() { return reader_->next(); }
+  std::span<const std::byte> next() { return reader_.next(); }
 
  private:
-  io::File& file() { return inputs_.files.front(); }
   const io::File& file() const { return inputs_.files.front(); }
-  void read_from(std::uint64_t offset) {
-    reader_.reset();
-    reader_.emplace(file(), offset, file().seekable() ? file().size() : kToTheEnd, record_bytes_,
-                    buffer_bytes_, *io_);
-  }
 
-  std::size_t record_bytes_;
-  std::size_t buffer_bytes_;
   Inputs inputs_;
-  std::unique_ptr<io::IoService> io_;
-  std::optional<BlockReader> reader_;
+  ReadAhead reader_;
 };
 
 FileReaderCore::FileReaderCore(const std::string& path, std::size_t record_bytes,
@@ -100,14 +192,11 @@ class FileWriterCore::Writing {
       : options_(job_of(path, options)),
         output_(options_, 0),
         io_(open_io(options_, {})),
-        sink_(output_.make_sink(BlockWriter::kBlockBytes, 1, *io_, monitor_)),
-        writer_(*sink_, static_cast<std::size_t>(options.buffer_bytes), monitor_) {}
+        sink_(output_.make_sink(kBlockBytes, 1, *io_, monitor_)),
+        writer_(*sink_, options, monitor_) {}
 
   std::span<std::byte> room() { return writer_.room(); }
-  void close(std::size_t bytes) {
-    writer_.finish(bytes);
-    output_.publish(writer_.bytes());
-  }
+  void close(std::size_t bytes) { output_.publish(writer_.finish(bytes)); }
 
  private:
   const JobOptions options_;
@@ -115,7 +204,7 @@ class FileWriterCore::Writing {
   Monitor monitor_;
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<ByteSink> sink_;
-  BlockWriter writer_;
+  WriteBehind writer_;
 };
 
 FileWriterCore::FileWriterCore(const std::string& path, const file_options& options)
@@ -140,36 +229,36 @@ class ScratchFileCore::Stored {
  public:
   Stored(std::size_t record_bytes, const file_options& options)
       : record_bytes_(record_bytes),
-        buffer_bytes_(static_cast<std::size_t>(options.buffer_bytes)),
+        options_(options),
         file_(io::File::create_unnamed(job_of("-", options).scratch_dirs.front())),
         io_(open_io(job_of("-", options), {})),
-        sink_(file_, BlockWriter::kBlockBytes, *io_) {
-    writer_.emplace(sink_, buffer_bytes_, monitor_);
+        sink_(file_, kBlockBytes, *io_) {
+    writer_.emplace(sink_, options_, monitor_);
   }
 
   std::span<std::byte> room() { return writer_->room(); }
   void end(std::size_t bytes) {
-    writer_->finish(bytes);
-    bytes_ = writer_->bytes();
+    const std::uint64_t size = writer_->finish(bytes);
     writer_.reset();
-    rewind();
+    if (ftruncate(file_.fd(), static_cast<off_t>(size)) != 0) {
+      throw_io_error(errno, Operation::write, file_.path());
+    }
+    inputs_.push_back(io::File::open_input("/proc/self/fd/" + std::to_string(file_.fd())));
+    reader_.emplace(inputs_, record_bytes_, options_);
   }
-  void rewind() {
-    reader_.reset();
-    reader_.emplace(file_, 0, bytes_, record_bytes_, buffer_bytes_, *io_);
-  }
+  void rewind() { reader_->start_at(0); }
   std::span<const std::byte> next() { return reader_->next(); }
 
  private:
   std::size_t record_bytes_;
-  std::size_t buffer_bytes_;
+  const file_options options_;
   io::File file_;
   Monitor monitor_;
   std::unique_ptr<io::IoService> io_;
   FileBytes sink_;
-  std::uint64_t bytes_ = 0;
-  std::optional<BlockWriter> writer_;
-  std::optional<BlockReader> reader_;
+  std::optional<WriteBehind> writer_;
+  std::vector<io::File> inputs_;  // file_ again, to be read
+  std::optional<ReadAhead> reader_;
 };
 
 ScratchFileCore::ScratchFileCore(std::size_t record_bytes, const file_options& options)

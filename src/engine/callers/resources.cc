@@ -59,19 +59,15 @@ Job with_resources(Job job, const resources& shared, const detail::MemoryGrant& 
   return job;
 }
 
-detail::MemoryGrant part_of(const resources& shared) {
-  return {shared.shared(), shared.options().memory_bytes / shared.options().users};
-}
-
 }  // namespace
 
 SortReport sort_files(const SortJob& job, const resources& shared) {
-  const detail::MemoryGrant grant = part_of(shared);
+  const detail::MemoryGrant grant(shared.shared(), detail::equal_part(shared));
   return sort_files(with_resources(job, shared, grant));
 }
 
 JoinReport join_files(const JoinJob& job, const resources& shared) {
-  const detail::MemoryGrant grant = part_of(shared);
+  const detail::MemoryGrant grant(shared.shared(), detail::equal_part(shared));
   return join_files(with_resources(job, shared, grant));
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "io/io_queue.h"
+#include "xxl/resources.h"
 
 namespace xxl::detail {
 
@@ -35,6 +36,11 @@ class SharedResources {
   mutable std::mutex mutex_;
   std::uint64_t free_bytes_;
 };
+
+// What each user gets.
+inline std::uint64_t equal_part(const resources& shared) {
+  return shared.options().memory_bytes / shared.options().users;
+}
 
 // A part of the memory, until destruction.
 class MemoryGrant {

@@ -119,11 +119,6 @@ std::unique_ptr<CallerSort> make_sort(const resources& shared, const SorterSpec&
                             spec, input);
 }
 
-std::uint64_t part_of(const resource_options& shared, const SorterSpec& spec) {
-  return spec.options.memory_bytes != 0 ? spec.options.memory_bytes
-                                        : shared.memory_bytes / shared.users;
-}
-
 }  // namespace
 
 // All but work() by the thread of the caller. The sort is done by one thread, which destroys it,
@@ -131,7 +126,8 @@ std::uint64_t part_of(const resource_options& shared, const SorterSpec& spec) {
 class SorterCore::Job {
  public:
   Job(const resources& shared, const SorterSpec& spec)
-      : grant_(shared.shared(), part_of(shared.options(), spec)),
+      : grant_(shared.shared(),
+               spec.options.memory_bytes != 0 ? spec.options.memory_bytes : equal_part(shared)),
         repeatable_(spec.options.repeatable),
         sort_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {
     on_stop_.emplace(shared.options().stop, [this] { stop(); });

@@ -5,31 +5,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "record/record_format.h"
+#include "sort_test_support.h"
 
 namespace xxl {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-Bytes sorted_copy(const Bytes& records, const KeyLayout& layout) {
-  const std::size_t size = layout.record_bytes();
-  std::vector<std::size_t> order(records.size() / size);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return layout.compare(records.data() + a * size, records.data() + b * size) < 0;
-  });
-  Bytes sorted(records.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    std::memcpy(sorted.data() + i * size, records.data() + order[i] * size, size);
-  }
-  return sorted;
-}
+using test::Bytes;
+using test::sorted_records;
 
 // Random bytes; of `keys` different values in front, if that is not 0, of which the first is half
 // of all.
@@ -46,12 +33,13 @@ Bytes make_records(std::size_t count, std::size_t record_bytes, std::uint64_t ke
 }
 
 void expect_sorted(const std::string& record, const std::vector<std::string>& keys) {
-  const KeyLayout layout(parse_record_format(record, keys, false, ""));
+  const RecordFormat format = parse_record_format(record, keys, false, "");
+  const KeyLayout layout(format);
   CpuArraySorter sorter(layout, 3);
   for (const std::size_t count : {0, 1, 2, 100, 200000, 70001}) {
     for (const std::uint64_t different : {0, 1, 2, 100, 50000}) {
       const Bytes records = make_records(count, layout.record_bytes(), different);
-      const Bytes expected = sorted_copy(records, layout);
+      const Bytes expected = sorted_records(format, records);
       Bytes apart(records.size()), in_place = records;
       sorter.sort(records, apart);
       EXPECT_TRUE(apart == expected) << record << ", " << count << " records, " << different;
@@ -72,14 +60,15 @@ TEST(CpuArraySorter, sorts_any_records_by_any_fields_stably) {
 }
 
 TEST(CpuArraySorter, sorts_by_keys_that_differ_only_behind_what_splitters_hold) {
-  const KeyLayout layout(parse_record_format("fixed:300"));
+  const RecordFormat format = parse_record_format("fixed:300");
+  const KeyLayout layout(format);
   Bytes records(20000 * 300);
   std::mt19937_64 random(1);
   for (std::size_t i = 0; i < 20000; ++i) {
     const std::uint64_t value = random() % 5000;
     std::memcpy(records.data() + i * 300 + 290, &value, 8);
   }
-  const Bytes expected = sorted_copy(records, layout);
+  const Bytes expected = sorted_records(format, records);
   CpuArraySorter sorter(layout, 2);
   sorter.sort(records, records);
   EXPECT_TRUE(records == expected);

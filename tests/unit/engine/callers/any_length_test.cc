@@ -4,15 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -273,6 +275,41 @@ TEST(SorterOfAnyLength, says_what_a_record_needs) {
   sorter.push("short");
   ASSERT_FALSE(sorter.empty());
   EXPECT_EQ(*sorter, "short");
+}
+
+TEST(SorterOfAnyLength, fails_where_a_transfer_does) {
+  const auto strings = random_strings(200000, 100, 8);
+  auto sorted = strings;
+  std::ranges::sort(sorted);
+  test::fail_each_transfer([&](const resources& shared, bool repeatable) {
+    sorter<std::string> sorter({}, shared, {.repeatable = repeatable});
+    for (const auto& string : strings) sorter.push(string);
+    EXPECT_EQ(strings_of(sorter), sorted);
+  });
+}
+
+// Another thread asks while records are pushed or pulled: nothing ends early without an error.
+TEST(SorterOfAnyLength, stops_when_it_is_asked_to) {
+  const Watchdog watchdog;
+  const auto strings = random_strings(300000, 100, 9);
+  for (int round = 0; round < 20; ++round) {
+    std::stop_source source;
+    const resources shared({.memory_bytes = kLittleMemory,
+                            .scratch_dirs = {testing::TempDir()},
+                            .stop = source.get_token()});
+    std::thread stopping([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 * round));
+      source.request_stop();
+    });
+    try {
+      sorter<std::string> sorter({}, shared);
+      for (const auto& string : strings) sorter.push(string);
+      EXPECT_EQ(strings_of(sorter).size(), strings.size());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.sys_errno(), ECANCELED) << error.what();
+    }
+    stopping.join();
+  }
 }
 
 TEST(SorterOfAnyLength, refuses_expected_records) {

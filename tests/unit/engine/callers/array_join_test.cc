@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <random>
@@ -100,8 +101,13 @@ array_options on_gpus(std::size_t gpus) {
   return options;
 }
 
+// `r_key`, `s_key`: what a record is joined by, as bytes.
+template <class RKey, class SKey>
 void expect_joined(const std::vector<User>& r, const order<User>& by_r, const std::vector<Order>& s,
-                   const order<Order>& by_s, const KeysOf& r_keys, const KeysOf& s_keys) {
+                   const order<Order>& by_s, RKey&& r_key, SKey&& s_key) {
+  KeysOf r_keys, s_keys;
+  std::ranges::transform(r, std::back_inserter(r_keys), r_key);
+  std::ranges::transform(s, std::back_inserter(s_keys), s_key);
   for (const JoinKind kind : kKinds) {
     const std::vector<index_pair> expected = expected_pairs(r_keys, s_keys, kind);
     for (const std::size_t gpus : {0, 1, 3}) {
@@ -136,20 +142,17 @@ TEST(JoinOfArrays, gives_the_same_pairs_on_gpus_and_on_processors) {
     SCOPED_TRACE(std::to_string(c.r) + " and " + std::to_string(c.s));
     const auto r = make<User>(c.r, c.r_keys, 1);
     const auto s = make<Order>(c.s, c.s_keys, 2);
-    KeysOf r_keys, s_keys;
-    for (const User& user : r) r_keys.push_back(ordered(user.id));
-    for (const Order& order : s) s_keys.push_back(ordered(order.user));
-    expect_joined(r, by(&User::id), s, by(&Order::user), r_keys, s_keys);
+    expect_joined(
+        r, by(&User::id), s, by(&Order::user), [](const User& user) { return ordered(user.id); },
+        [](const Order& order) { return ordered(order.user); });
   }
 }
 
 TEST(JoinOfArrays, joins_by_short_keys_descending) {
   const auto r = make<User>(3000, {500}, 3);
   const auto s = make<Order>(4000, {700}, 4);
-  KeysOf r_keys, s_keys;
-  for (const User& user : r) r_keys.push_back(ordered(-std::int64_t{user.country}));
-  for (const Order& order : s) s_keys.push_back(ordered(-std::int64_t{order.country}));
-  expect_joined(r, desc(&User::country), s, desc(&Order::country), r_keys, s_keys);
+  const auto key = [](const auto& record) { return ordered(-std::int64_t{record.country}); };
+  expect_joined(r, desc(&User::country), s, desc(&Order::country), key, key);
 }
 
 TEST(JoinOfArrays, joins_by_keys_of_several_members) {
@@ -157,15 +160,11 @@ TEST(JoinOfArrays, joins_by_keys_of_several_members) {
     SCOPED_TRACE(std::to_string(c.r) + " and " + std::to_string(c.s));
     const auto r = make<User>(c.r, c.r_keys, 5);
     const auto s = make<Order>(c.s, c.s_keys, 6);
-    KeysOf r_keys, s_keys;
-    for (const User& user : r) {
-      r_keys.push_back(ordered(user.country) + std::string(user.name, sizeof user.name));
-    }
-    for (const Order& order : s) {
-      s_keys.push_back(ordered(order.country) + std::string(order.name, sizeof order.name));
-    }
+    const auto key = [](const auto& record) {
+      return ordered(record.country) + std::string(record.name, sizeof record.name);
+    };
     expect_joined(r, by(&User::country).then(&User::name), s,
-                  by(&Order::country).then(&Order::name), r_keys, s_keys);
+                  by(&Order::country).then(&Order::name), key, key);
   }
 }
 

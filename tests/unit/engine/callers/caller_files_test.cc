@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -153,6 +154,17 @@ TEST_F(CallerFiles, are_given_up_while_they_are_read) {
   ASSERT_FALSE(in.empty());
   file_reader<std::uint64_t> moved = std::move(in);
   EXPECT_EQ(*moved, 0U);
+}
+
+TEST_F(CallerFiles, say_that_a_disk_is_full) {
+  file_writer<std::uint64_t> out("/dev/full");
+  try {
+    for (std::uint64_t i = 0; i < 3'000'000; ++i) out.push(i);
+    out.close();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sys_errno(), ENOSPC) << error.what();
+  }
 }
 
 TEST_F(CallerFiles, say_what_is_wrong) {

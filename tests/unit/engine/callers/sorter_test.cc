@@ -400,35 +400,15 @@ TEST(Sorter, tells_how_far_it_is) {
   EXPECT_EQ(progress.phase_bytes_total, 8'000'000U);
 }
 
-// Each transfer of a sorter's life fails once.
 TEST(Sorter, fails_where_a_transfer_does) {
-  const Watchdog watchdog;
   auto numbers = random_numbers(1'000'000, ~std::uint64_t{0}, 8);
   auto sorted = numbers;
   std::ranges::sort(sorted);
-  bool fails = true;
-  for (int failing = 0; fails; failing += failing < 10 ? 1 : 37) {
-    const resources shared = with_memory(kLittleMemory);
-    std::atomic<int> transfers = 0;
-    shared.shared()->queue_factory = [&] {
-      return std::make_unique<test::SimulatedQueue>(failing, [&](const io::Request& request) {
-        if (transfers++ == failing) return io::Completion{EIO, 0};
-        return test::honest_transfer(request);
-      });
-    };
-    sorter<std::uint64_t> sorter({}, shared, {.repeatable = failing % 2 == 0});
-    fails = false;
-    try {
-      sorter.push(numbers);
-      EXPECT_EQ(pull_all(sorter), sorted);
-    } catch (const Error& error) {
-      fails = true;
-      EXPECT_EQ(error.sys_errno(), EIO) << error.what();
-    }
-    sorter.clear();
-    EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
-    EXPECT_EQ(fails, transfers > failing);
-  }
+  test::fail_each_transfer([&](const resources& shared, bool repeatable) {
+    sorter<std::uint64_t> sorter({}, shared, {.repeatable = repeatable});
+    sorter.push(numbers);
+    EXPECT_EQ(pull_all(sorter), sorted);
+  });
 }
 
 }  // namespace

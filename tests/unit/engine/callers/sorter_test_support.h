@@ -3,9 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "engine/callers/shared_resources.h"
+#include "simulated_queue.h"
+#include "watchdog.h"
 #include "xxl/sorter.h"
 
 namespace xxl::test {
@@ -35,6 +41,33 @@ auto read_all(Stream& stream) {
   std::vector<typename Stream::value_type> all;
   for (; !stream.empty(); ++stream) all.push_back(*stream);
   return all;
+}
+
+// Calls use(resources, whether what it does may be repeated) again and again, in each call of which
+// another transfer fails, until none is left to fail.
+template <class Use>
+void fail_each_transfer(Use&& use) {
+  const Watchdog watchdog;
+  bool fails = true;
+  for (int failing = 0; fails; failing += failing < 10 ? 1 : 37) {
+    const resources shared = with_memory(kLittleMemory);
+    std::atomic<int> transfers = 0;
+    shared.shared()->queue_factory = [&] {
+      return std::make_unique<SimulatedQueue>(failing, [&](const io::Request& request) {
+        if (transfers++ == failing) return io::Completion{EIO, 0};
+        return honest_transfer(request);
+      });
+    };
+    fails = false;
+    try {
+      use(shared, failing % 2 == 0);
+    } catch (const Error& error) {
+      fails = true;
+      EXPECT_EQ(error.sys_errno(), EIO) << error.what();
+    }
+    EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
+    EXPECT_EQ(fails, transfers > failing);
+  }
 }
 
 }  // namespace xxl::test

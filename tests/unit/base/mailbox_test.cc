@@ -1,0 +1,47 @@
+// Messages to a coordinator.
+#include "base/mailbox.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <new>
+
+namespace xxl {
+namespace {
+
+int refusals_left = 0;
+int refused = 0;
+
+// A function for which there is no memory at first.
+struct Starved {
+  bool* arrived;
+  char size[64] = {};  // too large to lie in a std::function
+
+  void operator()() const { *arrived = true; }
+
+  static void* operator new(std::size_t bytes) {
+    if (refusals_left > 0) {
+      --refusals_left;
+      ++refused;
+      throw std::bad_alloc();
+    }
+    return ::operator new(bytes);
+  }
+  static void* operator new(std::size_t, void* place) { return place; }
+  static void operator delete(void* memory) { ::operator delete(memory); }
+};
+
+TEST(Mailbox, waits_for_memory_for_a_message) {
+  Mailbox mailbox;
+  bool arrived = false, before = false;
+  mailbox.post([&] { before = true; });
+  refusals_left = 3;
+  mailbox.post(Starved{&arrived});
+  mailbox.wait_and_run();
+  EXPECT_EQ(refused, 3);
+  EXPECT_TRUE(before);
+  EXPECT_TRUE(arrived);
+}
+
+}  // namespace
+}  // namespace xxl
