@@ -72,7 +72,7 @@ def beside_file(arguments, writer, make, record, check, modes, count):
             else:
                 took = run(sorter_bench(arguments, name, count), arguments.dir)["seconds"]
             seconds[name].append(took)
-            writer.writerow([f"{record[0] if record else 'strings'} {name}", "xxl", f"{took:.3f}", f"{load:.1f}"])
+            writer.writerow([f"{record[0].split('=')[1] if record else 'strings'} {name}", "xxl", f"{took:.3f}", f"{load:.1f}"])
     source.unlink()
     whole = statistics.median(seconds["file"])
     for name, times in seconds.items():
