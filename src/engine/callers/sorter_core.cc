@@ -11,6 +11,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -31,6 +32,8 @@ namespace xxl::detail {
 namespace {
 
 using Answer = io::CallerQueue::Answer;
+
+static_assert(std::is_same_v<SorterBytes::RecordCount, RecordCount>);
 
 RecordFormat format_of(const SorterSpec& spec) {
   RecordFormat format;
