@@ -158,16 +158,12 @@ class TextSorting final : public CallerSort {
  public:
   // `assumes_sorted`: merges inputs that look sorted; throws WrongGuess where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
+      : TextSorting(options, open_inputs(options.inputs, 1, options.compressed_by_suffix),
+                    assumes_sorted) {}
+  // With `inputs` that are open, those of the options.
+  TextSorting(const TextSortOptions& options, Inputs inputs, bool assumes_sorted = false)
       : options_(options),
         assumes_sorted_(assumes_sorted),
-        keys_(sorting_keys(options.keys)),
-        inputs_(open_inputs(options.inputs, 1, options.compressed_by_suffix)),
-        planned_(make_plan(options, inputs_)),
-        memory_(planned_.input, monitor_) {}
-  // With `inputs` that are open, those of the options.
-  TextSorting(const TextSortOptions& options, Inputs inputs)
-      : options_(options),
-        assumes_sorted_(false),
         keys_(sorting_keys(options.keys)),
         inputs_(std::move(inputs)),
         planned_(make_plan(options, inputs_)),
