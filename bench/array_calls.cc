@@ -144,9 +144,9 @@ void print(const char* what, const std::string& device, const char* memory, doub
 }
 
 xxl::array_options options_of(const std::string& device) {
-  return {.device = device == "gpu"   ? xxl::ArrayDevice::gpu
-                    : device == "cpu" ? xxl::ArrayDevice::cpu
-                                      : xxl::ArrayDevice::automatic};
+  return {.device = device == "gpu"   ? xxl::Device::gpu
+                    : device == "cpu" ? xxl::Device::cpu
+                                      : xxl::Device::automatic};
 }
 
 template <class T>

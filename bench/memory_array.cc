@@ -32,7 +32,7 @@ class MemoryArray::Queue final : public io::IoQueue {
     while (array_.pending_ > 0) std::this_thread::yield();
   }
 
-  void submit(io::Request request) override {
+  void submit(io::Request request) noexcept override {
     XXL_CHECK(request.offset != io::Request::kStream);
     (request.op == io::Op::read ? bytes_read_ : bytes_written_) += request.data.size();
     ++requests_;

@@ -1,11 +1,14 @@
 // Pushes pseudo-random records into sorters, pulls them, and checks what comes out.
 //
-//   sorter_bench MODE RECORDS MEMORY_BYTES SCRATCH_DIRECTORY
+//   sorter_bench MODE RECORDS MEMORY_BYTES SCRATCH_DIRECTORY [DEVICE]
+//
+// DEVICE: cpu (the default), gpu, or auto; sorters of numbers are then told how many come.
 //
 // Numbers: spans, one: by keys, in spans or one by one; less: by a comparator; opaque: by a
 // comparator that nothing but comparing tells anything about; beside, series: a third of them in
 // each of three sorters, which are filled and emptied in turns, or one after the other. strings: of
-// 20 to 200 bytes, which write-strings writes as lines to standard output. Prints one line of JSON.
+// 20 to 200 bytes, which write-strings writes as lines to standard output. file: numbers in a file,
+// by sort_files(). Prints one line of JSON.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -21,6 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include "xxl/file.h"
+#include "xxl/sort.h"
 #include "xxl/sorter.h"
 
 namespace {
@@ -74,22 +79,24 @@ class Check {
   bool ordered_ = true;
 };
 
-int report(const std::string& mode, Clock::time_point start, std::uint64_t records, bool right) {
+int report(const std::string& mode, Clock::time_point start, std::uint64_t records, bool right,
+           const std::string& device = "cpu") {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(
       "{\"mode\": \"%s\", \"seconds\": %.3f, \"records\": %llu, \"peak_kib\": %ld, "
-      "\"right\": %s}\n",
+      "\"right\": %s, \"device\": \"%s\"}\n",
       mode.c_str(), seconds, static_cast<unsigned long long>(records), usage.ru_maxrss,
-      right ? "true" : "false");
+      right ? "true" : "false", device.c_str());
   return right ? 0 : 1;
 }
 
 template <class Order>
 int run(const std::string& mode, std::uint64_t count, Order order, const xxl::resources& shared) {
   const auto start = Clock::now();
-  xxl::sorter<std::uint64_t, Order> sorter(order, shared);
+  const bool tells = shared.options().device != xxl::Device::cpu;
+  xxl::sorter<std::uint64_t, Order> sorter(order, shared, {.expected_records = tells ? count : 0});
   Numbers numbers;
   std::vector<std::uint64_t> span(kSpan);
   for (std::uint64_t left = mode == "spans" ? count : 0; left > 0;) {
@@ -112,7 +119,28 @@ int run(const std::string& mode, std::uint64_t count, Order order, const xxl::re
   } else {
     for (; !sorter.empty(); ++sorter) take(*sorter);
   }
-  return report(mode, start, count, check.is_right(count, numbers));
+  return report(mode, start, count, check.is_right(count, numbers), sorter.report().plan.device);
+}
+
+int run_file(std::uint64_t count, const xxl::resources& shared) {
+  const std::string directory = shared.options().scratch_dirs.front();
+  xxl::SortJob job;
+  job.inputs = {directory + "/sorter_bench.in"};
+  job.output = directory + "/sorter_bench.out";
+  job.record = "u64";
+  Numbers numbers;
+  xxl::file_writer<std::uint64_t> writer(job.inputs.front());
+  for (std::uint64_t left = count; left > 0; --left) writer.push(numbers.next());
+  writer.close();
+  const auto start = Clock::now();
+  const xxl::SortReport sorted = xxl::sort_files(job, shared);
+  const int result = report("file", start, count, sorted.records_out == count, sorted.plan.device);
+  Check check;
+  xxl::file_reader<std::uint64_t> reader(job.output);
+  for (; !reader.empty(); ++reader) check.take(*reader, Less());
+  std::remove(job.inputs.front().c_str());
+  std::remove(job.output.c_str());
+  return check.is_right(count, numbers) ? result : 1;
 }
 
 // Sorters that are all there at the same time.
@@ -197,25 +225,41 @@ int write_strings(std::uint64_t count) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string mode = argc == 5 ? argv[1] : "";
-  constexpr std::string_view kModes[] = {"spans",  "one",    "less",    "opaque",
-                                         "beside", "series", "strings", "write-strings"};
-  if (std::ranges::find(kModes, mode) == std::end(kModes)) {
-    std::fprintf(stderr, "usage: sorter_bench MODE RECORDS MEMORY_BYTES SCRATCH_DIRECTORY\n");
-    return 2;
-  }
-  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
-  const xxl::resource_options options{.memory_bytes = std::strtoull(argv[3], nullptr, 10),
-                                      .scratch_dirs = {argv[4]}};
+int run_mode(const std::string& mode, std::uint64_t count, const xxl::resource_options& options) {
   if (mode == "beside") return run_beside(count / 3 * 3, options);
   if (mode == "write-strings") return write_strings(count);
   const xxl::resources shared(options);
+  if (mode == "file") return run_file(count, shared);
   if (mode == "series") return run_in_series(count / 3 * 3, shared);
   if (mode == "strings") return run_strings(count, shared);
   if (mode == "less") return run(mode, count, Less(), shared);
   if (mode == "opaque") return run(mode, count, Opaque(), shared);
   return run(mode, count, xxl::order<std::uint64_t>(), shared);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc == 5 || argc == 6 ? argv[1] : "";
+  const std::string device = argc == 6 ? argv[5] : "cpu";
+  constexpr std::string_view kModes[] = {"spans",  "one",     "less",          "opaque", "beside",
+                                         "series", "strings", "write-strings", "file"};
+  const bool is_device = device == "cpu" || device == "gpu" || device == "auto";
+  if (std::ranges::find(kModes, mode) == std::end(kModes) || !is_device) {
+    std::fprintf(stderr,
+                 "usage: sorter_bench MODE RECORDS MEMORY_BYTES SCRATCH_DIRECTORY [DEVICE]\n");
+    return 2;
+  }
+  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
+  const xxl::resource_options options{.memory_bytes = std::strtoull(argv[3], nullptr, 10),
+                                      .scratch_dirs = {argv[4]},
+                                      .device = device == "gpu"   ? xxl::Device::gpu
+                                                : device == "cpu" ? xxl::Device::cpu
+                                                                  : xxl::Device::automatic};
+  try {
+    return run_mode(mode, count, options);
+  } catch (const xxl::Error& error) {
+    std::fprintf(stderr, "sorter_bench: %s\n", error.what());
+    return 1;
+  }
 }

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "io/request_fifo.h"
+
 namespace xxl::io {
 
 std::span<std::byte> CallerQueue::next() {
@@ -47,9 +49,12 @@ void CallerQueue::reopen() {
   if (answer_ != Answer::cancelled) answer_ = Answer::by_caller;
 }
 
-void CallerQueue::submit(Request request) {
+void CallerQueue::submit(Request request) noexcept {
   std::unique_lock lock(mutex_);
-  requests_.push_back(std::move(request));
+  if (!push_request(requests_, request)) {
+    lock.unlock();
+    return refuse(request);
+  }
   changed_.notify_all();
   serve(std::move(lock));
 }

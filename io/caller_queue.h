@@ -47,7 +47,7 @@ class CallerQueue final : public IoQueue {
 
   // --- the job ---
 
-  void submit(Request request) override;
+  void submit(Request request) noexcept override;
   void register_memory(std::span<std::byte>) override {}
   void cancel_streams() override { answer(Answer::cancelled); }
   QueueStats stats() const override { return {}; }  // no disk

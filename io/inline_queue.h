@@ -18,9 +18,12 @@ namespace xxl::io {
 // thread: so nothing is called recursively.
 class InlineQueue final : public IoQueue {
  public:
-  void submit(Request request) override {
+  void submit(Request request) noexcept override {
     std::unique_lock lock(mutex_);
-    waiting_.push(std::move(request));
+    if (!waiting_.push(request)) {
+      lock.unlock();
+      return refuse(request);
+    }
     if (std::exchange(serving_, true)) return;
     while (!waiting_.empty()) {
       Transfer transfer(waiting_.pop());

@@ -14,8 +14,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "base/time_line.h"
@@ -43,7 +45,7 @@ struct Request {
   const File* file = nullptr;
   std::uint64_t offset = 0;   // bytes
   std::span<std::byte> data;  // aligned to kSectorBytes when file->direct()
-  // Called once, on a thread of the queue; must be short and must not throw.
+  // Called once, on a thread of the queue, or within submit(); must be short and must not throw.
   std::function<void(const Completion&)> done;
 };
 
@@ -61,8 +63,9 @@ class IoQueue {
   virtual ~IoQueue() = default;
 
   // Queues `request`; from any thread; never blocks on I/O. Short transfers are continued by the
-  // queue until complete, the end of file, or an error.
-  virtual void submit(Request request) = 0;
+  // queue until complete, the end of file, or an error. If there is no memory to queue it, it is
+  // done at once, with ENOMEM.
+  virtual void submit(Request request) noexcept = 0;
 
   // Tells the queue that most transfers will use this memory, so that it can be registered with
   // the kernel. Call before the first submit, at most once; a refusal is not an error.
@@ -72,6 +75,10 @@ class IoQueue {
   // with ECANCELED at once, even if a pipe never delivers; what they had read is lost. For giving
   // up. From any thread; does not wait. Does nothing by default: for queues that serve no streams.
   virtual void cancel_streams() {}
+
+  // The same for all requests that are not in flight yet and all that follow; those in flight end
+  // as they do, and may be reported as cancelled.
+  virtual void cancel_all() { cancel_streams(); }
 
   virtual QueueStats stats() const = 0;
   // "io_uring" or "threads".
@@ -99,15 +106,21 @@ class IoService {
   // use.
   void trace(TimeLine* time_line) { time_line_ = time_line; }
 
+  // Once `stop` is requested, IoQueue::cancel_all() for all queues. Call at most once.
+  void cancel_at(const std::stop_token& stop);
+
   IoQueue& queue_for(const File& file);
   // IoQueue::cancel_streams() for all queues, also those yet to be made.
-  void cancel_streams();
+  void cancel_streams() { cancel(false); }
   // Sums over all queues.
   QueueStats stats() const;
   // Name of the backend in use ("io_uring", or "threads (io_uring refused: ...)").
   std::string backend_name() const;
 
  private:
+  void cancel(bool all);
+  void cancel(IoQueue& queue) const;
+
   Factory factory_;
   Factory memory_disk_factory_;  // for file systems in memory
   Factory blocking_factory_;     // for files of which each write may have to wait
@@ -116,7 +129,9 @@ class IoService {
   mutable std::mutex mutex_;
   std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: may block
   std::set<IoQueue*> callers_;                                         // that files of callers have
-  bool streams_cancelled_ = false;
+  std::atomic<bool> streams_cancelled_ = false;
+  std::atomic<bool> all_cancelled_ = false;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // last: it uses the others
 };
 
 }  // namespace xxl::io

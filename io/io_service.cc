@@ -99,9 +99,8 @@ IoQueue& IoService::queue_for(const File& file) {
   std::unique_lock lock(mutex_);
   if (IoQueue* const caller = file.caller()) {
     callers_.insert(caller);
-    const bool cancelled = streams_cancelled_;
     lock.unlock();
-    if (cancelled) caller->cancel_streams();
+    cancel(*caller);
     return *caller;
   }
   const bool blocking = may_block(file);
@@ -114,17 +113,30 @@ IoQueue& IoService::queue_for(const File& file) {
   if (time_line_ != nullptr) {
     queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_);
   }
-  if (streams_cancelled_) queue->cancel_streams();
+  cancel(*queue);
   return *queues_.emplace(place, std::move(queue)).first->second;
 }
 
-void IoService::cancel_streams() {
+void IoService::cancel_at(const std::stop_token& stop) {
+  if (stop.stop_possible()) on_stop_.emplace(stop, [this] { cancel(true); });
+}
+
+void IoService::cancel(bool all) {
   std::unique_lock lock(mutex_);
   streams_cancelled_ = true;
-  for (const auto& [device, queue] : queues_) queue->cancel_streams();
+  all_cancelled_ = all_cancelled_ || all;
+  for (const auto& [device, queue] : queues_) cancel(*queue);
   const std::set<IoQueue*> callers = callers_;
   lock.unlock();  // what they cancel may ask for queues
-  for (IoQueue* const caller : callers) caller->cancel_streams();
+  for (IoQueue* const caller : callers) cancel(*caller);
+}
+
+void IoService::cancel(IoQueue& queue) const {
+  if (all_cancelled_) {
+    queue.cancel_all();
+  } else if (streams_cancelled_) {
+    queue.cancel_streams();
+  }
 }
 
 QueueStats IoService::stats() const {

@@ -25,11 +25,13 @@ ThreadQueue::~ThreadQueue() {
   arrived_.notify_all();
 }
 
-void ThreadQueue::submit(Request request) {
+void ThreadQueue::submit(Request request) noexcept {
+  bool queued = false;
   {
     std::lock_guard lock(mutex_);
-    waiting_.push(std::move(request));
+    queued = waiting_.push(request);
   }
+  if (!queued) return refuse(request);
   arrived_.notify_one();
 }
 
@@ -42,7 +44,11 @@ void ThreadQueue::serve() {
     lock.unlock();
 
     meter_.started();
-    transfer.carry_out(streams_cancelled_.fd());
+    if (all_cancelled_) {
+      transfer.cancel();
+    } else {
+      transfer.carry_out(streams_cancelled_.fd());
+    }
     meter_.finished(transfer.request().op, transfer.completion().bytes);
     transfer.finish();
   }

@@ -1,6 +1,7 @@
 // Asynchronous I/O by threads that block: for systems where io_uring is missing or forbidden.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -26,9 +27,13 @@ class ThreadQueue final : public IoQueue {
   ~ThreadQueue() override;
 
   std::size_t width() const { return threads_.size(); }
-  void submit(Request request) override;
+  void submit(Request request) noexcept override;
   void register_memory(std::span<std::byte>) override {}  // nothing to gain
   void cancel_streams() override { streams_cancelled_.send(); }
+  void cancel_all() override {
+    all_cancelled_ = true;
+    cancel_streams();
+  }
   QueueStats stats() const override { return meter_.snapshot(); }
   std::string name() const override { return "threads"; }
 
@@ -41,6 +46,7 @@ class ThreadQueue final : public IoQueue {
   bool stopping_ = false;
   QueueMeter meter_;
   WakeEvent streams_cancelled_;  // never taken back: it stays readable
+  std::atomic<bool> all_cancelled_ = false;
   std::vector<Thread> threads_;
 };
 

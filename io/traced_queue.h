@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/time_line.h"
 #include "io/io_queue.h"
+#include "io/request_fifo.h"
 
 namespace xxl::io {
 
@@ -15,17 +17,22 @@ class TracedQueue final : public IoQueue {
   TracedQueue(std::unique_ptr<IoQueue> queue, TimeLine& time_line)
       : queue_(std::move(queue)), time_line_(time_line) {}
 
-  void submit(Request request) override {
+  void submit(Request request) noexcept override {
     const bool read = request.op == Op::read;
-    request.done = [this, read, start = TimeLine::now(),
-                    done = std::move(request.done)](const Completion& completion) {
-      time_line_.add("disk", read ? "read" : "write", start, TimeLine::now(), completion.bytes);
-      done(completion);
-    };
+    try {
+      request.done = [this, read, start = TimeLine::now(),
+                      done = request.done](const Completion& completion) {
+        time_line_.add("disk", read ? "read" : "write", start, TimeLine::now(), completion.bytes);
+        done(completion);
+      };
+    } catch (const std::bad_alloc&) {
+      return refuse(request);
+    }
     queue_->submit(std::move(request));
   }
   void register_memory(std::span<std::byte> memory) override { queue_->register_memory(memory); }
   void cancel_streams() override { queue_->cancel_streams(); }
+  void cancel_all() override { queue_->cancel_all(); }
   QueueStats stats() const override { return queue_->stats(); }
   std::string name() const override { return queue_->name(); }
 

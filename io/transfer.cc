@@ -112,9 +112,10 @@ bool Transfer::is_end_of_file() const {
   return request_.offset == Request::kStream || offset() >= current_size(*request_.file);
 }
 
-std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data) {
+std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data,
+                    int cancel_fd) {
   Transfer transfer({Op::read, &file, offset, data, {}});
-  const Completion completion = transfer.carry_out();
+  const Completion completion = transfer.carry_out(cancel_fd);
   if (completion.error != 0) throw_io_error(completion.error, Operation::read, file.path(), offset);
   return completion.bytes;
 }

@@ -59,8 +59,10 @@ class Transfer {
 };
 
 // Blocking, complete transfers for small and rare I/O; `data` aligned as Request::data. read_at
-// returns the bytes read: fewer than data.size() only at the end of the file.
-std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data);
+// returns the bytes read: fewer than data.size() only at the end of the file. `cancel_fd`: as of
+// Transfer::carry_out().
+std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data,
+                    int cancel_fd = -1);
 void write_at(const File& file, std::uint64_t offset, std::span<const std::byte> data);
 
 }  // namespace xxl::io

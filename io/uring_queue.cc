@@ -117,20 +117,23 @@ UringQueue::~UringQueue() {
   thread_.join();
 }
 
-void UringQueue::submit(Request request) {
-  bool was_awake = false;
+void UringQueue::submit(Request request) noexcept {
+  bool queued = false;
+  bool was_awake = true;
   {
     std::lock_guard lock(mutex_);
-    waiting_.push(std::move(request));
-    was_awake = std::exchange(awake_, true);
+    queued = waiting_.push(request);
+    if (queued) was_awake = std::exchange(awake_, true);
   }
+  if (!queued) return refuse(request);
   if (!was_awake) wake_event_.send();
 }
 
-void UringQueue::cancel_streams() {
+void UringQueue::cancel(bool all) {
   {
     std::lock_guard lock(mutex_);
     cancel_streams_ = true;
+    cancel_all_ = cancel_all_ || all;
   }
   wake_event_.send();
 }
@@ -147,6 +150,7 @@ void UringQueue::run() {
 
 bool UringQueue::start_waiting() {
   std::unique_lock lock(mutex_);
+  all_cancelled_ = cancel_all_;
   if (cancel_streams_ && !streams_cancelled_) cancel_streams_in_flight();
   while (!waiting_.empty() && !free_slots_.empty()) {
     const std::size_t slot = free_slots_.back();
@@ -215,7 +219,7 @@ void UringQueue::cancel_streams_in_flight() {
 }
 
 bool UringQueue::is_cancelled(const Transfer& transfer) const {
-  return streams_cancelled_ && transfer.is_stream_read();
+  return all_cancelled_ || (streams_cancelled_ && transfer.is_stream_read());
 }
 
 // For a non-blocking file (a pipe, set so by a process that shares it) that said EAGAIN.

@@ -86,15 +86,17 @@ class UringQueue final : public IoQueue {
   explicit UringQueue(unsigned depth);
   ~UringQueue() override;
 
-  void submit(Request request) override;
+  void submit(Request request) noexcept override;
   // Registered when it has proved useful (see above), up to kMaxRegisteredBytes and if the limit on
   // locked memory allows.
   void register_memory(std::span<std::byte> memory) override { memory_ = memory; }
-  void cancel_streams() override;
+  void cancel_streams() override { cancel(false); }
+  void cancel_all() override { cancel(true); }
   QueueStats stats() const override { return meter_.snapshot(); }
   std::string name() const override { return "io_uring"; }
 
  private:
+  void cancel(bool all);
   void run();
   // Moves waiting requests to the ring while there are free slots; false when the queue is to end.
   bool start_waiting();
@@ -126,6 +128,7 @@ class UringQueue final : public IoQueue {
   Registration registration_ = Registration::untried;
   std::uint64_t bytes_before_registration_ = 0;  // transferred in memory_
   bool streams_cancelled_ = false;               // cancel_streams_ was seen
+  bool all_cancelled_ = false;                   // cancel_all_ was seen
   unsigned refusals_ = 0;  // since the ring last accepted or completed anything
   int failure_ = 0;        // why the ring is no longer usable
 
@@ -134,6 +137,7 @@ class UringQueue final : public IoQueue {
   bool awake_ = false;  // the ring thread will look at waiting_ without a wake-up
   bool stopping_ = false;
   bool cancel_streams_ = false;
+  bool cancel_all_ = false;
 
   Thread thread_;
 };

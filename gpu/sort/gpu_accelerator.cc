@@ -85,7 +85,8 @@ bool GpuAccelerator::find_within(std::uint64_t most_host_bytes, std::uint64_t by
 std::uint64_t GpuAccelerator::usable_bytes() const {
   std::uint64_t usable = ~std::uint64_t{0};
   for (const Device* device : all_) {
-    const std::uint64_t free = device->info().free_bytes;
+    const DeviceInfo info = device->info();
+    const std::uint64_t free = std::min(info.free_bytes, info.total_bytes / options_.users);
     usable = std::min(usable, free - std::min(free / kSparePart, kSpareBytes));
   }
   if (options_.memory_bytes != 0) usable = std::min(usable, options_.memory_bytes);

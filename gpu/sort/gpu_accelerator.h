@@ -27,6 +27,7 @@ struct GpuOptions {
   std::function<Found(std::uint64_t bytes)> find;
   MultiGpu strategy = MultiGpu::automatic;
   std::uint64_t memory_bytes = 0;  // most to use of each GPU; 0: what is free
+  unsigned users = 1;              // accelerators that share a GPU: each uses an equal part
   std::uint64_t driver_bytes = 0;  // of the host's memory that the driver takes for each GPU
   TimeLine* time_line = nullptr;   // may be null
 };

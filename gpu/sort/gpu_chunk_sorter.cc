@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/task.h"
 
 namespace xxl::gpu {
 
@@ -35,14 +36,13 @@ bool GpuChunkSorter::push(const Segment& records, std::function<void()> taken) {
   arrival->taken = std::move(taken);
   arrival->pending = 1;
   Arrival* const hashed = arrival.get();
-  workers_.run([this, hashed, token = in_flight_.begin()](unsigned) mutable {
+  run_task(workers_, mailbox_, in_flight_, [this, hashed](unsigned) {
     MultisetHash hash;
     add_records(hash, hashed->records.records, hashed->records.count, layout_.record_bytes());
     mailbox_.post([this, hashed, hash] {
       input_hash_ += hash;
       ended(*hashed);
     });
-    token.reset();
   });
   arrivals_.push_back(std::move(arrival));
   send();

@@ -175,11 +175,25 @@ class sorter<T, Format> {
     return current_.substr(sizeof(RecordCount), key_bytes());
   }
 
+  // The next group of records with equal keys as one: `sum` is its first one, and fold(sum, next),
+  // where `next` is what operator* gives, was called with the others in order. False at the end.
+  template <class Fold>
+  bool pull_reduced(value_type& sum, Fold&& fold) {
+    if (empty()) return false;
+    sum = **this;
+    key_ = key();
+    while (++*this, !empty() && key() == key_) fold(sum, **this);
+    return true;
+  }
+
   // Pulls from the start again. Throws Error{usage} unless options.repeatable.
   void rewind() {
     forget();
     bytes_.rewind();
   }
+  // How they were sorted, and on what (plan.device), once the last record was pulled. Throws
+  // Error{usage} before that.
+  const SortReport& report() const { return bytes_.report(); }
   // Forgets all records: can be filled again.
   void clear() noexcept {
     forget();
@@ -274,7 +288,7 @@ class sorter<T, Format> {
   Format format_;
   detail::SorterBytes bytes_;
   std::uint64_t pushed_ = 0;
-  std::string key_;  // of what is pushed
+  std::string key_;  // of what is pushed, or of the group that is pulled
   std::string record_;
   std::span<const std::byte> block_ = {};  // of what is pulled, the rest
   std::string_view current_ = {};

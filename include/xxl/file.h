@@ -76,6 +76,27 @@ class FileWriterCore {
   std::unique_ptr<Writing> writing_;
 };
 
+// Writes from a place on to a file that the program has open, and may have mapped into memory.
+class StretchWriterCore {
+ public:
+  // `descriptor`, for reading and writing, must outlive it; `offset` is in bytes.
+  XXL_API StretchWriterCore(int descriptor, std::uint64_t offset, const file_options& options);
+  XXL_API StretchWriterCore(StretchWriterCore&&) noexcept;
+  XXL_API StretchWriterCore& operator=(StretchWriterCore&&) noexcept;
+  // Without end(), what was written last may be lost.
+  XXL_API ~StretchWriterCore();
+
+  // Memory for what comes next. The one before is full.
+  XXL_API std::span<std::byte> room();
+  // The last room() has `bytes`. All is in the file when it returns; until then the file may be
+  // longer than what it has.
+  XXL_API void end(std::size_t bytes);
+
+ private:
+  class Writing;
+  std::unique_ptr<Writing> writing_;
+};
+
 // A file without a name in a scratch directory: written once, then read any number of times.
 class ScratchFileCore {
  public:

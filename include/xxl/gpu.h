@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "xxl/device.h"
 #include "xxl/error.h"
 #include "xxl/export.h"
 #include "xxl/join_kind.h"
@@ -36,21 +37,12 @@
 
 namespace xxl {
 
-// Where an array is sorted or joined.
-enum class ArrayDevice {
-  automatic,  // for sorting GPUs where arrays are large enough for them to pay (1 GiB, to start
-              // them) and fit into their memory, else the processors; for joining the processors
-  gpu,        // GPUs; Error{device} if there is none, Error{no_space} if arrays do not fit
-  cpu,        // the processors
-};
-
-namespace detail {
-struct GpuFinder;
-}
-
 // How.
 struct array_options {
-  ArrayDevice device = ArrayDevice::automatic;  // where
+  // Automatic: for sorting GPUs where arrays are large enough for them to pay (1 GiB, to start
+  // them) and fit into their memory, for joining the processors. GPUs that are asked for but too
+  // small: Error{no_space}.
+  Device device = Device::automatic;
   // Numbers of the GPUs to use, as the driver numbers those that the process sees, each once. None:
   // those of all that have a link of their own to the host, and all if arrays fit only so.
   std::vector<unsigned> gpus = {};
@@ -155,7 +147,7 @@ class array_sorter {
       : core_(sizeof(T), by.parts(), options) {}
 
   // Sorts in place, stably. Throws Error{device} if a GPU fails: the records are then lost.
-  // Error{usage} for GPUs that are not there, Error{no_space} and Error{device} as ArrayDevice
+  // Error{usage} for GPUs that are not there, Error{no_space} and Error{device} as array_options
   // says, and Error{no_space} if the processors lack memory for a copy of the array leave them as
   // they were.
   array_report sort(std::span<T> records) {

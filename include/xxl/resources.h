@@ -1,4 +1,5 @@
-// What the sorters and the jobs of files of a program share: memory, scratch directories, threads.
+// What the sorters and the jobs of files of a program share: memory, scratch directories, threads,
+// GPUs.
 //
 //   const xxl::resources half({.memory_bytes = 512 << 20, .users = 2, .scratch_dirs = {"/ssd"}});
 //   xxl::sorter<Edge> by_source(xxl::by(&Edge::from), half), by_target(xxl::by(&Edge::to), half);
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "xxl/device.h"
 #include "xxl/error.h"
 #include "xxl/export.h"
 #include "xxl/job.h"
@@ -25,11 +27,23 @@ struct resource_options {
                                                // best; none: $TMPDIR, else /var/tmp, else /tmp
   unsigned threads = 0;                        // of each user; 0: as many as there are processors
   Backend backend = Backend::automatic;        // of all disks
-  // Once it is asked to, all sorters stop: whichever call waits, or comes next, throws Error{io}
-  // with sys_errno() ECANCELED. Jobs of files that have begun go on to their end.
+  // Once it is asked to, all sorters and jobs of files stop: whichever call waits, or comes next,
+  // throws Error{io} with sys_errno() ECANCELED. The output of a job is then what it was before;
+  // one that is complete but for its last sync goes on to its end. What is waited for: a write to a
+  // pipe, the opening of one with a name.
   std::stop_token stop = {};
   Codec scratch_codec = Codec::none;  // of scratch blocks: lz4, zstd or none
   int scratch_level = 0;              // 0: the codec's default
+  // Who sorts. Automatic: GPUs for a GiB or more that does not fit in the memory of a user; of a
+  // sorter's records sorter_options::expected_records must say so. Comparators, records of any
+  // length and joins of text are for processors: with Device::gpu they are Error{device}.
+  Device device = Device::automatic;
+  // Numbers of the GPUs to use, as the driver numbers those that the process sees, each once. None:
+  // the best ones, as many as hold what is sorted.
+  std::vector<unsigned> gpus = {};
+  std::uint64_t gpu_memory_bytes = 0;  // most to use of each GPU, for all users together, each of
+                                       // which gets an equal part; 0: what is free
+  std::shared_ptr<const detail::GpuFinder> finder = {};  // of the library's tests
 };
 
 namespace detail {
@@ -39,8 +53,8 @@ class SharedResources;
 // A handle: copies share the same resources. All members may be called from any thread.
 class resources {
  public:
-  // Throws Error{usage} for no users. Whether a part of the memory is enough is said by who gets
-  // it, whether a scratch directory is there when it is needed first.
+  // Throws Error{usage} for no users, or a GPU that is named twice. Whether a part of the memory is
+  // enough is said by who gets it, whether a scratch directory is there when it is needed first.
   XXL_API explicit resources(resource_options options = {});
 
   const resource_options& options() const { return options_; }  // with what was left open

@@ -90,6 +90,9 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
     this->forget();
     bytes_.rewind();
   }
+  // How they were sorted, and on what (plan.device), once the last record was pulled. Throws
+  // Error{usage} before that.
+  const SortReport& report() const { return bytes_.report(); }
   // Forgets all records: can be filled again.
   void clear() noexcept {
     this->forget();

@@ -16,6 +16,7 @@
 #include "xxl/order.h"
 #include "xxl/resources.h"
 #include "xxl/room.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 
@@ -71,6 +72,8 @@ class SorterCore {
   XXL_API std::span<const std::byte> next();
   // From the start again.
   XXL_API void rewind();
+  // What was done, after the end.
+  XXL_API const SortReport& report() const;
 
  private:
   class Job;
@@ -129,6 +132,12 @@ class SorterBytes {
   void rewind() {
     end();
     core().rewind();
+  }
+
+  // Throws Error{usage} before the end.
+  const SortReport& report() const {
+    if (core_ == nullptr) throw Error(ErrorCode::usage, "nothing has been sorted");
+    return core_->report();
   }
 
   // As in the beginning.

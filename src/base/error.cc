@@ -77,6 +77,10 @@ void throw_io_error(int sys_errno, Operation operation, std::string_view path,
   throw Error(code_for(sys_errno), words_for(operation), path, offset, sys_errno, operation);
 }
 
+void throw_stopped() {
+  throw_io_error(ECANCELED, "stopped on request", {});
+}
+
 std::string describe_errno(int sys_errno) {
   if (sys_errno <= kRingFailed) return std::generic_category().message(sys_errno);
   return "io_uring has failed (" + describe_errno(sys_errno - kRingFailed) + "): try --io=threads";

@@ -21,6 +21,9 @@ namespace xxl {
 [[noreturn]] void throw_io_error(int sys_errno, Operation operation, std::string_view path,
                                  std::uint64_t offset = Error::kNoOffset);
 
+// Throws Error{io} with sys_errno ECANCELED: the caller asked for it.
+[[noreturn]] void throw_stopped();
+
 // The system's text of the error, or the text for a failed queue (queue_failure.h).
 std::string describe_errno(int sys_errno);
 

@@ -3,19 +3,26 @@
 // A phase of a sort (run formation, merge) is run by one coordinator thread that owns all state;
 // disks and workers send it messages about what they have finished. So no state of a phase is
 // shared, and the coordinator sleeps exactly when nothing has happened.
+//
+// So it is also where a phase ends that is asked to stop: the coordinator gives up as after a
+// failure.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/chores.h"
+#include "base/error.h"
 
 namespace xxl {
 
@@ -23,12 +30,29 @@ class Mailbox {
   using Message = std::function<void()>;
 
  public:
+  // Once `stop` is requested, wait_and_run() throws (throw_stopped()).
+  explicit Mailbox(std::stop_token stop = {}) : stop_(std::move(stop)) {
+    if (stop_.stop_possible()) {
+      on_stop_.emplace(stop_, [this] { post([] {}); });
+    }
+  }
+
   // Leaves a message, a function without arguments; from any thread. Whoever was promised it waits
   // for it: where there is no memory for it, this waits until others have given some back.
   template <class Function>
   void post(Function message) noexcept {
     while (!try_post(message)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     arrived_.notify_one();
+  }
+
+  // Runs `work` for the coordinator, on another thread: what it throws is a message.
+  template <class Work>
+  void guard(Work&& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      post([failure = std::current_exception()] { std::rethrow_exception(failure); });
+    }
   }
 
   // Waits until at least one message is there and runs all that are. Coordinator thread only.
@@ -42,6 +66,7 @@ class Mailbox {
       batch_.swap(messages_);
     }
     while (next_ < batch_.size()) {
+      if (stop_.stop_requested()) throw_stopped();
       Message message = std::move(batch_[next_++]);
       message();
     }
@@ -68,6 +93,8 @@ class Mailbox {
   std::vector<Message> messages_;
   std::vector<Message> batch_;  // taken, being run
   std::size_t next_ = 0;
+  std::stop_token stop_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // last: it uses the others
 };
 
 }  // namespace xxl

@@ -1,15 +1,20 @@
 // How the threads of a text sort wait: one lock, one signal, one first failure.
 //
 // Waits are rare (a block, a chunk, a cell) and short sections are guarded, so one lock serves all
-// of a sort. It makes ending simple: a failure wakes all threads.
+// of a sort. It makes ending simple: a failure wakes all threads. So does being asked to stop,
+// which is a failure like others.
 #pragma once
 
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "base/chores.h"
+#include "base/error.h"
 
 namespace xxl {
 
@@ -19,6 +24,11 @@ class Monitor {
 
   // Thrown out of wait() when another thread has failed: unwinds a task quietly.
   struct Abandoned {};
+
+  // Once `stop` is requested, that is the failure (throw_stopped()).
+  explicit Monitor(std::stop_token stop = {}) : stop_(std::move(stop)) {
+    if (stop_.stop_possible()) on_stop_.emplace(stop_, [this] { fail(nullptr); });
+  }
 
   Lock lock() { return Lock(mutex_); }
   // Wakes waiting threads after a change. With or without the lock.
@@ -31,11 +41,18 @@ class Monitor {
     if (failure_ != nullptr) throw Abandoned{};
   }
 
+  // Throws Abandoned after a failure: for tasks that have not begun. Without the lock held.
+  void pass() {
+    std::lock_guard guard(mutex_);
+    if (failure_ != nullptr) throw Abandoned{};
+  }
+
   // Waits for the next change, after a failure too.
   void wait_whatever(Lock& lock) { Chores::wait_for_change(changed_, lock); }
 
-  // The first failure is kept. Without the lock held.
+  // The first failure is kept; what fails after a stop does because of it. Without the lock held.
   void fail(std::exception_ptr failure) {
+    if (stop_.stop_requested()) failure = stopped();
     {
       std::lock_guard guard(mutex_);
       if (failure_ == nullptr) failure_ = std::move(failure);
@@ -63,9 +80,19 @@ class Monitor {
   }
 
  private:
+  static std::exception_ptr stopped() {
+    try {
+      throw_stopped();
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr failure_;
+  std::stop_token stop_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // last: it uses the others
 };
 
 }  // namespace xxl

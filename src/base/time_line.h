@@ -28,9 +28,12 @@ class TimeLine {
 
   // From any thread.
   void add(std::string track, const char* what, std::uint64_t start, std::uint64_t end,
-           std::uint64_t bytes = 0) {
+           std::uint64_t bytes = 0) noexcept {
     std::lock_guard lock(mutex_);
-    intervals_.push_back({std::move(track), what, start, end, bytes});
+    try {
+      intervals_.push_back({std::move(track), what, start, end, bytes});
+    } catch (const std::bad_alloc&) {  // a time line with a gap
+    }
   }
   // All intervals so far, in the order in which they ended.
   std::vector<Interval> intervals() const {

@@ -17,8 +17,6 @@ class CallerSort {
   // Of the output, nothing more is wanted: run() or write_again() returns as soon as it can. From
   // any thread.
   virtual void stop_writing() = 0;
-  // Nor will be: what is under way may end in any state.
-  virtual void give_up() = 0;
 };
 
 }  // namespace xxl

@@ -9,6 +9,7 @@
 #include "io/input_checks.h"
 #include "io/io_queue.h"
 #include "io/transfer.h"
+#include "io/wake_event.h"
 
 namespace xxl {
 namespace {
@@ -94,11 +95,14 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
 }
 
 std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
-                    std::size_t record_bytes, std::span<std::byte> buffer) {
+                    std::size_t record_bytes, std::span<std::byte> buffer,
+                    const std::stop_token& stop) {
+  io::WakeEvent stopped;
+  const std::stop_callback on_stop(stop, [&] { stopped.send(); });
   stream.open();
   std::uint64_t bytes = 0;
   for (std::size_t filled = buffer.size(); filled == buffer.size();) {
-    filled = io::read_at(stream, io::Request::kStream, buffer);
+    filled = io::read_at(stream, io::Request::kStream, buffer, stopped.fd());
     io::write_at(file, offset + bytes, buffer.first(round_up(filled, kSectorBytes)));
     bytes += filled;
   }

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,10 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
 
 // Reads `stream` to its end into `file` (io::File::create_unnamed()) at `offset`, by way of
 // `buffer` (aligned to and a multiple of kSectorBytes, as is the offset): a pipe cannot be read at
-// the places where a merge needs it. Returns its size. Throws Error as open_inputs.
+// the places where a merge needs it. Returns its size. Throws Error as open_inputs, and when `stop`
+// is requested.
 std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
-                    std::size_t record_bytes, std::span<std::byte> buffer);
+                    std::size_t record_bytes, std::span<std::byte> buffer,
+                    const std::stop_token& stop);
 
 }  // namespace xxl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 
 #include "base/time_line.h"
 #include "io/codec.h"
@@ -26,11 +27,17 @@ constexpr std::uint64_t most_driver_bytes(Acceleration acceleration, std::uint64
   return acceleration == Acceleration::if_it_pays ? memory_bytes / 2 : ~std::uint64_t{0};
 }
 
-// A job of files, as the engine is asked for it.
-struct JobOptions : FileJob {
+// What a job uses beside what the public headers let it say.
+struct JobMeans {
   Accelerator* accelerator = nullptr;  // used as `acceleration` says; may be null with `never`
   Acceleration acceleration = Acceleration::never;
+  std::uint64_t worth_accelerating = kWorthAccelerating;  // bytes, where that must pay
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
+  std::stop_token stop;                  // ends the job, until its output begins to appear
+};
+
+// A job of files, as the engine is asked for it.
+struct JobOptions : FileJob, JobMeans {
   TimeLine* time_line = nullptr;         // what was done when; may be null
   io::IoQueue* output_caller = nullptr;  // if set, takes the output in place of a file (io::File)
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "xxl/job.h"
+#include "engine/job.h"
 
 namespace xxl {
 
@@ -26,9 +26,10 @@ void set_defaults(FileJob& job);
 
 // Options of the engine for `job`, without what depends on the kind of records.
 template <class Options>
-Options engine_options(const FileJob& job) {
+Options engine_options(const FileJob& job, const JobMeans& means = {}) {
   Options options;
   static_cast<FileJob&>(options) = job;
+  static_cast<JobMeans&>(options) = means;
   set_defaults(options);
   return options;
 }

@@ -25,6 +25,7 @@ std::unique_ptr<io::IoService> open_io(const JobOptions& options, std::span<std:
                                        bool is_little) {
   std::unique_ptr<io::IoService> io = make_io(options, memory, is_little);
   io->trace(options.time_line);
+  io->cancel_at(options.stop);
   return io;
 }
 

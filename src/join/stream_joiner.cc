@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/task.h"
 
 namespace xxl {
 namespace {
@@ -400,7 +401,7 @@ bool StreamJoiner::start_piece() {
 
 void StreamJoiner::match(JoinPiece& piece) {
   ++running_;
-  context_.workers.run([this, &piece, token = in_flight_.begin()](unsigned) mutable {
+  run_task(context_.workers, context_.mailbox, in_flight_, [this, &piece](unsigned) {
     const MatchTotals totals =
         matcher_->match(piece.records[kR], piece.records[kS], piece.list, piece.matches);
     std::array<MultisetHash, kJoinSides> hashes;
@@ -419,7 +420,6 @@ void StreamJoiner::match(JoinPiece& piece) {
       }
       finish_pieces();
     });
-    token.reset();
   });
 }
 
@@ -461,17 +461,17 @@ void StreamJoiner::write_parts() {
       take_part(piece);
       ++piece.parts;
       ++running_;
-      context_.workers.run([this, &piece, match, row, rows, place = std::move(*place),
-                            token = in_flight_.begin()](unsigned) mutable {
-        context_.output->emit(place, MergedRows(context_.rows, piece.records,
-                                                piece.list.first(piece.matches), match, row, rows));
-        context_.mailbox.post([this, &piece] {
-          --running_;
-          --piece.parts;
-          finish_pieces();
-        });
-        token.reset();
-      });
+      run_task(context_.workers, context_.mailbox, in_flight_,
+               [this, &piece, match, row, rows, place = std::move(*place)](unsigned) mutable {
+                 context_.output->emit(
+                     place, MergedRows(context_.rows, piece.records,
+                                       piece.list.first(piece.matches), match, row, rows));
+                 context_.mailbox.post([this, &piece] {
+                   --running_;
+                   --piece.parts;
+                   finish_pieces();
+                 });
+               });
     }
   }
 }
@@ -552,7 +552,7 @@ void StreamJoiner::produce() {
 void StreamJoiner::write_rows(std::size_t bytes) {
   std::optional<OutputStage::Place> place;
   while (!(place = context_.output->admit(bytes))) context_.mailbox.wait_and_run();
-  context_.output->emit(*place,
+  context_.output->emit(std::move(*place),
                         FinishedRows(context_.row_memory.first(bytes), context_.rows.row_bytes()));
 }
 

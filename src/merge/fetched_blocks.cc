@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/task.h"
 #include "base/units.h"
 #include "io/input_checks.h"
 #include "merge/common_cells.h"
@@ -132,12 +133,12 @@ void FetchedBlocks::read_of_file(BlockRef ref, std::byte* buffer) {
 // Has a worker check the block, which starts `lead` bytes into the buffer; only then is it there.
 void FetchedBlocks::check(BlockRef ref, std::byte* buffer, std::size_t lead) {
   std::byte* const records = buffer + lead;
-  context_.workers.run([this, ref, buffer, records, token = in_flight_.begin()](unsigned) mutable {
+  run_task(context_.workers, context_.mailbox, in_flight_, [this, ref, buffer, records](unsigned) {
     std::exception_ptr fault;
     MultisetHash hash;
     try {
       hash = check_records(ref, records);
-    } catch (const Error&) {
+    } catch (...) {
       fault = std::current_exception();
     }
     context_.mailbox.post([this, ref, buffer, records, fault = std::move(fault), hash] {
@@ -146,7 +147,6 @@ void FetchedBlocks::check(BlockRef ref, std::byte* buffer, std::size_t lead) {
       if (runs_[ref.run].arrive(ref.block, buffer, records)) files_hash_ += hash;
       on_change_(ref.run);
     });
-    token.reset();
   });
 }
 

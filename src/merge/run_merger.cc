@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/task.h"
 
 namespace xxl {
 namespace {
@@ -129,35 +130,30 @@ bool RunMerger::cut_piece() {
 }
 
 void RunMerger::sort_piece(RunningPiece& piece, std::vector<Segment> segments) {
-  context_.workers.run([this, &piece, segments = std::move(segments),
-                        token = in_flight_.begin()](unsigned thread) mutable {
-    PieceSorter& sorter = *context_.sorters[thread];
-    sorter.sort(segments);
-    output_.emit(piece.place, sorter);
-    context_.mailbox.post([this, &piece] { piece_done(piece); });
-    token.reset();
-  });
+  run_task(context_.workers, context_.mailbox, in_flight_,
+           [this, &piece, segments = std::move(segments)](unsigned thread) {
+             emit(piece, segments, *context_.sorters[thread]);
+             context_.mailbox.post([this, &piece] { piece_done(piece); });
+           });
 }
 
-// The same on an accelerator, which may fail.
+// The same on an accelerator.
 void RunMerger::sort_large_piece(RunningPiece& piece, std::vector<Segment> segments,
                                  PieceSorter& sorter) {
-  context_.workers.run([this, &piece, segments = std::move(segments), &sorter,
-                        token = in_flight_.begin()](unsigned) mutable {
-    try {
-      sorter.sort(segments);
-      output_.emit(piece.place, sorter);
-      context_.mailbox.post([this, &piece, &sorter] {
-        large_free_.push_back(&sorter);
-        piece_done(piece);
-      });
-    } catch (const Error&) {
-      // The merge ends as soon as the coordinator learns of it; later pieces, whose turn comes
-      // after this one, must not wait forever.
-      context_.mailbox.post([error = std::current_exception()] { std::rethrow_exception(error); });
-      output_.give_up(piece.place);
-    }
-    token.reset();
+  run_task(context_.workers, context_.mailbox, in_flight_,
+           [this, &piece, segments = std::move(segments), &sorter](unsigned) {
+             emit(piece, segments, sorter);
+             context_.mailbox.post([this, &piece, &sorter] {
+               large_free_.push_back(&sorter);
+               piece_done(piece);
+             });
+           });
+}
+
+void RunMerger::emit(RunningPiece& piece, std::span<const Segment> segments, PieceSorter& sorter) {
+  output_.emit(std::move(piece.place), [&]() -> const RecordSource& {
+    sorter.sort(segments);
+    return sorter;
   });
 }
 

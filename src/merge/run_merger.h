@@ -86,6 +86,7 @@ class RunMerger {
   bool cut_piece();
   void sort_piece(RunningPiece& piece, std::vector<Segment> segments);
   void sort_large_piece(RunningPiece& piece, std::vector<Segment> segments, PieceSorter& sorter);
+  void emit(RunningPiece& piece, std::span<const Segment> segments, PieceSorter& sorter);
   void piece_done(RunningPiece& piece);
 
   const MergeContext& context_;

@@ -200,9 +200,11 @@ void TextMerger::fetch(std::size_t index) {
   const MergeBlock& block = contents_.blocks()[index];
   contents_.scratch_of(block).read(contents_.run_of(block), block.index, block.loaded->buffer,
                                    [this, index, token = in_flight_.begin()] {
-                                     workers_.run([this, index, token](unsigned) mutable {
-                                       monitor_.guard([&] { arrived(index); });
-                                       token.reset();
+                                     monitor_.guard([&] {
+                                       workers_.run([this, index, token = token](unsigned) mutable {
+                                         monitor_.guard([&] { arrived(index); });
+                                         token.reset();
+                                       });
                                      });
                                    });
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/task.h"
+
 namespace xxl {
 
 std::uint64_t UsableRecords::Bound::word(const KeyLayout& layout, std::size_t index) const {
@@ -67,25 +69,25 @@ void UsableRecords::sort_cell(std::uint32_t run) {
   const std::uint64_t end = runs_[run].run().cells->start(state.cell + 1);
   std::vector<Segment> segments;
   runs_[run].append_segments(state.usable, end, segments);
-  context_.workers.run([this, run, end, segments = std::move(segments),
-                        token = in_flight_.begin()](unsigned thread) mutable {
-    PieceSorter& sorter = *context_.sorters[thread];
-    sorter.sort(segments);
-    const std::byte* sorted = context_.spare[thread].data();
-    sorter.write(0, sorter.size(), context_.spare[thread].data());
-    for (const Segment& segment : segments) {
-      const std::size_t bytes = segment.count * context_.layout.record_bytes();
-      std::memcpy(const_cast<std::byte*>(segment.records), sorted, bytes);  // in our own buffers
-      sorted += bytes;
-    }
-    context_.mailbox.post([this, run, end] {
-      --sorting_;
-      states_[run].sorting = false;
-      states_[run].usable = end;
-      update(run);
-    });
-    token.reset();
-  });
+  run_task(context_.workers, context_.mailbox, in_flight_,
+           [this, run, end, segments = std::move(segments)](unsigned thread) {
+             PieceSorter& sorter = *context_.sorters[thread];
+             sorter.sort(segments);
+             const std::byte* sorted = context_.spare[thread].data();
+             sorter.write(0, sorter.size(), context_.spare[thread].data());
+             for (const Segment& segment : segments) {
+               const std::size_t bytes = segment.count * context_.layout.record_bytes();
+               std::memcpy(const_cast<std::byte*>(segment.records), sorted,
+                           bytes);  // in our own buffers
+               sorted += bytes;
+             }
+             context_.mailbox.post([this, run, end] {
+               --sorting_;
+               states_[run].sorting = false;
+               states_[run].usable = end;
+               update(run);
+             });
+           });
 }
 
 UsableRecords::Bound UsableRecords::bound_of(std::uint32_t run) const {

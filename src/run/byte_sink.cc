@@ -17,7 +17,7 @@ std::exception_ptr failure_of(const io::Completion& completion, std::size_t byte
   try {
     throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write, file.path(),
                    offset);
-  } catch (const Error&) {
+  } catch (...) {  // (even std::bad_alloc)
     return std::current_exception();
   }
 }
@@ -42,9 +42,21 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, D
 }
 
 void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
+  io::Request request;
+  request.op = io::Op::write;
+  request.file = &file_;
+  request.data = {buffer, bytes};
+  request.done = [this, bytes, done = std::move(done),
+                  token = in_flight_.begin()](const io::Completion& completion) mutable {
+    std::exception_ptr failure = failure_of(completion, bytes, file_, Error::kNoOffset);
+    if (failure != nullptr) give_up();  // nothing may follow what is missing
+    done(std::move(failure));
+    submit_next(std::unique_lock(mutex_));
+    token.reset();
+  };
   std::unique_lock lock(mutex_);
   if (given_up_) return;
-  waiting_.emplace(index, WaitingBlock{buffer, bytes, std::move(done)});
+  waiting_.emplace(index, std::move(request));
   if (!writing_) submit_next(std::move(lock));
 }
 
@@ -52,33 +64,17 @@ void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
 void StreamBytes::submit_next(std::unique_lock<std::mutex> lock) {
   writing_ = !waiting_.empty() && waiting_.begin()->first == next_;
   if (!writing_) return;
-  WaitingBlock block = std::move(waiting_.begin()->second);
+  io::Request request = std::move(waiting_.begin()->second);
   waiting_.erase(waiting_.begin());
   ++next_;
-  lock.unlock();
-  submit(std::move(block));
-}
-
-void StreamBytes::submit(WaitingBlock block) {
-  io::Request request;
-  request.op = io::Op::write;
-  request.file = &file_;
   request.offset = file_.seekable() ? position_ : io::Request::kStream;
-  position_ += block.bytes;  // only one thread submits at a time
-  request.data = {block.buffer, block.bytes};
-  request.done = [this, block = std::move(block),
-                  token = in_flight_.begin()](const io::Completion& completion) mutable {
-    std::exception_ptr failure = failure_of(completion, block.bytes, file_, Error::kNoOffset);
-    if (failure != nullptr) give_up();  // nothing may follow what is missing
-    block.done(std::move(failure));
-    submit_next(std::unique_lock(mutex_));
-    token.reset();
-  };
+  position_ += request.data.size();
+  lock.unlock();  // (only one thread submits at a time)
   io_.queue_for(file_).submit(std::move(request));
 }
 
 void StreamBytes::give_up() {
-  std::map<std::uint64_t, WaitingBlock> forgotten;
+  std::map<std::uint64_t, io::Request> forgotten;
   std::lock_guard lock(mutex_);
   given_up_ = true;
   forgotten.swap(waiting_);

@@ -58,23 +58,18 @@ class FileBytes final : public ByteSink {
 class StreamBytes final : public ByteSink {
  public:
   StreamBytes(const io::File& file, io::IoService& io) : file_(file), io_(io) {}
+  ~StreamBytes() override { give_up(); }
   bool in_order() const override { return true; }
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
   void give_up() override;
 
  private:
-  struct WaitingBlock {
-    std::byte* buffer;
-    std::size_t bytes;
-    Done done;
-  };
   void submit_next(std::unique_lock<std::mutex> lock);
-  void submit(WaitingBlock block);
 
   const io::File& file_;
   io::IoService& io_;
   std::mutex mutex_;
-  std::map<std::uint64_t, WaitingBlock> waiting_;
+  std::map<std::uint64_t, io::Request> waiting_;  // by the indexes of their blocks
   std::uint64_t next_ = 0;
   bool writing_ = false;
   std::uint64_t position_ = 0;  // of the next write

@@ -86,43 +86,46 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
   return duplicate ? 1 : 0;
 }
 
-void OutputStage::emit(const Place& place, const RecordSource& source) {
+void OutputStage::write(Place& place, const RecordSource& source) {
   if (keeps_all()) {
     XXL_CHECK(source.size() * record_bytes_ == place.admitted);
     return fill(place.spans, source, 0);
   }
-  if (rules_.fold) return emit_folded(place, source);
-  turns_.wait_for(place.ticket);
+  rules_.fold ? write_folds(place, source) : write_in_turn(place, source);
+}
+
+void OutputStage::write_in_turn(Place& place, const RecordSource& source) {
+  turns_.wait_for(*place.ticket);
   const std::size_t first = skip_duplicate(source);
   const std::uint64_t count = limited(source.size() - first);
   const auto spans = reserve(place.admitted, static_cast<std::size_t>(count) * record_bytes_);
-  turns_.end(place.ticket);
+  end_turn(place);
   fill(spans, source, first);
 }
 
-void OutputStage::give_up(const Place& place) {
-  if (keeps_all()) return;
-  turns_.wait_for(place.ticket);
-  reserve(place.admitted, 0);
-  turns_.end(place.ticket);
-}
-
-void OutputStage::emit_folded(const Place& place, const RecordSource& source) {
+void OutputStage::write_folds(Place& place, const RecordSource& source) {
   FoldedPiece piece(source, layout_, *rules_.fold);
-  turns_.wait_for(place.ticket);
+  turns_.wait_for(*place.ticket);
   const bool was_open = !open_->empty();
   piece.join(*open_);
   const std::size_t held = !was_open && !open_->empty() ? record_bytes_ : 0;
   const std::uint64_t count = limited(piece.size());
   const auto spans =
       reserve(place.admitted - held, static_cast<std::size_t>(count) * record_bytes_);
-  turns_.end(place.ticket);
-  // What goes wrong comes out of the mailbox; blocks that are never filled are in nobody's way.
-  try {
-    write_folded(spans, piece);
-  } catch (const Error&) {
-    mailbox_.post([failure = std::current_exception()] { std::rethrow_exception(failure); });
-  }
+  end_turn(place);
+  write_folded(spans, piece);
+}
+
+void OutputStage::end_turn(Place& place) {
+  turns_.end(*place.ticket);
+  place.ticket.reset();
+}
+
+// The stream will never be complete.
+void OutputStage::give_up(Place& place) noexcept {
+  if (keeps_all() || !place.ticket) return;
+  turns_.wait_for(*place.ticket);
+  end_turn(place);
 }
 
 void OutputStage::write_folded(const std::vector<Span>& spans, FoldedPiece& piece) {

@@ -19,6 +19,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/checksum.h"
@@ -61,9 +63,9 @@ class OutputStage {
   // The place of a piece in the stream.
   class Place {
     friend class OutputStage;
-    Ticket ticket{};
-    std::size_t admitted = 0;  // bytes
-    std::vector<Span> spans;   // if it is reserved already
+    std::optional<Ticket> ticket;  // of a turn that is not over
+    std::size_t admitted = 0;      // bytes
+    std::vector<Span> spans;       // if it is reserved already
   };
 
   // All references must outlive the stage. `layout`: of the records that come.
@@ -97,10 +99,22 @@ class OutputStage {
 
   // --- workers ---
 
-  // Emits the records of `source` at `place`. Every piece that was admitted must come.
-  void emit(const Place& place, const RecordSource& source);
-  // Instead, when the stream will never be complete: those of later places need not wait.
-  void give_up(const Place& place);
+  // Emits the records that make() gives at `place`. Every piece that was admitted must come, one
+  // that fails as well: what make() throws is passed on, and those of later places do not wait.
+  template <class Make>
+  requires std::is_invocable_v<Make&>
+  void emit(Place place, Make&& make) {
+    try {
+      const RecordSource& records = make();
+      write(place, records);
+    } catch (...) {
+      give_up(place);
+      throw;
+    }
+  }
+  void emit(Place place, const RecordSource& records) {
+    emit(std::move(place), [&]() -> const RecordSource& { return records; });
+  }
 
  private:
   std::uint64_t limited(std::uint64_t records) const {
@@ -110,7 +124,11 @@ class OutputStage {
   bool keeps_all() const {
     return !rules_.unique && !rules_.fold && rules_.limit == rules_.kNoLimit;
   }
-  void emit_folded(const Place& place, const RecordSource& source);
+  void write(Place& place, const RecordSource& source);
+  void write_in_turn(Place& place, const RecordSource& source);
+  void write_folds(Place& place, const RecordSource& source);
+  void give_up(Place& place) noexcept;
+  void end_turn(Place& place);
   void write_folded(const std::vector<Span>& spans, FoldedPiece& piece);
   void finish_folding();
   std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);

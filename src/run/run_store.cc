@@ -85,7 +85,9 @@ StoredBlock RunStore::place(StoredRun& run, std::uint64_t index,
 
 void RunStore::write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
                           std::span<std::byte> data, Done done) {
-  transfer_slots(io::Op::write, places_of(run, block)[slot], data, std::move(done));
+  io::Request request =
+      slots_request(io::Op::write, places_of(run, block)[slot], data, std::move(done));
+  io_.queue_for(*request.file).submit(std::move(request));
 }
 
 void RunStore::read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) {
@@ -93,6 +95,21 @@ void RunStore::read(const StoredRun& run, const StoredBlock& block, std::byte* b
            std::move(done));
 }
 
+namespace {
+
+// Slots that follow each other on their disk, from places[first] on: one transfer.
+std::size_t consecutive(const std::vector<io::ScratchPlace>& places, std::size_t first) {
+  std::size_t count = 1;
+  while (first + count < places.size() && places[first + count].disk == places[first].disk &&
+         places[first + count].slot == places[first].slot + count) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+// Ends by `done`, whatever fails once there is something under way.
 void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, std::size_t bytes,
                         std::byte* buffer, Done done) {
   struct Pending {
@@ -101,6 +118,10 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
     std::exception_ptr failure;
     Done done;
 
+    void begin() {
+      std::lock_guard lock(mutex);
+      ++left;
+    }
     void end(std::exception_ptr error) {
       {
         std::lock_guard lock(mutex);
@@ -112,29 +133,27 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
   };
   const auto pending = std::make_shared<Pending>();
   pending->done = std::move(done);
-  for (std::size_t slot = 0; slot < places.size();) {
-    const io::ScratchPlace where = places[slot];
-    const std::size_t begin = slot * slot_bytes();
-    // Consecutive slots are one transfer.
-    std::size_t count = 1;
-    const auto follows = [&](const io::ScratchPlace& next) {
-      return next.disk == where.disk && next.slot == where.slot + count;
-    };
-    while (slot + count < places.size() && follows(places[slot + count])) ++count;
-    {
-      std::lock_guard lock(pending->mutex);
-      ++pending->left;
+  try {
+    for (std::size_t slot = 0; slot < places.size();) {
+      const std::size_t count = consecutive(places, slot);
+      const std::size_t begin = slot * slot_bytes();
+      io::Request request = slots_request(
+          op, places[slot], {buffer + begin, std::min(count * slot_bytes(), bytes - begin)},
+          [pending](std::exception_ptr failure) { pending->end(std::move(failure)); });
+      io::IoQueue& queue = io_.queue_for(*request.file);
+      pending->begin();
+      queue.submit(std::move(request));
+      slot += count;
     }
-    transfer_slots(op, where, {buffer + begin, std::min(count * slot_bytes(), bytes - begin)},
-                   [pending](std::exception_ptr failure) { pending->end(std::move(failure)); });
-    slot += count;
+  } catch (...) {  // what is under way has its end to come
+    return pending->end(std::current_exception());
   }
   pending->end(nullptr);
 }
 
-// Consecutive slots from `where` on.
-void RunStore::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                              Done done) {
+// Of consecutive slots from `where` on.
+io::Request RunStore::slots_request(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                                    Done done) {
   io::Request request;
   request.op = op;
   request.file = &scratch_.file(where);
@@ -149,7 +168,7 @@ void RunStore::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::
         throw_io_error(completion.error != 0 ? completion.error : EIO,
                        op == io::Op::read ? "cannot read scratch" : "cannot write scratch",
                        file->path(), offset);
-      } catch (const Error&) {
+      } catch (...) {  // (even std::bad_alloc)
         failure = std::current_exception();
       }
     }
@@ -157,7 +176,7 @@ void RunStore::transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::
     done = nullptr;
     token.reset();
   };
-  io_.queue_for(*request.file).submit(std::move(request));
+  return request;
 }
 
 void RunStore::open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,

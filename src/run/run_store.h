@@ -98,7 +98,8 @@ class RunStore {
   void allocate(StoredRun& run, StoredBlock& block);
   void transfer(io::Op op, const std::vector<io::ScratchPlace>& places, std::size_t bytes,
                 std::byte* buffer, Done done);
-  void transfer_slots(io::Op op, io::ScratchPlace where, std::span<std::byte> data, Done done);
+  io::Request slots_request(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                            Done done);
   std::vector<io::ScratchPlace> places_of(const StoredRun& run, const StoredBlock& block) const;
 
   io::ScratchStore& scratch_;

@@ -36,14 +36,16 @@ std::shared_ptr<std::byte> allocate_buffer(std::size_t bytes) {
 
 }  // namespace
 
-// For a table in parts: writes what is there to scratch before it grows too long for one.
+// For one more block, before it is written: append() must not fail while it is. Of a table in
+// parts, what is there goes to scratch before it grows too long for one.
 void TextScratch::make_room(TextRun& run) {
   if (run.parts != nullptr && part_bytes(run.blocks.size() + 1, run.places.size()) > kPartBytes) {
     write_part(run);
   }
+  if (run.blocks.size() == run.blocks.capacity()) run.blocks.reserve(2 * run.blocks.size() + 1);
 }
 
-void TextScratch::append(TextRun& run, const TextBlock& block) {
+void TextScratch::append(TextRun& run, const TextBlock& block) noexcept {
   run.bytes += block.bytes;
   run.largest_block = std::max(run.largest_block, buffer_bytes(block));
   run.blocks.push_back(block);

@@ -75,7 +75,7 @@ class TextScratch {
 
  private:
   void make_room(TextRun& run);
-  void append(TextRun& run, const TextBlock& block);
+  static void append(TextRun& run, const TextBlock& block) noexcept;
   RunStore::Done write_begins(std::function<void()> written);
   void write_part(TextRun& run);
   void write_long_packed(TextRun& run, TextBlock block, std::string_view record);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
+#include "base/task.h"
 #include "base/units.h"
 
 namespace xxl {
@@ -143,7 +144,7 @@ void CpuChunkSorter::start(Arrival arrival) {
   ++tasks_;
   running_.push_back(std::move(arrival));
   const Arrival& task = running_.back();
-  workers_.run([this, ticket, &task, token = in_flight_.begin()](unsigned thread) mutable {
+  run_task(workers_, mailbox_, in_flight_, [this, ticket, &task](unsigned thread) {
     MultisetHash hash;
     if (task.from_input()) {
       const Segment& block = task.segments.front();
@@ -153,7 +154,6 @@ void CpuChunkSorter::start(Arrival arrival) {
     const bool stored = table_.distribute(Ticket{ticket}, task.segments, scratch_[thread], keep);
     if (stored && !task.from_input()) slabs_.give_back(task.chain);
     mailbox_.post([this, ticket, stored, hash] { arrived(ticket, stored, hash); });
-    token.reset();
   });
 }
 

@@ -39,7 +39,7 @@ class SimulatedQueue final : public io::IoQueue {
     thread_.join();
   }
 
-  void submit(io::Request request) override {
+  void submit(io::Request request) noexcept override {
     {
       std::lock_guard lock(mutex_);
       waiting_.push_back(std::move(request));

@@ -6,14 +6,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "xxl/file.h"
+#include "xxl/room.h"
 #include "xxl/stxxl/config.h"
 
 namespace stxxl {
@@ -76,6 +83,104 @@ inline void read_all(int descriptor, void* data, std::size_t bytes, external_siz
   }
 }
 
+// Stretches of at most this go through the page cache; of longer ones, blocks are read ahead and
+// written behind.
+inline constexpr std::size_t kCachedBytes = std::size_t{1} << 20;
+
+// Writes elements to a file from a place on. They are all there after finish().
+class stretch_writer {
+ public:
+  // `at` in bytes. The file must stay open.
+  stretch_writer(int descriptor, external_size_type at) : descriptor_(descriptor), at_(at) {}
+  stretch_writer(stretch_writer&&) = default;
+  stretch_writer& operator=(stretch_writer&&) = default;
+
+  template <class T>
+  void put(const T& value) {
+    if (room_.left() >= sizeof(T)) return room_.put(&value, sizeof(T));
+    put_all(&value, sizeof(T));
+  }
+  void put_all(const void* data, std::size_t bytes) {
+    room_.put_all(data, bytes, [this] { return next_room(); });
+  }
+  // Throws std::runtime_error. More may follow.
+  void finish() {
+    const std::size_t bytes = room_.close();
+    if (blocks_) {
+      blocks_->end(bytes);
+      blocks_.reset();
+    } else {
+      write_all(descriptor_, first_.get(), bytes, at_);
+    }
+    seek(at_ + room_.filled());
+  }
+  // Goes on at another place. REQUIRES: finish() came before.
+  void seek(external_size_type at) {
+    at_ = at;
+    room_ = {};
+  }
+
+ private:
+  // The first room is this one's own: most vectors are small.
+  std::span<std::byte> next_room() {
+    if (room_.filled() == 0) {
+      if (first_ == nullptr) first_ = std::make_unique_for_overwrite<std::byte[]>(kCachedBytes);
+      return {first_.get(), kCachedBytes};
+    }
+    if (!blocks_) {
+      write_all(descriptor_, first_.get(), kCachedBytes, at_);
+      blocks_.emplace(descriptor_, at_ + kCachedBytes, xxl::file_options());
+    }
+    return blocks_->room();
+  }
+
+  int descriptor_;
+  external_size_type at_;  // of what room_ counts
+  xxl::detail::Room room_;
+  std::unique_ptr<std::byte[]> first_;
+  std::optional<xxl::detail::StretchWriterCore> blocks_;
+};
+
+// Reads the elements [first, last) of a file.
+template <class T>
+class stretch_reader {
+ public:
+  stretch_reader(int descriptor, external_size_type first, external_size_type last)
+      : descriptor_(descriptor), at_(first), last_(last) {
+    // (What is read ahead must be elements to the end of the file.)
+    if ((last - first) * sizeof(T) <= kCachedBytes || bytes_of_file(descriptor) % sizeof(T) != 0) {
+      return;
+    }
+    blocks_.emplace("/proc/self/fd/" + std::to_string(descriptor),
+                    xxl::file_options{.compressed_by_suffix = false});
+    blocks_->seek(first);
+  }
+
+  // The next ones, until the next call; none at the end. Throws std::runtime_error.
+  std::span<const T> next() {
+    std::span<const T> block = blocks_ ? blocks_->pull() : read();
+    if (block.size() > last_ - at_) block = block.first(static_cast<std::size_t>(last_ - at_));
+    if (block.empty() && at_ < last_) {
+      throw std::runtime_error("cannot read a vector: its file became shorter");
+    }
+    at_ += block.size();
+    return block;
+  }
+
+ private:
+  std::span<const T> read() {
+    block_.resize(static_cast<std::size_t>(std::min<external_size_type>(
+        std::max<std::size_t>(kCachedBytes / sizeof(T), 1), last_ - at_)));
+    read_all(descriptor_, block_.data(), block_.size() * sizeof(T), at_ * sizeof(T));
+    return block_;
+  }
+
+  int descriptor_;
+  external_size_type at_, last_;
+  std::vector<T> block_;
+  std::optional<xxl::file_reader<T>> blocks_;
+};
+
 }  // namespace detail
 
 class file {
@@ -95,7 +200,8 @@ class file {
   virtual int descriptor() const = 0;
 };
 
-// A file with a name. (It is read and written through the page cache: DIRECT is not used.)
+// A file with a name. (Long stretches are read and written past the page cache in any case: DIRECT
+// is not used.)
 class syscall_file : public file {
  public:
   // Throws std::runtime_error.

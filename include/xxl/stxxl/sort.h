@@ -2,9 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 #include "xxl/sorter.h"
@@ -33,14 +31,13 @@ void sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp, uns
   xxl::sorter<T, StrictWeakOrdering> sorter(
       std::move(cmp), detail::resources_of(M),
       {.expected_records = static_cast<std::uint64_t>(last - first)});
-  vector.for_each_block(first.index(), last.index(), [&](const T* data, std::size_t count) {
-    sorter.push(std::span<const T>(data, count));
-  });
-  external_size_type at = first.index();
+  auto from = vector.reader(first.index(), last.index());
+  for (auto block = from.next(); !block.empty(); block = from.next()) sorter.push(block);
+  auto to = vector.writer(first.index());
   for (auto sorted = sorter.pull(); !sorted.empty(); sorted = sorter.pull()) {
-    vector.write(at, sorted.data(), sorted.size());
-    at += sorted.size();
+    to.put_all(sorted.data(), sorted.size_bytes());
   }
+  to.finish();
 }
 
 // By keys that `keyobj` extracts.

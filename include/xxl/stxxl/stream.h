@@ -115,7 +115,7 @@ class unique {
   value_type current_{};
 };
 
-// Writes all of a stream to `out`; into a vector it may go beyond what there is.
+// Writes all of a stream to `out`. (Into vectors: xxl/stxxl/vector_buffers.h.)
 template <class OutputIterator, class StreamAlgorithm>
 OutputIterator materialize(StreamAlgorithm& in, OutputIterator out) {
   for (; !in.empty(); ++in, ++out) *out = *in;

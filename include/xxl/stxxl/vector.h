@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "xxl/stxxl/config.h"
 #include "xxl/stxxl/file.h"
@@ -78,9 +79,13 @@ class vector_iterator_of {
 };
 
 // An array in a file: one without a name in a scratch directory, or a given one, which keeps what
-// is written when the vector is destroyed. What is appended is written in large blocks; elements
-// are reached by mapping the file into memory, of which the system keeps as much as there is room
-// for.
+// is written when the vector is destroyed. Long stretches that are appended, sorted, or read by
+// bufreader and streamify pass the page cache, in blocks that are read ahead and written behind.
+// Elements are reached by mapping the file into memory, of which the system keeps as much as there
+// is room for; what long scans have passed is let go.
+//
+// The kernel keeps mapping and file the same: a direct read first writes what was changed in
+// memory, a direct write drops it.
 template <class ValueType, unsigned PageSize = 4, class PagerType = lru_pager<8>,
           unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(ValueType),
           class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = external_size_type>
@@ -102,18 +107,19 @@ class vector {
   enum { block_size = BlockSize, page_size = PageSize };
 
   explicit vector(size_type n = 0, unsigned_type = 0)
-      : descriptor_(detail::open_unnamed()), owns_(true) {
+      : descriptor_(detail::open_unnamed()), owns_(true), tail_(descriptor_, 0) {
     resize(n);
   }
   // `from` must outlive it. By default all that the file has.
   explicit vector(file* from, size_type n = size_type(-1), unsigned_type = 0)
-      : descriptor_(from->descriptor()) {
+      : descriptor_(from->descriptor()), tail_(descriptor_, 0) {
     size_ = written_ = opened_size_ = detail::bytes_of_file(descriptor_) / sizeof(value_type);
+    tail_.seek(size_ * sizeof(value_type));
     if (n != size_type(-1)) resize(n);
   }
   vector(const vector& other) : vector() {
-    other.for_each_block(
-        0, other.size_, [this](const value_type* data, std::size_t count) { append(data, count); });
+    auto from = other.reader(0, other.size_);
+    for (auto block = from.next(); !block.empty(); block = from.next()) append(block);
   }
   vector& operator=(const vector& other) {
     if (this != &other) vector(other).swap(*this);
@@ -141,6 +147,8 @@ class vector {
     std::swap(map_, other.map_);
     std::swap(mapped_, other.mapped_);
     std::swap(reserved_, other.reserved_);
+    std::swap(window_, other.window_);
+    std::swap(windows_in_order_, other.windows_in_order_);
     std::swap(opened_size_, other.opened_size_);
   }
 
@@ -155,12 +163,12 @@ class vector {
       detail::throw_errno("cannot extend a vector");
     }
     size_ = written_ = n;
+    tail_.seek(n * sizeof(value_type));
+    window_ = {};
   }
   void push_back(const_reference value) {
-    if (tail_.capacity() == 0) tail_.reserve(kBlock);
-    tail_.push_back(value);
+    tail_.put(value);
     ++size_;
-    if (tail_.size() == kBlock) flush();
   }
   void pop_back() { resize(size_ - 1); }
 
@@ -189,51 +197,70 @@ class vector {
 
   // Writes what was appended. Throws std::runtime_error.
   void flush() const {
-    if (tail_.empty()) return;
-    detail::write_all(descriptor_, tail_.data(), tail_.size() * sizeof(value_type),
-                      written_ * sizeof(value_type));
-    written_ += tail_.size();
-    tail_.clear();
+    if (written_ == size_) return;
+    tail_.finish();
+    written_ = size_;
   }
 
-  // Calls use(data, count) for elements [first, last) in order, some thousand at a time.
-  template <class Use>
-  void for_each_block(external_size_type first, external_size_type last, Use&& use) const {
+  // Gives the elements [first, last) in order.
+  detail::stretch_reader<value_type> reader(external_size_type first,
+                                            external_size_type last) const {
     flush();
-    std::vector<value_type> block(
-        static_cast<std::size_t>(std::min<external_size_type>(kBlock, last - first)));
-    while (first < last) {
-      const auto count =
-          static_cast<std::size_t>(std::min<external_size_type>(block.size(), last - first));
-      detail::read_all(descriptor_, block.data(), count * sizeof(value_type),
-                       first * sizeof(value_type));
-      use(static_cast<const value_type*>(block.data()), count);
-      first += count;
-    }
+    return {descriptor_, first, last};
   }
-  // Overwrites elements from `first` on.
-  void write(external_size_type first, const value_type* data, std::size_t count) {
+  // Overwrites elements from `first` on, which has been done after its finish().
+  detail::stretch_writer writer(external_size_type first) {
     flush();
-    detail::write_all(descriptor_, data, count * sizeof(value_type), first * sizeof(value_type));
+    return {descriptor_, first * sizeof(value_type)};
   }
-  void append(const value_type* data, std::size_t count) {
-    write(size_, data, count);
-    size_ = written_ = size_ + count;
+  void append(std::span<const value_type> values) {
+    tail_.put_all(values.data(), values.size_bytes());
+    size_ += values.size();
   }
 
   class bufreader_type;
   class bufwriter_type;
 
  private:
-  static constexpr std::size_t kBlock =
-      std::max<std::size_t>(1, (std::size_t{1} << 20) / sizeof(value_type));
-
   static constexpr std::size_t kAddresses = std::size_t{1} << 38;
+  // Elements of a window: that they are reached in order is seen where one begins.
+  static constexpr std::size_t kWindow =
+      std::max<std::size_t>(1, (std::size_t{8} << 20) / sizeof(value_type));
+  static constexpr unsigned kLongScan = 32;  // windows
+
+  struct window {
+    external_size_type first = 0;
+    external_size_type count = 0;  // elements that are mapped and the same in the file
+  };
 
   value_type* element(external_size_type i) const {
+    if (i - window_.first >= window_.count) enter_window(i);
+    return map_ + i;
+  }
+  void enter_window(external_size_type i) const {
     if (i >= written_) flush();
     if (i >= mapped_) map();
-    return map_ + i;
+    const external_size_type first = i - i % kWindow;
+    if (first != window_.first) {
+      windows_in_order_ = first == window_.first + kWindow ? windows_in_order_ + 1 : 0;
+      if (windows_in_order_ > 1) advise(first + kWindow, first + 2 * kWindow, MADV_WILLNEED);
+      if (windows_in_order_ > kLongScan) let_go(first - 5 * kWindow, first - kWindow);
+    }
+    window_ = {first, std::min<external_size_type>(kWindow, std::min(written_, mapped_) - first)};
+  }
+  // Addresses stay valid. What was changed is on its way to the disk then, and goes the next time.
+  void let_go(external_size_type first, external_size_type last) const {
+    advise(first, last, MADV_DONTNEED);
+    ::posix_fadvise(descriptor_, static_cast<off_t>(first * sizeof(value_type)),
+                    static_cast<off_t>((last - first) * sizeof(value_type)), POSIX_FADV_DONTNEED);
+  }
+  void advise(external_size_type first, external_size_type last, int advice) const {
+    constexpr std::uintptr_t kPage = 4096;
+    last = std::min(last, mapped_);
+    if (first >= last) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(map_ + first) / kPage * kPage;
+    const auto end = reinterpret_cast<std::uintptr_t>(map_ + last);
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
   }
   // In an address range that is larger than the file: when the vector grows, elements stay where
   // they are, as long as there is room.
@@ -272,11 +299,13 @@ class vector {
   int descriptor_ = -1;
   bool owns_ = false;
   external_size_type size_ = 0;
-  mutable external_size_type written_ = 0;  // elements in the file; those of tail_ follow
-  mutable std::vector<value_type> tail_;
+  mutable external_size_type written_ = 0;  // elements that are in the file for certain
+  mutable detail::stretch_writer tail_;     // writes those
   mutable value_type* map_ = nullptr;
   mutable external_size_type mapped_ = 0;
-  mutable std::size_t reserved_ = 0;    // bytes of addresses from map_ on
+  mutable std::size_t reserved_ = 0;  // bytes of addresses from map_ on
+  mutable window window_;             // in which elements were reached last
+  mutable unsigned windows_in_order_ = 0;
   external_size_type opened_size_ = 0;  // of a given file
 };
 

@@ -1,11 +1,16 @@
 // Vectors read and written in order.
 #pragma once
 
+#include <exception>
+#include <optional>
+#include <span>
+
+#include "xxl/stxxl/stream.h"
 #include "xxl/stxxl/vector.h"
 
 namespace stxxl {
 
-// Reads a stretch of a vector, in order.
+// Reads a stretch of a vector, in order. What is changed in the meantime may have been read before.
 template <class VectorIterator>
 class vector_bufreader {
  public:
@@ -17,28 +22,43 @@ class vector_bufreader {
   explicit vector_bufreader(const Vector& vector, unsigned_type = 0)
       : vector_bufreader(vector.begin(), vector.end()) {}
 
-  void rewind() { at_ = begin_; }
+  void rewind() {
+    at_ = begin_;
+    reader_.reset();
+    block_ = {};
+  }
   bool empty() const { return at_ == end_; }
   external_size_type size() const { return static_cast<external_size_type>(end_ - at_); }
-  const value_type& operator*() const { return *at_; }
-  const value_type* operator->() const { return &*at_; }
+  const value_type& operator*() const {
+    if (block_.empty()) load();
+    return block_.front();
+  }
+  const value_type* operator->() const { return &**this; }
   vector_bufreader& operator++() {
+    if (block_.empty()) load();
+    block_ = block_.subspan(1);
     ++at_;
     return *this;
   }
   vector_bufreader& operator>>(value_type& value) {
-    value = *at_;
-    ++at_;
-    return *this;
+    value = **this;
+    return ++*this;
   }
   VectorIterator begin() const { return at_; }
   VectorIterator end() const { return end_; }
 
  private:
+  void load() const {
+    if (!reader_) reader_.emplace(at_.parent_vector()->reader(at_.index(), end_.index()));
+    block_ = reader_->next();
+  }
+
   VectorIterator begin_, at_, end_;
+  mutable std::optional<detail::stretch_reader<value_type>> reader_;
+  mutable std::span<const value_type> block_;  // from at_ on
 };
 
-// Writes a vector in order, which grows where it ends.
+// Writes a vector in order, which grows where it ends. All is there after finish().
 template <class VectorIterator>
 class vector_bufwriter {
  public:
@@ -48,22 +68,34 @@ class vector_bufwriter {
   explicit vector_bufwriter(VectorIterator begin, unsigned_type = 0)
       : vector_(*begin.parent_vector()), at_(begin.index()) {}
   explicit vector_bufwriter(vector_type& vector, unsigned_type = 0) : vector_(vector) {}
-  ~vector_bufwriter() { finish(); }
+  vector_bufwriter(const vector_bufwriter&) = delete;
+  vector_bufwriter& operator=(const vector_bufwriter&) = delete;
+  ~vector_bufwriter() {
+    try {
+      finish();
+    } catch (const std::exception&) {  // as STXXL: who wants to know calls finish()
+    }
+  }
 
   vector_bufwriter& operator<<(const value_type& value) {
     if (at_ < vector_.size()) {
-      vector_[at_] = value;
+      if (!writer_) writer_.emplace(vector_.writer(at_));
+      writer_->put(value);
     } else {
       vector_.push_back(value);
     }
     ++at_;
     return *this;
   }
-  void finish() {}
+  void finish() {
+    if (writer_) writer_->finish();
+    vector_.flush();
+  }
 
  private:
   vector_type& vector_;
   external_size_type at_ = 0;
+  std::optional<detail::stretch_writer> writer_;  // of elements that there were
 };
 
 template <class V, unsigned P, class G, unsigned B, class A, class S>
@@ -76,5 +108,36 @@ class vector<V, P, G, B, A, S>::bufwriter_type : public vector_bufwriter<iterato
  public:
   using vector_bufwriter<iterator>::vector_bufwriter;
 };
+
+namespace stream {
+
+template <class Vector, bool kConst>
+class iterator2stream<vector_iterator_of<Vector, kConst>>
+    : public vector_bufreader<vector_iterator_of<Vector, kConst>> {
+ public:
+  using vector_bufreader<vector_iterator_of<Vector, kConst>>::vector_bufreader;
+};
+
+// As those of other iterators; a vector grows where it ends.
+template <class Vector, class StreamAlgorithm>
+vector_iterator_of<Vector, false> materialize(StreamAlgorithm& in,
+                                              vector_iterator_of<Vector, false> out) {
+  vector_bufwriter writer(out);
+  for (; !in.empty(); ++in, ++out) writer << *in;
+  writer.finish();
+  return out;
+}
+template <class Vector, class StreamAlgorithm>
+vector_iterator_of<Vector, false> materialize(StreamAlgorithm& in,
+                                              vector_iterator_of<Vector, false> begin,
+                                              vector_iterator_of<Vector, false> end,
+                                              unsigned_type = 0) {
+  vector_bufwriter writer(begin);
+  for (; !in.empty() && begin != end; ++in, ++begin) writer << *in;
+  writer.finish();
+  return begin;
+}
+
+}  // namespace stream
 
 }  // namespace stxxl

@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
-#include "gpu/cuda/cuda_device.h"
-#include "gpu/probe/gpu_probe.h"
+#include "gpu/device/topology.h"
 
 namespace xxl::detail {
 namespace {
@@ -38,30 +37,13 @@ std::vector<std::size_t> with_own_links(const gpu::GpuLinks& links,
 
 }  // namespace
 
-GpuFinder GpuFinder::cuda() {
-  GpuFinder finder;
-  finder.find = [] {
-    Found found;
-    std::string reason;
-    found.devices = gpu::cuda_devices(reason);
-    if (found.devices.empty()) throw Error(ErrorCode::device, "no GPU: " + reason);
-    found.links = found.devices.size() == 1 ? gpu::GpuLinks(1) : gpu::find_gpu_links();
-    return found;
-  };
-  return finder;
-}
-
 ArrayGpus::ArrayGpus(const array_options& options)
-    : options_(options), finder_(options.finder != nullptr ? *options.finder : GpuFinder::cuda()) {
-  for (auto gpu = options_.gpus.begin(); gpu != options_.gpus.end(); ++gpu) {
-    if (std::find(options_.gpus.begin(), gpu, *gpu) != gpu) {
-      throw Error(ErrorCode::usage, "array_options::gpus names a GPU twice");
-    }
-  }
+    : options_(options), finder_(options.finder != nullptr ? *options.finder : GpuFinder()) {
+  gpu::check_gpu_list(options_.gpus, "array_options::gpus");
 }
 
 bool ArrayGpus::wanted(std::uint64_t bytes, std::string& reason) {
-  if (options_.device == ArrayDevice::cpu) return false;
+  if (options_.device == Device::cpu) return false;
   const std::uint64_t least = devices_.empty() ? finder_.start_bytes : finder_.use_bytes;
   if (!required() && bytes < least) {
     reason = "too little for a GPU: " + format_bytes(bytes);
@@ -81,15 +63,9 @@ bool ArrayGpus::wanted(std::uint64_t bytes, std::string& reason) {
 
 void ArrayGpus::find() {
   GpuFinder::Found found = finder_.find();
+  const std::vector<std::size_t> all = gpu::choose_from(found, options_.gpus);
   devices_ = std::move(found.devices);
-  std::vector<std::size_t> all(options_.gpus.begin(), options_.gpus.end());
-  const bool chosen = !all.empty();
-  if (!chosen) all = gpu::order_gpus(found.links);
-  for (const std::size_t index : all) {
-    if (index < devices_.size()) continue;
-    throw Error(ErrorCode::usage, "there is no GPU " + std::to_string(index) + ": there are " +
-                                      std::to_string(devices_.size()));
-  }
+  const bool chosen = !options_.gpus.empty();
   const std::vector<std::size_t> best = chosen ? all : with_own_links(found.links, all);
   const auto devices_of = [&](const std::vector<std::size_t>& indexes) {
     Devices devices;

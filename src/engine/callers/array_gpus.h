@@ -2,33 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/units.h"
 #include "gpu/device/device.h"
-#include "gpu/device/topology.h"
+#include "gpu/find/find_gpus.h"
 #include "xxl/gpu.h"
 
 namespace xxl::detail {
-
-// How GPUs are found when they are first needed. Tests have simulated ones.
-struct GpuFinder {
-  struct Found {
-    std::vector<std::unique_ptr<gpu::Device>> devices;
-    gpu::GpuLinks links;  // of as many
-  };
-  // Throws Error{device} that says why there are none.
-  std::function<Found()> find;
-  // Where GPUs are optional, they are started for arrays of so many bytes; once that has been done,
-  // they are used for the second size.
-  std::uint64_t start_bytes = kGiB;
-  std::uint64_t use_bytes = 64 * kMiB;
-
-  static GpuFinder cuda();
-};
 
 class ArrayGpus {
  public:
@@ -41,7 +23,7 @@ class ArrayGpus {
   // GPU that was asked for is not there.
   bool wanted(std::uint64_t bytes, std::string& reason);
   // True if processors must not do what GPUs cannot.
-  bool required() const { return options_.device == ArrayDevice::gpu; }
+  bool required() const { return options_.device == Device::gpu; }
   std::uint64_t memory_bytes() const { return options_.gpu_memory_bytes; }
 
   // After wanted(). Those that each do a part.

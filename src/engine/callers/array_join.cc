@@ -316,7 +316,7 @@ class Joining {
         layout_(entry_format(r_.bytes / kWord - 1)) {}
 
   array_join_report run() {
-    if (asked_ == ArrayDevice::automatic) report_.no_gpu = "processors join faster";
+    if (asked_ == Device::automatic) report_.no_gpu = "processors join faster";
     sort();
     if (layout_.words() > 1) {
       BothEntries numbered = number_keys(r_, s_, threads_);
@@ -335,7 +335,7 @@ class Joining {
  private:
   // Processors join faster than they and a GPU hand records to each other.
   static array_options devices_of(array_options options) {
-    if (options.device == ArrayDevice::automatic) options.device = ArrayDevice::cpu;
+    if (options.device == Device::automatic) options.device = Device::cpu;
     return options;
   }
   static std::array<RecordFormat, kJoinSides> formats_of(const JoinedArray& r,
@@ -374,7 +374,7 @@ class Joining {
   }
 
   JoinKind kind_;
-  ArrayDevice asked_;
+  Device asked_;
   unsigned threads_;
   ArrayGpus gpus_;
   const TakeRows& take_;

@@ -1,9 +1,11 @@
 // Files that programs read and write record by record (xxl/file.h).
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/in_flight.h"
 #include "base/mailbox.h"
 #include "base/memory_region.h"
 #include "base/monitor.h"
@@ -20,6 +23,7 @@
 #include "engine/job_defaults.h"
 #include "engine/job_io.h"
 #include "engine/output.h"
+#include "io/buffer_pool.h"
 #include "io/sequential_reader.h"
 #include "run/byte_sink.h"
 #include "run/text_output.h"
@@ -138,6 +142,16 @@ class WriteBehind {
   std::array<std::byte, kRoomBytes> room_;
   bool is_filled_ = false;
 };
+
+// The file of a descriptor once more, for direct transfers: flags belong to an opened file.
+io::File opened_again(int descriptor) {
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  std::error_code error;
+  const std::string name = std::filesystem::read_symlink(link, error).string();
+  const int again = ::open(link.c_str(), O_RDWR | O_CLOEXEC);
+  if (again < 0) throw_io_error(errno, Operation::open_output, error ? link : name);
+  return io::File(again, error ? link : name, io::enable_direct(again));
+}
 
 }  // namespace
 
@@ -277,6 +291,138 @@ void ScratchFileCore::rewind() {
 }
 std::span<const std::byte> ScratchFileCore::next() {
   return stored_->next();
+}
+
+// Blocks begin at multiples of their size, but the first. What does not fill a sector at either end
+// goes through the page cache, where its neighbours may be: no page is written both ways.
+class StretchWriterCore::Writing {
+ public:
+  Writing(int descriptor, std::uint64_t offset, const file_options& options)
+      : descriptor_(descriptor),
+        file_(opened_again(descriptor)),
+        memory_(blocks_of(options, kBlockBytes) * kBlockBytes),
+        pool_(memory_.span(), kBlockBytes),
+        io_(open_io(job_of("-", options), memory_.span())),
+        at_(offset),
+        size_(file_.stored_bytes()),
+        reserved_(size_) {}
+  ~Writing() {
+    wait();
+    if (reserved_ > size_) (void)!::ftruncate(file_.fd(), static_cast<off_t>(size_));
+  }
+
+  std::span<std::byte> room() {
+    if (room_ != nullptr) hand_on(kBlockBytes - at_ % kSectorBytes);
+    while (pool_.available() == 0 && pending_ > 0) mailbox_.wait_and_run();
+    check();
+    room_ = pool_.take();
+    const auto skipped = static_cast<std::size_t>(at_ % kSectorBytes);
+    return {room_ + skipped, kBlockBytes - skipped};
+  }
+  void end(std::size_t bytes) {
+    if (room_ != nullptr) hand_on(bytes);
+    wait();
+    check();
+    if (reserved_ > size_ && ::ftruncate(file_.fd(), static_cast<off_t>(size_)) != 0) {
+      throw_io_error(errno, Operation::write, file_.path());
+    }
+    reserved_ = size_;
+  }
+
+ private:
+  void hand_on(std::size_t bytes) {
+    const std::uint64_t end = at_ + bytes;
+    const std::uint64_t first = std::min(round_up<std::uint64_t>(at_, kSectorBytes), end);
+    const std::uint64_t last = std::max(first, round_down<std::uint64_t>(end, kSectorBytes));
+    const std::byte* const data = room_ + at_ % kSectorBytes;
+    write_cached(data, static_cast<std::size_t>(first - at_), at_);
+    write_cached(data + (last - at_), static_cast<std::size_t>(end - last), last);
+    if (first < last) reserve_up_to(last);
+    std::byte* const block = std::exchange(room_, nullptr);
+    if (first < last) {
+      submit(block, {block + at_ % kSectorBytes + (first - at_), last - first}, first);
+    } else {
+      pool_.give_back(block);
+    }
+    at_ = end;
+    size_ = std::max(size_, end);
+  }
+  // In steps: writes that extend a file wait for each other.
+  void reserve_up_to(std::uint64_t end) {
+    if (end <= reserved_) return;
+    const std::uint64_t step =
+        std::max(end - reserved_, std::min<std::uint64_t>(at_, kMostReservedBytes));
+    file_.reserve(reserved_, step);
+    reserved_ += step;
+  }
+  void submit(std::byte* block, std::span<std::byte> data, std::uint64_t offset) {
+    io::Request request;
+    request.op = io::Op::write;
+    request.file = &file_;
+    request.offset = offset;
+    request.data = data;
+    request.done = [this, block, offset, wanted = data.size(),
+                    token = in_flight_.begin()](const io::Completion& completion) mutable {
+      const bool is_short = completion.error == 0 && completion.bytes != wanted;
+      mailbox_.post([this, block, offset, error = is_short ? EIO : completion.error] {
+        --pending_;
+        pool_.give_back(block);
+        if (error != 0 && error_ == 0) {
+          error_ = error;
+          failed_at_ = offset;
+        }
+      });
+      token.reset();
+    };
+    io_->queue_for(file_).submit(std::move(request));
+    ++pending_;
+  }
+  void wait() {
+    while (pending_ > 0) mailbox_.wait_and_run();
+  }
+  void write_cached(const std::byte* data, std::size_t bytes, std::uint64_t offset) {
+    while (bytes > 0) {
+      const ssize_t done = ::pwrite(descriptor_, data, bytes, static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) throw_io_error(errno, Operation::write, file_.path(), offset);
+      data += done;
+      bytes -= static_cast<std::size_t>(done);
+      offset += static_cast<std::uint64_t>(done);
+    }
+  }
+  void check() const {
+    if (error_ != 0) throw_io_error(error_, Operation::write, file_.path(), failed_at_);
+  }
+
+  static constexpr std::uint64_t kMostReservedBytes = 64 * kMiB;
+
+  const int descriptor_;
+  io::File file_;
+  MemoryRegion memory_;
+  io::BufferPool pool_;
+  std::unique_ptr<io::IoService> io_;
+  Mailbox mailbox_;
+  std::byte* room_ = nullptr;  // the block that is being filled
+  std::uint64_t at_;           // where it goes
+  std::uint64_t size_;         // of the file, with what was handed on
+  std::uint64_t reserved_;     // its size on disk
+  std::size_t pending_ = 0;    // blocks on their way
+  int error_ = 0;              // of the write that failed first
+  std::uint64_t failed_at_ = 0;
+  InFlight in_flight_;
+};
+
+StretchWriterCore::StretchWriterCore(int descriptor, std::uint64_t offset,
+                                     const file_options& options)
+    : writing_(std::make_unique<Writing>(descriptor, offset, options)) {}
+StretchWriterCore::StretchWriterCore(StretchWriterCore&&) noexcept = default;
+StretchWriterCore& StretchWriterCore::operator=(StretchWriterCore&&) noexcept = default;
+StretchWriterCore::~StretchWriterCore() = default;
+std::span<std::byte> StretchWriterCore::room() {
+  return writing_->room();
+}
+void StretchWriterCore::end(std::size_t bytes) {
+  writing_->end(bytes);
 }
 
 }  // namespace xxl::detail

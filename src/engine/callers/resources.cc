@@ -1,30 +1,83 @@
 #include "xxl/resources.h"
 
-#include <cerrno>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/callers/shared_resources.h"
+#include "engine/files/file_jobs.h"
 #include "engine/job_defaults.h"
+#include "gpu/find/find_gpus.h"
 #include "xxl/join.h"
 #include "xxl/sort.h"
 
 namespace xxl {
+namespace detail {
+namespace {
 
-detail::MemoryGrant::MemoryGrant(std::shared_ptr<SharedResources> shared, std::uint64_t bytes)
-    : shared_(std::move(shared)), bytes_(bytes) {
-  if (shared_->take(bytes)) return;
+GpuFinder finder_of(const resource_options& options) {
+  return options.finder != nullptr ? *options.finder : GpuFinder();
+}
+
+std::unique_ptr<Accelerator> make_accelerator(const resource_options& options) {
+  if (options.device == Device::cpu) return nullptr;
+  const GpuFinder finder = finder_of(options);
+  gpu::GpuOptions gpus;
+  gpus.find = gpu::find_for_sort(finder.find, {.list = options.gpus, .users = options.users});
+  gpus.memory_bytes = options.gpu_memory_bytes / options.users;
+  gpus.users = options.users;
+  gpus.driver_bytes = finder.driver_bytes;
+  return std::make_unique<gpu::GpuAccelerator>(std::move(gpus));
+}
+
+std::uint64_t part_of(const resources& given, std::uint64_t memory_bytes) {
+  const resource_options& options = given.options();
+  return memory_bytes != 0 ? memory_bytes : options.memory_bytes / options.users;
+}
+
+}  // namespace
+
+Grant::Grant(const resources& given, std::uint64_t memory_bytes)
+    : given_(given),
+      memory_bytes_(part_of(given, memory_bytes)),
+      accelerator_(make_accelerator(given.options())) {
+  SharedResources& shared = *given_.shared();
+  if (shared.take(memory_bytes_)) return;
   throw Error(ErrorCode::no_space,
-              format_bytes(shared_->free_bytes()) +
-                  " of the memory of xxl::resources are free, not " + format_bytes(bytes) +
+              format_bytes(shared.free_bytes()) +
+                  " of the memory of xxl::resources are free, not " + format_bytes(memory_bytes_) +
                   ": say in resource_options::users how many sorters there are "
                   "at the same time");
 }
 
+void Grant::give_to(FileJob& job) const {
+  const resource_options& options = given_.options();
+  job.memory_bytes = memory_bytes_;
+  job.scratch_dirs = options.scratch_dirs;
+  job.parallel = options.threads;
+  job.backend = options.backend;
+  job.temp_codec = options.scratch_codec;
+  job.temp_level = options.scratch_level;
+}
+
+JobMeans Grant::means() const {
+  const resource_options& options = given_.options();
+  JobMeans means;
+  means.accelerator = accelerator_.get();
+  if (options.device == Device::gpu) means.acceleration = Acceleration::always;
+  if (options.device == Device::automatic) means.acceleration = Acceleration::if_it_pays;
+  means.worth_accelerating = finder_of(options).start_bytes;
+  means.queue_factory = given_.shared()->queue_factory;
+  means.stop = options.stop;
+  return means;
+}
+
+}  // namespace detail
+
 resources::resources(resource_options options) : options_(std::move(options)) {
   if (options_.users == 0) throw Error(ErrorCode::usage, "resource_options::users is 0");
+  gpu::check_gpu_list(options_.gpus, "resource_options::gpus");
   FileJob defaults;
   defaults.memory_bytes = options_.memory_bytes;
   defaults.scratch_dirs = std::move(options_.scratch_dirs);
@@ -36,10 +89,9 @@ resources::resources(resource_options options) : options_(std::move(options)) {
 
 namespace {
 
-// `job` with what `shared` has, of which `grant` is its part of the memory. Throws Error{usage} if
-// the job says the same itself.
+// Does `job` with a part of `shared`. Throws Error{usage} if the job says itself what it may use.
 template <class Job>
-Job with_resources(Job job, const resources& shared, const detail::MemoryGrant& grant) {
+auto do_with(Job job, const resources& shared) {
   const FileJob open;
   if (job.memory_bytes != open.memory_bytes || job.scratch_dirs != open.scratch_dirs ||
       job.parallel != open.parallel || job.backend != open.backend ||
@@ -48,27 +100,20 @@ Job with_resources(Job job, const resources& shared, const detail::MemoryGrant& 
                 "memory, scratch space, threads and backend of a job are those of the resources "
                 "that it is given: leave the job's own at their defaults");
   }
-  const resource_options& options = shared.options();
-  if (options.stop.stop_requested()) throw_io_error(ECANCELED, "the job was stopped", {});
-  job.memory_bytes = grant.bytes();
-  job.scratch_dirs = options.scratch_dirs;
-  job.parallel = options.threads;
-  job.backend = options.backend;
-  job.temp_codec = options.scratch_codec;
-  job.temp_level = options.scratch_level;
-  return job;
+  const detail::Grant grant(shared);
+  if (shared.options().stop.stop_requested()) throw_stopped();
+  grant.give_to(job);
+  return do_job(job, grant.means());
 }
 
 }  // namespace
 
 SortReport sort_files(const SortJob& job, const resources& shared) {
-  const detail::MemoryGrant grant(shared.shared(), detail::equal_part(shared));
-  return sort_files(with_resources(job, shared, grant));
+  return do_with(job, shared);
 }
 
 JoinReport join_files(const JoinJob& job, const resources& shared) {
-  const detail::MemoryGrant grant(shared.shared(), detail::equal_part(shared));
-  return join_files(with_resources(job, shared, grant));
+  return do_with(job, shared);
 }
 
 std::uint64_t resources::free_memory_bytes() const {

@@ -5,7 +5,9 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/job.h"
 #include "io/io_queue.h"
+#include "sort/accelerator.h"
 #include "xxl/resources.h"
 
 namespace xxl::detail {
@@ -37,25 +39,26 @@ class SharedResources {
   std::uint64_t free_bytes_;
 };
 
-// What each user gets.
-inline std::uint64_t equal_part(const resources& shared) {
-  return shared.options().memory_bytes / shared.options().users;
-}
-
-// A part of the memory, until destruction.
-class MemoryGrant {
+// What a user of the resources has, until destruction: a part of the memory, and of the GPUs.
+//
+// All parts are equal, of the host's memory and of each GPU's. So whoever comes second finds what
+// was planned for it, and nobody waits for another.
+class Grant {
  public:
-  // Throws Error{no_space}.
-  MemoryGrant(std::shared_ptr<SharedResources> shared, std::uint64_t bytes);
-  ~MemoryGrant() { shared_->give_back(bytes_); }
-  MemoryGrant(const MemoryGrant&) = delete;
-  MemoryGrant& operator=(const MemoryGrant&) = delete;
+  // `memory_bytes`: 0 for an equal part. Throws Error{no_space} if less is free.
+  explicit Grant(const resources& given, std::uint64_t memory_bytes = 0);
+  ~Grant() { given_.shared()->give_back(memory_bytes_); }
+  Grant(const Grant&) = delete;
+  Grant& operator=(const Grant&) = delete;
 
-  std::uint64_t bytes() const { return bytes_; }
+  // What `job` may use. The grant must outlive it.
+  void give_to(FileJob& job) const;
+  JobMeans means() const;
 
  private:
-  std::shared_ptr<SharedResources> shared_;
-  std::uint64_t bytes_;
+  const resources given_;
+  const std::uint64_t memory_bytes_;
+  std::unique_ptr<Accelerator> accelerator_;  // null: none is to be used
 };
 
 }  // namespace xxl::detail

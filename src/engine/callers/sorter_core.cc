@@ -1,6 +1,4 @@
 // Sorters of programs: a sort whose input and output are queues of its caller.
-#include <atomic>
-#include <cerrno>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -49,17 +47,12 @@ RecordFormat format_of(const SorterSpec& spec) {
 
 // What records of all kinds have.
 template <class Options>
-Options options_of(const resources& given, const sorter_options& wanted, std::uint64_t memory_bytes,
-                   io::IoQueue& output) {
-  const resource_options& shared = given.options();
+Options options_of(const Grant& grant, const sorter_options& wanted, io::IoQueue& output,
+                   const std::stop_token& stop) {
   Options options;
-  options.queue_factory = given.shared()->queue_factory;
-  options.memory_bytes = memory_bytes;
-  options.scratch_dirs = shared.scratch_dirs;
-  options.parallel = shared.threads;
-  options.backend = shared.backend;
-  options.temp_codec = shared.scratch_codec;
-  options.temp_level = shared.scratch_level;
+  grant.give_to(options);
+  static_cast<JobMeans&>(options) = grant.means();
+  options.stop = stop;
   options.compressed_by_suffix = false;
   options.output = "the sorter's output";
   options.output_caller = &output;
@@ -111,15 +104,14 @@ std::unique_ptr<CallerSort> sort_of_any_length(TextSortOptions options, const So
   return make_text_caller_sort(options, input_of(input, 0));
 }
 
-std::unique_ptr<CallerSort> make_sort(const resources& shared, const SorterSpec& spec,
-                                      std::uint64_t memory_bytes, io::IoQueue& input,
-                                      io::IoQueue& output) {
+std::unique_ptr<CallerSort> make_sort(const Grant& grant, const SorterSpec& spec,
+                                      io::IoQueue& input, io::IoQueue& output,
+                                      const std::stop_token& stop) {
   if (spec.length == RecordLength::fixed) {
-    return sort_of_records(options_of<SortOptions>(shared, spec.options, memory_bytes, output),
-                           spec, input);
+    return sort_of_records(options_of<SortOptions>(grant, spec.options, output, stop), spec, input);
   }
-  return sort_of_any_length(options_of<TextSortOptions>(shared, spec.options, memory_bytes, output),
-                            spec, input);
+  return sort_of_any_length(options_of<TextSortOptions>(grant, spec.options, output, stop), spec,
+                            input);
 }
 
 }  // namespace
@@ -129,10 +121,9 @@ std::unique_ptr<CallerSort> make_sort(const resources& shared, const SorterSpec&
 class SorterCore::Job {
  public:
   Job(const resources& shared, const SorterSpec& spec)
-      : grant_(shared.shared(),
-               spec.options.memory_bytes != 0 ? spec.options.memory_bytes : equal_part(shared)),
+      : grant_(shared, spec.options.memory_bytes),
         repeatable_(spec.options.repeatable),
-        sort_(make_sort(shared, spec, grant_.bytes(), input_, output_)) {
+        sort_(make_sort(grant_, spec, input_, output_, stop_.get_token())) {
     on_stop_.emplace(shared.options().stop, [this] { stop(); });
   }
 
@@ -167,6 +158,7 @@ class SorterCore::Job {
     const std::span<std::byte> data = output_.next();
     if (data.empty() && failure_ != nullptr) throw_failure();
     lent_output_ = data.size();
+    at_end_ = data.empty();
     return data;
   }
 
@@ -180,7 +172,14 @@ class SorterCore::Job {
     wait_until_done();
     if (failure_ != nullptr) throw_failure();
     output_.reopen();
+    at_end_ = false;
     tell(Wanted::again);
+  }
+
+  const SortReport& report() {
+    if (!at_end_) throw Error(ErrorCode::usage, "a sorter reports when all has been pulled");
+    wait_until_done();
+    return report_;
   }
 
  private:
@@ -188,10 +187,9 @@ class SorterCore::Job {
 
   // From any thread.
   void stop() {
-    is_stopped_ = true;
+    stop_.request_stop();
     input_.answer(Answer::cancelled);
     output_.answer(Answer::cancelled);
-    sort_->give_up();
   }
 
   // Starts the job, if that has not been done.
@@ -205,9 +203,13 @@ class SorterCore::Job {
   void work() noexcept {
     for (Wanted wanted = Wanted::nothing; wanted != Wanted::end;) {
       try {
-        wanted == Wanted::again ? sort_->write_again() : static_cast<void>(sort_->run());
+        if (wanted == Wanted::again) {
+          sort_->write_again();
+        } else {
+          report_ = sort_->run();
+        }
         // It may have ended without an error, and without all records.
-        if (is_stopped_) throw_io_error(ECANCELED, "the sorter was stopped", {});
+        if (stop_.stop_requested()) throw_stopped();
       } catch (...) {
         failure_ = std::current_exception();
       }
@@ -244,15 +246,17 @@ class SorterCore::Job {
 
   io::CallerQueue input_;
   io::CallerQueue output_;
-  MemoryGrant grant_;
+  std::stop_source stop_;  // by the resources, or the destructor
+  Grant grant_;
   const bool repeatable_;
   std::unique_ptr<CallerSort> sort_;
   std::size_t lent_ = 0;         // of input_
   std::size_t lent_output_ = 0;  // of output_
   bool sealed_ = false;          // no more input
-  std::atomic<bool> is_stopped_ = false;
-  bool has_failed_ = false;     // and the caller knows
-  std::exception_ptr failure_;  // before the queues are closed: theirs is the lock
+  bool at_end_ = false;          // no more output
+  bool has_failed_ = false;      // and the caller knows
+  SortReport report_;            // of run()
+  std::exception_ptr failure_;   // before the queues are closed: theirs is the lock
   std::mutex mutex_;
   std::condition_variable changed_;
   Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last
@@ -275,6 +279,9 @@ std::span<const std::byte> SorterCore::next() {
 }
 void SorterCore::rewind() {
   job_->rewind();
+}
+const SortReport& SorterCore::report() const {
+  return job_->report();
 }
 
 }  // namespace xxl::detail

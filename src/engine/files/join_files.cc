@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/files/file_jobs.h"
 #include "engine/files/line_join.h"
 #include "engine/files/row_join.h"
 #include "engine/files/text_kind.h"
@@ -49,8 +50,8 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
 }
 
 template <class Options>
-Options options_of(const JoinJob& job) {
-  auto options = engine_options<Options>(job);
+Options options_of(const JoinJob& job, const JobMeans& means) {
+  auto options = engine_options<Options>(job, means);
   options.inputs = job.inputs;
   options.kind = job.kind;
   options.method = job.method;
@@ -62,8 +63,8 @@ Options options_of(const JoinJob& job) {
   return options;
 }
 
-RecordJoinOptions record_options(const JoinJob& job) {
-  auto options = options_of<RecordJoinOptions>(job);
+RecordJoinOptions record_options(const JoinJob& job, const JobMeans& means) {
+  auto options = options_of<RecordJoinOptions>(job, means);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     options.formats[side] =
         parse_record_format(job.records[side], job.keys[side], false, kTextKinds);
@@ -125,8 +126,8 @@ RowJoin row_join(const JoinJob& job) {
   return rows;
 }
 
-TextJoinOptions text_options(const JoinJob& job, TextKind kind) {
-  auto options = options_of<TextJoinOptions>(job);
+TextJoinOptions text_options(const JoinJob& job, const JobMeans& means, TextKind kind) {
+  auto options = options_of<TextJoinOptions>(job, means);
   options.shape = shape_of(job.kind);
   options.syntax.header = job.header;
   options.syntax.skip_malformed = job.skip_malformed;
@@ -141,22 +142,26 @@ TextJoinOptions text_options(const JoinJob& job, TextKind kind) {
 
 // Calls the one of the two functions that is for the job's records.
 template <class OfText, class OfRecords>
-auto run(const JoinJob& job, OfText&& of_text, OfRecords&& of_records) {
+auto run(const JoinJob& job, const JobMeans& means, OfText&& of_text, OfRecords&& of_records) {
   const TextKind kind = kind_of(job);
   refuse_members_of_others(job, kind);
-  if (kind == TextKind::none) return of_records(record_options(job));
-  return of_text(text_options(job, kind));
+  if (kind == TextKind::none) return of_records(record_options(job, means));
+  return of_text(text_options(job, means, kind));
 }
 
 }  // namespace
 
 JoinPlan plan_join(const JoinJob& job) {
-  return run(job, plan_text_join,
+  return run(job, {}, plan_text_join,
              [](const RecordJoinOptions& options) { return plan_join(options); });
 }
 
+JoinReport do_job(const JoinJob& job, const JobMeans& means) {
+  return run(job, means, text_join, external_join);
+}
+
 JoinReport join_files(const JoinJob& job) {
-  return run(job, text_join, external_join);
+  return do_job(job, {});
 }
 
 }  // namespace xxl

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/files/file_jobs.h"
 #include "engine/files/row_sort.h"
 #include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
@@ -38,8 +39,8 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
 }
 
 template <class Options>
-Options options_of(const SortJob& job) {
-  auto options = engine_options<Options>(job);
+Options options_of(const SortJob& job, const JobMeans& means) {
+  auto options = engine_options<Options>(job, means);
   options.inputs = job.inputs;
   if (options.inputs.empty()) options.inputs.push_back("-");
   options.unique = job.unique;
@@ -48,8 +49,8 @@ Options options_of(const SortJob& job) {
   return options;
 }
 
-SortOptions record_options(const SortJob& job) {
-  auto options = options_of<SortOptions>(job);
+SortOptions record_options(const SortJob& job, const JobMeans& means) {
+  auto options = options_of<SortOptions>(job, means);
   options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
   for (const std::string& field : job.sums) {
     options.fold.sums.push_back(parse_sum_field(field, options.format, options.fold));
@@ -91,8 +92,8 @@ CsvOrder row_order(const SortJob& job) {
   return order;
 }
 
-TextSortOptions text_options(const SortJob& job, TextKind kind) {
-  auto options = options_of<TextSortOptions>(job);
+TextSortOptions text_options(const SortJob& job, const JobMeans& means, TextKind kind) {
+  auto options = options_of<TextSortOptions>(job, means);
   options.syntax.header = job.header;
   options.syntax.skip_malformed = job.skip_malformed;
   options.unique |= job.count;
@@ -108,21 +109,26 @@ TextSortOptions text_options(const SortJob& job, TextKind kind) {
 
 // Calls the one of the two functions that is for the job's records.
 template <class OfText, class OfRecords>
-auto run(const SortJob& job, OfText&& of_text, OfRecords&& of_records) {
+auto run(const SortJob& job, const JobMeans& means, OfText&& of_text, OfRecords&& of_records) {
   const TextKind kind = text_kind(job.record);
   refuse_members_of_others(job, kind);
-  if (kind == TextKind::none) return of_records(record_options(job));
-  return of_text(text_options(job, kind));
+  if (kind == TextKind::none) return of_records(record_options(job, means));
+  return of_text(text_options(job, means, kind));
 }
 
 }  // namespace
 
 SortPlan plan_sort(const SortJob& job) {
-  return run(job, plan_text_sort, [](const SortOptions& options) { return plan_sort(options); });
+  return run(job, {}, plan_text_sort,
+             [](const SortOptions& options) { return plan_sort(options); });
+}
+
+SortReport do_job(const SortJob& job, const JobMeans& means) {
+  return run(job, means, text_sort, external_sort);
 }
 
 SortReport sort_files(const SortJob& job) {
-  return run(job, text_sort, external_sort);
+  return do_job(job, {});
 }
 
 OrderCheck check_order(const SortJob& job) {
@@ -130,7 +136,7 @@ OrderCheck check_order(const SortJob& job) {
     throw Error(ErrorCode::usage,
                 "check_order takes one input, and no merge_only, limit, count or sums");
   }
-  return run(job, check_text_order,
+  return run(job, {}, check_text_order,
              [](const SortOptions& options) { return check_order(options); });
 }
 

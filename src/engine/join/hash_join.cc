@@ -2,6 +2,7 @@
 // held in memory and divide the memory; read it and build its table; stream the other side past it;
 // write what remains of the first; check that nothing was lost; publish.
 #include "engine/join/hash_join.h"
+#include "base/task.h"
 #include "engine/job_io.h"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ class HashJoining {
   WaitTimes finish_waits_;
   MultisetHash output_hash_;
 
-  Mailbox mailbox_;
+  Mailbox mailbox_{options_.stop};
   std::unique_ptr<io::IoService> io_;
   InFlight in_flight_;  // tasks of for_partitions(), and of reading the build side
 };
@@ -221,10 +222,9 @@ void HashJoining::for_partitions(const Work& work) {
   const auto shared = std::make_shared<const Work>(work);
   for (std::size_t partition = 0; partition < numbers_.size(); ++partition) {
     ++running_;
-    workers_->run([this, shared, partition, token = in_flight_.begin()](unsigned) mutable {
-      (*shared)(partition, numbers_[partition]);
+    run_task(*workers_, mailbox_, in_flight_, [this, shared, partition](unsigned) {
+      if (!options_.stop.stop_requested()) (*shared)(partition, numbers_[partition]);
       mailbox_.post([this] { --running_; });
-      token.reset();
     });
   }
   while (running_ > 0) mailbox_.wait_and_run();
@@ -264,16 +264,16 @@ WaitTimes HashJoining::read_build_side() {
       const std::size_t count =
           std::min(block->records.size() / record_bytes, build_records_ - read);
       ++under_way;
-      workers_->run([this, &reader, &under_way, block = *block, count, ticket = tickets++,
-                     token = in_flight_.begin()](unsigned thread) mutable {
-        partitions_->distribute(ticket, {block.records.data(), count}, scratch_[thread]);
-        mailbox_.post([this, &reader, &under_way, block] {
-          --under_way;
-          meter_.advance(block.records.size());
-          reader.release(block);
-        });
-        token.reset();
-      });
+      run_task(
+          *workers_, mailbox_, in_flight_,
+          [this, &reader, &under_way, block = *block, count, ticket = tickets++](unsigned thread) {
+            partitions_->distribute(ticket, {block.records.data(), count}, scratch_[thread]);
+            mailbox_.post([this, &reader, &under_way, block] {
+              --under_way;
+              meter_.advance(block.records.size());
+              reader.release(block);
+            });
+          });
       read += count;
       reader.pump();
     }

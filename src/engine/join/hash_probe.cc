@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/task.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -128,7 +129,7 @@ void HashProbe::start_listing(const MorselPointer& morsel) {
   morsel->list = free_lists_.back();
   free_lists_.pop_back();
   ++running_;
-  c_.workers.run([this, morsel, token = in_flight_.begin()](unsigned) mutable {
+  run_task(c_.workers, c_.mailbox, in_flight_, [this, morsel](unsigned) {
     const ProbeProgress before = morsel->progress;
     const std::span out(morsel->list, c_.list_matches);
     std::uint64_t listed = 0;
@@ -143,7 +144,6 @@ void HashProbe::start_listing(const MorselPointer& morsel) {
       matched_ += morsel->progress.matched - before.matched;
       if (input_ != nullptr) probed_ += morsel->progress.records - before.records;
     });
-    token.reset();
   });
 }
 
@@ -178,17 +178,16 @@ void HashProbe::write_ready() {
 
 void HashProbe::start_writing(const MorselPointer& morsel, OutputStage::Place place) {
   ++running_;
-  c_.workers.run(
-      [this, morsel, place = std::move(place), token = in_flight_.begin()](unsigned) mutable {
-        const HashedRows rows(c_.rows, c_.sides, morsel->piece.records,
-                              {morsel->list, static_cast<std::size_t>(morsel->listed)});
-        c_.output->emit(place, rows);
-        c_.mailbox.post([this, morsel] {
-          --running_;
-          done_with(*morsel);
-        });
-        token.reset();
-      });
+  run_task(c_.workers, c_.mailbox, in_flight_,
+           [this, morsel, place = std::move(place)](unsigned) mutable {
+             const HashedRows rows(c_.rows, c_.sides, morsel->piece.records,
+                                   {morsel->list, static_cast<std::size_t>(morsel->listed)});
+             c_.output->emit(std::move(place), rows);
+             c_.mailbox.post([this, morsel] {
+               --running_;
+               done_with(*morsel);
+             });
+           });
 }
 
 void HashProbe::done_with(const Morsel& morsel) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
+#include "base/task.h"
 #include "base/units.h"
 #include "io/transfer.h"
 #include "record/record_order.h"
@@ -148,20 +149,20 @@ void FileSource::check(Checked& checked) {
   std::vector<std::byte> before = last_;
   if (!records.empty())
     last_.assign(records.end() - static_cast<std::ptrdiff_t>(record_bytes), records.end());
-  workers_.run([this, &checked, records, record_bytes, before = std::move(before),
-                token = in_flight_.begin()](unsigned) mutable {
-    std::optional<std::uint64_t> fault;
-    if (!before.empty() && !records.empty() && layout_.compare(before.data(), records.data()) > 0) {
-      fault = checked.first;
-    } else if (const auto at = first_disorder(layout_, records)) {
-      fault = checked.first + *at;
-    }
-    mailbox_.post([&checked, fault] {
-      checked.fault = fault;
-      checked.done = true;
-    });
-    token.reset();
-  });
+  run_task(workers_, mailbox_, in_flight_,
+           [this, &checked, records, record_bytes, before = std::move(before)](unsigned) {
+             std::optional<std::uint64_t> fault;
+             if (!before.empty() && !records.empty() &&
+                 layout_.compare(before.data(), records.data()) > 0) {
+               fault = checked.first;
+             } else if (const auto at = first_disorder(layout_, records)) {
+               fault = checked.first + *at;
+             }
+             mailbox_.post([&checked, fault] {
+               checked.fault = fault;
+               checked.done = true;
+             });
+           });
 }
 
 void FileSource::deliver() {

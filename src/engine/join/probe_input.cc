@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/task.h"
+
 namespace xxl {
 
 std::optional<ProbeInput::Piece> ProbeBlocks::next(std::size_t most) {
@@ -75,17 +77,16 @@ void ProbeBatches::distribute(std::size_t number, const io::RecordBlock& block) 
   batch.records += segment.count;
   ++batch.distributing;
   ++distributing_;
-  c_.workers.run([this, number, block, segment, ticket = batch.tickets++,
-                  token = in_flight_.begin()](unsigned thread) mutable {
-    partitions_[number].distribute(ticket, segment, c_.scratch[thread]);
-    c_.mailbox.post([this, number, block] {
-      --batches_[number].distributing;
-      --distributing_;
-      c_.meter.advance(block.records.size());
-      c_.reader.release(block);
-    });
-    token.reset();
-  });
+  run_task(c_.workers, c_.mailbox, in_flight_,
+           [this, number, block, segment, ticket = batch.tickets++](unsigned thread) {
+             partitions_[number].distribute(ticket, segment, c_.scratch[thread]);
+             c_.mailbox.post([this, number, block] {
+               --batches_[number].distributing;
+               --distributing_;
+               c_.meter.advance(block.records.size());
+               c_.reader.release(block);
+             });
+           });
 }
 
 std::optional<ProbeInput::Piece> ProbeBatches::next(std::size_t most) {

@@ -101,7 +101,7 @@ class SortMergeJoin {
   unsigned threads_ = 1;
   bool in_memory_ = false;  // sides are sorted there, and not in runs
   std::unique_ptr<Output> output_;
-  Mailbox mailbox_;
+  Mailbox mailbox_{options_.stop};
   WaitTimes waits_;
 };
 

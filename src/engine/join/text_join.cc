@@ -124,7 +124,7 @@ class TextJoining {
   SortReport sort_report_;  // phases
   JoinReport report_;
   PhaseMeter meter_{sort_report_, options_.progress};
-  Monitor monitor_;
+  Monitor monitor_{options_.stop};
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<Workers> workers_;
   std::array<JoinTextSide, kJoinSides> sides_;
@@ -487,6 +487,9 @@ void TextJoining::finish() {
 }
 
 void check_method(const TextJoinOptions& options) {
+  if (options.acceleration == Acceleration::always) {
+    throw Error(ErrorCode::device, "text is joined on processors");
+  }
   if (options.method == JoinMethod::hash) {
     throw Error(ErrorCode::usage,
                 "text is joined in the order of its keys: the hash method is for binary records");

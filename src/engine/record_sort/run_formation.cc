@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/task.h"
 
 namespace xxl {
 namespace {
@@ -122,19 +123,20 @@ void RunFormation::start_piece(OutputStage::Place place) {
   const bool sorting = cells_ == nullptr || !piece_->whole_cell;
   if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);
   run_records_ += piece_->records;
-  workers_.run([this, sorting, &stage = *stage_, place = std::move(place),
-                piece = std::move(*piece_), token = in_flight_.begin()](unsigned thread) mutable {
-    if (stage.full()) {
-      stage.emit(place, UnsortedPiece({}, layout_.record_bytes()));
-    } else if (sorting) {
-      stage.emit(place, piece.sort(thread));
-    } else {
-      stage.emit(place, piece.leave_unsorted());
-    }
-    piece.done();
-    mailbox_.post([this] { --pieces_running_; });
-    token.reset();
-  });
+  run_task(workers_, mailbox_, in_flight_,
+           [this, sorting, &stage = *stage_, place = std::move(place),
+            piece = std::move(*piece_)](unsigned thread) mutable {
+             if (stage.full()) {
+               stage.emit(std::move(place), UnsortedPiece({}, layout_.record_bytes()));
+             } else if (sorting) {
+               stage.emit(std::move(place),
+                          [&]() -> const RecordSource& { return piece.sort(thread); });
+             } else {
+               stage.emit(std::move(place), piece.leave_unsorted);
+             }
+             piece.done();
+             mailbox_.post([this] { --pieces_running_; });
+           });
   piece_.reset();
 }
 

@@ -128,15 +128,25 @@ PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout
 
 namespace {
 
+// 0: nothing is known of their size. A caller's is what it expects.
+std::uint64_t known_bytes(const Inputs& inputs) {
+  if (inputs.size_known) return std::max<std::uint64_t>(inputs.bytes, 1);
+  return inputs.files.front().caller() != nullptr ? inputs.bytes : 0;
+}
+
 // Nothing if the accelerator cannot do it; `reason` says why.
 std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, const KeyLayout& layout,
                                                 const Inputs& inputs,
                                                 const SortSurroundings& surroundings,
                                                 std::string& reason) {
+  if (layout.labels() != nullptr) {
+    reason = "a comparator runs on processors: sort by members";
+    return std::nullopt;
+  }
   PlanInput input = plan_input(options, inputs, surroundings);
   input.accelerated = true;
   input.merge_accelerated = options.merge_on_accelerator != AcceleratedMerge::never;
-  const std::uint64_t bytes = inputs.size_known ? std::max<std::uint64_t>(inputs.bytes, 1) : 0;
+  const std::uint64_t bytes = known_bytes(inputs);
   input.chunk_bytes = ~std::uint64_t{0};
   const KeyLayout runs(options.output_format());
   input.input_layout = &layout;
@@ -185,8 +195,9 @@ PlannedSort make_sort_plan(const SortOptions& options, const KeyLayout& layout,
   PlannedSort planned = plan_sort_on_cpu(options, layout, inputs, surroundings);
   // Starting an accelerator takes as long as sorting a little on the CPU, and what fits in memory
   // is sorted there as fast as disks deliver it.
+  const std::uint64_t bytes = known_bytes(inputs);
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
-      inputs.size_known && inputs.bytes >= kWorthAccelerating && planned.plan.expected_runs > 1) {
+      bytes >= options.worth_accelerating && bytes > planned.geometry.chunk.resident_bytes) {
     if (auto accelerated = plan_for_accelerator(options, layout, inputs, surroundings, reason)) {
       return *accelerated;
     }

@@ -348,7 +348,7 @@ void Sorting::open_merge_inputs() {
       }
       file = spooled;
       offset = spooled_bytes;
-      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer);
+      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer, options_.stop);
       spooled_bytes += round_up<std::uint64_t>(bytes, kSectorBytes);
     } else if (input.has_grown(layout_.record_bytes())) {
       bytes = input.size();
@@ -446,8 +446,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
   std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
-    const bool unwanted = given_up_ || (stopped_ && target == nullptr);
-    if (stage.full() || unwanted) merger.stop();
+    if (stage.full() || (stopped_ && target == nullptr)) merger.stop();
     const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
     const auto start = Clock::now();
     mailbox_.wait_and_run();

@@ -59,7 +59,6 @@ class Sorting final : public CallerSort {
   SortReport run() override;
   void write_again() override;
   void stop_writing() override { stopped_ = true; }
-  void give_up() override { stopped_ = given_up_ = true; }
   // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
@@ -156,7 +155,6 @@ class Sorting final : public CallerSort {
   std::unique_ptr<CellGrid> grid_;  // of runs left unsorted within cells
   std::vector<Run> runs_;
   std::atomic<bool> stopped_ = false;
-  std::atomic<bool> given_up_ = false;
   bool sorted_into_output_ = false;  // the first run was written to the output file
   bool output_has_parted_ = false;   // with groups that still are several records
   std::uint64_t records_folded_ = 0;
@@ -167,7 +165,7 @@ class Sorting final : public CallerSort {
   MultisetHash removed_from_output_hash_;  // by the merge that wrote the output
 
   // Of the phase: queues, and sinks, which the queues call back.
-  Mailbox mailbox_;
+  Mailbox mailbox_{options_.stop};
   std::unique_ptr<Pinned> pinned_;
   std::unique_ptr<ChunkSorter> accelerated_;                 // until runs are formed
   std::span<std::byte> large_staging_;                       // of the merge

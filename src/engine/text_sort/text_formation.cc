@@ -157,6 +157,7 @@ bool TextFormation::spill_oldest() {
     context_.workers.run([this, formed = std::make_shared<Formed>(std::move(formed)),
                           token = in_flight_.begin()](unsigned) mutable {
       context_.monitor.guard([&] {
+        context_.monitor.pass();
         TextRegion* const region = formed->region;
         write_run(*formed, formed->items, reinterpret_cast<const char*>(region->memory));
         formed->region = nullptr;
@@ -369,6 +370,7 @@ void TextFormation::submit(TextRegion* region) {
 void TextFormation::run_sort(const Chunk& chunk) {
   context_.workers.run([this, chunk, token = in_flight_.begin()](unsigned thread) mutable {
     context_.monitor.guard([&] {
+      context_.monitor.pass();
       faults_.watch(chunk.order.region, [&] { sort_chunk(chunk, thread); });
       faults_.pass(chunk.order.region);
     });

@@ -126,6 +126,7 @@ void TextOffload::run_task(std::function<void()> work, std::function<void()> don
   context_.workers.run([this, work = std::move(work), done = std::move(done),
                         token = in_flight_.begin()](unsigned) mutable {
     context_.monitor.guard([&] {
+      context_.monitor.pass();
       work();
       mailbox_.post(std::move(done));
     });

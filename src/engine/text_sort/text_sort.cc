@@ -85,6 +85,10 @@ struct Planned {
 // The plan `input` for the CPU, extended for the accelerator; unchanged if that cannot be used.
 Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
   Planned planned{input, std::nullopt, {}};
+  if (options.syntax.counted) {
+    planned.no_accelerator = "records of any length are sorted on processors";
+    return planned;
+  }
   if (options.syntax.quoted && !options.malformed) {
     planned.no_accelerator = "rows must be checked to be sorted there";
     return planned;
@@ -138,7 +142,8 @@ Planned make_plan(const TextSortOptions& options, const Inputs& inputs) {
   }
   // What fits in memory is sorted there as fast as disks deliver it.
   if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
-      inputs.size_known && inputs.bytes >= std::max(kWorthAccelerating, options.memory_bytes)) {
+      inputs.size_known &&
+      inputs.bytes >= std::max(options.worth_accelerating, options.memory_bytes)) {
     // An accelerator wants whole keys.
     if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
       return plan_for_accelerator(options, input);
@@ -174,7 +179,6 @@ class TextSorting final : public CallerSort {
   SortReport run() override;
   void write_again() override;
   void stop_writing() override { stopped_ = true; }
-  void give_up() override { stopped_ = true; }
   // After an accelerator has failed: true if the CPU may take over.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
@@ -209,7 +213,7 @@ class TextSorting final : public CallerSort {
   Inputs inputs_;
   const Planned planned_;
   const bool is_little_ = !planned_.accelerator && is_little(options_, inputs_);
-  Monitor monitor_;
+  Monitor monitor_{options_.stop};
   TextMemory memory_;
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<LazyScratch> scratch_;

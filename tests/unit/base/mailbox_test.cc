@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <new>
+#include <stop_token>
+#include <thread>
+
+#include "watchdog.h"
 
 namespace xxl {
 namespace {
@@ -41,6 +46,25 @@ TEST(Mailbox, waits_for_memory_for_a_message) {
   EXPECT_EQ(refused, 3);
   EXPECT_TRUE(before);
   EXPECT_TRUE(arrived);
+}
+
+TEST(Mailbox, wakes_and_throws_when_it_is_asked_to_stop) {
+  const test::Watchdog watchdog(60);
+  std::stop_source source;
+  Mailbox mailbox(source.get_token());
+  bool ran = false;
+  std::thread stopping([&] {
+    source.request_stop();
+    mailbox.post([&] { ran = true; });
+  });
+  try {
+    for (;;) mailbox.wait_and_run();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sys_errno(), ECANCELED);
+  }
+  stopping.join();
+  EXPECT_THROW(mailbox.wait_and_run(), Error);
+  EXPECT_FALSE(ran);
 }
 
 }  // namespace

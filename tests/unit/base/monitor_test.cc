@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -58,6 +60,26 @@ TEST(Monitor, a_change_is_seen_and_a_task_that_was_abandoned_is_no_failure) {
   thread.join();
   monitor.guard([] { throw Monitor::Abandoned{}; });
   EXPECT_NO_THROW(monitor.check());
+}
+
+TEST(Monitor, being_asked_to_stop_is_the_failure_whatever_fails_because_of_it) {
+  const test::Watchdog watchdog(60);
+  std::stop_source source;
+  Monitor monitor(source.get_token());
+  std::thread waiting([&] {
+    auto lock = monitor.lock();
+    EXPECT_THROW(monitor.wait(lock, [] { return false; }), Monitor::Abandoned);
+  });
+  source.request_stop();
+  waiting.join();
+  monitor.guard([] { throw std::runtime_error("a read was cancelled"); });
+  EXPECT_THROW(monitor.pass(), Monitor::Abandoned);
+  try {
+    monitor.check();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sys_errno(), ECANCELED);
+  }
 }
 
 }  // namespace

@@ -254,6 +254,21 @@ TEST_P(EveryQueue, CancellationSparesFilesAndStreamWrites) {
   EXPECT_EQ(transfer(Op::write, pipe.write_end, Request::kStream, block).bytes, block.size());
 }
 
+TEST_P(EveryQueue, CancellationOfAllReachesWhatWaitsAndWhatFollows) {
+  queue_ = make_queue(1);
+  const File file = File::create_unnamed(directory_.path());
+  Pipe pipe;
+  Completions completions;
+  const auto block = memory_.span().first(4096);
+  queue_->submit({Op::read, &pipe.read_end, Request::kStream, block, completions.expect(0)});
+  queue_->submit({Op::write, &file, 0, memory_.span().subspan(4096, 4096), completions.expect(1)});
+  queue_->cancel_all();
+  EXPECT_EQ(completions.result(0).error, ECANCELED);
+  completions.result(1);  // may have come before the read
+  EXPECT_EQ(transfer(Op::write, file, 0, block).error, ECANCELED);
+  EXPECT_EQ(transfer(Op::read, file, 0, block).error, ECANCELED);
+}
+
 TEST_P(EveryQueue, DestructorDoesNotWaitForASilentPipe) {
   Pipe pipe;
   Completions completions;
@@ -393,10 +408,10 @@ TEST_P(EveryQueue, StartsWaitingWritesBeforeWaitingReads) {
 TEST(RequestFifo, GivesWritesFirstAndKeepsTheOrderOtherwise) {
   RequestFifo fifo;
   EXPECT_TRUE(fifo.empty());
-  fifo.push({Op::read, nullptr, 1, {}, {}});
-  fifo.push({Op::write, nullptr, 2, {}, {}});
-  fifo.push({Op::read, nullptr, 3, {}, {}});
-  fifo.push({Op::write, nullptr, 4, {}, {}});
+  for (const std::uint64_t number : {1, 2, 3, 4}) {
+    Request request{number % 2 == 1 ? Op::read : Op::write, nullptr, number, {}, {}};
+    EXPECT_TRUE(fifo.push(request));
+  }
   for (const std::uint64_t expected : {2, 4, 1, 3}) EXPECT_EQ(fifo.pop().offset, expected);
   EXPECT_TRUE(fifo.empty());
 }

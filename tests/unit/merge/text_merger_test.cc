@@ -35,7 +35,7 @@ class DisksInStep final : public io::IoQueue {
   // Counts in `rounds`.
   DisksInStep(Workers& workers, std::size_t& rounds) : workers_(workers), rounds_(rounds) {}
 
-  void submit(io::Request request) override {
+  void submit(io::Request request) noexcept override {
     if (request.op == io::Op::write) return carry_out(std::move(request));
     disks_[request.file].push_back(std::move(request));
     if (waiting_++ == 0) begin_round(0);

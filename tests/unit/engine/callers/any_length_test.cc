@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -164,6 +165,55 @@ TEST(SorterOfAnyLength, leaves_out_equal_keys_and_stops_at_the_limit) {
     for (; !sorter.empty(); ++sorter) found.push_back(*sorter);
     EXPECT_EQ(found, expected);
   }
+}
+
+TEST(SorterOfAnyLength, folds_strings_that_are_equal) {
+  const Watchdog watchdog;
+  std::map<std::string, std::size_t> expected;
+  sorter<std::string> sorter({}, with_memory(kLittleMemory));
+  for (const auto& string : random_strings(300000, 300, 17)) {
+    ++expected[string];
+    sorter.push(string);
+  }
+  std::map<std::string, std::size_t> found;
+  std::string last, first;
+  std::size_t count = 1;
+  const auto add = [&](std::string& sum, std::string_view next) {
+    EXPECT_EQ(sum, next);
+    ++count;
+  };
+  for (; sorter.pull_reduced(first, add); count = 1) {
+    EXPECT_TRUE(found.empty() || last < first);
+    found[last = first] = count;
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_FALSE(sorter.pull_reduced(first, add));
+}
+
+// What is folded changes the sum as it likes, also what its key is made of.
+TEST(SorterOfAnyLength, folds_records_of_equal_keys_in_order) {
+  const Watchdog watchdog;
+  auto people = random_people(300000, 12);
+  sorter<Person, ByAge> sorter({}, with_memory(kLittleMemory));
+  for (const Person& person : people) sorter.push(person);
+  std::ranges::stable_sort(people, [](const Person& a, const Person& b) {
+    return a.born != b.born ? a.born > b.born : a.name < b.name;
+  });
+  const auto fold = [](Person& sum, const Person& next) {
+    sum.number = sum.number * 31 + next.number;
+    sum.name += next.name;
+  };
+  std::vector<Person> expected, found;
+  for (std::size_t i = 0; i < people.size();) {
+    const Person& first = people[i];
+    expected.push_back(first);
+    for (++i; i < people.size() && people[i].born == first.born && people[i].name == first.name;) {
+      fold(expected.back(), people[i++]);
+    }
+  }
+  for (Person sum; sorter.pull_reduced(sum, fold);) found.push_back(sum);
+  EXPECT_LT(found.size(), people.size());
+  EXPECT_EQ(found, expected);
 }
 
 TEST(SorterOfAnyLength, tells_the_key_of_a_record) {

@@ -96,7 +96,7 @@ std::vector<index_pair> expected_pairs(const KeysOf& r, const KeysOf& s, JoinKin
 }
 
 array_options on_gpus(std::size_t gpus) {
-  array_options options{.device = gpus == 0 ? ArrayDevice::cpu : ArrayDevice::gpu, .threads = 3};
+  array_options options{.device = gpus == 0 ? Device::cpu : Device::gpu, .threads = 3};
   options.finder = simulated_gpus(gpus, {.memory_bytes = 128 * kMiB});
   return options;
 }
@@ -211,14 +211,14 @@ TEST(JoinOfArrays, uses_processors_where_there_is_no_gpu_or_it_is_too_small) {
   const auto s = make<Order>(100000, {1000}, 10);
   array_options options{.threads = 2};
   for (const std::size_t gpus : {0, 1}) {
-    options.device = ArrayDevice::automatic;
+    options.device = Device::automatic;
     options.finder = simulated_gpus(gpus, {.memory_bytes = 256 * kKiB});
     const array_join joined =
         join_arrays(r, by(&User::id), s, by(&Order::user), JoinKind::right, options);
     EXPECT_EQ(joined.pairs.size(), joined.report.rows);
     EXPECT_EQ(joined.report.devices, std::vector<std::string>{"cpu"});
     EXPECT_FALSE(joined.report.no_gpu.empty());
-    options.device = ArrayDevice::gpu;
+    options.device = Device::gpu;
     EXPECT_THROW(join_arrays(r, by(&User::id), s, by(&Order::user), JoinKind::right, options),
                  Error);
   }
@@ -231,7 +231,7 @@ TEST(JoinOfArrays, says_when_a_gpu_fails_while_it_joins) {
   failing.before = [](const char* operation) {
     if (operation == std::string("match")) throw Error(ErrorCode::device, "it fails");
   };
-  array_options options{.device = ArrayDevice::gpu, .threads = 2};
+  array_options options{.device = Device::gpu, .threads = 2};
   options.finder = simulated_gpus(2, failing);
   try {
     join_arrays(r, by(&User::id), s, by(&Order::user), JoinKind::inner, options);

@@ -50,7 +50,7 @@ std::vector<Reading> sorted_copy(std::vector<Reading> readings) {
   return readings;
 }
 
-array_options on(ArrayDevice device, std::shared_ptr<const detail::GpuFinder> gpus) {
+array_options on(Device device, std::shared_ptr<const detail::GpuFinder> gpus) {
   array_options options{.device = device, .threads = 2};
   options.finder = std::move(gpus);
   return options;
@@ -72,9 +72,8 @@ TEST(SortOfArrays, sorts_alike_on_any_number_of_gpus_and_on_processors) {
     const std::vector<Reading> expected = sorted_copy(readings);
     for (const std::size_t gpus : {0, 1, 2, 5}) {
       std::vector<Reading> in_place = readings, apart(count);
-      array_sorter<Reading> sorter(
-          station_then_hottest(),
-          on(gpus == 0 ? ArrayDevice::cpu : ArrayDevice::gpu, simulated_gpus(gpus)));
+      array_sorter<Reading> sorter(station_then_hottest(),
+                                   on(gpus == 0 ? Device::cpu : Device::gpu, simulated_gpus(gpus)));
       const array_report report = sorter.sort(in_place);
       EXPECT_TRUE(in_place == expected) << count << " on " << gpus;
       sorter.sort(readings, apart);
@@ -88,7 +87,7 @@ TEST(SortOfArrays, sorts_alike_on_any_number_of_gpus_and_on_processors) {
 }
 
 TEST(SortOfArrays, is_kept_for_arrays_of_any_size) {
-  array_sorter<Reading> sorter(station_then_hottest(), on(ArrayDevice::gpu, simulated_gpus(2)));
+  array_sorter<Reading> sorter(station_then_hottest(), on(Device::gpu, simulated_gpus(2)));
   for (const std::size_t count : {1000, 50, 30000, 0, 30000, 7}) {
     std::vector<Reading> readings = make_readings(count);
     const std::vector<Reading> expected = sorted_copy(readings);
@@ -111,11 +110,10 @@ TEST(SortOfArrays, sorts_numbers_without_an_order) {
 
 TEST(SortOfArrays, uses_processors_where_there_is_no_gpu_unless_one_is_required) {
   std::vector<int> numbers = {2, 1};
-  const array_report report =
-      sort_array(numbers, {}, on(ArrayDevice::automatic, simulated_gpus(0)));
+  const array_report report = sort_array(numbers, {}, on(Device::automatic, simulated_gpus(0)));
   EXPECT_EQ(numbers.front(), 1);
   EXPECT_NE(report.no_gpu.find("none is simulated"), std::string::npos);
-  EXPECT_EQ(code_of([&] { sort_array(numbers, {}, on(ArrayDevice::gpu, simulated_gpus(0))); }),
+  EXPECT_EQ(code_of([&] { sort_array(numbers, {}, on(Device::gpu, simulated_gpus(0))); }),
             ErrorCode::device);
 }
 
@@ -124,14 +122,13 @@ TEST(SortOfArrays, uses_processors_where_gpus_are_too_small_unless_they_are_requ
   std::vector<Reading> sorted = readings;
   const auto small = simulated_gpus(1, {.memory_bytes = 2 * kMiB});
   const array_report report =
-      sort_array(sorted, station_then_hottest(), on(ArrayDevice::automatic, small));
+      sort_array(sorted, station_then_hottest(), on(Device::automatic, small));
   EXPECT_TRUE(sorted == sorted_copy(readings));
   EXPECT_EQ(report.devices, std::vector<std::string>{"cpu"});
   EXPECT_FALSE(report.no_gpu.empty());
   sorted = readings;
-  EXPECT_EQ(
-      code_of([&] { sort_array(sorted, station_then_hottest(), on(ArrayDevice::gpu, small)); }),
-      ErrorCode::no_space);
+  EXPECT_EQ(code_of([&] { sort_array(sorted, station_then_hottest(), on(Device::gpu, small)); }),
+            ErrorCode::no_space);
   EXPECT_TRUE(sorted == readings);
 }
 
@@ -142,7 +139,7 @@ TEST(SortOfArrays, takes_more_gpus_where_one_would_do_but_is_too_small) {
   const gpu::SimulatedOptions each{.memory_bytes = 8 * kMiB};
   // Links that are no faster than those to the host: one sorts, if it can.
   const auto slow = simulated_gpus(4, each, false);
-  array_options options = on(ArrayDevice::gpu, slow);
+  array_options options = on(Device::gpu, slow);
   EXPECT_EQ(sort_array(std::span(numbers).first(50000), {}, options).devices.size(), 1);
   EXPECT_EQ(sort_array(numbers, {}, options).devices.size(), 4);
   EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
@@ -150,7 +147,7 @@ TEST(SortOfArrays, takes_more_gpus_where_one_would_do_but_is_too_small) {
 
 TEST(SortOfArrays, uses_the_gpus_that_are_named) {
   std::vector<int> numbers(1000, 1);
-  array_options options = on(ArrayDevice::automatic, simulated_gpus(4));
+  array_options options = on(Device::automatic, simulated_gpus(4));
   options.gpus = {2, 1};
   const array_report report = sort_array(numbers, {}, options);
   ASSERT_EQ(report.devices.size(), 2);
@@ -164,7 +161,7 @@ TEST(SortOfArrays, uses_the_gpus_that_are_named) {
 TEST(SortOfArrays, sorts_on_one_gpu_where_they_are_no_peers) {
   std::vector<int> numbers = {3, 2, 1};
   const auto strangers = simulated_gpus(3, {.memory_bytes = 64 * kMiB, .peers = false});
-  EXPECT_EQ(sort_array(numbers, {}, on(ArrayDevice::gpu, strangers)).devices.size(), 1);
+  EXPECT_EQ(sort_array(numbers, {}, on(Device::gpu, strangers)).devices.size(), 1);
   EXPECT_EQ(numbers.front(), 1);
 }
 
@@ -176,13 +173,13 @@ TEST(SortOfArrays, sorts_again_on_processors_if_a_gpu_fails_unless_records_are_l
   const std::vector<Reading> readings = make_readings(5000);
   std::vector<Reading> sorted(readings.size());
   array_sorter<Reading> sorter(station_then_hottest(),
-                               on(ArrayDevice::automatic, simulated_gpus(2, failing)));
+                               on(Device::automatic, simulated_gpus(2, failing)));
   const array_report report = sorter.sort(readings, sorted);
   EXPECT_TRUE(sorted == sorted_copy(readings));
   EXPECT_EQ(report.no_gpu, "it fails");
   EXPECT_EQ(code_of([&] { sorter.sort(sorted); }), ErrorCode::device);
   array_sorter<Reading> demanding(station_then_hottest(),
-                                  on(ArrayDevice::gpu, simulated_gpus(2, failing)));
+                                  on(Device::gpu, simulated_gpus(2, failing)));
   EXPECT_EQ(code_of([&] { demanding.sort(readings, sorted); }), ErrorCode::device);
 }
 

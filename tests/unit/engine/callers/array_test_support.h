@@ -14,7 +14,7 @@ inline std::shared_ptr<const detail::GpuFinder> simulated_gpus(
     std::size_t count, gpu::SimulatedOptions simulated = {.memory_bytes = 64 * kMiB},
     bool fast_links = true) {
   detail::GpuFinder finder;
-  finder.start_bytes = finder.use_bytes = 0;
+  finder.start_bytes = finder.use_bytes = finder.driver_bytes = 0;
   finder.find = [count, simulated = std::move(simulated), fast_links] {
     detail::GpuFinder::Found found;
     found.links = gpu::GpuLinks(count);

@@ -2,10 +2,16 @@
 #include "xxl/stxxl.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
+#include <compare>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -148,6 +154,221 @@ TEST_F(Stxxl, vectors_lie_in_files) {
   EXPECT_EQ(expected, 1'000'000);
   std::filesystem::remove(path);
   EXPECT_THROW(stxxl::syscall_file("/nonexistent/file", stxxl::file::RDONLY), std::runtime_error);
+}
+
+// Of a size that no sector is a multiple of.
+struct Odd {
+  std::array<std::uint8_t, 13> bytes;
+
+  static Odd of(std::uint64_t number) {
+    Odd odd{};
+    std::memcpy(odd.bytes.data(), &number, sizeof(number));
+    odd.bytes[12] = static_cast<std::uint8_t>(number * 7);
+    return odd;
+  }
+  friend auto operator<=>(const Odd&, const Odd&) = default;
+};
+struct LessOdd {
+  bool operator()(const Odd& a, const Odd& b) const { return a < b; }
+};
+
+// A vector and what it must be, which are changed at random in all ways that there are.
+class VectorAndModel {
+ public:
+  using Vector = stxxl::vector<Odd>;
+
+  explicit VectorAndModel(std::uint64_t seed) : random_(seed) {}
+  void change() {
+    switch (random_.below(9)) {
+      case 0:
+        push(random_.below(400'000));
+        break;
+      case 1:
+        push(random_.below(10));
+        break;
+      case 2:
+        overwrite(random_.below(400'000));
+        break;
+      case 3:
+        materialize(random_.below(300'000));
+        break;
+      case 4:
+        sort();
+        break;
+      case 5:
+        resize();
+        break;
+      case 6:
+        assign();
+        break;
+      case 7:
+        Vector(vector_).swap(vector_);
+        break;
+      default:
+        vector_.flush();
+    }
+  }
+  void check() {
+    ASSERT_EQ(vector_.size(), model_.size());
+    const std::size_t from = place();
+    switch (random_.below(4)) {
+      case 0: {
+        stxxl::vector_bufreader reader(vector_.begin() + from, vector_.end());
+        check_stream(reader, from);
+        reader.rewind();
+        return check_stream(reader, from);
+      }
+      case 1: {
+        auto stream = stxxl::stream::streamify(vector_.begin() + from, vector_.end());
+        return check_stream(stream, from);
+      }
+      case 2:
+        return check_elements(std::as_const(vector_).begin() + from, from);
+      default:
+        for (int i = 0; i < 100 && !model_.empty(); ++i) {
+          const std::size_t at = random_.below(model_.size());
+          ASSERT_EQ(vector_[at], model_[at]);
+        }
+    }
+  }
+
+ private:
+  std::size_t place() { return random_.below(model_.size() + 1); }
+  Odd next() { return Odd::of(random_.below(std::uint64_t{1} << 60)); }
+  void push(std::size_t count) {
+    for (; count > 0; --count) {
+      model_.push_back(next());
+      vector_.push_back(model_.back());
+    }
+  }
+  void put(std::size_t at, const Odd& value) {
+    if (at == model_.size()) {
+      model_.push_back(value);
+    } else {
+      model_[at] = value;
+    }
+  }
+  void overwrite(std::size_t count) {
+    std::size_t at = place();
+    stxxl::vector_bufwriter writer(vector_.begin() + at);
+    for (; count > 0; --count) {
+      put(at, next());
+      writer << model_[at++];
+    }
+  }
+  void materialize(std::size_t count) {
+    std::vector<Odd> odds(count);
+    std::size_t at = place();
+    const auto out = vector_.begin() + at;
+    for (Odd& odd : odds) put(at++, odd = next());
+    auto stream = stxxl::stream::streamify(odds.begin(), odds.end());
+    EXPECT_EQ(stxxl::stream::materialize(stream, out).index(), at);
+  }
+  void sort() {
+    const std::size_t first = place();
+    const std::size_t last = first + random_.below(model_.size() - first + 1);
+    stxxl::sort(vector_.begin() + first, vector_.begin() + last, LessOdd(), kMemory);
+    std::sort(model_.begin() + first, model_.begin() + last);
+  }
+  void resize() {
+    const std::size_t size = random_.below(2) == 0 ? place() : model_.size() + random_.below(1000);
+    if (size > model_.size()) return push(size - model_.size());
+    model_.resize(size);
+    vector_.resize(size);
+  }
+  void assign() {
+    std::size_t at = place();
+    for (int i = 0; i < 1000 && at < model_.size(); ++i) {
+      vector_[at] = model_[at] = next();
+      at += random_.below(300);
+    }
+  }
+  template <class Stream>
+  void check_stream(Stream& stream, std::size_t at) {
+    for (; !stream.empty(); ++stream, ++at) {
+      ASSERT_LT(at, model_.size());
+      ASSERT_EQ(*stream, model_[at]) << at;
+    }
+    ASSERT_EQ(at, model_.size());
+  }
+  template <class Iterator>
+  void check_elements(Iterator it, std::size_t at) {
+    for (; at < model_.size(); ++it, ++at) ASSERT_EQ(*it, model_[at]) << at;
+    ASSERT_EQ(it, std::as_const(vector_).end());
+  }
+
+  xxl::Random random_;
+  Vector vector_;
+  std::vector<Odd> model_;
+};
+
+TEST_F(Stxxl, vectors_have_what_was_written_however_they_are_read) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    VectorAndModel pair(seed);
+    for (int i = 0; i < 30; ++i) {
+      pair.change();
+      pair.check();
+      if (HasFatalFailure()) FAIL() << "seed " << seed << ", change " << i;
+    }
+  }
+}
+
+// So many that what was passed is let go.
+TEST_F(Stxxl, vectors_keep_what_a_long_scan_changes) {
+  constexpr std::uint64_t kCount = (std::uint64_t{320} << 20) / sizeof(std::uint64_t);
+  stxxl::vector<std::uint64_t> vector;
+  for (std::uint64_t i = 0; i < kCount; ++i) vector.push_back(i);
+  std::uint64_t& first = vector.front();
+  for (std::uint64_t& value : vector) value = 3 * value + 1;
+  EXPECT_EQ(first, 1);
+  first = 1;
+  std::uint64_t i = 0;
+  for (const std::uint64_t value : std::as_const(vector)) ASSERT_EQ(value, 3 * i++ + 1);
+  EXPECT_EQ(i, kCount);
+  stxxl::vector<std::uint64_t>::bufreader_type reader(vector);
+  for (i = 0; !reader.empty(); ++reader) ASSERT_EQ(*reader, 3 * i++ + 1);
+  EXPECT_EQ(i, kCount);
+}
+
+TEST_F(Stxxl, vectors_leave_out_what_is_no_whole_element) {
+  const std::string path = testing::TempDir() + "stxxl_odd.bin";
+  std::ofstream(path) << std::string(3'000'001, 'x');
+  {
+    stxxl::syscall_file file(path, stxxl::file::RDWR);
+    stxxl::vector<std::uint16_t> vector(&file);
+    EXPECT_EQ(vector.size(), 1'500'000);
+    stxxl::vector<std::uint16_t>::bufreader_type reader(vector);
+    std::size_t count = 0;
+    for (; !reader.empty(); ++reader, ++count) ASSERT_EQ(*reader, 'x' * 257);
+    EXPECT_EQ(count, 1'500'000);
+    for (int i = 0; i < 3'000'000; ++i) vector.push_back(7);
+    vector.flush();
+    EXPECT_EQ(std::filesystem::file_size(path), 9'000'000);
+    EXPECT_EQ(vector[1'499'999], 'x' * 257);
+    EXPECT_EQ(vector[1'500'000], 7);
+    EXPECT_EQ(vector.back(), 7);
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 9'000'000);
+  std::filesystem::remove(path);
+}
+
+TEST_F(Stxxl, vectors_say_that_a_file_cannot_grow) {
+  struct rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t most : {rlim_t{500'000}, rlim_t{5'000'000}}) {
+    stxxl::vector<int> vector;
+    const rlimit limit{most, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    EXPECT_THROW(
+        {
+          for (int i = 0; i < 10'000'000; ++i) vector.push_back(i);
+          vector.flush();
+        },
+        std::runtime_error);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  }
+  std::signal(SIGXFSZ, handler);
 }
 
 struct Twice {
