@@ -37,9 +37,17 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// (Sanitizers keep to malloc and free, which these call.)
+// (Sanitizers keep to malloc and free, which these call. What is not replaced here is replaced by
+// theirs, in pairs: the operators of arrays.)
 void* operator new(std::size_t bytes) {
   return allocate(bytes, 1);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return allocate(bytes, 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
@@ -48,6 +56,9 @@ void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
   std::free(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
