@@ -14,12 +14,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <span>
 #include <stop_token>
 #include <string>
 
+#include "base/on_stop.h"
 #include "base/time_line.h"
 #include "io/file.h"
 #include "xxl/job.h"
@@ -131,7 +131,7 @@ class IoService {
   std::set<IoQueue*> callers_;                                         // that files of callers have
   std::atomic<bool> streams_cancelled_ = false;
   std::atomic<bool> all_cancelled_ = false;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // last: it uses the others
+  OnStop on_stop_;  // last: it uses the others
 };
 
 }  // namespace xxl::io

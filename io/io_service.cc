@@ -118,7 +118,7 @@ IoQueue& IoService::queue_for(const File& file) {
 }
 
 void IoService::cancel_at(const std::stop_token& stop) {
-  if (stop.stop_possible()) on_stop_.emplace(stop, [this] { cancel(true); });
+  on_stop_.set(stop, [this] { cancel(true); });
 }
 
 void IoService::cancel(bool all) {

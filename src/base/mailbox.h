@@ -15,7 +15,6 @@
 #include <functional>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -23,6 +22,7 @@
 
 #include "base/chores.h"
 #include "base/error.h"
+#include "base/on_stop.h"
 
 namespace xxl {
 
@@ -32,9 +32,7 @@ class Mailbox {
  public:
   // Once `stop` is requested, wait_and_run() throws (throw_stopped()).
   explicit Mailbox(std::stop_token stop = {}) : stop_(std::move(stop)) {
-    if (stop_.stop_possible()) {
-      on_stop_.emplace(stop_, [this] { post([] {}); });
-    }
+    on_stop_.set(stop_, [this] { post([] {}); });
   }
 
   // Leaves a message, a function without arguments; from any thread. Whoever was promised it waits
@@ -94,7 +92,7 @@ class Mailbox {
   std::vector<Message> batch_;  // taken, being run
   std::size_t next_ = 0;
   std::stop_token stop_;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // last: it uses the others
+  OnStop on_stop_;  // last: it uses the others
 };
 
 }  // namespace xxl

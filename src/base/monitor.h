@@ -7,14 +7,13 @@
 
 #include <condition_variable>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
 #include "base/chores.h"
 #include "base/error.h"
+#include "base/on_stop.h"
 
 namespace xxl {
 
@@ -27,7 +26,7 @@ class Monitor {
 
   // Once `stop` is requested, that is the failure (throw_stopped()).
   explicit Monitor(std::stop_token stop = {}) : stop_(std::move(stop)) {
-    if (stop_.stop_possible()) on_stop_.emplace(stop_, [this] { fail(nullptr); });
+    on_stop_.set(stop_, [this] { fail(nullptr); });
   }
 
   Lock lock() { return Lock(mutex_); }
@@ -92,7 +91,7 @@ class Monitor {
   std::condition_variable changed_;
   std::exception_ptr failure_;
   std::stop_token stop_;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // last: it uses the others
+  OnStop on_stop_;  // last: it uses the others
 };
 
 }  // namespace xxl

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/on_stop.h"
 #include "base/thread.h"
 #include "engine/caller_sort.h"
 #include "engine/callers/key_fields.h"
@@ -124,7 +125,7 @@ class SorterCore::Job {
       : grant_(shared, spec.options.memory_bytes),
         repeatable_(spec.options.repeatable),
         sort_(make_sort(grant_, spec, input_, output_, stop_.get_token())) {
-    on_stop_.emplace(shared.options().stop, [this] { stop(); });
+    on_stop_.set(shared.options().stop, [this] { stop(); });
   }
 
   ~Job() {
@@ -261,7 +262,7 @@ class SorterCore::Job {
   std::condition_variable changed_;
   Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last
   bool is_done_ = false;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+  OnStop on_stop_;
   Thread thread_;  // last: uses the others
 };
 
