@@ -1,0 +1,61 @@
+// Reads files and streams of Arrow IPC.
+//
+// A file begins with "ARROW1" and has a footer, which says where its batches are. A file that comes
+// through a pipe is read as the stream that it contains. A batch is read as a whole: it must fit in
+// the memory that reading has.
+#pragma once
+
+#include <arrow/ipc/reader.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "columns/arrow_module/batch_source.h"
+#include "columns/arrow_module/posix_files.h"
+
+namespace xxl::arrow_module {
+
+class IpcSource : public BatchSource {
+ public:
+  // Examines the files, one after the other; only pipes stay open. Throws Failed.
+  IpcSource(const std::vector<std::string>& paths, unsigned threads);
+
+  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t batch_bytes) override;
+  bool reads_ahead() const override { return false; }
+  module_table::SourceFacts facts() const override;
+
+ private:
+  // An open one: the reader of a file, or that of a stream.
+  struct Opened {
+    std::shared_ptr<::arrow::ipc::RecordBatchFileReader> file;
+    std::shared_ptr<::arrow::ipc::RecordBatchStreamReader> stream;
+    std::shared_ptr<PosixStream> bytes;  // of a stream
+    bool file_in_stream = false;
+    std::shared_ptr<::arrow::Schema> schema() const;
+  };
+  struct Input {
+    std::string path;
+    FileIdentity identity;
+    std::optional<Opened> opened;
+  };
+
+  Opened open(const std::string& path, FileIdentity& identity);
+  Opened open_stream(int fd, const std::string& path, std::string first);
+  std::shared_ptr<::arrow::RecordBatch> read_batch();
+  void end_input();
+  void check_end(const Opened& opened, const std::string& path) const;
+  std::string place() const;
+
+  ::arrow::ipc::IpcReadOptions options_;
+  std::vector<Input> inputs_;
+
+  // Where reading is.
+  std::size_t input_ = 0;
+  int batch_ = 0;                                // of inputs_[input_]: the one to be read next
+  std::shared_ptr<::arrow::RecordBatch> whole_;  // given out in slices
+  std::int64_t given_rows_ = 0;
+};
+
+}  // namespace xxl::arrow_module
