@@ -45,7 +45,7 @@ template <class Call>
 int open_for_reading(const std::string& path, FileIdentity& identity) {
   const int fd = path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                              : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) throw Failed(ErrorCode::io, joined({path, "cannot open"}), errno);
+  if (fd < 0) throw Failed(ErrorCode::io, joined({path, "cannot open for reading"}), errno);
   struct stat status;
   if (fstat(fd, &status) != 0 || S_ISDIR(status.st_mode)) {
     const int error = S_ISDIR(status.st_mode) ? EISDIR : errno;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace xxl {
 namespace {
@@ -56,7 +57,8 @@ const module_table::ModuleTable& load_arrow_module() {
 }
 
 void throw_failure(const module_table::Failure& failure) {
-  throw Error(static_cast<ErrorCode>(failure.code), failure.text, {}, Error::kNoOffset,
+  // Names of files and columns may be anything.
+  throw Error(static_cast<ErrorCode>(failure.code), quote_controls(failure.text), {}, Error::kNoOffset,
               failure.sys_errno);
 }
 
