@@ -30,7 +30,7 @@ struct ColumnsPlan {
   std::string format;       // of the output: "parquet", "arrow file", "arrow stream"
   std::string compression;  // "zstd", "zstd:9"
   std::uint64_t memory_bytes = 0;
-  ColumnMemory memory;
+  ColumnFileMemory memory;
   unsigned threads = 0;
   std::vector<std::string> scratch_dirs;
 };
@@ -39,7 +39,7 @@ struct ColumnsPlan {
 struct ColumnsReport : Measurements {
   module_table::TargetFacts written{};
   std::uint64_t bytes_written = 0;
-  std::uint64_t peak_file_memory_bytes = 0;  // of ColumnMemory::module_bytes
+  std::uint64_t peak_file_memory_bytes = 0;  // of ColumnFileMemory::module_bytes
 };
 
 // The plan, one fact a line, and as an object, whose members are described in the manual page.

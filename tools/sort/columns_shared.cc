@@ -177,7 +177,7 @@ resources ColumnsJob::make_resources() const {
 void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
   const resources shared = make_resources();
   std::vector<ArrowArrayStream> in(sources_.size());
-  for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batch_bytes, &in[i]);
+  for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batches, &in[i]);
   const auto release = [&] {
     for (ArrowArrayStream& stream : in) {
       if (stream.release != nullptr) stream.release(&stream);

@@ -20,41 +20,76 @@ std::string column_text(const ::arrow::Field& field) {
   return field.type()->ToString() + (field.nullable() ? "" : " not null");
 }
 
-// The batches of a source; while one is used, the next one is read.
+// The batches of a source, cut into slices; while one is used, the next one is read.
 class SourceStream : public ::arrow::RecordBatchReader {
  public:
-  SourceStream(BatchSource& source, std::uint64_t batch_bytes, module_table::Failure& failure)
-      : source_(source), batch_bytes_(batch_bytes), failure_(failure) {}
+  SourceStream(BatchSource& source, const module_table::BatchSizes& sizes,
+               module_table::Failure& failure)
+      : source_(source), sizes_(sizes), failure_(failure) {}
   ~SourceStream() override {
     if (ahead_.valid()) ahead_.wait();
   }
 
   std::shared_ptr<::arrow::Schema> schema() const override { return source_.schema(); }
 
-  ::arrow::Status ReadNext(Batch* batch) override {
-    batch->reset();
-    if (ended_) return ::arrow::Status::OK();
+  ::arrow::Status ReadNext(Batch* slice) override {
+    slice->reset();
     const bool read = guarded(&failure_, [&] {
-      *batch = ahead_.valid() ? ahead_.get() : source_.next(batch_bytes_);
-      if (*batch != nullptr && source_.reads_ahead()) start_next();
+      if (is_used_up() && !ended_) next_whole();
+      if (!ended_) *slice = next_slice();
     });
-    ended_ = !read || *batch == nullptr;
-    return read ? ::arrow::Status::OK() : ::arrow::Status::IOError(failure_.text);
+    if (read) return ::arrow::Status::OK();
+    ended_ = true;
+    return ::arrow::Status::IOError(failure_.text);
   }
 
  private:
+  bool is_used_up() const { return whole_ == nullptr || given_rows_ == whole_->num_rows(); }
+
+  void next_whole() {
+    whole_.reset();  // before the next one takes memory
+    given_rows_ = 0;
+    do {
+      whole_ = ahead_.valid() ? ahead_.get() : source_.next(sizes_.read_bytes);
+    } while (whole_ != nullptr && whole_->num_rows() == 0);
+    ended_ = whole_ == nullptr;
+    if (ended_) return;
+    row_bytes_ = static_cast<double>(bytes_of(*whole_)) / static_cast<double>(whole_->num_rows());
+    if (source_.reads_ahead()) start_next();
+  }
+
+  // Rows may be of very different sizes.
+  Batch next_slice() {
+    const auto most = static_cast<double>(sizes_.given_bytes);
+    const auto fitting = static_cast<std::int64_t>(most / std::max(row_bytes_, 1.0));
+    std::int64_t rows =
+        std::min(std::max(fitting, std::int64_t{1}), whole_->num_rows() - given_rows_);
+    Batch slice = whole_->Slice(given_rows_, rows);
+    while (rows > 1 && static_cast<double>(bytes_of(*slice)) > kMostOver * most) {
+      rows /= 2;
+      slice = whole_->Slice(given_rows_, rows);
+    }
+    given_rows_ += rows;
+    return slice;
+  }
+
   void start_next() {
     try {
-      ahead_ = std::async(std::launch::async, [this] { return source_.next(batch_bytes_); });
+      ahead_ = std::async(std::launch::async, [this] { return source_.next(sizes_.read_bytes); });
     } catch (const std::system_error&) {
       // No thread: it is read when it is asked for.
     }
   }
 
+  static constexpr double kMostOver = 1.25;
+
   BatchSource& source_;
-  const std::uint64_t batch_bytes_;
+  const module_table::BatchSizes sizes_;
   module_table::Failure& failure_;
   bool ended_ = false;
+  Batch whole_;  // given out in slices
+  std::int64_t given_rows_ = 0;
+  double row_bytes_ = 0;
   std::future<Batch> ahead_;
 };
 
@@ -90,15 +125,15 @@ void BatchSource::add_schema(const std::string& path,
   }
 }
 
-void BatchRows::begin_part(double row_bytes, std::uint64_t batch_bytes) {
-  const double most = static_cast<double>(batch_bytes) / std::max(row_bytes, 1.0);
+void BatchRows::begin_part(double row_bytes, std::uint64_t wanted_bytes) {
+  const double most = static_cast<double>(wanted_bytes) / std::max(row_bytes, 1.0);
   rows_ = std::clamp(static_cast<std::int64_t>(most), std::int64_t{1}, rows_);
 }
 
-void BatchRows::observe(std::int64_t rows, std::int64_t bytes, std::uint64_t batch_bytes) {
+void BatchRows::observe(std::int64_t rows, std::int64_t bytes, std::uint64_t wanted_bytes) {
   if (rows == 0) return;
   const double row_bytes = std::max(1.0, static_cast<double>(bytes) / static_cast<double>(rows));
-  const auto fitting = static_cast<std::int64_t>(static_cast<double>(batch_bytes) / row_bytes);
+  const auto fitting = static_cast<std::int64_t>(static_cast<double>(wanted_bytes) / row_bytes);
   rows_ = std::clamp(fitting, std::int64_t{1}, std::min(kMostRows, rows_ * kMostGrowth));
 }
 
@@ -107,9 +142,9 @@ std::int64_t bytes_of(const ::arrow::RecordBatch& batch) {
   return bytes.ok() ? *bytes : ::arrow::util::TotalBufferSize(batch);
 }
 
-void export_stream(BatchSource& source, std::uint64_t batch_bytes, module_table::Failure& failure,
-                   ArrowArrayStream* out) {
-  auto stream = std::make_shared<SourceStream>(source, batch_bytes, failure);
+void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,
+                   module_table::Failure& failure, ArrowArrayStream* out) {
+  auto stream = std::make_shared<SourceStream>(source, sizes, failure);
   check(::arrow::ExportRecordBatchReader(std::move(stream), out), "");
 }
 

@@ -22,8 +22,8 @@ class BatchSource {
   const std::shared_ptr<::arrow::Schema>& schema() const { return schema_; }
   // As Source::leave_out of the table.
   virtual void leave_out(const module_table::FirstRows& /*first*/) {}
-  // The next batch of about `batch_bytes`; null at the end. Throws Failed.
-  virtual std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t batch_bytes) = 0;
+  // The next batch, of about `bytes` where that can be chosen; null at the end. Throws Failed.
+  virtual std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) = 0;
   // Whether a batch may be read while the one before it is used: twice the memory.
   virtual bool reads_ahead() const = 0;
   virtual module_table::SourceFacts facts() const = 0;
@@ -34,7 +34,7 @@ class BatchSource {
   void add_schema(const std::string& path, const std::shared_ptr<::arrow::Schema>& schema);
 
   std::atomic<std::uint64_t> bytes_read_ = 0;
-  std::atomic<std::uint64_t> rows_read_ = 0;
+  std::atomic<std::uint64_t> rows_read_ = 0;  // ahead as well
 
  private:
   std::string first_path_;
@@ -46,9 +46,9 @@ class BatchSource {
 class BatchRows {
  public:
   // Before a part of the input whose rows take about `row_bytes` encoded.
-  void begin_part(double row_bytes, std::uint64_t batch_bytes);
+  void begin_part(double row_bytes, std::uint64_t wanted_bytes);
   // After a batch.
-  void observe(std::int64_t rows, std::int64_t bytes, std::uint64_t batch_bytes);
+  void observe(std::int64_t rows, std::int64_t bytes, std::uint64_t wanted_bytes);
   std::int64_t rows() const { return rows_; }
 
  private:
@@ -64,7 +64,7 @@ std::int64_t bytes_of(const ::arrow::RecordBatch& batch);
 
 // `source` as a stream of C structures, read one batch ahead if it wants that. If the stream fails,
 // `failure` says why. Both must outlive the stream.
-void export_stream(BatchSource& source, std::uint64_t batch_bytes, module_table::Failure& failure,
-                   ArrowArrayStream* out);
+void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,
+                   module_table::Failure& failure, ArrowArrayStream* out);
 
 }  // namespace xxl::arrow_module

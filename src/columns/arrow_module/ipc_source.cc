@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kFileMagic = "ARROW1";
 constexpr std::size_t kFileStart = 8;  // the magic bytes, padded
-constexpr std::int64_t kMostSliceRows = std::int64_t{1} << 16;
 
 constexpr const char* kEmpty = "is empty: it has no schema";
 
@@ -85,8 +84,8 @@ std::string IpcSource::place() const {
   return joined({inputs_[input_].path, "batch " + std::to_string(batch_)});
 }
 
-// The next batch of all inputs, as it is stored; null at the end.
-std::shared_ptr<::arrow::RecordBatch> IpcSource::read_batch() {
+// Batches are as they were written, whatever their size.
+std::shared_ptr<::arrow::RecordBatch> IpcSource::next(std::uint64_t /*bytes*/) {
   for (; input_ < inputs_.size(); end_input()) {
     Input& input = inputs_[input_];
     if (!input.opened) {
@@ -108,6 +107,7 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::read_batch() {
     // Its offsets and dictionary indices are the file's, and will be trusted.
     check(batch->ValidateFull(), place());
     ++batch_;
+    rows_read_ += static_cast<std::uint64_t>(batch->num_rows());
     return batch;
   }
   return nullptr;
@@ -139,25 +139,6 @@ void IpcSource::check_end(const Opened& opened, const std::string& path) const {
   if (opened.file_in_stream && end != kFileMagic) {
     throw Failed(ErrorCode::bad_input, joined({path, "the file ends too early"}));
   }
-}
-
-std::shared_ptr<::arrow::RecordBatch> IpcSource::next(std::uint64_t batch_bytes) {
-  while (whole_ == nullptr || given_rows_ == whole_->num_rows()) {
-    whole_.reset();  // before the next one takes memory
-    whole_ = read_batch();
-    given_rows_ = 0;
-    if (whole_ == nullptr) return nullptr;
-  }
-  const double row_bytes = static_cast<double>(bytes_of(*whole_)) /
-                           static_cast<double>(std::max<std::int64_t>(whole_->num_rows(), 1));
-  const auto fitting =
-      static_cast<std::int64_t>(static_cast<double>(batch_bytes) / std::max(row_bytes, 1.0));
-  const std::int64_t rows = std::min(std::clamp(fitting, std::int64_t{1}, kMostSliceRows),
-                                     whole_->num_rows() - given_rows_);
-  auto slice = whole_->Slice(given_rows_, rows);
-  given_rows_ += rows;
-  rows_read_ += static_cast<std::uint64_t>(rows);
-  return slice;
 }
 
 module_table::SourceFacts IpcSource::facts() const {

@@ -22,7 +22,7 @@ class IpcSource : public BatchSource {
   // Examines the files, one after the other; only pipes stay open. Throws Failed.
   IpcSource(const std::vector<std::string>& paths, unsigned threads);
 
-  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t batch_bytes) override;
+  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) override;
   bool reads_ahead() const override { return false; }
   module_table::SourceFacts facts() const override;
 
@@ -43,7 +43,6 @@ class IpcSource : public BatchSource {
 
   Opened open(const std::string& path, FileIdentity& identity);
   Opened open_stream(int fd, const std::string& path, std::string first);
-  std::shared_ptr<::arrow::RecordBatch> read_batch();
   void end_input();
   void check_end(const Opened& opened, const std::string& path) const;
   std::string place() const;
@@ -53,9 +52,7 @@ class IpcSource : public BatchSource {
 
   // Where reading is.
   std::size_t input_ = 0;
-  int batch_ = 0;                                // of inputs_[input_]: the one to be read next
-  std::shared_ptr<::arrow::RecordBatch> whole_;  // given out in slices
-  std::int64_t given_rows_ = 0;
+  int batch_ = 0;  // of inputs_[input_]: the one to be read next
 };
 
 }  // namespace xxl::arrow_module

@@ -47,10 +47,11 @@ bool leave_out(Source* source, const module_table::FirstRows* first, Failure* fa
   return guarded(failure, [&] { state_of(source).batches->leave_out(*first); });
 }
 
-bool start(Source* source, std::uint64_t batch_bytes, ArrowArrayStream* out, Failure* failure) {
+bool start(Source* source, const module_table::BatchSizes* sizes, ArrowArrayStream* out,
+           Failure* failure) {
   SourceState& state = state_of(source);
   return guarded(failure,
-                 [&] { export_stream(*state.batches, batch_bytes, state.stream_failure, out); });
+                 [&] { export_stream(*state.batches, *sizes, state.stream_failure, out); });
 }
 
 const Failure* stream_failure(Source* source) {

@@ -1,7 +1,5 @@
 #include "columns/arrow_module/output.h"
 
-#include <arrow/status.h>
-
 namespace xxl::arrow_module {
 
 ::arrow::Status Output::Close() {

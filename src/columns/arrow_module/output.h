@@ -2,6 +2,8 @@
 #pragma once
 
 #include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+#include <arrow/status.h>
 
 #include <cstdint>
 

@@ -1,5 +1,8 @@
 #include "columns/arrow_module/parquet_source.h"
 
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
@@ -212,7 +215,7 @@ std::string ParquetSource::failing_column() {
 }
 
 // Goes on to the next row group that is to be read; false if there is none.
-bool ParquetSource::begin_row_group(std::uint64_t batch_bytes) {
+bool ParquetSource::begin_row_group(std::uint64_t wanted_bytes) {
   for (; file_ < files_.size(); ++file_, group_ = 0, reader_.reset()) {
     const InputFile& file = files_[file_];
     const auto is_read = [](const RowGroup& group) { return !group.left_out && group.rows > 0; };
@@ -222,7 +225,7 @@ bool ParquetSource::begin_row_group(std::uint64_t batch_bytes) {
     group_ = static_cast<std::size_t>(next - file.groups.begin());
     if (reader_ == nullptr) reader_ = open_again(file);
     batches_ = check(reader_->GetRecordBatchReader({static_cast<int>(group_)}), place());
-    batch_rows_.begin_part(next->row_bytes, batch_bytes);
+    batch_rows_.begin_part(next->row_bytes, wanted_bytes);
     group_rows_read_ = 0;
     return true;
   }
@@ -240,9 +243,9 @@ void ParquetSource::end_row_group() {
   ++group_;
 }
 
-std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t batch_bytes) {
+std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t wanted_bytes) {
   for (;;) {
-    if (batches_ == nullptr && !begin_row_group(batch_bytes)) return nullptr;
+    if (batches_ == nullptr && !begin_row_group(wanted_bytes)) return nullptr;
     reader_->set_batch_size(batch_rows_.rows());
     std::shared_ptr<::arrow::RecordBatch> batch;
     const ::arrow::Status status = batches_->ReadNext(&batch);
@@ -254,7 +257,7 @@ std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t batch_by
     if (batch->num_rows() == 0) continue;
     group_rows_read_ += batch->num_rows();
     rows_read_ += static_cast<std::uint64_t>(batch->num_rows());
-    batch_rows_.observe(batch->num_rows(), bytes_of(*batch), batch_bytes);
+    batch_rows_.observe(batch->num_rows(), bytes_of(*batch), wanted_bytes);
     return batch;
   }
 }

@@ -21,7 +21,7 @@ class ParquetSource : public BatchSource {
   ParquetSource(const std::vector<std::string>& paths, unsigned threads);
 
   void leave_out(const module_table::FirstRows& first) override;
-  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t batch_bytes) override;
+  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t wanted_bytes) override;
   bool reads_ahead() const override { return true; }
   module_table::SourceFacts facts() const override;
 
@@ -42,7 +42,7 @@ class ParquetSource : public BatchSource {
                                                      FileIdentity& identity);
   std::unique_ptr<::parquet::arrow::FileReader> open_again(const InputFile& file);
   int leaf_with_bounds(const std::string& column) const;
-  bool begin_row_group(std::uint64_t batch_bytes);
+  bool begin_row_group(std::uint64_t wanted_bytes);
   void end_row_group();
   std::string place() const;
   std::string failing_column();

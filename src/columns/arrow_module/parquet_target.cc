@@ -2,6 +2,8 @@
 //
 // A row group is kept encoded and compressed until it is complete, as its columns lie one after the
 // other in the file. It ends with so many rows, or when it takes as much memory as there is.
+#include <arrow/extension_type.h>
+#include <arrow/memory_pool.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
 #include <parquet/file_writer.h>

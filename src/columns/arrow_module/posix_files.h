@@ -4,6 +4,8 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+#include <arrow/status.h>
 #include <sys/types.h>
 
 #include <atomic>

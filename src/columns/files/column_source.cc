@@ -43,9 +43,9 @@ void ColumnSource::leave_out(const module_table::FirstRows& first) {
   if (!source_.leave_out(&source_, &first, &failure)) throw_failure(failure);
 }
 
-void ColumnSource::start(std::uint64_t batch_bytes, ArrowArrayStream* out) {
+void ColumnSource::start(const module_table::BatchSizes& sizes, ArrowArrayStream* out) {
   Failure failure{};
-  if (!source_.start(&source_, batch_bytes, out, &failure)) throw_failure(failure);
+  if (!source_.start(&source_, &sizes, out, &failure)) throw_failure(failure);
 }
 
 void ColumnSource::rethrow() {

@@ -58,8 +58,8 @@ const module_table::ModuleTable& load_arrow_module() {
 
 void throw_failure(const module_table::Failure& failure) {
   // Names of files and columns may be anything.
-  throw Error(static_cast<ErrorCode>(failure.code), quote_controls(failure.text), {}, Error::kNoOffset,
-              failure.sys_errno);
+  throw Error(static_cast<ErrorCode>(failure.code), quote_controls(failure.text), {},
+              Error::kNoOffset, failure.sys_errno);
 }
 
 }  // namespace xxl

@@ -11,15 +11,15 @@
 
 namespace xxl {
 
-struct ColumnMemory {
+struct ColumnFileMemory {
   std::uint64_t engine_bytes = 0;  // of xxl::resources
   std::uint64_t module_bytes = 0;  // for reading, and for writing
-  std::uint64_t batch_bytes = 0;   // of batches that are read
+  module_table::BatchSizes batches{};
 };
 
 // `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side. Throws
 // Error{no_space} that says how much would do.
-ColumnMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
-                                module_table::Format format);
+ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
+                                    module_table::Format format);
 
 }  // namespace xxl

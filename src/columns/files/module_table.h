@@ -48,6 +48,12 @@ struct FirstRows {
   std::int32_t nulls_first;
 };
 
+// Of rows in memory; batches of a single row may be larger.
+struct BatchSizes {
+  std::uint64_t read_bytes;   // that are decoded at once, about
+  std::uint64_t given_bytes;  // of a batch of the stream, a slice of what was decoded
+};
+
 struct SourceFacts {
   std::int32_t rows_known;
   std::uint64_t rows;        // of all files, also those that are left out
@@ -67,9 +73,9 @@ struct Source {
   bool (*get_schema)(Source*, ArrowSchema* out, Failure*);
   // Leaves out row groups that certainly have none of these rows.
   bool (*leave_out)(Source*, const FirstRows*, Failure*);
-  // Gives all rows, in the order of the files, in batches of about `batch_bytes`. May be called
-  // once, and the stream must be released before the source.
-  bool (*start)(Source*, std::uint64_t batch_bytes, ArrowArrayStream* out, Failure*);
+  // Gives all rows, in the order of the files. May be called once, and the stream must be released
+  // before the source.
+  bool (*start)(Source*, const BatchSizes*, ArrowArrayStream* out, Failure*);
   // Why the stream failed; null if it did not.
   const Failure* (*stream_failure)(Source*);
   void (*get_facts)(Source*, SourceFacts* out);
