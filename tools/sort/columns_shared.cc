@@ -1,10 +1,9 @@
 #include "sort/columns_shared.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -33,10 +32,14 @@ constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
     {":nulls-last", &ColumnKeyOption::nulls_first},
 };
 
+// Of this program alone: that of getrusage() may be its parent's.
 std::uint64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
+  std::ifstream status("/proc/self/status");
+  std::uint64_t kibibytes = 0;
+  for (std::string field; status >> field;) {
+    if (field == "VmHWM:" && status >> kibibytes) break;
+  }
+  return kibibytes * kKiB;
 }
 
 const char* format_text(Format format) {

@@ -21,10 +21,10 @@ constexpr std::int64_t kBufferBytes = std::int64_t{1} << 20;
 class IpcTarget : public BatchTarget {
  public:
   IpcTarget(const module_table::TargetOptions& options,
-            const std::shared_ptr<::arrow::Schema>& schema) {
-    buffered_ = check(::arrow::io::BufferedOutputStream::Create(kBufferBytes, &pool(),
-                                                                std::make_shared<Output>(options)),
-                      "");
+            const std::shared_ptr<::arrow::Schema>& schema)
+      : output_(std::make_shared<Output>(options)) {
+    buffered_ =
+        check(::arrow::io::BufferedOutputStream::Create(kBufferBytes, &pool(), output_), "");
     auto ipc = ::arrow::ipc::IpcWriteOptions::Defaults();
     ipc.memory_pool = &pool();
     ipc.use_threads = options.threads > 1;
@@ -42,6 +42,8 @@ class IpcTarget : public BatchTarget {
     }
   }
 
+  ~IpcTarget() override { output_->abandon(); }
+
   void write(const ::arrow::RecordBatch& batch) override {
     check(writer_->WriteRecordBatch(batch), "");
     ++facts_.batches;
@@ -54,6 +56,7 @@ class IpcTarget : public BatchTarget {
   }
 
  private:
+  std::shared_ptr<Output> output_;
   std::shared_ptr<::arrow::io::BufferedOutputStream> buffered_;
   std::shared_ptr<::arrow::ipc::RecordBatchWriter> writer_;
 };

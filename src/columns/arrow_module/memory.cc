@@ -1,8 +1,14 @@
 #include "columns/arrow_module/memory.h"
 
 #include <arrow/status.h>
+#include <malloc.h>
 
 namespace xxl::arrow_module {
+namespace {
+
+constexpr int kMappedBytes = 1 << 18;
+
+}  // namespace
 
 ::arrow::Status CountedPool::take(std::int64_t bytes) {
   const std::int64_t now = now_bytes_ += bytes;
@@ -36,6 +42,12 @@ namespace xxl::arrow_module {
 void CountedPool::Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) {
   below_.Free(buffer, size, alignment);
   now_bytes_ -= size;
+}
+
+CountedPool::CountedPool() {
+  // Larger pieces are mapped, and go back to the system at once. Left alone, malloc raises this to
+  // whatever was freed last.
+  mallopt(M_MMAP_THRESHOLD, kMappedBytes);
 }
 
 CountedPool& pool() {

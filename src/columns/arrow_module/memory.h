@@ -12,6 +12,8 @@ namespace xxl::arrow_module {
 // All that reading and writing allocates of Arrow. From any thread.
 class CountedPool : public ::arrow::MemoryPool {
  public:
+  CountedPool();
+
   // More than this is refused, until it is set again.
   void set_limit(std::uint64_t bytes) { limit_bytes_ = static_cast<std::int64_t>(bytes); }
   static constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
@@ -34,7 +36,8 @@ class CountedPool : public ::arrow::MemoryPool {
  private:
   ::arrow::Status take(std::int64_t bytes);
 
-  ::arrow::MemoryPool& below_ = *::arrow::default_memory_pool();
+  // Arrow's own allocators keep several times what is allocated for what may come.
+  ::arrow::MemoryPool& below_ = *::arrow::system_memory_pool();
   std::atomic<std::int64_t> limit_bytes_ = static_cast<std::int64_t>(kNoLimit);
   std::atomic<std::int64_t> now_bytes_ = 0;
   std::atomic<std::int64_t> most_bytes_ = 0;

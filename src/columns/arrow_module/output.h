@@ -16,6 +16,10 @@ class Output : public ::arrow::io::OutputStream {
  public:
   explicit Output(const module_table::TargetOptions& options) : options_(options) {}
 
+  // From now on all that is written is dropped: writers that are destroyed after a failure still
+  // end their files.
+  void abandon() { abandoned_ = true; }
+
   ::arrow::Status Close() override;
   bool closed() const override { return closed_; }
   ::arrow::Result<std::int64_t> Tell() const override { return position_; }
@@ -26,6 +30,7 @@ class Output : public ::arrow::io::OutputStream {
   const module_table::TargetOptions& options_;
   std::int64_t position_ = 0;
   bool closed_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace xxl::arrow_module

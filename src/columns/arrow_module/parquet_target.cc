@@ -81,6 +81,8 @@ class ParquetTarget : public BatchTarget {
               "");
   }
 
+  ~ParquetTarget() override { output_->abandon(); }
+
   void write(const ::arrow::RecordBatch& batch) override {
     for (std::int64_t row = 0; row < batch.num_rows();) {
       if (!in_group_ || group_rows_ == row_group_rows_ ||

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/memory.h"
 #include "columns/arrow_module/system_error.h"
 
 namespace xxl::arrow_module {
@@ -103,8 +104,8 @@ PosixFile::~PosixFile() {
   // What a damaged file asks for may be more than there is.
   if (position < 0 || bytes < 0) return ::arrow::Status::Invalid("an offset is negative");
   const std::int64_t there = std::max<std::int64_t>(0, bytes_ - position);
-  ARROW_ASSIGN_OR_RAISE(
-      auto buffer, ::arrow::AllocateResizableBuffer(std::min(bytes, there), io_context().pool()));
+  ARROW_ASSIGN_OR_RAISE(auto buffer,
+                        ::arrow::AllocateResizableBuffer(std::min(bytes, there), &pool()));
   ARROW_ASSIGN_OR_RAISE(const std::int64_t done,
                         ReadAt(position, buffer->size(), buffer->mutable_data()));
   if (done < buffer->size()) RETURN_NOT_OK(buffer->Resize(done));
@@ -144,8 +145,8 @@ PosixStream::~PosixStream() {
   if (bytes < 0) return ::arrow::Status::Invalid("a size is negative");
   // In steps: what a damaged stream asks for need not follow.
   constexpr std::int64_t kStepBytes = std::int64_t{16} << 20;
-  ARROW_ASSIGN_OR_RAISE(auto buffer, ::arrow::AllocateResizableBuffer(std::min(bytes, kStepBytes),
-                                                                      io_context().pool()));
+  ARROW_ASSIGN_OR_RAISE(auto buffer,
+                        ::arrow::AllocateResizableBuffer(std::min(bytes, kStepBytes), &pool()));
   std::int64_t done = 0;
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const std::int64_t step,

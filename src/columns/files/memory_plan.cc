@@ -8,8 +8,8 @@
 namespace xxl {
 namespace {
 
-// What Arrow's libraries take when they are loaded, and their threads, measured.
-constexpr std::uint64_t kArrowBytes = 24 * kMiB;
+// Small pieces of memory that Arrow takes beside its pool; its code is part of the constant.
+constexpr std::uint64_t kArrowBytes = 8 * kMiB;
 constexpr std::uint64_t kLeastEngineBytes = 16 * kMiB;
 constexpr std::uint64_t kLeastModuleBytes = 8 * kMiB;
 // More makes row groups no better: these end with a number of rows then.

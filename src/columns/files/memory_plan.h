@@ -1,6 +1,6 @@
 // How the memory of -S is divided between the engine and the module.
 //
-//   -S  =  Arrow's code and threads  +  reading or writing  +  the engine
+//   -S  =  small things  +  reading or writing  +  the engine
 //
 // Reading has ended when writing begins, so that they share a part: the larger of both.
 #pragma once
