@@ -285,6 +285,7 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
   OwnedStream rows;
   begin_result(begin, &rows);
   end_phase("read and sort", bytes_read(), 0);
+  load_arrow_module().limit_memory(0);  // writing looks after itself
   if (target) {
     write(*target, result, &rows);
   } else {

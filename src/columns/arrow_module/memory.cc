@@ -6,7 +6,7 @@
 namespace xxl::arrow_module {
 namespace {
 
-constexpr int kMappedBytes = 1 << 18;
+constexpr int kMappedBytes = 1 << 20;
 
 }  // namespace
 

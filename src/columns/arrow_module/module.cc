@@ -101,7 +101,7 @@ bool check_compression(Format format, const char* compression, std::int32_t leve
 }
 
 void limit_memory(std::uint64_t bytes) {
-  pool().set_limit(bytes);
+  pool().set_limit(bytes != 0 ? bytes : CountedPool::kNoLimit);
 }
 
 std::uint64_t peak_memory_bytes() {

@@ -23,8 +23,8 @@
 namespace xxl::arrow_module {
 namespace {
 
-// Memory of a column grows by doubling: it may take twice its bytes for a moment.
-constexpr std::uint64_t kGrowth = 2;
+// Memory of a column grows by doubling, and all may grow at once.
+constexpr double kGrowth = 2.5;
 // Rows that are encoded at once: the memory of a row group is looked at in between.
 constexpr std::int64_t kStepRows = std::int64_t{1} << 14;
 
@@ -64,7 +64,8 @@ class ParquetTarget : public BatchTarget {
   ParquetTarget(const module_table::TargetOptions& options,
                 const std::shared_ptr<::arrow::Schema>& schema)
       : row_group_rows_(static_cast<std::int64_t>(options.row_group_rows)),
-        row_group_bytes_(static_cast<std::int64_t>(options.memory_bytes / kGrowth)),
+        row_group_bytes_(
+            static_cast<std::int64_t>(static_cast<double>(options.memory_bytes) / kGrowth)),
         output_(std::make_shared<Output>(options)) {
     ::parquet::WriterProperties::Builder properties;
     properties.memory_pool(&encoder_pool_)

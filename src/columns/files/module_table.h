@@ -120,7 +120,7 @@ struct ModuleTable {
   // Whether `compression` and `level` can be written in this format.
   bool (*check_compression)(Format, const char* compression, std::int32_t level, Failure*);
   // Bounds what reading and writing may take together, batches of sources included, until it is
-  // called again: what needs more fails.
+  // called again: what needs more fails. 0: no bound.
   void (*limit_memory)(std::uint64_t bytes);
   // Most memory that they took so far.
   std::uint64_t (*peak_memory_bytes)();
