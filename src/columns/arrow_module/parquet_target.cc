@@ -25,6 +25,8 @@ namespace {
 
 // Memory of a column grows by doubling, and all may grow at once.
 constexpr double kGrowth = 2.5;
+constexpr std::int64_t kDictionaryPart = 256;
+constexpr std::int64_t kLeastDictionaryBytes = std::int64_t{1} << 17;
 // Rows that are encoded at once: the memory of a row group is looked at in between.
 constexpr std::int64_t kStepRows = std::int64_t{1} << 14;
 
@@ -71,6 +73,7 @@ class ParquetTarget : public BatchTarget {
     properties.memory_pool(&encoder_pool_)
         ->compression(codec_of(options.format, options.compression, options.level))
         ->max_row_group_length(row_group_rows_)
+        ->dictionary_pagesize_limit(dictionary_bytes())
         ->enable_page_checksum()
         ->set_sorting_columns(sorting_columns(options, *schema));
     if (options.level != 0) properties.compression_level(options.level);
@@ -105,6 +108,13 @@ class ParquetTarget : public BatchTarget {
   void finish() override { check(writer_->Close(), ""); }
 
  private:
+  // Columns of ever new values fill a dictionary in vain, again in each row group: the smaller
+  // these are, the sooner it is given up.
+  std::int64_t dictionary_bytes() const {
+    return std::clamp(row_group_bytes_ / kDictionaryPart, kLeastDictionaryBytes,
+                      std::int64_t{::parquet::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT});
+  }
+
   const std::int64_t row_group_rows_;
   const std::int64_t row_group_bytes_;
   ::arrow::ProxyMemoryPool encoder_pool_{&pool()};
