@@ -540,12 +540,51 @@ class Memory(ColumnsTest):
         self.assertGreater(stats["row_groups"], 1)
         self.assertEqual(read(target).num_rows, rows)
 
-    def test_a_batch_larger_than_memory_is_an_error(self):
-        path = self.root / "in.arrow"
-        table = pa.table({"k": list(range(8_000_000))})
-        with pa.ipc.new_file(path, table.schema) as writer:
-            writer.write_table(table)
-        self.assert_fails(self.run_xxl("--record=arrow", "--key=k", "-S", "96M", path), "in.arrow: batch 0: .*-S")
+    def test_a_batch_larger_than_memory(self):
+        rows = 4_000_000
+        table = pa.table({"k": pa.array(range(rows, 0, -1), pa.int64()), "v": pa.array(range(rows), pa.int64())})
+        for name, make, compression in [("in.arrow", pa.ipc.new_file, None), ("in.arrows", pa.ipc.new_stream, None),
+                                        ("packed.arrow", pa.ipc.new_file, "lz4")]:
+            path = self.root / name
+            with make(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+                writer.write_table(table)
+            arguments = ["--record=arrow", "--key=k", "-S", "48M", "--stats=json", "-o", self.out / name]
+            done = self.run_xxl(*arguments, path)
+            if compression:
+                self.assert_fails(done, f"{name}: batch 0: .*larger -S")
+                continue
+            self.assertEqual(done.returncode, 0, done.stderr)
+            stats = json.loads(done.stderr)
+            self.assertLessEqual(stats["peak_file_memory_bytes"], stats["file_memory_bytes"])
+            if not whole_process.SANITIZED:
+                self.assertLessEqual(stats["peak_memory_bytes"], 48 * MIB + whole_process.MEMORY_CONSTANT)
+            self.assertEqual(read(self.out / name)["v"].to_pylist(), list(range(rows - 1, -1, -1)))
+            with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as pipe:
+                done = self.run_xxl(*arguments, stdin=pipe.stdout)
+            self.assert_fails(done, "-: batch 0: .*larger -S")
+
+    def test_large_batches_of_all_types(self):
+        rows = 30_000
+        rng = random.Random(9)
+        kinds = sorted(MAKERS) + sorted(PAYLOADS)
+        table = random_table(rng, rows, kinds)
+        table = table.append_column("list of text", pa.array([[word(rng), None] for _ in range(rows)]))
+        table = table.append_column("pairs", pa.array([[i, None] for i in range(rows)], pa.list_(pa.int32(), 2)))
+        for suffix in (".arrow", ".arrows"):
+            path = self.root / f"in{suffix}"
+            make = pa.ipc.new_stream if suffix == ".arrows" else pa.ipc.new_file
+            with make(path, table.schema) as writer:
+                writer.write_batch(table.combine_chunks().to_batches()[0])
+            self.assertGreater(path.stat().st_size, 5 << 20)
+            self.assert_same(self.sort(path, "--key=row", "-S", "40M", output=f"out{suffix}"), table)
+            whole = path.read_bytes()
+            for _ in range(10):
+                damaged = bytearray(whole)
+                for _ in range(20):
+                    damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+                path.write_bytes(damaged)
+                done = self.run_xxl("--record=arrow", "--key=row", path, "-o", self.out / "damaged.arrow")
+                self.assertIn(done.returncode, (0, 2), done.stderr)
 
 
 if __name__ == "__main__":

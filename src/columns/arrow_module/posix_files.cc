@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "columns/arrow_module/failed.h"
@@ -41,7 +45,59 @@ template <class Call>
   return done;
 }
 
+// A part of a file as memory, until destruction.
+class MappedBuffer : public ::arrow::Buffer {
+ public:
+  MappedBuffer(const std::uint8_t* data, std::int64_t bytes, std::shared_ptr<Mappings> mappings,
+               void* mapping, std::size_t mapping_bytes)
+      : Buffer(data, bytes),
+        mappings_(std::move(mappings)),
+        mapping_(mapping),
+        mapping_bytes_(mapping_bytes) {}
+  ~MappedBuffer() override;
+
+ private:
+  std::shared_ptr<Mappings> mappings_;
+  void* mapping_;
+  std::size_t mapping_bytes_;
+};
+
 }  // namespace
+
+// Which parts of a file are mapped where.
+class Mappings {
+ public:
+  void add(const std::uint8_t* data, std::int64_t bytes, std::int64_t position) {
+    std::lock_guard lock(mutex_);
+    mapped_[data] = {bytes, position};
+  }
+  void remove(const std::uint8_t* data) {
+    std::lock_guard lock(mutex_);
+    mapped_.erase(data);
+  }
+  // The place in the file.
+  std::optional<std::int64_t> find(const std::uint8_t* data) const {
+    std::lock_guard lock(mutex_);
+    auto next = mapped_.upper_bound(data);
+    if (next == mapped_.begin()) return std::nullopt;
+    const auto& [begin, part] = *--next;
+    if (data - begin >= part.bytes) return std::nullopt;
+    return part.position + (data - begin);
+  }
+
+ private:
+  struct Part {
+    std::int64_t bytes;
+    std::int64_t position;
+  };
+  mutable std::mutex mutex_;
+  std::map<const std::uint8_t*, Part> mapped_;
+};
+
+MappedBuffer::~MappedBuffer() {
+  mappings_->remove(data());
+  munmap(mapping_, mapping_bytes_);
+}
 
 int open_for_reading(const std::string& path, FileIdentity& identity) {
   const int fd = path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -60,7 +116,37 @@ int open_for_reading(const std::string& path, FileIdentity& identity) {
 
 PosixFile::PosixFile(int fd, std::int64_t bytes, std::string path,
                      std::atomic<std::uint64_t>& bytes_read)
-    : fd_(fd), bytes_(bytes), path_(std::move(path)), bytes_read_(bytes_read) {}
+    : fd_(fd),
+      bytes_(bytes),
+      path_(std::move(path)),
+      bytes_read_(bytes_read),
+      mappings_(std::make_shared<Mappings>()) {}
+
+bool PosixFile::has(const std::uint8_t* data) const {
+  return mappings_->find(data).has_value();
+}
+
+::arrow::Result<std::shared_ptr<::arrow::Buffer>> PosixFile::copy(const std::uint8_t* data,
+                                                                  std::int64_t bytes) const {
+  const auto position = mappings_->find(data);
+  if (!position) return ::arrow::Status::Invalid("bytes that are not mapped");
+  ARROW_ASSIGN_OR_RAISE(auto buffer, ::arrow::AllocateBuffer(bytes, &pool()));
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t done, read_at(*position, bytes, buffer->mutable_data()));
+  if (done < bytes) return ::arrow::Status::Invalid("the file ends too early");
+  return std::shared_ptr<::arrow::Buffer>(std::move(buffer));
+}
+
+::arrow::Result<std::shared_ptr<::arrow::Buffer>> PosixFile::map(std::int64_t position,
+                                                                 std::int64_t bytes) {
+  const std::int64_t before = position % sysconf(_SC_PAGESIZE);
+  const auto mapping_bytes = static_cast<std::size_t>(bytes + before);
+  void* const mapping =
+      mmap(nullptr, mapping_bytes, PROT_READ, MAP_PRIVATE, fd_, position - before);
+  if (mapping == MAP_FAILED) return system_error(errno, "cannot be mapped");
+  const auto* const data = static_cast<const std::uint8_t*>(mapping) + before;
+  mappings_->add(data, bytes, position);
+  return std::make_shared<MappedBuffer>(data, bytes, mappings_, mapping, mapping_bytes);
+}
 
 PosixFile::~PosixFile() {
   if (fd_ >= 0) close(fd_);
@@ -90,6 +176,11 @@ PosixFile::~PosixFile() {
 
 ::arrow::Result<std::int64_t> PosixFile::ReadAt(std::int64_t position, std::int64_t bytes,
                                                 void* out) {
+  return read_at(position, bytes, out);
+}
+
+::arrow::Result<std::int64_t> PosixFile::read_at(std::int64_t position, std::int64_t bytes,
+                                                 void* out) const {
   if (position < 0 || bytes < 0) return ::arrow::Status::Invalid("an offset is negative");
   ARROW_ASSIGN_OR_RAISE(const std::int64_t done,
                         read_all(fd_, bytes, out, [&](char* to, std::size_t most, std::int64_t at) {
@@ -104,6 +195,7 @@ PosixFile::~PosixFile() {
   // What a damaged file asks for may be more than there is.
   if (position < 0 || bytes < 0) return ::arrow::Status::Invalid("an offset is negative");
   const std::int64_t there = std::max<std::int64_t>(0, bytes_ - position);
+  if (std::min(bytes, there) > most_read_bytes_) return map(position, std::min(bytes, there));
   ARROW_ASSIGN_OR_RAISE(auto buffer,
                         ::arrow::AllocateResizableBuffer(std::min(bytes, there), &pool()));
   ARROW_ASSIGN_OR_RAISE(const std::int64_t done,

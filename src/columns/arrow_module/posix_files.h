@@ -10,8 +10,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
+
+#include "columns/arrow_module/batch_slices.h"
 
 namespace xxl::arrow_module {
 
@@ -27,12 +30,20 @@ struct FileIdentity {
 // Opens `path` for reading; "-" is standard input. Throws Failed.
 int open_for_reading(const std::string& path, FileIdentity& identity);
 
+class Mappings;
+
 // A regular file; owns `fd`. From any thread.
-class PosixFile : public ::arrow::io::RandomAccessFile {
+class PosixFile : public ::arrow::io::RandomAccessFile, public MappedBytes {
  public:
   // Bytes that are read are added to `bytes_read`, which must outlive the file.
   PosixFile(int fd, std::int64_t bytes, std::string path, std::atomic<std::uint64_t>& bytes_read);
   ~PosixFile() override;
+
+  // From now on what is read in pieces of more than `bytes` is only mapped (batch_slices.h).
+  void map_more_than(std::int64_t bytes) { most_read_bytes_ = bytes; }
+  bool has(const std::uint8_t* data) const override;
+  ::arrow::Result<std::shared_ptr<::arrow::Buffer>> copy(const std::uint8_t* data,
+                                                         std::int64_t bytes) const override;
 
   ::arrow::Status Close() override;
   bool closed() const override { return fd_ < 0; }
@@ -48,11 +59,16 @@ class PosixFile : public ::arrow::io::RandomAccessFile {
                                                            std::int64_t bytes) override;
 
  private:
+  ::arrow::Result<std::int64_t> read_at(std::int64_t position, std::int64_t bytes, void* out) const;
+  ::arrow::Result<std::shared_ptr<::arrow::Buffer>> map(std::int64_t position, std::int64_t bytes);
+
   int fd_;
   std::int64_t bytes_;
   std::string path_;
   std::atomic<std::uint64_t>& bytes_read_;
   std::int64_t position_ = 0;
+  std::int64_t most_read_bytes_ = std::numeric_limits<std::int64_t>::max();
+  std::shared_ptr<Mappings> mappings_;
 };
 
 // A pipe, or a file that is read from its start to its end; owns `fd`. `first` are bytes of it that
