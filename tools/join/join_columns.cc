@@ -78,7 +78,7 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   ColumnsJob job(caller, options, count_only);
   join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
   join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
-  job.set_options(join);
+  join.progress = job.progress();
   job.plan().is_join = true;
   job.plan().by = describe(join, how);
 

@@ -149,10 +149,6 @@ ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {
   return *sources_.back();
 }
 
-void ColumnsJob::set_options(column_options& options) {
-  options.progress = &progress_;
-}
-
 void ColumnsJob::make_plan() {
   std::uint64_t reading_bytes = 0;
   for (std::size_t i = 0; i < sources_.size(); ++i) {

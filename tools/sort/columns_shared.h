@@ -56,8 +56,8 @@ class ColumnsJob {
   ColumnSource& open(const std::vector<std::string>& names);
   // What --explain says is filled in by who knows it.
   ColumnsPlan& plan() { return plan_; }
-  // Fills in what sorts and joins of the library have in common.
-  void set_options(column_options& options);
+  // For the options of the library.
+  Progress* progress() { return &progress_; }
 
   // Explains, or does the work and reports. Returns the exit status. Throws Error.
   int run(const Result& result, const Begin& begin);
