@@ -4,7 +4,7 @@
 # that scripts/install_packages.sh --columns makes, or that of python3.
 set(XXL_HAS_ARROW OFF)
 
-# Sets XXL_ARROW_FOUND_IN to the folder of pyarrow that `python` imports, and its parts.
+# Looks for pyarrow in what `python` imports.
 function(xxl_find_pyarrow python)
   execute_process(COMMAND "${python}" -c
     "import pyarrow; print(pyarrow.__version__, pyarrow.get_include(), pyarrow.get_library_dirs()[0], sep=';')"
@@ -28,6 +28,7 @@ function(xxl_find_pyarrow python)
   endforeach()
   message(STATUS "Apache Arrow: ${version}, of ${python}")
   set(XXL_HAS_ARROW ON PARENT_SCOPE)
+  set(XXL_ARROW_LIBRARY_DIR "${library_dir}" PARENT_SCOPE)
   set(XXL_ARROW_PYTHON "${python}" PARENT_SCOPE)  # which its tests need, too
 endfunction()
 
