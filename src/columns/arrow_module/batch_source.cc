@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
-#include <system_error>
 #include <utility>
 
+#include "columns/arrow_module/ahead.h"
 #include "columns/arrow_module/failed.h"
 
 namespace xxl::arrow_module {
@@ -25,10 +24,10 @@ class SourceStream : public ::arrow::RecordBatchReader {
  public:
   SourceStream(BatchSource& source, const module_table::BatchSizes& sizes,
                module_table::Failure& failure)
-      : source_(source), sizes_(sizes), failure_(failure) {}
-  ~SourceStream() override {
-    if (ahead_.valid()) ahead_.wait();
-  }
+      : source_(source),
+        sizes_(sizes),
+        failure_(failure),
+        ahead_([this] { return source_.next(sizes_.read_bytes); }) {}
 
   std::shared_ptr<::arrow::Schema> schema() const override { return source_.schema(); }
 
@@ -50,12 +49,11 @@ class SourceStream : public ::arrow::RecordBatchReader {
     whole_.reset();  // before the next one takes memory
     given_rows_ = 0;
     do {
-      whole_ = ahead_.valid() ? ahead_.get() : source_.next(sizes_.read_bytes);
+      whole_ = source_.reads_ahead() ? ahead_.take() : source_.next(sizes_.read_bytes);
     } while (whole_ != nullptr && whole_->num_rows() == 0);
     ended_ = whole_ == nullptr;
     if (ended_) return;
     row_bytes_ = static_cast<double>(bytes_of(*whole_)) / static_cast<double>(whole_->num_rows());
-    if (source_.reads_ahead()) start_next();
   }
 
   // Rows may be of very different sizes.
@@ -73,14 +71,6 @@ class SourceStream : public ::arrow::RecordBatchReader {
     return slice;
   }
 
-  void start_next() {
-    try {
-      ahead_ = std::async(std::launch::async, [this] { return source_.next(sizes_.read_bytes); });
-    } catch (const std::system_error&) {
-      // No thread: it is read when it is asked for.
-    }
-  }
-
   static constexpr double kMostOver = 1.25;
 
   BatchSource& source_;
@@ -90,7 +80,7 @@ class SourceStream : public ::arrow::RecordBatchReader {
   Batch whole_;  // given out in slices
   std::int64_t given_rows_ = 0;
   double row_bytes_ = 0;
-  std::future<Batch> ahead_;
+  Ahead ahead_;
 };
 
 }  // namespace

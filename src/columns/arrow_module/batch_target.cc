@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "columns/arrow_module/ahead.h"
 #include "columns/arrow_module/failed.h"
 
 namespace xxl::arrow_module {
@@ -47,7 +48,9 @@ module_table::TargetFacts write_stream(const module_table::TargetOptions& option
   const bool parquet = options.format == module_table::Format::parquet;
   const auto target = parquet ? make_parquet_target(options, batches.schema())
                               : make_ipc_target(options, batches.schema());
-  while (const auto batch = batches.next()) target->write(*batch);
+  // Its rows are made while those before them are encoded.
+  Ahead ahead([&batches] { return batches.next(); });
+  while (const auto batch = ahead.take()) target->write(*batch);
   target->finish();
   return target->facts();
 }
