@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "columns/arrow_module/large_blocks.h"
+
 namespace xxl::arrow_module {
 
 // All that reading and writing allocates of Arrow. From any thread.
@@ -36,8 +38,11 @@ class CountedPool : public ::arrow::MemoryPool {
  private:
   ::arrow::Status take(std::int64_t bytes);
 
-  // Arrow's own allocators keep several times what is allocated for what may come.
-  ::arrow::MemoryPool& below_ = *::arrow::system_memory_pool();
+  ::arrow::Status allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out);
+  void free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment);
+
+  LargeBlocks large_;
+  ::arrow::MemoryPool& below_ = *::arrow::system_memory_pool();  // of small pieces
   std::atomic<std::int64_t> limit_bytes_ = static_cast<std::int64_t>(kNoLimit);
   std::atomic<std::int64_t> now_bytes_ = 0;
   std::atomic<std::int64_t> most_bytes_ = 0;
