@@ -25,8 +25,14 @@ namespace {
 
 // Memory of a column grows by doubling, and all may grow at once.
 constexpr double kGrowth = 2.5;
-constexpr std::int64_t kDictionaryPart = 256;
-constexpr std::int64_t kLeastDictionaryBytes = std::int64_t{1} << 17;
+// Of that of a row group, what the pages that its columns are at take together, one part.
+constexpr std::int64_t kPagesPart = 4;
+constexpr std::int64_t kLeastPageBytes = std::int64_t{1} << 16;
+// And the values of all dictionaries: their tables take up to 24 times as much. When a dictionary
+// is given up, so is its table.
+constexpr std::int64_t kDictionariesPart = 64;
+constexpr std::int64_t kDictionaryPart = 256;  // of one column
+constexpr std::int64_t kLeastDictionaryBytes = std::int64_t{1} << 13;
 // Rows that are encoded at once: the memory of a row group is looked at in between.
 constexpr std::int64_t kStepRows = std::int64_t{1} << 14;
 
@@ -68,11 +74,13 @@ class ParquetTarget : public BatchTarget {
       : row_group_rows_(static_cast<std::int64_t>(options.row_group_rows)),
         row_group_bytes_(
             static_cast<std::int64_t>(static_cast<double>(options.memory_bytes) / kGrowth)),
+        leaves_(std::max(1, leaves_of(*::arrow::struct_(schema->fields())))),
         output_(std::make_shared<Output>(options)) {
     ::parquet::WriterProperties::Builder properties;
     properties.memory_pool(&encoder_pool_)
         ->compression(codec_of(options.format, options.compression, options.level))
         ->max_row_group_length(row_group_rows_)
+        ->data_pagesize(page_bytes())
         ->dictionary_pagesize_limit(dictionary_bytes())
         ->enable_page_checksum()
         ->set_sorting_columns(sorting_columns(options, *schema));
@@ -89,17 +97,12 @@ class ParquetTarget : public BatchTarget {
 
   void write(const ::arrow::RecordBatch& batch) override {
     for (std::int64_t row = 0; row < batch.num_rows();) {
-      if (!in_group_ || group_rows_ == row_group_rows_ ||
-          encoder_pool_.bytes_allocated() >= row_group_bytes_) {
-        check(writer_->NewBufferedRowGroup(), "");
-        in_group_ = true;
-        group_rows_ = 0;
-        ++facts_.row_groups;
-      }
+      if (is_complete()) begin_row_group();
       const std::int64_t rows =
           std::min({batch.num_rows() - row, kStepRows, row_group_rows_ - group_rows_});
       check(writer_->WriteRecordBatch(*batch.Slice(row, rows)), "");
       row += rows;
+      if (group_rows_ == 0) first_bytes_ = encoder_pool_.bytes_allocated();
       group_rows_ += rows;
     }
     facts_.rows += static_cast<std::uint64_t>(batch.num_rows());
@@ -111,17 +114,41 @@ class ParquetTarget : public BatchTarget {
   // Columns of ever new values fill a dictionary in vain, again in each row group: the smaller
   // these are, the sooner it is given up.
   std::int64_t dictionary_bytes() const {
-    return std::clamp(row_group_bytes_ / kDictionaryPart, kLeastDictionaryBytes,
+    const std::int64_t part = std::min(row_group_bytes_ / kDictionaryPart,
+                                       row_group_bytes_ / kDictionariesPart / leaves_);
+    return std::clamp(part, kLeastDictionaryBytes,
                       std::int64_t{::parquet::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT});
+  }
+
+  std::int64_t page_bytes() const {
+    return std::clamp(row_group_bytes_ / kPagesPart / leaves_, kLeastPageBytes,
+                      std::int64_t{::parquet::kDefaultDataPageSize});
+  }
+
+  // Where there are very many columns, what these take from the start says nothing of how much is
+  // kept.
+  bool is_complete() const {
+    if (!in_group_ || group_rows_ == row_group_rows_) return true;
+    const std::int64_t most = std::max(row_group_bytes_, first_bytes_ + first_bytes_ / 2);
+    return group_rows_ > 0 && encoder_pool_.bytes_allocated() >= most;
+  }
+
+  void begin_row_group() {
+    check(writer_->NewBufferedRowGroup(), "");
+    in_group_ = true;
+    group_rows_ = 0;
+    ++facts_.row_groups;
   }
 
   const std::int64_t row_group_rows_;
   const std::int64_t row_group_bytes_;
+  const std::int64_t leaves_;
   ::arrow::ProxyMemoryPool encoder_pool_{&pool()};
   std::shared_ptr<Output> output_;
   std::unique_ptr<::parquet::arrow::FileWriter> writer_;
   bool in_group_ = false;
   std::int64_t group_rows_ = 0;
+  std::int64_t first_bytes_ = 0;  // allocated after its first rows
 };
 
 }  // namespace
