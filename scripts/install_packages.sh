@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs what xxl needs to be built and tested, from the distribution's own packages (Debian 12,
 # Ubuntu 24.04). With --checks also what the further checks of .ci/run need, with --bench what the
-# benchmarks need. Packages that are there already are left alone.
+# benchmarks need, with --columns what the module for Parquet and Arrow files and its tests need: these
+# are Python packages, in build-columns/venv. Packages that are there already are left alone.
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
@@ -9,6 +10,7 @@ packages=(build-essential cmake ninja-build pkg-config python3
   zlib1g-dev libzstd-dev liblz4-dev libgtest-dev gzip zstd lz4 locales)
 case ${1:-} in
   --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache doxygen) ;;
+  --columns) packages+=(python3-venv) ;;
   --bench) packages+=(libbenchmark-dev libboost-dev libstxxl-dev libhwy-dev) ;;
 esac
 
@@ -17,11 +19,20 @@ for package in "${packages[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2> /dev/null | grep -q '^install ok installed' ||
     missing+=("$package")
 done
-((${#missing[@]})) || exit 0
+if ((${#missing[@]})); then
+  as_root=()
+  ((EUID == 0)) || as_root=(sudo)
+  echo "installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y --no-install-recommends "${missing[@]}"
+fi
 
-as_root=()
-((EUID == 0)) || as_root=(sudo)
-echo "installing ${missing[*]}"
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -qq -y --no-install-recommends "${missing[@]}"
+# Apache Arrow's C++ library is part of pyarrow. The distributions' pip installs nothing beside their
+# own packages, but into an environment of its own.
+if [[ ${1:-} = --columns ]]; then
+  venv=$(dirname "$0")/../build-columns/venv
+  [[ -x $venv/bin/pip ]] || python3 -m venv "$venv"
+  "$venv/bin/python3" -c 'import pyarrow, duckdb' 2> /dev/null ||
+    "$venv/bin/pip" install --quiet --disable-pip-version-check pyarrow duckdb
+fi

@@ -25,6 +25,9 @@ int run_probe(const ParsedOptions& options);
 int run_info(const ParsedOptions& options);
 int run_help(const ParsedOptions& options);
 
+// What --record may be beside binary records, for messages.
+inline constexpr std::string_view kOtherRecords = "lines, csv, tsv, parquet, arrow, ";
+
 // Options that several commands have.
 
 // --record (or `fallback`) and --key as a format; `reverse` is -r. Throws Error{usage}.

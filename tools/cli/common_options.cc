@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "engine/files/text_kind.h"
 
 namespace xxl::cli {
 namespace {
@@ -15,7 +14,7 @@ constexpr unsigned kMaxThreads = 4096;
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
   const bool text_too = options.command().name == "sort";
   return parse_record_format(options.value("record", fallback), options.values("key"), reverse,
-                             text_too ? kTextKinds : "");
+                             text_too ? kOtherRecords : "");
 }
 
 unsigned parallel_option(const ParsedOptions& options) {

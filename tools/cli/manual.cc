@@ -114,6 +114,8 @@ std::string_view scope_name(Scope scope) {
   switch (scope) {
     case Scope::all:
       break;
+    case Scope::records:
+      return "Not for columns.";
     case Scope::text:
       return "Lines and rows only.";
     case Scope::lines:
@@ -124,6 +126,10 @@ std::string_view scope_name(Scope scope) {
       return "Binary records only.";
     case Scope::fields:
       return "Rows and binary records only.";
+    case Scope::tables:
+      return "Rows and columns only.";
+    case Scope::columns:
+      return "Columns only.";
   }
   return "";
 }

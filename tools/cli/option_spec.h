@@ -25,11 +25,14 @@ enum class Support {
 // The records that an option is for.
 enum class Scope {
   all,
-  text,   // lines and rows
-  lines,  // of text, as in sort(1)
-  rows,   // of CSV and TSV
+  records,  // all but columns
+  text,     // lines and rows
+  lines,    // of text, as in sort(1)
+  rows,     // of CSV and TSV
   binary,
   fields,  // rows, and binary records
+  tables,  // rows, and columns
+  columns,
 };
 
 struct OptionSpec {

@@ -23,6 +23,7 @@ inline constexpr OptionSpec kGpuMemory{
     .long_name = "gpu-memory",
     .value = ValueKind::required,
     .value_name = "SIZE",
+    .scope = Scope::records,
     .group = kResources,
     .help = "use at most SIZE of each GPU's memory, instead of what is free"};
 
@@ -39,6 +40,7 @@ inline constexpr OptionSpec kTimeLine{.long_name = "time-line",
                                       .value = ValueKind::required,
                                       .value_name = "FILE",
                                       .completion = Completion::file,
+                                      .scope = Scope::records,
                                       .group = kAsking,
                                       .help = "write to FILE what disks and GPUs did when, as CSV"};
 
@@ -61,11 +63,25 @@ inline constexpr OptionSpec kMultiGpu{
     .value_name = "STRATEGY",
     .words = "auto independent p2p-merge partition",
     .completion = Completion::words,
+    .scope = Scope::records,
     .group = kResources,
     .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
     .details =
         "independent: each sorts chunks of its own. partition: all sort one chunk "
         "and read each other's memory. p2p-merge: the same by swapping halves."};
+
+inline constexpr OptionSpec kCompression{
+    .long_name = "compression",
+    .value = ValueKind::required,
+    .value_name = "METHOD",
+    .words = "zstd snappy lz4 gzip none",
+    .completion = Completion::words,
+    .scope = Scope::columns,
+    .group = kResources,
+    .help = "compress the output: zstd, snappy, lz4, gzip or none, with a level as in zstd:9",
+    .details =
+        "Parquet is compressed by zstd without it. Files and streams of Arrow have zstd, lz4 "
+        "or none, and none without it."};
 
 inline constexpr OptionSpec kHelp{.long_name = "help", .help = "print this help and exit"};
 
@@ -99,6 +115,36 @@ inline constexpr OptionSpec kOutput{
     .details =
         "FILE appears complete or not at all; one that exists is replaced only when the new "
         "one is complete and on disk. FILE may be one of the inputs."};
+
+inline constexpr Section kColumns{
+    "COLUMNS",
+    "Tables in files whose columns have names and types, all FILEs of the same:\n"
+    "\n"
+    "  parquet    Apache Parquet; not from pipes\n"
+    "  arrow      Arrow IPC, files and streams, also from standard input; the output is a\n"
+    "             stream if it goes to a pipe or is named *.arrows, and else a file\n"
+    "\n"
+    "They need an optional module, which uses Apache Arrow. FILE may also be a directory, for the "
+    "files in and below it (*.parquet; *.arrow, *.arrows, *.feather, *.ipc), or a quoted pattern "
+    "such as 'part-*.parquet'.\n"};
+
+inline constexpr Section kColumnStatistics{
+    "STATISTICS OF COLUMNS",
+    "--stats=json prints one object on standard error:\n"
+    "\n"
+    "  record                  parquet or arrow\n"
+    "  inputs                  for the input, or each of R and S: files, file_bytes, rows (null "
+    "if\n"
+    "                          not known before they are read), rows_read, bytes_read,\n"
+    "                          row_groups, row_groups_read (0 of arrow)\n"
+    "  output, format, compression, rows, row_groups, batches, bytes_written    of the output\n"
+    "  memory_bytes, sort_memory_bytes, file_memory_bytes    of -S, and its parts\n"
+    "  peak_file_memory_bytes  of file_memory_bytes, what reading and writing took\n"
+    "  threads, output_in_place, seconds, peak_memory_bytes\n"
+    "  phases                  for each phase: name, seconds, bytes_read, bytes_written, ...\n"
+    "\n"
+    "--explain --stats=json prints the same without what is measured, and by, limit,\n"
+    "scratch_directories.\n"};
 
 inline constexpr Section kRecords{
     "RECORDS",

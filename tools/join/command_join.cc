@@ -1,8 +1,9 @@
-// xxl join: determines the kind of records, and calls the join of text or of binary records.
+// xxl join: determines the kind of records, and calls the join of that kind.
 #include <clocale>
 
 #include "cli/manual.h"
 #include "join/join_shared.h"
+#include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -23,6 +24,10 @@ int run_join(const CommandSpec& command, const Caller& caller,
   if (record == "csv" || record == "tsv") {
     refuse_options_of_others(options, Scope::rows);
     return join_text(caller, parsed);
+  }
+  if (is_columns(record) && !binary) {
+    refuse_options_of_others(options, Scope::columns);
+    return join_columns(caller, parsed);
   }
   refuse_options_of_others(options, Scope::all);
   return join_binary(caller, parsed);

@@ -22,7 +22,7 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
                 "sides: --record=" +
                     record);
   }
-  return parse_record_format(record, key_specs(options, side), false, kTextKinds);
+  return parse_record_format(record, key_specs(options, side), false, kOtherRecords);
 }
 
 std::string describe(const RecordFormat& format) {

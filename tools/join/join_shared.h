@@ -9,9 +9,10 @@
 
 namespace xxl::cli {
 
-// The two kinds of join. Each returns the exit status.
+// The kinds of join. Each returns the exit status.
 int join_text(const Caller& caller, const JoinArguments& arguments);
 int join_binary(const Caller& caller, const JoinArguments& arguments);
+int join_columns(const Caller& caller, const JoinArguments& arguments);
 
 // Fills in what all joins have in common, but the device. Throws Error{usage}.
 void set_join_options(const JoinArguments& arguments, JoinOptions& join);

@@ -19,6 +19,7 @@ constexpr std::array kJoinOptions{
                .group = kWhat,
                .help = "ignore differences in case when comparing fields"},
     OptionSpec{.long_name = "check-order",
+               .scope = Scope::records,
                .standard = true,
                .group = kWhat,
                .help = "check that the inputs are in the order of their keys",
@@ -27,6 +28,7 @@ constexpr std::array kJoinOptions{
                           "no partner; with this option it is made always, and disorder ends the "
                           "join."},
     OptionSpec{.long_name = "nocheck-order",
+               .scope = Scope::records,
                .standard = true,
                .group = kWhat,
                .help = "do not check that the inputs are in order",
@@ -116,13 +118,14 @@ constexpr std::array kJoinOptions{
                    "Of lines, also in place of empty ones, as join(1) does; but without -o it "
                    "is not known which fields are missing, unless they are keys."},
 
-    OptionSpec{.long_name = "record",
-               .value = ValueKind::required,
-               .value_name = "SPEC",
-               .words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
-               .completion = Completion::words,
-               .group = kWhat,
-               .help = "what a record is (see RECORDS; default: lines)"},
+    OptionSpec{
+        .long_name = "record",
+        .value = ValueKind::required,
+        .value_name = "SPEC",
+        .words = "lines csv tsv parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
+        .completion = Completion::words,
+        .group = kWhat,
+        .help = "what a record is (see RECORDS; default: lines)"},
     OptionSpec{.long_name = "record1",
                .value = ValueKind::required,
                .value_name = "SPEC",
@@ -173,6 +176,7 @@ constexpr std::array kJoinOptions{
                .words = "1 2 both",
                .implied = "both",
                .completion = Completion::words,
+               .scope = Scope::records,
                .group = kWhat,
                .help = "R (1), S (2) or both are in the order of their keys: do not sort them",
                .details =
@@ -205,9 +209,10 @@ constexpr std::array kJoinOptions{
     OptionSpec{.long_name = "suffixes",
                .value = ValueKind::required,
                .value_name = "R,S",
-               .scope = Scope::rows,
+               .scope = Scope::tables,
                .group = kRows,
-               .help = "suffixes of column names that both sides have (default: _1,_2)"},
+               .help = "suffixes of column names that both sides have (default: _1,_2)",
+               .details = "Of columns those of R keep their names: ,S (default: ,_right)."},
     OptionSpec{.long_name = "count", .group = kRows, .help = "write no rows: print their number"},
     OptionSpec{.long_name = "output",
                .value = ValueKind::required,
@@ -222,6 +227,7 @@ constexpr std::array kJoinOptions{
         .value_name = "NAME",
         .words = "auto sort-merge hash",
         .completion = Completion::words,
+        .scope = Scope::records,
         .group = kResources,
         .help = "how to join: auto, sort-merge or hash",
         .details =
@@ -263,12 +269,15 @@ constexpr std::array kJoinOptions{
         .long_name = "batch-size",
         .value = ValueKind::required,
         .value_name = "N",
+        .scope = Scope::records,
         .group = kResources,
         .help = "merge at most N runs of an input at once (default: as many as memory allows)"},
+    kCompression,
     kIo,
     OptionSpec{.long_name = "device",
                .value = ValueKind::required,
                .value_name = "KIND",
+               .scope = Scope::records,
                .group = kResources,
                .help = "what sorts and joins: auto, cpu, gpu, gpu:all, or gpu:LIST",
                .details = "auto takes GPUs, if there are any, for input that does not fit in the "
@@ -318,6 +327,13 @@ constexpr std::array kJoinSections{
         "R's other columns, then S's. Fields are copied as they were written. Columns of a side "
         "that a row has no record of are empty, or hold what -e says. Rows that have fewer columns "
         "than the header, or the first row, are filled up; more are an error.\n"},
+    kColumns,
+    Section{
+        "KEYS AND ROWS OF COLUMNS",
+        "A key is the name of a column, or its number from 1; a name that is all digits goes in "
+        "quotes. A null equals nothing. A row is the columns of R, then the others of S; columns "
+        "that are joined by are there once, with R's name. Rows come in the order of their keys. "
+        "R and S may be directories or quoted patterns.\n"},
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
     Section{"KEYS OF TWO FORMATS",
@@ -369,11 +385,14 @@ constexpr std::array kJoinSections{
         "  output, kind, method, because, memory_bytes, table_bytes, threads, backend,\n"
         "  no_accelerator, scratch_directories\n"
         "\n"
-        "Bytes of names that are not UTF-8 are written as \\udc80 to \\udcff,\n"
-        "which os.fsencode() of Python undoes.\n"},
+        "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are\n"
+        "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
+    kColumnStatistics,
     Section{"EXAMPLES",
             "  xxl join -a1 -o auto -e - users.txt orders.txt\n"
             "  xxl join --record=csv --header --key1=id --key2=user_id users.csv orders.csv\n"
+            "  xxl join --record=parquet --key1=id --key2=user users.parquet orders.parquet\n"
+            "      --how=left --output=both.parquet\n"
             "  xxl join --record=kv64 --how=semi --presorted=1 big.bin small.bin\n"},
     Section{"EXIT STATUS",
             "  0    success\n"

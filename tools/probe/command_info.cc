@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "cli/version.h"
+#include "columns/files/load_module.h"
 #include "engine/job_defaults.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/gpu_probe.h"
@@ -63,6 +64,14 @@ std::string driver_text() {
          (cuda.empty() ? "" : ", for CUDA " + cuda);
 }
 
+std::string columns_text() {
+  try {
+    return std::string(load_arrow_module().library) + ", for Parquet and Arrow files";
+  } catch (const Error& error) {
+    return std::string("none: ") + error.what();
+  }
+}
+
 // A line for each GPU, and how they are connected.
 void print_gpus() {
   print_fact("GPU driver:", driver_text());
@@ -92,6 +101,7 @@ int run_info(const ParsedOptions& options) {
   print_fact("compiler:", compiler_text());
   print_fact("CUDA:", cuda_text());
   print_fact("libraries:", std::string(kLibraries));
+  print_fact("columns:", columns_text());
   print_fact("disk access:", io::IoService(Backend::automatic, {}).backend_name());
   print_fact("processor:", processor_name());
   print_fact("SIMD:", simd_names());

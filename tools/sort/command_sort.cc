@@ -2,6 +2,7 @@
 #include <clocale>
 
 #include "cli/manual.h"
+#include "sort/columns_shared.h"
 #include "sort/line_arguments.h"
 #include "sort/sort_shared.h"
 
@@ -17,6 +18,7 @@ int run_sort(const CommandSpec& command, const Caller& caller,
   }
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
+  if (is_columns(record)) return sort_columns(caller, options);
   return record == "csv" || record == "tsv" ? sort_rows(caller, options)
                                             : sort_binary(caller, options);
 }

@@ -23,6 +23,7 @@ constexpr std::array kSortOptions{
                .words = "quiet silent diagnose-first",
                .implied = "diagnose-first",
                .completion = Completion::words,
+               .scope = Scope::records,
                .standard = true,
                .group = kDoing,
                .help = "check that one file is sorted; --check=quiet is -C",
@@ -88,6 +89,7 @@ constexpr std::array kSortOptions{
                           "compared as a whole, and binary records by the key of their type."},
     OptionSpec{.long_name = "merge",
                .short_name = 'm',
+               .scope = Scope::records,
                .standard = true,
                .group = kDoing,
                .help = "merge files that are sorted already",
@@ -165,6 +167,7 @@ constexpr std::array kSortOptions{
     OptionSpec{.long_name = "batch-size",
                .value = ValueKind::required,
                .value_name = "N",
+               .scope = Scope::records,
                .standard = true,
                .group = kResources,
                .help = "merge at most N runs at once (default: as many as memory allows)"},
@@ -228,16 +231,20 @@ constexpr std::array kSortOptions{
                .details = "Fewer are used when -S is too small for N, or if that saves a pass."},
     kHelpStandard,
     kVersion,
-    OptionSpec{.short_name = 'c', .group = kDoing, .help = "like --check"},
-    OptionSpec{.short_name = 'C', .group = kDoing, .help = "like -c, but say nothing"},
+    OptionSpec{.short_name = 'c', .scope = Scope::records, .group = kDoing, .help = "like --check"},
+    OptionSpec{.short_name = 'C',
+               .scope = Scope::records,
+               .group = kDoing,
+               .help = "like -c, but say nothing"},
 
-    OptionSpec{.long_name = "record",
-               .value = ValueKind::required,
-               .value_name = "SPEC",
-               .words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
-               .completion = Completion::words,
-               .group = kOrdering,
-               .help = "what a record is (see RECORDS; default: lines)"},
+    OptionSpec{
+        .long_name = "record",
+        .value = ValueKind::required,
+        .value_name = "SPEC",
+        .words = "lines csv tsv parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
+        .completion = Completion::words,
+        .group = kOrdering,
+        .help = "what a record is (see RECORDS; default: lines)"},
     OptionSpec{.long_name = "header",
                .scope = Scope::text,
                .group = kDoing,
@@ -260,6 +267,7 @@ constexpr std::array kSortOptions{
                .group = kDoing,
                .help = "rows that cannot be read: error (the default) or skip, and count them"},
     OptionSpec{.long_name = "count",
+               .scope = Scope::records,
                .group = kDoing,
                .help = "as -u, with the number of records of each key",
                .details = "It stands in front of a line, is the last column of a row, and follows "
@@ -291,11 +299,13 @@ constexpr std::array kSortOptions{
         .completion = Completion::words,
         .group = kResources,
         .help = "compress scratch data: lz4 (the default) or zstd, with a level as in zstd:3"},
+    kCompression,
     kIo,
     OptionSpec{.long_name = "device",
                .value = ValueKind::required,
                .value_name = "KIND",
                .completion = Completion::none,
+               .scope = Scope::records,
                .group = kResources,
                .help = "what sorts: auto, cpu, gpu, gpu:all, or gpu:LIST",
                .details = "auto takes GPUs, if there are any, for input that does not fit in the "
@@ -308,6 +318,7 @@ constexpr std::array kSortOptions{
                .value_name = "WHEN",
                .words = "auto always never",
                .completion = Completion::words,
+               .scope = Scope::records,
                .group = kResources,
                .help = "merge binary records on the GPUs that sort: auto, always or never",
                .details = "auto starts on the CPU, and lets GPUs take over where processors, not "
@@ -361,10 +372,21 @@ constexpr Section kRowKeys{
     "\n"
     "It may end in :desc for descending, or :asc, which also keeps -r away from this key.\n"};
 
+constexpr Section kColumnKeys{
+    "KEYS OF COLUMNS",
+    "A key is given as COLUMN[:desc][:nulls-first], COLUMN being a name or a number from 1; a name "
+    "that is all digits or has a ':' goes in quotes, as in '\"a:b\":desc'. Numbers, dates and "
+    "times "
+    "are sorted by value, NaN above all others; text by its bytes. Nulls come last, whether "
+    "descending or not, unless the key says :nulls-first. :asc and :nulls-last say the usual; :asc "
+    "also keeps -r away from this key.\n"};
+
 constexpr std::array kSortSections{
     kTextRecords,
     kTextKeys,
     kRowKeys,
+    kColumns,
+    kColumnKeys,
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
     Section{
@@ -403,8 +425,9 @@ constexpr std::array kSortSections{
         "  merge_degree, passes    most runs merged at once; passes over the data\n"
         "  scratch_bytes           reserved in the scratch_directories; with a limit, at most\n"
         "\n"
-        "Bytes of names that are not UTF-8 are written as \\udc80 to \\udcff,\n"
-        "which os.fsencode() of Python undoes.\n"},
+        "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are\n"
+        "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
+    kColumnStatistics,
     Section{
         "EXIT STATUS",
         "  0    the output is complete: an ordered permutation of the input\n"
@@ -413,13 +436,15 @@ constexpr std::array kSortSections{
         "  2    an error; no output file was written, unless the message says that it was, or "
         "could not\n"
         "       be written itself\n"},
-    Section{"EXAMPLES",
-            "  xxl sort -t: -k3,3n /etc/passwd\n"
-            "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
-            "  xxl sort --record=csv --header --key=price:number:desc --key=name goods.csv\n"
-            "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
-            "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"
-            "  producer | xxl sort --record=kv64 -u | consumer\n"},
+    Section{
+        "EXAMPLES",
+        "  xxl sort -t: -k3,3n /etc/passwd\n"
+        "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
+        "  xxl sort --record=csv --header --key=price:number:desc --key=name goods.csv\n"
+        "  xxl sort --record=parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
+        "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
+        "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"
+        "  producer | xxl sort --record=kv64 -u | consumer\n"},
 };
 
 }  // namespace

@@ -32,15 +32,20 @@ bool is_for(const OptionSpec& option, Scope scope) {
   switch (option.scope) {
     case Scope::all:
       return true;
+    case Scope::records:
+      return scope != Scope::columns;
     case Scope::text:
-      return scope != Scope::all;
+      return scope == Scope::lines || scope == Scope::rows;
     case Scope::lines:
     case Scope::rows:
+    case Scope::columns:
       break;
     case Scope::binary:
       return scope == Scope::all;
     case Scope::fields:
-      return scope != Scope::lines;
+      return scope == Scope::rows || scope == Scope::all;
+    case Scope::tables:
+      return scope == Scope::rows || scope == Scope::columns;
   }
   return option.scope == scope;
 }
@@ -49,6 +54,8 @@ std::string_view scope_text(Scope scope) {
   switch (scope) {
     case Scope::all:
       break;
+    case Scope::records:
+      return "text and binary records";
     case Scope::text:
       return "text";
     case Scope::lines:
@@ -59,6 +66,10 @@ std::string_view scope_text(Scope scope) {
       return "binary records";
     case Scope::fields:
       return "rows of CSV and TSV and binary records";
+    case Scope::tables:
+      return "rows of CSV and TSV and columns";
+    case Scope::columns:
+      return "columns";
   }
   return "all records";
 }

@@ -1,4 +1,4 @@
-// What sorting of lines, rows and binary records has in common on the command line.
+// What sorting of lines, rows, binary records and columns has in common on the command line.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,11 @@ namespace xxl::cli {
 
 struct LineArguments;
 
-// The three kinds of sort. Each returns the exit status.
+// The kinds of sort. Each returns the exit status.
 int sort_lines(const Caller& caller, const LineArguments& arguments);
 int sort_rows(const Caller& caller, const ParsedOptions& options);
 int sort_binary(const Caller& caller, const ParsedOptions& options);
+int sort_columns(const Caller& caller, const ParsedOptions& options);
 
 enum class Check { none, diagnose, quiet };
 

@@ -1,0 +1,45 @@
+// Slices of batches that are larger than memory: of uncompressed Arrow files, only the bytes of the
+// rows that are wanted are read.
+//
+// The library reads the body of a batch as one piece. A file gives it a mapping instead, which the
+// library only does arithmetic with; where its buffers lie in the mapping is where their bytes are
+// in the file:
+//
+//   file      ... | validity | offsets         | bytes of text                    | ...
+//   mapping         ^ buffers of the column: pointers into it
+//   rows 2, 3         read:     offsets 2 to 4   bytes from offset 2 to offset 4
+//
+// So nothing of the mapping is in memory, and a file that shrinks is an error, not a signal.
+#pragma once
+
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+#include <arrow/result.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace xxl::arrow_module {
+
+// Reads the content of mapped buffers.
+class MappedBytes {
+ public:
+  virtual ~MappedBytes() = default;
+  // Whether these bytes are part of a mapping.
+  virtual bool has(const std::uint8_t* data) const = 0;
+  // A copy of them in memory.
+  virtual ::arrow::Result<std::shared_ptr<::arrow::Buffer>> copy(const std::uint8_t* data,
+                                                                 std::int64_t bytes) const = 0;
+};
+
+// Whether any buffer of the batch is mapped.
+bool is_mapped(const ::arrow::RecordBatch& batch, const MappedBytes& mapped);
+
+// The rows [row, row + count) of a batch that is mapped, in memory. Throws Failed with `place` in
+// front.
+std::shared_ptr<::arrow::RecordBatch> read_slice(const ::arrow::RecordBatch& batch,
+                                                 std::int64_t row, std::int64_t count,
+                                                 const MappedBytes& mapped, std::string_view place);
+
+}  // namespace xxl::arrow_module

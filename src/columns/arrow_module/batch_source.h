@@ -1,0 +1,70 @@
+// A table in files, batch by batch: what Parquet and IPC have in common.
+#pragma once
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "columns/files/module_table.h"
+
+namespace xxl::arrow_module {
+
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+
+  // That of all files.
+  const std::shared_ptr<::arrow::Schema>& schema() const { return schema_; }
+  // As Source::leave_out of the table.
+  virtual void leave_out(const module_table::FirstRows& /*first*/) {}
+  // The next batch, of about `bytes` where that can be chosen; null at the end. Throws Failed.
+  virtual std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) = 0;
+  // Whether a batch may be read while the one before it is used: twice the memory.
+  virtual bool reads_ahead() const = 0;
+  virtual module_table::SourceFacts facts() const = 0;
+
+ protected:
+  // Takes the schema of the first file, and compares those of the others with it. Throws Failed
+  // that names the column.
+  void add_schema(const std::string& path, const std::shared_ptr<::arrow::Schema>& schema);
+
+  std::atomic<std::uint64_t> bytes_read_ = 0;
+  std::atomic<std::uint64_t> rows_read_ = 0;  // ahead as well
+
+ private:
+  std::string first_path_;
+  std::shared_ptr<::arrow::Schema> schema_;
+};
+
+// How many rows make a batch of about so many bytes, from the batches before. Starts small and
+// grows slowly: what a row takes once it is decoded is not known beforehand.
+class BatchRows {
+ public:
+  // Before a part of the input whose rows take about `row_bytes` encoded.
+  void begin_part(double row_bytes, std::uint64_t wanted_bytes);
+  // After a batch.
+  void observe(std::int64_t rows, std::int64_t bytes, std::uint64_t wanted_bytes);
+  std::int64_t rows() const { return rows_; }
+
+ private:
+  static constexpr std::int64_t kFirstRows = 1024;
+  static constexpr std::int64_t kMostRows = std::int64_t{1} << 16;
+  static constexpr std::int64_t kMostGrowth = 4;
+
+  std::int64_t rows_ = kFirstRows;
+};
+
+// Bytes of memory that the rows of a batch take; of a slice, its part.
+std::int64_t bytes_of(const ::arrow::RecordBatch& batch);
+
+// `source` as a stream of C structures, read one batch ahead if it wants that. If the stream fails,
+// `failure` says why. Both must outlive the stream.
+void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,
+                   module_table::Failure& failure, ArrowArrayStream* out);
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,58 @@
+#include "columns/arrow_module/batch_target.h"
+
+#include <arrow/c/bridge.h>
+
+#include <string>
+
+#include "columns/arrow_module/ahead.h"
+#include "columns/arrow_module/failed.h"
+
+namespace xxl::arrow_module {
+namespace {
+
+// The schema and the batches of a stream. Arrow's own import forgets the errno values of failures.
+class InputStream {
+ public:
+  explicit InputStream(ArrowArrayStream* in) : in_(in) {
+    ArrowSchema schema{};
+    check_call(in_->get_schema(in_, &schema));
+    schema_ = check(::arrow::ImportSchema(&schema), "");
+  }
+
+  const std::shared_ptr<::arrow::Schema>& schema() const { return schema_; }
+
+  // Null at the end.
+  std::shared_ptr<::arrow::RecordBatch> next() {
+    ArrowArray array{};
+    check_call(in_->get_next(in_, &array));
+    if (array.release == nullptr) return nullptr;
+    return check(::arrow::ImportRecordBatch(&array, schema_), "");
+  }
+
+ private:
+  void check_call(int error) {
+    if (error == 0) return;
+    const char* text = in_->get_last_error(in_);
+    throw Failed(ErrorCode::io, text != nullptr ? text : "", text != nullptr ? 0 : error);
+  }
+
+  ArrowArrayStream* in_;
+  std::shared_ptr<::arrow::Schema> schema_;
+};
+
+}  // namespace
+
+module_table::TargetFacts write_stream(const module_table::TargetOptions& options,
+                                       ArrowArrayStream* in) {
+  InputStream batches(in);
+  const bool parquet = options.format == module_table::Format::parquet;
+  const auto target = parquet ? make_parquet_target(options, batches.schema())
+                              : make_ipc_target(options, batches.schema());
+  // Its rows are made while those before them are encoded.
+  Ahead ahead([&batches] { return batches.next(); });
+  while (const auto batch = ahead.take()) target->write(*batch);
+  target->finish();
+  return target->facts();
+}
+
+}  // namespace xxl::arrow_module

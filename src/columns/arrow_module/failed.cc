@@ -1,0 +1,62 @@
+#include "columns/arrow_module/failed.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <optional>
+
+#include "columns/arrow_module/system_error.h"
+
+namespace xxl::arrow_module {
+namespace {
+
+void fill(Failure& failure, ErrorCode code, int sys_errno, const char* text) noexcept {
+  failure.code = static_cast<std::int32_t>(code);
+  failure.sys_errno = sys_errno;
+  std::snprintf(failure.text, sizeof failure.text, "%s", text);
+}
+
+}  // namespace
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text.append(": ");
+    text.append(part);
+  }
+  return text;
+}
+
+std::string message_of(const ::arrow::Status& status) {
+  std::string text = status.message();
+  text.resize(std::min(text.size(), text.find('\n')));
+  while (!text.empty() && text.back() == '.') text.pop_back();
+  return text;
+}
+
+void check(const ::arrow::Status& status, std::string_view place) {
+  if (status.ok()) return;
+  if (const std::optional<int> error = system_error_of(status)) {
+    throw Failed(ErrorCode::io, joined({place, message_of(status)}), *error);
+  }
+  const ErrorCode code = status.IsOutOfMemory()      ? ErrorCode::no_space
+                         : status.IsNotImplemented() ? ErrorCode::usage
+                                                     : ErrorCode::bad_input;
+  throw Failed(code, joined({place, message_of(status)}));
+}
+
+void describe_current(Failure& failure) {
+  try {
+    throw;
+  } catch (const Failed& error) {
+    fill(failure, error.code(), error.sys_errno(), error.what());
+  } catch (const std::bad_alloc&) {
+    fill(failure, ErrorCode::no_space, 0,
+         "out of memory while a file of columns was read or written");
+  } catch (const std::exception& error) {
+    fill(failure, ErrorCode::bad_input, 0, error.what());
+  }
+}
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,62 @@
+// Reads files and streams of Arrow IPC.
+//
+// A file begins with "ARROW1" and has a footer, which says where its batches are. A file that comes
+// through a pipe is read as the stream that it contains. Large batches of files are read in slices,
+// unless they are compressed (batch_slices.h); others must fit in the memory that reading has.
+#pragma once
+
+#include <arrow/ipc/reader.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "columns/arrow_module/batch_source.h"
+#include "columns/arrow_module/posix_files.h"
+
+namespace xxl::arrow_module {
+
+class IpcSource : public BatchSource {
+ public:
+  // Examines the files, one after the other; only pipes stay open. Throws Failed.
+  IpcSource(const std::vector<std::string>& paths, unsigned threads);
+
+  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) override;
+  bool reads_ahead() const override { return false; }
+  module_table::SourceFacts facts() const override;
+
+ private:
+  // An open one: the reader of a file, or that of a stream.
+  struct Opened {
+    std::shared_ptr<::arrow::ipc::RecordBatchFileReader> file;
+    std::shared_ptr<::arrow::ipc::RecordBatchStreamReader> stream;
+    std::shared_ptr<PosixFile> bytes;   // of what is no pipe
+    std::shared_ptr<PosixStream> pipe;  // or else of that
+    bool file_in_stream = false;
+    std::shared_ptr<::arrow::Schema> schema() const;
+  };
+  struct Input {
+    std::string path;
+    FileIdentity identity;
+    std::optional<Opened> opened;
+  };
+
+  Opened open(const std::string& path, FileIdentity& identity);
+  Opened open_pipe(int fd, const std::string& path);
+  std::shared_ptr<::arrow::RecordBatch> next_stored();
+  std::shared_ptr<::arrow::RecordBatch> next_slice(std::int64_t bytes);
+  void end_input();
+  std::string place(int batch) const;
+
+  ::arrow::ipc::IpcReadOptions options_;
+  std::vector<Input> inputs_;
+
+  // Where reading is.
+  std::size_t input_ = 0;
+  int batch_ = 0;                                 // of inputs_[input_]: the one to be read next
+  std::shared_ptr<::arrow::RecordBatch> mapped_;  // the one before, if it is read in slices
+  std::int64_t mapped_rows_read_ = 0;
+};
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,92 @@
+#include "columns/arrow_module/memory.h"
+
+#include <arrow/status.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace xxl::arrow_module {
+namespace {
+
+bool is_large(std::int64_t size) {
+  return size >= static_cast<std::int64_t>(LargeBlocks::kLeastBytes);
+}
+
+}  // namespace
+
+::arrow::Status CountedPool::take(std::int64_t bytes) {
+  const std::int64_t now = now_bytes_ += bytes;
+  if (bytes > 0 && now > limit_bytes_) {
+    now_bytes_ -= bytes;
+    return ::arrow::Status::OutOfMemory("needs more memory than there is for files of columns: ",
+                                        "give a larger -S");
+  }
+  for (std::int64_t most = most_bytes_; most < now;) {
+    if (most_bytes_.compare_exchange_weak(most, now)) break;
+  }
+  return ::arrow::Status::OK();
+}
+
+::arrow::Status CountedPool::allocate(std::int64_t size, std::int64_t alignment,
+                                      std::uint8_t** out) {
+  if (!is_large(size)) return below_.Allocate(size, alignment, out);
+  *out = static_cast<std::uint8_t*>(large_.take(static_cast<std::size_t>(size)));
+  return *out != nullptr ? ::arrow::Status::OK() : ::arrow::Status::OutOfMemory("out of memory");
+}
+
+void CountedPool::free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) {
+  if (!is_large(size)) return below_.Free(buffer, size, alignment);
+  large_.give(buffer, static_cast<std::size_t>(size));
+}
+
+::arrow::Status CountedPool::Allocate(std::int64_t size, std::int64_t alignment,
+                                      std::uint8_t** out) {
+  RETURN_NOT_OK(take(size));
+  const ::arrow::Status status = allocate(size, alignment, out);
+  if (!status.ok()) now_bytes_ -= size;
+  return status;
+}
+
+::arrow::Status CountedPool::Reallocate(std::int64_t old_size, std::int64_t new_size,
+                                        std::int64_t alignment, std::uint8_t** ptr) {
+  RETURN_NOT_OK(take(new_size - old_size));
+  ::arrow::Status status;
+  if (is_large(old_size) && is_large(new_size)) {
+    void* const moved =
+        large_.resize(*ptr, static_cast<std::size_t>(old_size), static_cast<std::size_t>(new_size));
+    if (moved == nullptr) status = ::arrow::Status::OutOfMemory("out of memory");
+    if (moved != nullptr) *ptr = static_cast<std::uint8_t*>(moved);
+  } else if (!is_large(old_size) && !is_large(new_size)) {
+    status = below_.Reallocate(old_size, new_size, alignment, ptr);
+  } else {
+    std::uint8_t* moved = nullptr;
+    status = allocate(new_size, alignment, &moved);
+    if (status.ok()) {
+      std::memcpy(moved, *ptr, static_cast<std::size_t>(std::min(old_size, new_size)));
+      free(*ptr, old_size, alignment);
+      *ptr = moved;
+    }
+  }
+  if (!status.ok()) now_bytes_ -= new_size - old_size;
+  return status;
+}
+
+void CountedPool::Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) {
+  free(buffer, size, alignment);
+  now_bytes_ -= size;
+}
+
+CountedPool::CountedPool() {
+  // What does not come here (contexts of codecs, above all): larger pieces go back to the system at
+  // once. Left alone, malloc raises this to whatever was freed last.
+  mallopt(M_MMAP_THRESHOLD, static_cast<int>(LargeBlocks::kLeastBytes));
+}
+
+CountedPool& pool() {
+  static CountedPool instance;
+  return instance;
+}
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,125 @@
+// The module: the table of its functions, which turn exceptions into failures.
+#include <arrow/c/bridge.h>
+#include <arrow/config.h>
+#include <arrow/util/thread_pool.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "columns/arrow_module/batch_source.h"
+#include "columns/arrow_module/batch_target.h"
+#include "columns/arrow_module/compression.h"
+#include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/ipc_source.h"
+#include "columns/arrow_module/memory.h"
+#include "columns/arrow_module/parquet_source.h"
+
+namespace xxl::arrow_module {
+namespace {
+
+using module_table::Format;
+using module_table::ModuleTable;
+using module_table::Source;
+using module_table::SourceFacts;
+using module_table::SourceOptions;
+using module_table::TargetFacts;
+using module_table::TargetOptions;
+
+// What Source::private_data is.
+struct SourceState {
+  std::unique_ptr<BatchSource> batches;
+  Failure stream_failure{};
+};
+
+SourceState& state_of(Source* source) {
+  return *static_cast<SourceState*>(source->private_data);
+}
+
+bool get_schema(Source* source, ArrowSchema* out, Failure* failure) {
+  return guarded(
+      failure, [&] { check(::arrow::ExportSchema(*state_of(source).batches->schema(), out), ""); });
+}
+
+bool leave_out(Source* source, const module_table::FirstRows* first, Failure* failure) {
+  return guarded(failure, [&] { state_of(source).batches->leave_out(*first); });
+}
+
+bool start(Source* source, const module_table::BatchSizes* sizes, ArrowArrayStream* out,
+           Failure* failure) {
+  SourceState& state = state_of(source);
+  return guarded(failure,
+                 [&] { export_stream(*state.batches, *sizes, state.stream_failure, out); });
+}
+
+const Failure* stream_failure(Source* source) {
+  const Failure& failure = state_of(source).stream_failure;
+  return failure.text[0] != '\0' ? &failure : nullptr;
+}
+
+void get_facts(Source* source, SourceFacts* out) {
+  *out = state_of(source).batches->facts();
+}
+
+void release(Source* source) {
+  delete static_cast<SourceState*>(source->private_data);
+  *source = {};
+}
+
+// Arrow's threads are shared by all that it does.
+void set_threads(std::uint32_t threads) {
+  check(::arrow::SetCpuThreadPoolCapacity(static_cast<int>(std::max(threads, 1U))), "");
+}
+
+bool open_source(const SourceOptions* options, Source* out, Failure* failure) {
+  return guarded(failure, [&] {
+    set_threads(options->threads);
+    const std::vector<std::string> paths(options->paths, options->paths + options->path_count);
+    auto state = std::make_unique<SourceState>();
+    if (options->format == Format::parquet) {
+      state->batches = std::make_unique<ParquetSource>(paths, options->threads);
+    } else {
+      state->batches = std::make_unique<IpcSource>(paths, options->threads);
+    }
+    *out = {get_schema, leave_out, start, stream_failure, get_facts, release, state.release()};
+  });
+}
+
+bool write_target(const TargetOptions* options, ArrowArrayStream* in, TargetFacts* out,
+                  Failure* failure) {
+  return guarded(failure, [&] {
+    set_threads(options->threads);
+    *out = write_stream(*options, in);
+  });
+}
+
+bool check_compression(Format format, const char* compression, std::int32_t level,
+                       Failure* failure) {
+  return guarded(failure, [&] { codec_of(format, compression, level); });
+}
+
+void limit_memory(std::uint64_t bytes) {
+  pool().set_limit(bytes != 0 ? bytes : CountedPool::kNoLimit);
+}
+
+std::uint64_t peak_memory_bytes() {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(pool().max_memory(), 0));
+}
+
+const char* library_name() {
+  static const std::string name = "Apache Arrow " + ::arrow::GetBuildInfo().version_string;
+  return name.c_str();
+}
+
+}  // namespace
+}  // namespace xxl::arrow_module
+
+extern "C" [[gnu::visibility("default")]] const xxl::module_table::ModuleTable* xxl_arrow_module() {
+  using namespace xxl::arrow_module;
+  static const ModuleTable table{
+      xxl::module_table::kVersion, library_name(), open_source,      write_target,
+      check_compression,           limit_memory,   peak_memory_bytes};
+  return &table;
+}

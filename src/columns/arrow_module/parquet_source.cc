@@ -1,0 +1,265 @@
+#include "columns/arrow_module/parquet_source.h"
+
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/memory.h"
+#include "columns/arrow_module/row_group_bounds.h"
+
+namespace xxl::arrow_module {
+namespace {
+
+// A page is decompressed as a whole; this is the size that writers aim at.
+constexpr std::int64_t kUsualPageBytes = std::int64_t{1} << 20;
+// DuckDB's pages are as large as a row group's column, up to this.
+constexpr std::int64_t kLargePageBytes = 100'000'000;
+
+// Buffers of all columns of a row group together.
+constexpr std::int64_t kBuffersBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kLeastBufferBytes = std::int64_t{32} << 10;
+constexpr std::int64_t kMostBufferBytes = std::int64_t{1} << 20;
+
+// For reading only, of one column.
+std::int64_t buffer_bytes(int leaves) {
+  return std::clamp(kBuffersBytes / std::max(leaves, 1), kLeastBufferBytes, kMostBufferBytes);
+}
+
+// What it takes to read a row group: of each column a compressed page, the page, its dictionary.
+std::int64_t reading_bytes(const ::parquet::FileMetaData& file,
+                           const ::parquet::RowGroupMetaData& group) {
+  const bool large_pages = file.created_by().starts_with("DuckDB");
+  const std::int64_t most = large_pages ? kLargePageBytes : kUsualPageBytes;
+  std::int64_t bytes = 0;
+  for (int leaf = 0; leaf < group.num_columns(); ++leaf) {
+    const auto column = group.ColumnChunk(leaf);
+    const std::int64_t stored = std::max<std::int64_t>(column->total_compressed_size(), 0);
+    const std::int64_t decoded = std::max<std::int64_t>(column->total_uncompressed_size(), 0);
+    bytes += std::min(stored, most) + std::min(decoded, most) +
+             std::min(stored, buffer_bytes(group.num_columns()));
+    if (column->has_dictionary_page()) bytes += std::min(decoded, kUsualPageBytes);
+  }
+  return bytes;
+}
+
+bool has_bounds(const ::arrow::DataType& type) {
+  using ::arrow::Type;
+  if (type.id() == Type::DICTIONARY) {
+    return has_bounds(*static_cast<const ::arrow::DictionaryType&>(type).value_type());
+  }
+  return ::arrow::is_integer(type.id()) || ::arrow::is_base_binary_like(type.id()) ||
+         ::arrow::is_decimal(type.id()) || type.id() == Type::BOOL || type.id() == Type::DATE32 ||
+         type.id() == Type::DATE64 || type.id() == Type::TIME32 || type.id() == Type::TIME64 ||
+         type.id() == Type::TIMESTAMP || type.id() == Type::DURATION ||
+         type.id() == Type::FIXED_SIZE_BINARY;
+}
+
+bool have_one_order(const ::parquet::ColumnDescriptor& a, const ::parquet::ColumnDescriptor& b) {
+  const auto& type = a.logical_type();
+  const auto& other = b.logical_type();
+  const bool same_type =
+      (type == nullptr) == (other == nullptr) && (type == nullptr || type->Equals(*other));
+  return same_type && a.physical_type() == b.physical_type() &&
+         a.converted_type() == b.converted_type();
+}
+
+}  // namespace
+
+ParquetSource::ParquetSource(const std::vector<std::string>& paths, unsigned threads)
+    : threads_(threads) {
+  for (const std::string& path : paths) examine(path);
+}
+
+std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::string& path,
+                                                                  FileIdentity& identity) {
+  const int fd = open_for_reading(path, identity);
+  if (!identity.regular) {
+    close(fd);
+    throw Failed(ErrorCode::usage,
+                 joined({path,
+                         "is a pipe or a device: a Parquet file is read from its end, so "
+                         "that it must be a file"}));
+  }
+  ::parquet::arrow::FileReaderBuilder builder;
+  ::parquet::ReaderProperties properties(&pool());
+  properties.enable_buffered_stream();
+  properties.set_page_checksum_verification(true);
+  auto file = std::make_shared<PosixFile>(fd, identity.bytes, path, bytes_read_);
+  try {
+    check(builder.Open(file, properties), path);
+    const int leaves = builder.raw_reader()->metadata()->num_columns();
+    if (buffer_bytes(leaves) != properties.buffer_size()) {
+      // The size of buffers must be known before the reader is made.
+      properties.set_buffer_size(buffer_bytes(leaves));
+      auto metadata = builder.raw_reader()->metadata();
+      builder = {};
+      check(builder.Open(file, properties, std::move(metadata)), path);
+    }
+    ::parquet::ArrowReaderProperties arrow_properties(threads_ > 1);
+    arrow_properties.set_pre_buffer(false);
+    return check(builder.memory_pool(&pool())->properties(arrow_properties)->Build(), path);
+  } catch (const ::parquet::ParquetException& error) {
+    throw Failed(ErrorCode::bad_input, joined({path, error.what()}));
+  }
+}
+
+void ParquetSource::examine(const std::string& path) {
+  InputFile file{.path = path, .identity = {}, .groups = {}};
+  const auto reader = open(path, file.identity);
+  std::shared_ptr<::arrow::Schema> schema;
+  check(reader->GetSchema(&schema), path);
+  add_schema(path, schema);
+  const auto metadata = reader->parquet_reader()->metadata();
+  for (int i = 0; i < metadata->num_row_groups(); ++i) {
+    const auto group = metadata->RowGroup(i);
+    const std::int64_t rows = group->num_rows();
+    if (rows < 0) throw Failed(ErrorCode::bad_input, joined({path, "a row group has no size"}));
+    const double row_bytes = static_cast<double>(group->total_byte_size()) /
+                             static_cast<double>(std::max<std::int64_t>(rows, 1));
+    file.groups.push_back({rows, row_bytes, false});
+    reading_bytes_ = std::max(
+        reading_bytes_, static_cast<std::uint64_t>(arrow_module::reading_bytes(*metadata, *group)));
+  }
+  files_.push_back(std::move(file));
+}
+
+std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open_again(const InputFile& file) {
+  FileIdentity identity;
+  auto reader = open(file.path, identity);
+  if (identity != file.identity ||
+      reader->num_row_groups() != static_cast<int>(file.groups.size())) {
+    throw Failed(ErrorCode::bad_input, joined({file.path, "was changed or replaced meanwhile"}));
+  }
+  return reader;
+}
+
+// The leaf that is the column `column`, if statistics say something of it; -1 if not.
+int ParquetSource::leaf_with_bounds(const std::string& column) const {
+  const int index = schema()->GetFieldIndex(column);
+  if (index < 0 || !has_bounds(*schema()->field(index)->type())) return -1;
+  return index;
+}
+
+void ParquetSource::leave_out(const module_table::FirstRows& first) {
+  const int index = leaf_with_bounds(first.column);
+  if (index < 0 || first.limit == 0) return;
+  std::vector<RowGroupBounds> bounds;
+  std::unique_ptr<::parquet::arrow::FileReader> first_reader;
+  const ::parquet::ColumnDescriptor* column = nullptr;
+  for (const InputFile& file : files_) {
+    auto reader = open_again(file);
+    const int leaf = reader->manifest().schema_fields.at(index).column_index;
+    if (leaf < 0) return;
+    const auto metadata = reader->parquet_reader()->metadata();
+    if (column == nullptr) column = metadata->schema()->Column(leaf);
+    if (!have_one_order(*column, *metadata->schema()->Column(leaf))) return;
+    for (int i = 0; i < metadata->num_row_groups(); ++i) {
+      bounds.push_back(bounds_of(*metadata->RowGroup(i), leaf));
+    }
+    if (first_reader == nullptr) first_reader = std::move(reader);  // which owns `column`
+  }
+  const std::vector<bool> left_out =
+      row_groups_to_leave_out(bounds, {first.limit, first.descending != 0, first.nulls_first != 0});
+  auto flag = left_out.begin();
+  for (InputFile& file : files_) {
+    for (RowGroup& group : file.groups) group.left_out = *flag++;
+  }
+}
+
+module_table::SourceFacts ParquetSource::facts() const {
+  module_table::SourceFacts facts{};
+  facts.rows_known = 1;
+  facts.reading_bytes = reading_bytes_;
+  facts.bytes_read = bytes_read_;
+  facts.rows_read = rows_read_;
+  for (const InputFile& file : files_) {
+    facts.file_bytes += static_cast<std::uint64_t>(file.identity.bytes);
+    for (const RowGroup& group : file.groups) {
+      const auto rows = static_cast<std::uint64_t>(group.rows);
+      facts.rows += rows;
+      ++facts.row_groups;
+      if (!group.left_out) continue;
+      ++facts.row_groups_left_out;
+      facts.rows_left_out += rows;
+    }
+  }
+  return facts;
+}
+
+std::string ParquetSource::place() const {
+  return joined({files_[file_].path, "row group " + std::to_string(group_)});
+}
+
+// After an error in the row group: the column that has it, found by reading each alone.
+std::string ParquetSource::failing_column() {
+  const auto metadata = reader_->parquet_reader()->metadata();
+  for (int leaf = 0; leaf < metadata->num_columns(); ++leaf) {
+    auto batches = reader_->GetRecordBatchReader({static_cast<int>(group_)}, {leaf});
+    std::shared_ptr<::arrow::RecordBatch> batch;
+    ::arrow::Status status = batches.status();
+    do {
+      if (status.ok()) status = (*batches)->ReadNext(&batch);
+    } while (status.ok() && batch != nullptr);
+    if (!status.ok()) return "column " + metadata->schema()->Column(leaf)->path()->ToDotString();
+  }
+  return "";
+}
+
+// Goes on to the next row group that is to be read; false if there is none.
+bool ParquetSource::begin_row_group(std::uint64_t wanted_bytes) {
+  for (; file_ < files_.size(); ++file_, group_ = 0, reader_.reset()) {
+    const InputFile& file = files_[file_];
+    const auto is_read = [](const RowGroup& group) { return !group.left_out && group.rows > 0; };
+    const auto next = std::find_if(file.groups.begin() + static_cast<std::ptrdiff_t>(group_),
+                                   file.groups.end(), is_read);
+    if (next == file.groups.end()) continue;
+    group_ = static_cast<std::size_t>(next - file.groups.begin());
+    if (reader_ == nullptr) reader_ = open_again(file);
+    batches_ = check(reader_->GetRecordBatchReader({static_cast<int>(group_)}), place());
+    batch_rows_.begin_part(next->row_bytes, wanted_bytes);
+    group_rows_read_ = 0;
+    return true;
+  }
+  return false;
+}
+
+void ParquetSource::end_row_group() {
+  const std::int64_t rows = files_[file_].groups[group_].rows;
+  if (group_rows_read_ != rows) {
+    throw Failed(ErrorCode::bad_input,
+                 joined({place(), "has " + std::to_string(group_rows_read_) + " rows, not the " +
+                                      std::to_string(rows) + " that its metadata tell"}));
+  }
+  batches_.reset();
+  ++group_;
+}
+
+std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t wanted_bytes) {
+  for (;;) {
+    if (batches_ == nullptr && !begin_row_group(wanted_bytes)) return nullptr;
+    reader_->set_batch_size(batch_rows_.rows());
+    std::shared_ptr<::arrow::RecordBatch> batch;
+    const ::arrow::Status status = batches_->ReadNext(&batch);
+    if (!status.ok()) check(status, joined({place(), failing_column()}));
+    if (batch == nullptr) {
+      end_row_group();
+      continue;
+    }
+    if (batch->num_rows() == 0) continue;
+    group_rows_read_ += batch->num_rows();
+    rows_read_ += static_cast<std::uint64_t>(batch->num_rows());
+    batch_rows_.observe(batch->num_rows(), bytes_of(*batch), wanted_bytes);
+    return batch;
+  }
+}
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,63 @@
+// Reads Parquet files with bounded memory: row groups in order, each in slices.
+//
+// Of a row group there is in memory, for each column, a page, its dictionary and a buffer; and the
+// batch that is being made. How large the row group is does not matter.
+#pragma once
+
+#include <parquet/arrow/reader.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "columns/arrow_module/batch_source.h"
+#include "columns/arrow_module/posix_files.h"
+
+namespace xxl::arrow_module {
+
+class ParquetSource : public BatchSource {
+ public:
+  // Examines the files, one after the other; none stays open. Throws Failed.
+  ParquetSource(const std::vector<std::string>& paths, unsigned threads);
+
+  void leave_out(const module_table::FirstRows& first) override;
+  std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t wanted_bytes) override;
+  bool reads_ahead() const override { return true; }
+  module_table::SourceFacts facts() const override;
+
+ private:
+  struct RowGroup {
+    std::int64_t rows;
+    double row_bytes;  // encoded, not compressed
+    bool left_out;
+  };
+  struct InputFile {
+    std::string path;
+    FileIdentity identity;
+    std::vector<RowGroup> groups;
+  };
+
+  void examine(const std::string& path);
+  std::unique_ptr<::parquet::arrow::FileReader> open(const std::string& path,
+                                                     FileIdentity& identity);
+  std::unique_ptr<::parquet::arrow::FileReader> open_again(const InputFile& file);
+  int leaf_with_bounds(const std::string& column) const;
+  bool begin_row_group(std::uint64_t wanted_bytes);
+  void end_row_group();
+  std::string place() const;
+  std::string failing_column();
+
+  const unsigned threads_;
+  std::vector<InputFile> files_;
+  std::uint64_t reading_bytes_ = 0;
+
+  // Where reading is.
+  std::size_t file_ = 0;
+  std::size_t group_ = 0;
+  std::unique_ptr<::parquet::arrow::FileReader> reader_;  // of files_[file_]; or null
+  std::unique_ptr<::arrow::RecordBatchReader> batches_;   // of that row group; or null
+  std::int64_t group_rows_read_ = 0;
+  BatchRows batch_rows_;
+};
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,37 @@
+// Files of columns as one table: examined at once, read as a stream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "columns/files/module_table.h"
+
+namespace xxl {
+
+class ColumnSource {
+ public:
+  // Examines the files, which must have equal columns. Throws Error.
+  ColumnSource(module_table::Format format, const std::vector<std::string>& paths,
+               unsigned threads);
+  ~ColumnSource();
+  ColumnSource(const ColumnSource&) = delete;
+  ColumnSource& operator=(const ColumnSource&) = delete;
+
+  const std::vector<std::string>& column_names() const { return column_names_; }
+  // Leaves out row groups that certainly have none of these rows. Throws Error.
+  void leave_out(const module_table::FirstRows& first);
+  // All rows, once. The stream must be released before the source. Throws Error.
+  void start(const module_table::BatchSizes& sizes, ArrowArrayStream* out);
+  // Throws Error if the stream has failed: in more detail than whoever read it could.
+  void rethrow();
+  module_table::SourceFacts facts() const;
+
+ private:
+  void read_names();
+
+  mutable module_table::Source source_{};
+  std::vector<std::string> column_names_;
+};
+
+}  // namespace xxl

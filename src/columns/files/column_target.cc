@@ -1,0 +1,74 @@
+#include "columns/files/column_target.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <span>
+
+#include "columns/files/load_module.h"
+#include "io/io_queue.h"
+#include "io/transfer.h"
+#include "xxl/error.h"
+
+namespace xxl {
+namespace {
+
+bool is_file(const std::string& path) {
+  return path != "-" && io::OutputFile::is_replaceable(path);
+}
+
+}  // namespace
+
+ColumnTarget::ColumnTarget(const std::string& path, const std::vector<std::string>& scratch_dirs)
+    : path_(path) {
+  if (is_file(path)) {
+    file_.emplace(path, false, scratch_dirs);
+  } else {
+    stream_ = io::open_output_stream(path);
+  }
+}
+
+// Called by the module, which knows no exceptions.
+bool ColumnTarget::take(void* self, const void* data, std::uint64_t bytes) {
+  auto& target = *static_cast<ColumnTarget*>(self);
+  try {
+    const std::span written(static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes));
+    if (target.file_) {
+      io::write_at(target.file_->file(), target.bytes_, written);
+    } else {
+      io::write_at(target.stream_, io::Request::kStream, written);
+    }
+    target.bytes_ += bytes;
+    return true;
+  } catch (...) {
+    target.failed_ = std::current_exception();
+    return false;
+  }
+}
+
+module_table::TargetFacts ColumnTarget::write(module_table::TargetOptions options,
+                                              ArrowArrayStream* in) {
+  options.write = take;
+  options.context = this;
+  module_table::TargetFacts facts{};
+  module_table::Failure failure{};
+  const bool written = load_arrow_module().write_target(&options, in, &facts, &failure);
+  in->release(in);
+  if (failed_) std::rethrow_exception(failed_);
+  if (!written) throw_failure(failure);
+  return facts;
+}
+
+void ColumnTarget::publish() {
+  if (file_) {
+    file_->publish(bytes_);
+  } else {
+    io::end_output_stream(path_, stream_);
+  }
+}
+
+module_table::Format ipc_format_of(const std::string& path) {
+  const bool stream = !is_file(path) || path.ends_with(".arrows");
+  return stream ? module_table::Format::ipc_stream : module_table::Format::ipc_file;
+}
+
+}  // namespace xxl

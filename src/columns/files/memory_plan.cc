@@ -1,0 +1,52 @@
+#include "columns/files/memory_plan.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "xxl/error.h"
+
+namespace xxl {
+namespace {
+
+// Small pieces of memory that Arrow takes beside its pool; its code is part of the constant.
+constexpr std::uint64_t kArrowBytes = 8 * kMiB;
+constexpr std::uint64_t kLeastEngineBytes = 16 * kMiB;
+constexpr std::uint64_t kLeastModuleBytes = 8 * kMiB;
+// More makes row groups no better: these end with a number of rows then.
+constexpr std::uint64_t kMostWritingBytes = 512 * kMiB;
+constexpr std::uint64_t kWritingPart = 4;  // of what is there, one
+constexpr std::uint64_t kLeastBatchBytes = 256 * kKiB;
+constexpr std::uint64_t kMostBatchBytes = 4 * kMiB;
+constexpr std::uint64_t kBatchPart = 64;
+// The engine takes no larger ones than the first, if they have more than a MiB.
+constexpr std::uint64_t kGivenBytes = kMiB * 3 / 4;
+// The batch in use, the next one, and what is being decoded of it.
+constexpr std::uint64_t kBatches = 3;
+
+}  // namespace
+
+ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
+                                    module_table::Format format) {
+  const std::uint64_t usable = memory_bytes - std::min(memory_bytes, kArrowBytes);
+  ColumnFileMemory plan;
+  plan.batches.read_bytes = std::clamp(usable / kBatchPart, kLeastBatchBytes, kMostBatchBytes);
+  plan.batches.given_bytes = std::min(plan.batches.read_bytes, kGivenBytes);
+  const std::uint64_t writing = std::min(usable / kWritingPart, kMostWritingBytes);
+  // A batch of IPC is read as a whole, however large it is: it gets what is there.
+  const std::uint64_t reading = format == module_table::Format::parquet
+                                    ? reading_bytes + kBatches * plan.batches.read_bytes
+                                    : usable / kWritingPart;
+  plan.module_bytes = std::max({reading, writing, kLeastModuleBytes});
+  if (usable < plan.module_bytes + kLeastEngineBytes) {
+    throw Error(ErrorCode::no_space,
+                "-S " + format_bytes(memory_bytes) +
+                    " is too little to read and sort these files: " +
+                    format_bytes(kArrowBytes + std::max(plan.module_bytes, kLeastModuleBytes) +
+                                 kLeastEngineBytes) +
+                    " would do");
+  }
+  plan.engine_bytes = usable - plan.module_bytes;
+  return plan;
+}
+
+}  // namespace xxl

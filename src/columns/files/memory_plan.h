@@ -1,0 +1,25 @@
+// How the memory of -S is divided between the engine and the module.
+//
+//   -S  =  small things  +  reading or writing  +  the engine
+//
+// Reading has ended when writing begins, so that they share a part: the larger of both.
+#pragma once
+
+#include <cstdint>
+
+#include "columns/files/module_table.h"
+
+namespace xxl {
+
+struct ColumnFileMemory {
+  std::uint64_t engine_bytes = 0;  // of xxl::resources
+  std::uint64_t module_bytes = 0;  // for reading, and for writing
+  module_table::BatchSizes batches{};
+};
+
+// `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side. Throws
+// Error{no_space} that says how much would do.
+ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
+                                    module_table::Format format);
+
+}  // namespace xxl

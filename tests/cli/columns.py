@@ -1,0 +1,591 @@
+#!/usr/bin/env python3
+"""Sorts and joins of Parquet and Arrow files, compared with Python's sort and with DuckDB.
+
+Needs pyarrow and duckdb (scripts/install_packages.sh --columns puts them into build-columns/venv) and a
+program whose module was built; without one of them all is skipped, and a line says so.
+"""
+
+import datetime
+import decimal
+import functools
+import json
+import math
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+
+import whole_process
+from whole_process import MIB
+
+try:
+    import duckdb
+    import pyarrow as pa
+    import pyarrow.ipc
+    import pyarrow.parquet as pq
+except ImportError as error:
+    pa = None
+    MISSING = str(error)
+
+SEEDS = range(int(os.environ.get("XXL_COLUMNS_SEEDS", "12")))  # more of them take longer
+HOWS = ["inner", "left", "right", "full", "semi", "anti"]
+
+
+def module_is_there():
+    done = subprocess.run([whole_process.XXL, "sort", "--record=parquet", "--key=x", "/dev/null"],
+                          capture_output=True, check=False)
+    return b"module" not in done.stderr
+
+
+def word(rng):
+    return "".join(rng.choice("abcä€\0\U0001F600") for _ in range(rng.choice([0, 1, 2, 3, 20])))
+
+
+EPOCH = datetime.datetime(1970, 1, 1)
+MAKERS = {
+    "int8": (lambda: pa.int8(), lambda rng: rng.randint(-128, 127)),
+    "uint16": (lambda: pa.uint16(), lambda rng: rng.randint(0, 65535)),
+    "int32": (lambda: pa.int32(), lambda rng: rng.choice([-2**31, 2**31 - 1, rng.randint(-50, 50)])),
+    "int64": (lambda: pa.int64(), lambda rng: rng.choice([-2**63, 2**63 - 1, rng.randint(-9, 9)])),
+    "uint64": (lambda: pa.uint64(), lambda rng: rng.choice([0, 2**64 - 1, 2**63, rng.randint(0, 99)])),
+    "float": (lambda: pa.float32(), lambda rng: rng.choice([math.nan, math.inf, -0.0, 0.0, 1.5, -1.5])),
+    "double": (lambda: pa.float64(), lambda rng: rng.choice([math.nan, -math.inf, -0.0, 0.0, rng.random()])),
+    "bool": (lambda: pa.bool_(), lambda rng: rng.random() < 0.5),
+    "date": (lambda: pa.date32(), lambda rng: EPOCH.date() + datetime.timedelta(rng.randint(-999, 999))),
+    "timestamp": (lambda: pa.timestamp("us"), lambda rng: EPOCH + datetime.timedelta(seconds=rng.randint(-99, 99))),
+    "time": (lambda: pa.time64("us"), lambda rng: datetime.time(rng.randint(0, 23), rng.randint(0, 59))),
+    "duration": (lambda: pa.duration("us"), lambda rng: datetime.timedelta(seconds=rng.randint(-99, 99))),
+    "decimal": (lambda: pa.decimal128(20, 3), lambda rng: decimal.Decimal(rng.randint(-10**6, 10**6)).scaleb(-3)),
+    "string": (lambda: pa.string(), word),
+    "large_string": (lambda: pa.large_string(), word),
+    "binary": (lambda: pa.binary(), lambda rng: rng.randbytes(rng.randint(0, 3))),
+    "fixed": (lambda: pa.binary(3), lambda rng: rng.randbytes(3)),
+    "dictionary": (lambda: pa.dictionary(pa.int32(), pa.string()), lambda rng: rng.choice(["x", "y", "zz", ""])),
+}
+PAYLOADS = {
+    "list": (lambda: pa.list_(pa.int32()), lambda rng: [rng.randint(0, 9) for _ in range(rng.randint(0, 3))]),
+    "struct": (lambda: pa.struct([("a", pa.int16()), ("b", pa.list_(pa.string()))]),
+               lambda rng: {"a": rng.randint(0, 9), "b": [word(rng)]}),
+    "map": (lambda: pa.map_(pa.string(), pa.int64()), lambda rng: [(str(i), i) for i in range(rng.randint(0, 2))]),
+    "null": (lambda: pa.null(), lambda rng: None),
+}
+
+
+def random_column(rng, kind, rows):
+    type_of, make = {**MAKERS, **PAYLOADS}[kind]
+    nulls = rng.choice([0, 0, 0.1, 0.9])
+    return pa.array([None if rng.random() < nulls else make(rng) for _ in range(rows)], type_of())
+
+
+def random_table(rng, rows, kinds):
+    columns = {f"{kind} {i}": random_column(rng, kind, rows) for i, kind in enumerate(kinds)}
+    columns["row"] = pa.array(range(rows), pa.int64())
+    return pa.table(columns).replace_schema_metadata({"who": "the test"})
+
+
+def value_rank(value):
+    """What values of one column compare as: NaN above all, text by its bytes."""
+    if isinstance(value, float):
+        return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
+    return value.encode() if isinstance(value, str) else value
+
+
+def sorted_rows(values_of_keys, keys):
+    """The places of the rows in order; `keys` are (descending, nulls first)."""
+    ranks = [[None if v is None else value_rank(v) for v in values] for values in values_of_keys]
+
+    def compare(a, b):
+        for rank, (descending, nulls_first) in zip(ranks, keys):
+            x, y = rank[a], rank[b]
+            if x == y:
+                continue
+            if x is None or y is None:
+                return -1 if (x is None) == nulls_first else 1
+            return -1 if (x < y) != descending else 1
+        return a - b
+    return sorted(range(len(ranks[0])), key=functools.cmp_to_key(compare))
+
+
+def take(table, order):
+    return table.take(pa.array(order, pa.int64()))
+
+
+def texts(table):
+    """The values column by column, as text, so that NaN equals NaN."""
+    return [repr(column.to_pylist()) for column in table.columns]
+
+
+def write(table, path, rng=None):
+    rng = rng or random.Random(1)
+    rows = rng.choice([1, 7, 100, 1000, 100000])
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=max(rows, 50), compression=rng.choice(["zstd", "snappy", "none"]),
+                       data_page_version=rng.choice(["1.0", "2.0"]), use_dictionary=rng.random() < 0.5,
+                       data_page_size=rng.choice([100, 1 << 20]))
+        return path
+    options = pa.ipc.IpcWriteOptions(compression=rng.choice([None, "lz4", "zstd"]))
+    make = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+    with make(path, table.schema, options=options) as writer:
+        for batch in table.combine_chunks().to_batches(max_chunksize=max(rows, 50)):
+            writer.write_batch(batch)
+    return path
+
+
+def read(path):
+    if path.suffix == ".parquet":
+        return pq.read_table(path)
+    if path.suffix == ".arrows":
+        return pa.ipc.open_stream(path.read_bytes()).read_all()
+    return pa.ipc.open_file(path.read_bytes()).read_all()
+
+
+def record_of(path):
+    return "--record=parquet" if path.suffix == ".parquet" else "--record=arrow"
+
+
+class ColumnsTest(whole_process.FaultTest):
+    def setUp(self):
+        super().setUp()
+        if pa is None:
+            self.skip(f"needs pyarrow and duckdb: {MISSING}")
+        if not module_is_there():
+            self.skip("the module for Parquet and Arrow files was not built")
+
+    def skip(self, why):
+        print(f"SKIPPED: columns: {why}", file=sys.stderr)
+        self.skipTest(why)
+
+    def sort(self, source, *arguments, output="out.parquet"):
+        target = self.out / output
+        done = self.run_xxl(record_of(source), source, "-o", target, *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return read(target)
+
+    def join(self, r, s, *arguments, output="out.parquet"):
+        target = self.out / output
+        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, record_of(r), r, s,
+                               f"--output={target}", *arguments], capture_output=True, check=False,
+                              timeout=whole_process.PATIENCE_SECONDS)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return read(target)
+
+    def assert_same(self, actual, expected):
+        self.assertEqual(actual.schema.remove_metadata(), expected.schema.remove_metadata())
+        self.assertEqual(texts(actual), texts(expected))
+
+
+class Sort(ColumnsTest):
+    def test_random_tables(self):
+        for seed in SEEDS:
+            for suffix in (".parquet", ".arrow", ".arrows"):
+                with self.subTest(seed=seed, suffix=suffix):
+                    self.check_random(random.Random(f"{seed}{suffix}"), suffix)
+
+    def check_random(self, rng, suffix):
+        kinds = rng.sample(sorted(MAKERS), 3) + rng.sample(sorted(PAYLOADS), 2)
+        table = random_table(rng, rng.choice([0, 1, 200, 3000]), kinds)
+        keys = [(rng.random() < 0.5, rng.random() < 0.3) for _ in range(rng.randint(1, 3))]
+        names = table.column_names[:len(keys)]
+        options = [f"--key={name}{':desc' if down else ''}{':nulls-first' if first else ''}"
+                   for name, (down, first) in zip(names, keys)]
+        order = sorted_rows([table[name].to_pylist() for name in names], keys)
+        if rng.random() < 0.3:
+            limit = rng.choice([0, 1, 10, 5000])
+            options.append(f"--limit={limit}")
+            order = order[:limit]
+        source = write(table, self.root / f"in{suffix}", rng)
+        result = self.sort(source, *options, output=f"out{suffix}")
+        self.assert_same(result, take(table, order))
+        self.assertEqual(result.schema.metadata[b"who"], b"the test")
+
+    def test_in_little_memory_with_runs_on_disk(self):
+        rng = random.Random(1)
+        rows = 300_000
+        table = pa.table({"key": pa.array([rng.randrange(1000) for _ in range(rows)], pa.int32()),
+                          "text": [f"{i:0120}" for i in range(rows)]})
+        source = write(table, self.root / "in.parquet")
+        for compress in ("none", "lz4", "zstd:3"):
+            result = self.sort(source, "--key=key:desc", "-S", "64M", f"--temp-compress={compress}")
+            order = sorted_rows([table["key"].to_pylist()], [(True, False)])
+            self.assertTrue(result.equals(take(table, order)))
+
+    def test_unique_keeps_the_first_row_of_each_key(self):
+        table = pa.table({"k": [3, 1, 3, None, 1, None], "v": list("abcdef")})
+        source = write(table, self.root / "in.parquet")
+        self.assert_same(self.sort(source, "-u", "--key=k"), pa.table({"k": [1, 3, None], "v": list("bad")}))
+
+    def test_columns_by_number_and_reversed(self):
+        table = pa.table({"7": [1, 2, 3], "a:b": ["x", "z", "y"]})
+        source = write(table, self.root / "in.parquet")
+        self.assert_same(self.sort(source, "--key=2"), table.take([0, 2, 1]))
+        self.assert_same(self.sort(source, '--key="a:b":desc'), table.take([1, 2, 0]))
+        self.assert_same(self.sort(source, '--key="7"', "-r"), table.take([2, 1, 0]))
+        self.assert_same(self.sort(source, '--key="7":asc', "-r"), table)
+
+    def test_several_files_directories_and_patterns(self):
+        parts = self.root / "parts"
+        (parts / "b").mkdir(parents=True)
+        for i, name in enumerate(["2.parquet", "10.parquet", "b/1.parquet"]):
+            write(pa.table({"k": pa.array([0] * 3), "from": [i] * 3}), parts / name)
+        (parts / "_SUCCESS").write_bytes(b"")
+        (parts / "readme.txt").write_bytes(b"no table")
+        for arguments, order in [([parts / "2.parquet", parts / "10.parquet"], [0, 0, 0, 1, 1, 1]),
+                                 ([f"{parts}/*.parquet"], [1, 1, 1, 0, 0, 0]),
+                                 ([parts], [1, 1, 1, 0, 0, 0, 2, 2, 2])]:
+            target = self.out / "out.parquet"
+            done = self.run_xxl("--record=parquet", "--key=k", *arguments, "-o", target)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(read(target)["from"].to_pylist(), order)
+        self.assert_fails(self.run_xxl("--record=parquet", "--key=k", f"{parts}/*.pq"), "no file fits")
+        (parts / "year=2026").mkdir()
+        self.assert_fails(self.run_xxl("--record=parquet", "--key=k", parts), "year=2026: .*give the files")
+
+    def test_the_output_may_be_the_input(self):
+        source = write(pa.table({"k": [2, 1]}), self.root / "in.parquet")
+        done = self.run_xxl("--record=parquet", "--key=k", source, "-o", source)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(read(source)["k"].to_pylist(), [1, 2])
+
+
+class Pipes(ColumnsTest):
+    def test_streams_and_files_through_pipes(self):
+        table = random_table(random.Random(4), 3000, ["int32", "string", "dictionary", "list"])
+        order = sorted_rows([table["int32 0"].to_pylist()], [(False, False)])
+        for name in ("in.arrow", "in.arrows"):
+            source = write(table, self.root / name, random.Random(2))
+            done = subprocess.run(["sh", "-c", f"cat '{source}' | '{whole_process.XXL}' sort -T '{self.scratch}' "
+                                   "--record=arrow --key='int32 0' | cat"], capture_output=True, check=False)
+            self.assertEqual(done.stderr, b"")
+            self.assert_same(pa.ipc.open_stream(done.stdout).read_all(), take(table, order))
+
+    def test_damaged_streams(self):
+        source = write(pa.table({"k": list(range(1000))}), self.root / "in.arrows")
+        whole = source.read_bytes()
+        file = write(pa.table({"k": list(range(1000))}), self.root / "in.arrow").read_bytes()
+        for content, message in [(b"", "is empty"), (whole + whole, "more follows"), (whole[:500], "batch|-"),
+                                 (file[:-20], "ends too early|batch")]:
+            done = self.run_xxl("--record=arrow", "--key=k", "-o", self.out / "x.arrow", input=content)
+            self.assert_fails(done, message)
+            self.assert_only_in_out()
+
+    def test_parquet_goes_to_a_pipe_but_does_not_come_from_one(self):
+        source = write(pa.table({"k": [2, 1]}), self.root / "in.parquet")
+        done = self.run_xxl("--record=parquet", "--key=k", source)
+        self.assertEqual(pq.read_table(pa.BufferReader(done.stdout))["k"].to_pylist(), [1, 2])
+        with open(source, "rb") as file:
+            self.assertEqual(self.run_xxl("--record=parquet", "--key=k", stdin=file).returncode, 0)
+        self.assert_fails(self.run_xxl("--record=parquet", "--key=k", input=source.read_bytes()), "pipe")
+
+    def test_a_reader_that_goes_away_ends_it(self):
+        source = write(pa.table({"k": list(range(1_000_000))}), self.root / "in.arrow")
+        done = subprocess.run(["bash", "-c", f"'{whole_process.XXL}' sort -T '{self.scratch}' --record=arrow --key=k "
+                               f"'{source}' | head -c 10 > /dev/null; echo ${{PIPESTATUS[0]}}"],
+                              capture_output=True, check=False)
+        self.assertEqual((done.stdout, done.stderr), (b"141\n", b""))
+
+
+class Output(ColumnsTest):
+    def test_metadata_of_parquet(self):
+        fields = [pa.field("k", pa.int32(), metadata={"PARQUET:field_id": "7"}), pa.field("t", pa.string())]
+        table = pa.table([pa.array([3, None, 1]), pa.array(["x", "y", "z"])], schema=pa.schema(fields, {"a": "b"}))
+        source = write(table, self.root / "in.parquet")
+        self.sort(source, "--key=t:desc:nulls-first", "--key=k", "--compression=gzip:9")
+        metadata = pq.read_metadata(self.out / "out.parquet")
+        group = metadata.row_group(0)
+        self.assertEqual(group.sorting_columns,
+                         (pq.SortingColumn(1, descending=True, nulls_first=True), pq.SortingColumn(0)))
+        self.assertEqual(group.column(0).compression, "GZIP")
+        self.assertEqual(metadata.schema.to_arrow_schema().field("k").metadata, {b"PARQUET:field_id": b"7"})
+        self.assertEqual(metadata.metadata[b"a"], b"b")
+
+    def test_compressions(self):
+        table = pa.table({"k": ["a" * 100] * 1000})
+        for suffix, methods in [(".parquet", ["zstd", "zstd:9", "snappy", "lz4", "gzip", "none"]),
+                                (".arrow", ["zstd:3", "lz4", "none"])]:
+            source = write(table, self.root / f"in{suffix}")
+            for method in methods:
+                self.assert_same(self.sort(source, "--key=k", f"--compression={method}", output=f"o{suffix}"), table)
+        for method in ("snappy:3", "zstd:99", "brotli", "lz4:x"):
+            self.assert_fails(self.run_xxl("--record=parquet", "--key=k", source, f"--compression={method}"),
+                              "compression")
+        self.assert_fails(self.run_xxl("--record=arrow", "--key=k", source, "--compression=gzip"), "zstd, lz4 or none")
+
+    def test_row_groups_end_with_rows_or_memory(self):
+        rows = 1_200_000
+        source = write(pa.table({"k": pa.array(range(rows), pa.int32())}), self.root / "in.parquet")
+        self.sort(source, "--key=k")
+        metadata = pq.read_metadata(self.out / "out.parquet")
+        self.assertEqual([metadata.row_group(i).num_rows for i in range(2)], [1 << 20, rows - (1 << 20)])
+
+    def test_an_existing_output_survives_a_failure(self):
+        rng = random.Random(1)
+        source = self.root / "in.parquet"
+        pq.write_table(pa.table({"k": [rng.randbytes(1000) for _ in range(1000)]}), source, use_dictionary=False,
+                       write_page_checksum=True)
+        damaged = bytearray(source.read_bytes())
+        damaged[len(damaged) // 2] ^= 0xFF
+        source.write_bytes(damaged)
+        target = self.out / "out.parquet"
+        target.write_bytes(b"old")
+        done = self.run_xxl("--record=parquet", "--key=k", source, "-o", target)
+        self.assert_fails(done, "in.parquet: row group 0: column k: ")
+        self.assertEqual(target.read_bytes(), b"old")
+        self.assert_only_in_out("out.parquet")
+
+    def test_nothing_is_left_when_it_is_killed(self):
+        source = write(pa.table({"k": [f"{i * 7919 % 1000003:0100}" for i in range(500_000)]}), self.root / "in.parquet")
+        target = self.out / "out.parquet"
+        target.write_bytes(b"old")
+        for bytes_before in (1 * MIB, 20 * MIB, 60 * MIB):
+            with subprocess.Popen(self.command("--record=parquet", "--key=k", "-S", "64M", source, "-o", target)) as job:
+                whole_process.wait_until(
+                    job, lambda: whole_process.bytes_transferred(job.pid) > bytes_before)
+                job.send_signal(signal.SIGKILL)
+            self.assertEqual(target.read_bytes(), b"old")
+            self.assert_only_in_out("out.parquet")
+
+    def test_a_full_disk_is_an_error(self):
+        if not whole_process.can_mount():
+            self.skip("a small disk needs root")
+        rng = random.Random(3)
+        source = write(pa.table({"k": [rng.randbytes(100) for _ in range(100_000)]}), self.root / "in.parquet")
+        with whole_process.small_file_system(self.root / "small", 4) as small:
+            done = self.run_xxl("--record=parquet", "--key=k", source, "-o", small / "out.parquet")
+            self.assert_fails(done, "small/out.parquet.*No space left")
+            self.assertEqual(list(small.iterdir()), [])
+
+
+class Limit(ColumnsTest):
+    """Row groups that cannot have rows of the result are not read."""
+
+    def check(self, table, key, limit, row_group_rows, expected_groups=None, **options):
+        source = self.root / "in.parquet"
+        pq.write_table(table, source, row_group_size=row_group_rows, **options)
+        target = self.out / "out.parquet"
+        down, first = ":desc" in key, ":nulls-first" in key
+        done = self.run_xxl("--record=parquet", f"--key={key}", f"--limit={limit}", "--stats=json", source, "-o", target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        order = sorted_rows([table[key.split(":")[0]].to_pylist()], [(down, first)])[:limit]
+        self.assert_same(read(target), take(table, order))
+        groups = json.loads(done.stderr)["inputs"][0]["row_groups_read"]
+        if expected_groups is not None:
+            self.assertEqual(groups, expected_groups)
+        return groups
+
+    def test_of_sorted_numbers(self):
+        table = pa.table({"k": list(range(1000)), "v": [str(i) for i in range(1000)]})
+        self.check(table, "k", 10, 100, 1)
+        self.check(table, "k", 100, 100, 1)
+        self.check(table, "k", 101, 100, 2)
+        self.check(table, "k:desc", 10, 100, 1)
+        self.check(table, "v", 10, 100, 2)  # as text: 0, 1, 10, 100, 101, ...
+        self.check(table, "k", 2000, 100, 10)
+
+    def test_with_nulls(self):
+        table = pa.table({"k": [None] * 100 + list(range(100)) + [None] * 50 + list(range(100, 150))})
+        self.check(table, "k", 10, 50, 1)
+        self.check(table, "k:desc", 10, 50, 1)
+        self.check(table, "k:nulls-first", 10, 50)
+        self.check(table, "k:nulls-first", 160, 50)
+        self.check(table, "k", 151, 50)
+
+    def test_without_statistics_all_is_read(self):
+        table = pa.table({"k": list(range(1000))})
+        self.check(table, "k", 10, 100, 10, write_statistics=False)
+
+    def test_equal_bounds_are_read(self):
+        self.check(pa.table({"k": [5] * 100, "row": list(range(100))}), "k", 10, 10, 10)
+        self.check(pa.table({"k": [5] * 100, "row": list(range(100))}), "k:desc", 10, 10, 10)
+
+    def test_floating_point_numbers_are_all_read(self):
+        self.check(pa.table({"k": [1.0] * 10 + [math.nan] * 10 + [0.5, math.nan] * 5}), "k:desc", 5, 10, 3)
+
+    def test_of_all_types(self):
+        for seed in SEEDS:
+            rng = random.Random(seed)
+            for kind in MAKERS:
+                with self.subTest(seed=seed, kind=kind):
+                    column = random_column(rng, kind, 300)
+                    part_sorted = sorted_rows([column.to_pylist()], [(False, False)])
+                    for _ in range(20):  # nearly in order, so that there is something to leave out
+                        i, j = rng.randrange(300), rng.randrange(300)
+                        part_sorted[i], part_sorted[j] = part_sorted[j], part_sorted[i]
+                    table = pa.table({"k": column.take(pa.array(part_sorted)), "row": list(range(300))})
+                    key = "k" + rng.choice(["", ":desc"]) + rng.choice(["", ":nulls-first"])
+                    self.check(table, key, rng.choice([1, 10, 100, 299]), rng.choice([7, 30]),
+                               use_dictionary=rng.random() < 0.5)
+
+    def test_with_unique_all_is_read(self):
+        table = pa.table({"k": [0] * 100 + [1] * 100})
+        source = self.root / "in.parquet"
+        pq.write_table(table, source, row_group_size=100)
+        self.assert_same(self.sort(source, "--key=k", "-u", "--limit=2"), pa.table({"k": [0, 1]}))
+
+    def test_explain_says_how_many(self):
+        source = self.root / "in.parquet"
+        pq.write_table(pa.table({"k": list(range(1000))}), source, row_group_size=100)
+        done = self.run_xxl("--record=parquet", "--key=k", "--limit=10", "--explain", source)
+        self.assertRegex(done.stdout.decode(), "row groups: +1 of 10")
+
+
+class Join(ColumnsTest):
+    def check(self, r, s, how, suffix, on):
+        names = [write(table, self.root / f"{name}{suffix}", random.Random(how))
+                 for name, table in (("r", r), ("s", s))]
+        result = self.join(*names, *[f"--key={key}" for key in on], f"--how={how}", output=f"out{suffix}")
+        keys = ", ".join(on)
+        if how in ("semi", "anti"):
+            query = f"SELECT r.* FROM r {how.upper()} JOIN s USING ({keys})"
+        else:
+            query = f"SELECT * FROM r {how.upper()} JOIN s USING ({keys})"
+        with duckdb.connect() as database:
+            database.register("r", r)
+            database.register("s", s)
+            expected = database.sql(query).fetchall()
+        actual = [tuple(row.values()) for row in result.to_pylist()]
+        self.assertEqual(sorted(map(repr, actual)), sorted(map(repr, expected)))
+
+    def test_random_tables(self):
+        for seed in SEEDS:
+            rng = random.Random(seed)
+            how = HOWS[seed % len(HOWS)]
+            suffix = rng.choice([".parquet", ".arrow", ".arrows"])
+            with self.subTest(seed=seed, how=how, suffix=suffix):
+                distinct = rng.choice([1, 50, 5000])
+
+                def table(name, rows):
+                    ids = [None if rng.random() < 0.05 else rng.randrange(distinct) for _ in range(rows)]
+                    return pa.table({"id": pa.array(ids, pa.int64()), "part": pa.array([f"p{rng.randrange(3)}" for _ in ids], pa.string()),
+                                     name: pa.array([rng.randrange(100) for _ in ids], pa.int32())})
+                self.check(table("a", rng.choice([0, 10, 500])), table("b", rng.choice([0, 10, 500])), how, suffix,
+                           ["id", "part"])
+
+    def test_keys_of_different_names_and_suffixes(self):
+        r = write(pa.table({"id": [1, 2], "x": ["a", "b"]}), self.root / "r.parquet")
+        s = write(pa.table({"user": [2, 2, 3], "x": ["c", "d", "e"]}), self.root / "s.parquet")
+        self.assert_same(self.join(r, s, "--key1=id", "--key2=user"),
+                         pa.table({"id": [2, 2], "x": ["b", "b"], "x_right": ["c", "d"]}))
+        self.assertEqual(self.join(r, s, "--key1=1", "--key2=1", "--suffixes=,2").column_names, ["id", "x", "x2"])
+
+    def test_counted(self):
+        r = write(pa.table({"id": [1, 2, 2]}), self.root / "r.parquet")
+        done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=id", "--count", r, r],
+                              capture_output=True, check=False)
+        self.assertEqual((done.stdout, done.stderr), (b"5\n", b""))
+
+
+class Damage(ColumnsTest):
+    """Files that are not what they should be: an error, or the right result where it was not hit."""
+
+    def check(self, path, content):
+        path.write_bytes(content)
+        target = self.out / "out.arrow"
+        done = self.run_xxl(record_of(path), "--key=1", path, "-o", target)
+        self.assertIn(done.returncode, (0, 2), done.stderr)
+        if done.returncode == 2:
+            self.assert_fails(done, "in")
+            self.assert_only_in_out()
+        else:
+            target.unlink()
+
+    def test_truncated_and_flipped(self):
+        table = random_table(random.Random(5), 500, ["int32", "string", "dictionary", "list", "struct", "decimal"])
+        for suffix in (".parquet", ".arrow", ".arrows"):
+            path = write(table, self.root / f"in{suffix}")
+            whole = path.read_bytes()
+            for seed in range(3 * len(SEEDS)):
+                rng = random.Random(f"{seed}{suffix}")
+                with self.subTest(suffix=suffix):
+                    self.check(path, whole[:rng.randrange(len(whole))])
+                damaged = bytearray(whole)
+                for _ in range(rng.choice([1, 1, 5, 50])):
+                    damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+                with self.subTest(suffix=suffix):
+                    self.check(path, bytes(damaged))
+
+    def test_other_files(self):
+        for suffix in (".parquet", ".arrow"):
+            for content in (b"", b"x", b"some text that is no table at all\n" * 100, bytes(1000)):
+                with self.subTest(suffix=suffix, content=content[:10]):
+                    self.check(self.root / f"in{suffix}", content)
+
+    def test_files_of_other_columns(self):
+        one = write(pa.table({"a": [1], "b": ["x"]}), self.root / "one.parquet")
+        for table, message in [(pa.table({"a": [1]}), "has 1 columns, not 2"),
+                               (pa.table({"a": [1], "c": ["x"]}), "column 2 is 'c', not 'b'"),
+                               (pa.table({"a": [1.5], "b": ["x"]}), r"column 1 \('a'\) is double, not int64")]:
+            other = write(table, self.root / "other.parquet")
+            self.assert_fails(self.run_xxl("--record=parquet", "--key=a", one, other),
+                              f"other.parquet: .*{message}.*one.parquet")
+
+
+class Memory(ColumnsTest):
+    def test_a_row_group_larger_than_memory_is_read_in_slices(self):
+        source = self.root / "in.parquet"
+        rng = random.Random(8)
+        texts = [rng.randbytes(200).hex() for _ in range(1000)]
+        rows = 600_000
+        table = pa.table({"k": pa.array([rng.randrange(1 << 40) for _ in range(rows)]),
+                          "v": [texts[i % 1000] + str(i) for i in range(rows)]})
+        pq.write_table(table, source, row_group_size=rows, use_dictionary=False)
+        target = self.out / "out.parquet"
+        done = self.run_xxl("--record=parquet", "--key=k", "-S", "96M", "--stats=json", source, "-o", target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = json.loads(done.stderr)
+        self.assertLessEqual(stats["peak_file_memory_bytes"], stats["file_memory_bytes"])
+        if not whole_process.SANITIZED:
+            self.assertLessEqual(stats["peak_memory_bytes"], 96 * MIB + whole_process.MEMORY_CONSTANT)
+        self.assertGreater(stats["row_groups"], 1)
+        self.assertEqual(read(target).num_rows, rows)
+
+    def test_a_batch_larger_than_memory(self):
+        rows = 4_000_000
+        table = pa.table({"k": pa.array(range(rows, 0, -1), pa.int64()), "v": pa.array(range(rows), pa.int64())})
+        for name, make, compression in [("in.arrow", pa.ipc.new_file, None), ("in.arrows", pa.ipc.new_stream, None),
+                                        ("packed.arrow", pa.ipc.new_file, "lz4")]:
+            path = self.root / name
+            with make(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+                writer.write_table(table)
+            arguments = ["--record=arrow", "--key=k", "-S", "48M", "--stats=json", "-o", self.out / name]
+            done = self.run_xxl(*arguments, path)
+            if compression:
+                self.assert_fails(done, f"{name}: batch 0: .*larger -S")
+                continue
+            self.assertEqual(done.returncode, 0, done.stderr)
+            stats = json.loads(done.stderr)
+            self.assertLessEqual(stats["peak_file_memory_bytes"], stats["file_memory_bytes"])
+            if not whole_process.SANITIZED:
+                self.assertLessEqual(stats["peak_memory_bytes"], 48 * MIB + whole_process.MEMORY_CONSTANT)
+            self.assertEqual(read(self.out / name)["v"].to_pylist(), list(range(rows - 1, -1, -1)))
+            with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as pipe:
+                done = self.run_xxl(*arguments, stdin=pipe.stdout)
+            self.assert_fails(done, "-: batch 0: .*larger -S")
+
+    def test_large_batches_of_all_types(self):
+        rows = 30_000
+        rng = random.Random(9)
+        kinds = sorted(MAKERS) + sorted(PAYLOADS)
+        table = random_table(rng, rows, kinds)
+        table = table.append_column("list of text", pa.array([[word(rng), None] for _ in range(rows)]))
+        table = table.append_column("pairs", pa.array([[i, None] for i in range(rows)], pa.list_(pa.int32(), 2)))
+        for suffix in (".arrow", ".arrows"):
+            path = self.root / f"in{suffix}"
+            make = pa.ipc.new_stream if suffix == ".arrows" else pa.ipc.new_file
+            with make(path, table.schema) as writer:
+                writer.write_batch(table.combine_chunks().to_batches()[0])
+            self.assertGreater(path.stat().st_size, 5 << 20)
+            self.assert_same(self.sort(path, "--key=row", "-S", "40M", output=f"out{suffix}"), table)
+            whole = path.read_bytes()
+            for _ in range(10):
+                damaged = bytearray(whole)
+                for _ in range(20):
+                    damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+                path.write_bytes(damaged)
+                done = self.run_xxl("--record=arrow", "--key=row", path, "-o", self.out / "damaged.arrow")
+                self.assertIn(done.returncode, (0, 2), done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(whole_process.main(sys.modules[__name__]))

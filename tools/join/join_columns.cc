@@ -1,0 +1,96 @@
+// xxl join of columns: --record=parquet and --record=arrow.
+#include "base/error.h"
+#include "join/join_kind.h"
+#include "join/join_shared.h"
+#include "sort/columns_shared.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr const char* kSideNames[] = {"R", "S"};
+
+// The names of the columns that a side is joined by.
+std::vector<std::string> key_columns(const ParsedOptions& options, std::size_t side,
+                                     const ColumnSource& source) {
+  std::vector<std::string> columns;
+  for (const std::string& spec : key_specs(options, side)) {
+    columns.push_back(resolve_column(parse_csv_column(spec, side == 0 ? "--key1" : "--key2"),
+                                     source.column_names(), kSideNames[side]));
+  }
+  return columns;
+}
+
+void check_keys(const ParsedOptions& options) {
+  const std::size_t parts = key_specs(options, 0).size();
+  if (parts == 0) {
+    throw_usage(options.command(),
+                "columns need a --key, or --key1 and --key2: the columns to join by");
+  }
+  if (parts != key_specs(options, 1).size()) {
+    throw_usage(options.command(), "--key1 and --key2 are given in pairs");
+  }
+}
+
+// --suffixes=,S
+std::string suffix_option(const ParsedOptions& options, const std::string& fallback) {
+  if (!options.has("suffixes")) return fallback;
+  const std::string value = options.value("suffixes", "");
+  if (!value.starts_with(',') || value.size() == 1) {
+    throw_usage(options.command(),
+                "--suffixes of columns begins with a comma, as in ',_right': columns of R keep "
+                "their names");
+  }
+  return value.substr(1);
+}
+
+std::string describe(const column_join_options& join, const std::string& how) {
+  std::string text;
+  for (std::size_t i = 0; i < join.left_on.size(); ++i) {
+    if (!text.empty()) text.append(", ");
+    text.append(join.left_on[i]);
+    if (join.right_on[i] != join.left_on[i]) text.append(" = ").append(join.right_on[i]);
+  }
+  return text + " (" + how + ")";
+}
+
+// Others may have nulls among the keys, which come where the join puts them.
+bool has_no_null_keys(JoinKind kind) {
+  return kind == JoinKind::inner || kind == JoinKind::semi;
+}
+
+}  // namespace
+
+int join_columns(const Caller& caller, const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  check_keys(options);
+  if (arguments.files[0] == "-" && arguments.files[1] == "-") {
+    throw_usage(options.command(), "R and S cannot both be standard input");
+  }
+  const bool count_only = options.has("count");
+  if (count_only && options.has("output")) {
+    throw_usage(options.command(), "--count writes no rows: it excludes --output");
+  }
+  column_join_options join;
+  const std::string how = options.word("how", "inner");
+  join.kind = parse_join_kind(how);
+  join.suffix = suffix_option(options, join.suffix);
+  ColumnsJob job(caller, options, count_only);
+  join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
+  join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
+  join.progress = job.progress();
+  job.plan().is_join = true;
+  job.plan().by = describe(join, how);
+
+  ColumnsJob::Result result;
+  if (has_no_null_keys(join.kind)) {
+    for (const std::string& column : join.left_on) {
+      result.sorted_by.push_back({column.c_str(), 0, 0});
+    }
+  }
+  return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    xxl::join_columns(&in[0], &in[1], out, join, shared);
+  });
+}
+
+}  // namespace xxl::cli

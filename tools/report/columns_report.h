@@ -1,0 +1,54 @@
+// The plan and the report of a sort or join of columns, for people (--explain, --stats) and
+// programs (--stats=json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "columns/files/memory_plan.h"
+#include "columns/files/module_table.h"
+#include "xxl/job.h"
+
+namespace xxl::cli {
+
+// One table that is read: the input of a sort, a side of a join.
+struct ColumnsInput {
+  std::vector<std::string> files;
+  module_table::SourceFacts facts{};
+};
+
+// What is to be done, and how.
+struct ColumnsPlan {
+  bool is_join = false;
+  std::string record;                // "parquet"
+  std::vector<ColumnsInput> inputs;  // one, or those of R and S
+  std::string by;                    // "ts, user descending"
+  std::optional<std::uint64_t> limit;
+  std::string output;       // empty: rows are only counted
+  std::string format;       // of the output: "parquet", "arrow file", "arrow stream"
+  std::string compression;  // "zstd", "zstd:9"
+  std::uint64_t memory_bytes = 0;
+  ColumnFileMemory memory;
+  unsigned threads = 0;
+  std::vector<std::string> scratch_dirs;
+};
+
+// What was done.
+struct ColumnsReport : Measurements {
+  module_table::TargetFacts written{};
+  std::uint64_t bytes_written = 0;
+  std::uint64_t peak_file_memory_bytes = 0;  // of ColumnFileMemory::module_bytes
+};
+
+// The plan, one fact a line, and as an object, whose members are described in the manual page.
+std::string explain(const ColumnsPlan& plan);
+std::string explain_json(const ColumnsPlan& plan);
+
+// The table of --stats, and the object of --stats=json. The facts of the inputs of `plan` must be
+// those after the work.
+std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report);
+std::string stats_json(const ColumnsPlan& plan, const ColumnsReport& report);
+
+}  // namespace xxl::cli

@@ -1,0 +1,303 @@
+#include "sort/columns_shared.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/units.h"
+#include "columns/files/input_names.h"
+#include "columns/files/load_module.h"
+#include "report/progress_line.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+using module_table::Format;
+
+// What readers of Parquet expect, and Arrow's writers make.
+constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
+
+constexpr std::uint64_t kMostLevel = 100;  // of compression: the module knows each method's own
+
+constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
+    {":desc", &ColumnKeyOption::descending},
+    {":asc", &ColumnKeyOption::descending},
+    {":nulls-first", &ColumnKeyOption::nulls_first},
+    {":nulls-last", &ColumnKeyOption::nulls_first},
+};
+
+// Of this program alone: that of getrusage() may be its parent's.
+std::uint64_t peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::uint64_t kibibytes = 0;
+  for (std::string field; status >> field;) {
+    if (field == "VmHWM:" && status >> kibibytes) break;
+  }
+  return kibibytes * kKiB;
+}
+
+const char* format_text(Format format) {
+  switch (format) {
+    case Format::parquet:
+      return "parquet";
+    case Format::ipc_file:
+      return "arrow file";
+    case Format::ipc_stream:
+      return "arrow stream";
+  }
+  return "";
+}
+
+// A stream that is released whatever happens.
+struct OwnedStream : ArrowArrayStream {
+  OwnedStream() : ArrowArrayStream{} {}
+  ~OwnedStream() {
+    if (release != nullptr) release(this);
+  }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+};
+
+}  // namespace
+
+bool is_columns(std::string_view record) {
+  return record == "parquet" || record == "arrow";
+}
+
+ColumnKeyOption parse_column_key(std::string_view spec, bool descending) {
+  ColumnKeyOption key;
+  bool has_direction = false;
+  bool has_nulls = false;
+  std::string_view rest = spec;
+  const auto ends_so = [&](const auto& word) { return rest.ends_with(word.first); };
+  for (;;) {
+    const auto* const word = std::ranges::find_if(kKeyWords, ends_so);
+    if (word == std::end(kKeyWords)) break;
+    bool& given = word->second == &ColumnKeyOption::descending ? has_direction : has_nulls;
+    if (given) {
+      throw Error(ErrorCode::usage, "invalid --key '" + std::string(spec) +
+                                        "': it says twice which values come first");
+    }
+    given = true;
+    key.*(word->second) = word->first == ":desc" || word->first == ":nulls-first";
+    rest.remove_suffix(word->first.size());
+  }
+  if (!has_direction) key.descending = descending;
+  key.column = parse_csv_column(rest, "--key");
+  return key;
+}
+
+std::string resolve_column(const CsvColumn& column, const std::vector<std::string>& names,
+                           const std::string& table) {
+  const std::string place = table.empty() ? "" : table + ": ";
+  if (column.name.empty()) {
+    if (column.index < names.size()) return names[column.index];
+    throw Error(ErrorCode::usage, place + "there is no column " + std::to_string(column.index + 1) +
+                                      ": there are " + std::to_string(names.size()));
+  }
+  const auto count = std::ranges::count(names, column.name);
+  if (count == 1) return column.name;
+  if (count > 1) {
+    throw Error(ErrorCode::usage, place + "there are several columns '" + column.name + "'");
+  }
+  std::string all;
+  for (const std::string& name : names) all.append(all.empty() ? "" : ", ").append(name);
+  throw Error(ErrorCode::usage,
+              place + "there is no column '" + column.name + "', the columns are: " + all);
+}
+
+ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
+    : caller_(caller), options_(options), count_only_(count_only) {
+  start_ = phase_start_ = std::chrono::steady_clock::now();
+  plan_.record = options.value("record", "");
+  format_ = plan_.record == "parquet" ? Format::parquet : Format::ipc_file;
+  set_job_options(options, job_);
+  if (options.knows("temp-compress")) set_temp_compression(options, job_);
+  stats_ = options.has("stats") ? options.word("stats", "table") : "";
+
+  const std::string compression =
+      options.value("compression", format_ == Format::parquet ? "zstd" : "none");
+  compression_ = compression.substr(0, compression.find(':'));
+  if (compression_ != compression) {
+    level_ = static_cast<int>(
+        parse_number(compression.substr(compression_.size() + 1), "--compression", 1, kMostLevel));
+  }
+  module_table::Failure failure{};
+  if (!load_arrow_module().check_compression(format_, compression_.c_str(), level_, &failure)) {
+    throw_failure(failure);
+  }
+  const Format output_format =
+      format_ == Format::parquet ? Format::parquet : ipc_format_of(job_.output);
+  plan_.output = count_only ? "" : job_.output;
+  plan_.format = format_text(output_format);
+  plan_.compression = compression;
+  plan_.memory_bytes = job_.memory_bytes;
+  plan_.threads = job_.parallel != 0 ? job_.parallel : available_processors();
+  plan_.scratch_dirs = job_.scratch_dirs;
+}
+
+ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {
+  plan_.inputs.push_back({.files = expand_inputs(names, format_)});
+  sources_.push_back(
+      std::make_unique<ColumnSource>(format_, plan_.inputs.back().files, plan_.threads));
+  return *sources_.back();
+}
+
+void ColumnsJob::make_plan() {
+  std::uint64_t reading_bytes = 0;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    plan_.inputs[i].facts = sources_[i]->facts();
+    reading_bytes = std::max(reading_bytes, plan_.inputs[i].facts.reading_bytes);
+  }
+  plan_.memory = plan_column_memory(plan_.memory_bytes, reading_bytes, format_);
+}
+
+void ColumnsJob::explain() const {
+  std::fputs((stats_ == "json" ? explain_json(plan_) : cli::explain(plan_)).c_str(), stdout);
+}
+
+resources ColumnsJob::make_resources() const {
+  return resources({.memory_bytes = plan_.memory.engine_bytes,
+                    .scratch_dirs = job_.scratch_dirs,
+                    .threads = plan_.threads,
+                    .backend = job_.backend,
+                    .scratch_codec = job_.temp_codec,
+                    .scratch_level = job_.temp_level,
+                    .device = Device::cpu});
+}
+
+// What a source says of its failure is more than what is left of it in the engine's words.
+void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
+  const resources shared = make_resources();
+  std::vector<ArrowArrayStream> in(sources_.size());
+  for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batches, &in[i]);
+  const auto release = [&] {
+    for (ArrowArrayStream& stream : in) {
+      if (stream.release != nullptr) stream.release(&stream);
+    }
+  };
+  try {
+    begin(in, out, shared);
+  } catch (...) {
+    release();
+    for (const auto& source : sources_) source->rethrow();
+    throw;
+  }
+  release();
+}
+
+std::uint64_t ColumnsJob::bytes_read() const {
+  std::uint64_t bytes = 0;
+  for (const auto& source : sources_) bytes += source->facts().bytes_read;
+  return bytes;
+}
+
+void ColumnsJob::end_phase(const char* name, std::uint64_t bytes_read,
+                           std::uint64_t bytes_written) {
+  const auto now = std::chrono::steady_clock::now();
+  PhaseReport phase;
+  phase.name = name;
+  phase.seconds = std::chrono::duration<double>(now - phase_start_).count();
+  phase.bytes_read = bytes_read;
+  phase.bytes_written = bytes_written;
+  report_.phases.push_back(std::move(phase));
+  phase_start_ = now;
+}
+
+void ColumnsJob::write(ColumnTarget& target, const Result& result, ArrowArrayStream* rows) {
+  module_table::TargetOptions options{};
+  options.format = format_ == Format::parquet ? format_ : ipc_format_of(job_.output);
+  options.compression = compression_.c_str();
+  options.level = level_;
+  options.sorted_by = result.sorted_by.data();
+  options.sorted_by_count = result.sorted_by.size();
+  options.memory_bytes = plan_.memory.module_bytes;
+  options.row_group_rows = kRowGroupRows;
+  options.threads = plan_.threads;
+  report_.written = target.write(options, rows);
+  report_.bytes_written = target.bytes_written();
+}
+
+// Of a join whose rows are not wanted.
+void ColumnsJob::count(ArrowArrayStream* rows) {
+  for (;;) {
+    ArrowArray batch{};
+    const int error = rows->get_next(rows, &batch);
+    if (error != 0) {
+      const char* text = rows->get_last_error(rows);
+      throw Error(ErrorCode::io, text != nullptr ? text : "the join failed", {}, Error::kNoOffset,
+                  text != nullptr ? 0 : error);
+    }
+    if (batch.release == nullptr) return;
+    report_.written.rows += static_cast<std::uint64_t>(batch.length);
+    batch.release(&batch);
+  }
+}
+
+void ColumnsJob::check_rows(const Result& result) {
+  std::uint64_t rows_read = 0;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    module_table::SourceFacts& facts = plan_.inputs[i].facts;
+    facts = sources_[i]->facts();
+    rows_read += facts.rows_read;
+    if (facts.rows_known == 0 || facts.rows_read == facts.rows - facts.rows_left_out) continue;
+    throw Error(ErrorCode::corrupt, std::to_string(facts.rows_read) + " rows were read of " +
+                                        std::to_string(facts.rows - facts.rows_left_out));
+  }
+  if (!result.has_all_rows || report_.written.rows == rows_read) return;
+  throw Error(ErrorCode::corrupt, std::to_string(report_.written.rows) + " rows were written of " +
+                                      std::to_string(rows_read) + " that were read");
+}
+
+void ColumnsJob::report() {
+  const auto now = std::chrono::steady_clock::now();
+  report_.seconds = std::chrono::duration<double>(now - start_).count();
+  report_.peak_memory_bytes = peak_memory_bytes();
+  report_.peak_file_memory_bytes = load_arrow_module().peak_memory_bytes();
+  if (count_only_) std::printf("%ju\n", static_cast<std::uintmax_t>(report_.written.rows));
+  if (stats_ == "table") std::fputs(stats_table(plan_, report_).c_str(), stderr);
+  if (stats_ == "json") std::fprintf(stderr, "%s\n", stats_json(plan_, report_).c_str());
+}
+
+int ColumnsJob::run(const Result& result, const Begin& begin) {
+  make_plan();
+  if (options_.has("explain")) {
+    explain();
+    return kExitSuccess;
+  }
+  const bool show_progress = progress_option(options_, true);
+  // Before the work: an output that cannot be written is told at once.
+  std::optional<ColumnTarget> target;
+  if (!count_only_) target.emplace(job_.output, job_.scratch_dirs);
+  load_arrow_module().limit_memory(plan_.memory.module_bytes);
+  std::optional<ProgressLine> line;
+  if (show_progress) line.emplace(progress_);
+  OwnedStream rows;
+  begin_result(begin, &rows);
+  end_phase("read and sort", bytes_read(), 0);
+  load_arrow_module().limit_memory(0);  // writing looks after itself
+  if (target) {
+    write(*target, result, &rows);
+  } else {
+    count(&rows);
+  }
+  check_rows(result);
+  end_phase("merge and write", 0, report_.bytes_written);
+  if (target) {
+    progress_.phase = Phase::finishing;
+    target->publish();
+    report_.output_in_place = target->in_place();
+    end_phase("sync", 0, 0);
+  }
+  line.reset();
+  report();
+  return kExitSuccess;
+}
+
+}  // namespace xxl::cli

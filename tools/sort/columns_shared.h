@@ -1,0 +1,92 @@
+// What sorts and joins of columns have in common on the command line: --record=parquet and arrow.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "columns/files/column_source.h"
+#include "columns/files/column_target.h"
+#include "engine/job.h"
+#include "record/csv_order.h"
+#include "report/columns_report.h"
+#include "xxl/columns.h"
+
+namespace xxl::cli {
+
+// Whether --record names files of columns.
+bool is_columns(std::string_view record);
+
+// COLUMN[:desc|:asc][:nulls-first|:nulls-last]
+struct ColumnKeyOption {
+  CsvColumn column;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+// `descending`: without a direction. Throws Error{usage}.
+ColumnKeyOption parse_column_key(std::string_view spec, bool descending);
+// The name of the column, which must be there. `names` are those of `table`. Throws Error{usage}.
+std::string resolve_column(const CsvColumn& column, const std::vector<std::string>& names,
+                           const std::string& table);
+
+// A sort or join of columns, from the options to the report:
+//
+//   open() each table -> make_plan() divides the memory -> run(): resources, stream, file
+class ColumnsJob {
+ public:
+  // Makes the stream of the result. The streams that it starts are `in`, one for each table.
+  using Begin = std::function<void(std::vector<ArrowArrayStream>& in, ArrowArrayStream* out,
+                                   const resources& shared)>;
+  struct Result {
+    std::vector<module_table::SortedBy> sorted_by = {};  // what its rows are in the order of
+    bool has_all_rows = false;                           // those that were read, and no others
+  };
+
+  // Reads the options that both have in common; `count_only`: rows are counted, not written. The
+  // references must outlive it. Throws Error.
+  ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only);
+
+  // Examines a table: the files that `names` stand for. Throws Error.
+  ColumnSource& open(const std::vector<std::string>& names);
+  // What --explain says is filled in by who knows it.
+  ColumnsPlan& plan() { return plan_; }
+  // For the options of the library.
+  Progress* progress() { return &progress_; }
+
+  // Explains, or does the work and reports. Returns the exit status. Throws Error.
+  int run(const Result& result, const Begin& begin);
+
+ private:
+  void make_plan();
+  void explain() const;
+  resources make_resources() const;
+  void begin_result(const Begin& begin, ArrowArrayStream* out);
+  void write(ColumnTarget& target, const Result& result, ArrowArrayStream* rows);
+  void count(ArrowArrayStream* rows);
+  void check_rows(const Result& result);
+  std::uint64_t bytes_read() const;
+  void end_phase(const char* name, std::uint64_t bytes_read, std::uint64_t bytes_written);
+  void report();
+
+  const Caller& caller_;
+  const ParsedOptions& options_;
+  const bool count_only_;
+  JobOptions job_;
+  module_table::Format format_;
+  std::string compression_;  // zstd, ...
+  int level_ = 0;
+  std::string stats_;  // --stats: table, json or nothing
+  ColumnsPlan plan_;
+  std::vector<std::unique_ptr<ColumnSource>> sources_;
+  Progress progress_;
+  ColumnsReport report_;
+  std::chrono::steady_clock::time_point start_, phase_start_;
+};
+
+}  // namespace xxl::cli

@@ -1,0 +1,71 @@
+// xxl sort of columns: --record=parquet and --record=arrow.
+#include "base/error.h"
+#include "sort/columns_shared.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+std::vector<ColumnKeyOption> key_options(const ParsedOptions& options) {
+  std::vector<ColumnKeyOption> keys;
+  for (const std::string& spec : options.values("key")) {
+    keys.push_back(parse_column_key(spec, options.has("reverse")));
+  }
+  if (keys.empty()) {
+    throw_usage(options.command(),
+                "columns need a --key: the name or number of the column to sort by");
+  }
+  return keys;
+}
+
+std::string describe(const std::vector<column_key>& keys) {
+  std::string text;
+  for (const column_key& key : keys) {
+    if (!text.empty()) text.append(", ");
+    text.append(key.column);
+    if (key.descending) text.append(" descending");
+    if (key.nulls_first) text.append(", nulls first");
+  }
+  return text;
+}
+
+// Of sorted rows, those with a limit can often be known to lie in some row groups.
+void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort) {
+  if (!sort.limit || sort.unique) return;
+  const column_key& first = sort.by.front();
+  source.leave_out({.limit = *sort.limit,
+                    .column = first.column.c_str(),
+                    .descending = first.descending,
+                    .nulls_first = first.nulls_first});
+}
+
+}  // namespace
+
+int sort_columns(const Caller& caller, const ParsedOptions& options) {
+  refuse_options_of_others(options, Scope::columns);
+  const std::vector<ColumnKeyOption> keys = key_options(options);
+  column_sort_options sort;
+  sort.unique = options.has("unique");
+  sort.limit = limit_option(options);
+  ColumnsJob job(caller, options, false);
+  ColumnSource& source = job.open(input_files(options));
+  for (const ColumnKeyOption& key : keys) {
+    sort.by.push_back({.column = resolve_column(key.column, source.column_names(), ""),
+                       .descending = key.descending,
+                       .nulls_first = key.nulls_first});
+  }
+  leave_out_row_groups(source, sort);
+  sort.progress = job.progress();
+  job.plan().by = describe(sort.by);
+  job.plan().limit = sort.limit;
+
+  ColumnsJob::Result result{.has_all_rows = !sort.unique && !sort.limit};
+  for (const column_key& key : sort.by) {
+    result.sorted_by.push_back({key.column.c_str(), key.descending, key.nulls_first});
+  }
+  return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    xxl::sort_columns(&in.front(), out, sort, shared);
+  });
+}
+
+}  // namespace xxl::cli
