@@ -26,6 +26,7 @@ FLOORS = (
     ("src/engine/join",),
     ("src/engine/files",),
     ("src/engine/callers",),
+    ("src/columns",),
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),

@@ -6,12 +6,12 @@
 //   ... out.get_next(&out, &batch) ...                          batches in order
 //
 // Columns of keys: integers, floats, booleans, decimals, dates, times, timestamps, durations,
-// strings and binary of all layouts, dictionaries of these, null. Other columns also: lists, structs,
-// maps, intervals. What is not supported is refused before a row is read.
+// strings and binary of all layouts, dictionaries of these, null. Other columns also: lists,
+// structs, maps, intervals. What is not supported is refused before a row is read.
 //
 // Order: numbers by value, with NaN above all others, NaNs equal, and -0 equal to +0; false before
-// true; strings and binary by their bytes; dictionaries by their values. Rows with equal keys stay in
-// the order in which they came.
+// true; strings and binary by their bytes; dictionaries by their values. Rows with equal keys stay
+// in the order in which they came.
 //
 // Sources: as of xxl/sorter.h; keys: Graefe, "Implementing Sorting in Database Systems" (2006),
 // section 2.1; rows: the row formats of Arrow's Rust library and of DuckDB.
@@ -55,9 +55,9 @@ struct column_options {
 
 // A sort.
 struct column_sort_options : column_options {
-  std::vector<column_key> by;                // the first counts most
-  std::optional<std::uint64_t> limit = {};   // only the first rows in order
-  bool unique = false;                       // of rows with equal keys, the one that came first
+  std::vector<column_key> by;               // the first counts most
+  std::optional<std::uint64_t> limit = {};  // only the first rows in order
+  bool unique = false;                      // of rows with equal keys, the one that came first
 };
 
 // A join. Rows match if all of their keys are equal; null equals nothing.
@@ -70,20 +70,20 @@ struct column_join_options : column_options {
 
 // Sorts the rows of `in`, which is read to its end, and released, also if this throws. `out` then
 // gives them in batches; it must be released, and keeps its part of `shared` until then. For one
-// thread at a time. Its schema is that of `in`. Its errors: get_next returns an errno value (ENOSPC,
-// ENOMEM, ECANCELED, EINVAL for input that cannot be sorted, EIO), get_last_error says what was
-// wrong.
+// thread at a time. Its schema is that of `in`. Its errors: get_next returns an errno value
+// (ENOSPC, ENOMEM, ECANCELED, EINVAL for input that cannot be sorted, EIO), get_last_error says
+// what was wrong.
 //
 // Throws Error: usage for a column that is not there or a type that is not supported (before
-// anything is read); bad_input for batches that are not what their schema says; no_space for a batch
-// larger than the memory; what `in` reports, as io with its errno.
+// anything is read); bad_input for batches that are not what their schema says; no_space for a
+// batch larger than the memory; what `in` reports, as io with its errno.
 XXL_API void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared);
 
 // Joins two tables in the same way; `left` is read first. Rows come in the order of their keys: the
 // columns of the left table, then the others of the right one. Columns that are joined by are there
-// once, with the left one's name, and in the type that holds the values of both. Semi and anti joins
-// have only the left one's columns.
+// once, with the left one's name, and in the type that holds the values of both. Semi and anti
+// joins have only the left one's columns.
 XXL_API void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                           const column_join_options& options, const resources& shared);
 

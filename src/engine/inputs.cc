@@ -94,6 +94,15 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
   return inputs;
 }
 
+Inputs input_of_caller(io::IoQueue& queue, const std::string& name,
+                       std::uint64_t expected_bytes) {
+  Inputs inputs;
+  inputs.files.push_back(io::File::of_caller(queue, name));
+  inputs.size_known = false;
+  inputs.bytes = expected_bytes;
+  return inputs;
+}
+
 std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
                     std::size_t record_bytes, std::span<std::byte> buffer,
                     const std::stop_token& stop) {

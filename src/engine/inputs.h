@@ -52,6 +52,10 @@ std::vector<std::string> input_paths(std::vector<std::string> paths);
 // records of `record_bytes`.
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix);
 
+// What a caller writes into `queue`, which is called `name`; 0 bytes: it does not say how much.
+Inputs input_of_caller(io::IoQueue& queue, const std::string& name,
+                       std::uint64_t expected_bytes = 0);
+
 // Reads `stream` to its end into `file` (io::File::create_unnamed()) at `offset`, by way of
 // `buffer` (aligned to and a multiple of kSectorBytes, as is the offset): a pipe cannot be read at
 // the places where a merge needs it. Returns its size. Throws Error as open_inputs, and when `stop`

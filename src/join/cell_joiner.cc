@@ -114,7 +114,7 @@ void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter, Parts& p
 }  // namespace
 
 bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides) {
-  RowOutput output(output_, first_ticket_ + cell, rules_.terminator, rules_.buffer_bytes);
+  RowOutput output(output_, first_ticket_ + cell, rules_.syntax, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);
   Parts parts(rules_.buffer_bytes);
   Groups r(sides[0], *rules_.keys[0], JoinSide::r, emitter);
@@ -141,7 +141,7 @@ bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides) {
 }
 
 bool CellJoiner::stream(std::size_t cell, std::span<RecordMerge> sides) {
-  RowOutput output(output_, first_ticket_ + cell, rules_.terminator, rules_.buffer_bytes);
+  RowOutput output(output_, first_ticket_ + cell, rules_.syntax, rules_.buffer_bytes);
   output.take_turn();  // and with it the store of groups, which is not used if nothing is written
   JoinEmitter emitter(rules_, output);
   MergedRecords r_records(std::move(sides[0])), s_records(std::move(sides[1]));

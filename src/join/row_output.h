@@ -7,10 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/checksum.h"
+#include "base/error.h"
+#include "record/text_syntax.h"
 #include "run/text_output.h"
 
 namespace xxl {
@@ -18,8 +23,10 @@ namespace xxl {
 class RowOutput {
  public:
   // `output` must outlive it; null: rows are not written anywhere. `ticket`: of the output.
-  RowOutput(TextOutput* output, Ticket ticket, char terminator, std::size_t buffer_bytes)
-      : output_(output), ticket_(ticket), terminator_(terminator), buffer_bytes_(buffer_bytes) {}
+  RowOutput(TextOutput* output, Ticket ticket, const TextSyntax& syntax, std::size_t buffer_bytes)
+      : output_(output), ticket_(ticket), syntax_(syntax), buffer_bytes_(buffer_bytes) {
+    begin_row();
+  }
   RowOutput(const RowOutput&) = delete;
   RowOutput& operator=(const RowOutput&) = delete;
 
@@ -29,18 +36,25 @@ class RowOutput {
     if (output_ != nullptr && !piece_) piece_ = output_->begin_open_ended(ticket_);
   }
 
-  // The next row is appended to this, without its terminator; then end_row().
+  // The next row is appended to this, without what frames it; then end_row().
   std::string& row() { return buffer_; }
   void end_row() {
-    add_record(written_, std::string_view(buffer_).substr(row_begin_));
-    buffer_.push_back(terminator_);
+    const std::string_view row = std::string_view(buffer_).substr(row_begin_);
+    add_record(written_, row);
+    if (syntax_.counted) {
+      const RecordCount bytes = count_of(row.size());
+      std::memcpy(buffer_.data() + row_begin_ - sizeof(bytes), &bytes, sizeof(bytes));
+    } else {
+      buffer_.push_back(syntax_.terminator);
+    }
     if (buffer_.size() >= buffer_bytes_) flush();
-    row_begin_ = buffer_.size();
+    begin_row();
   }
 
   // After the last row; must be called.
   void finish() {
     if (output_ == nullptr) return;
+    if (syntax_.counted) buffer_.resize(row_begin_ - sizeof(RecordCount));
     if (!piece_) piece_ = output_->begin(ticket_, buffer_.size());
     piece_->append(buffer_);
     piece_->finish();
@@ -50,6 +64,16 @@ class RowOutput {
   const MultisetHash& written() const { return written_; }
 
  private:
+  void begin_row() {
+    if (syntax_.counted) buffer_.append(sizeof(RecordCount), '\0');
+    row_begin_ = buffer_.size();
+  }
+  static RecordCount count_of(std::size_t bytes) {
+    if (bytes > std::numeric_limits<RecordCount>::max()) {
+      throw Error(ErrorCode::bad_input, "a row of the join takes more than 4 GiB");
+    }
+    return static_cast<RecordCount>(bytes);
+  }
   void flush() {
     take_turn();
     piece_->append(buffer_);
@@ -58,7 +82,7 @@ class RowOutput {
 
   TextOutput* output_;
   Ticket ticket_;
-  char terminator_;
+  TextSyntax syntax_;
   std::size_t buffer_bytes_;
   std::string buffer_;
   std::size_t row_begin_ = 0;

@@ -20,6 +20,13 @@ TextSortOptions sort_options(const TextJoinOptions& join, std::size_t side) {
   return sort;
 }
 
+Inputs open_side(const TextJoinOptions& options, std::size_t side) {
+  if (options.input_callers[side] != nullptr) {
+    return input_of_caller(*options.input_callers[side], options.inputs[side]);
+  }
+  return open_inputs({options.inputs[side]}, 1, options.compressed_by_suffix);
+}
+
 // For a side without a header, which has no records either.
 std::shared_ptr<const KeyExtractor> any_keys() {
   return std::make_shared<DescendingRecord>();
@@ -32,7 +39,7 @@ JoinTextSide::JoinTextSide(const TextJoinOptions& options, JoinSide side)
       index_(static_cast<std::size_t>(side)),
       presorted_(options.presorted[index_]),
       options_(sort_options(options, index_)),
-      inputs_(open_inputs(options_.inputs, 1, options_.compressed_by_suffix)),
+      inputs_(open_side(options, index_)),
       keys_(options.keys[index_]) {}
 
 void JoinTextSide::plan(const TextPlanInput& input, Monitor& monitor) {

@@ -336,7 +336,7 @@ void TextJoining::set_rules() {
   rules_.shape = options_.shape;
   rules_.keys = {&sides_[0].keys(), &sides_[1].keys()};
   rules_.make_rows = options_.make_rows;
-  rules_.terminator = options_.syntax.terminator;
+  rules_.syntax = options_.syntax;
   rules_.buffer_bytes = static_cast<std::size_t>(budget_.rows_bytes);
   rules_.matches_nothing = options_.matches_nothing;
 }
@@ -428,7 +428,7 @@ void TextJoining::join_streams(BlockMemory& blocks) {
   }
   set_rules();
   open_sink();
-  RowOutput output(text_output_.get(), tickets_++, rules_.terminator, rules_.buffer_bytes);
+  RowOutput output(text_output_.get(), tickets_++, rules_.syntax, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);
   KeyedRecords r(*cursors[0], *rules_.keys[0], on_disorder[0]);
   KeyedRecords s(*cursors[1], *rules_.keys[1], on_disorder[1]);
@@ -500,6 +500,7 @@ void check_method(const TextJoinOptions& options) {
 // None if the join could not start again: the output is a stream, or an input a pipe.
 std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
+  if (options.input_callers[0] != nullptr) return guessed;
   if (!output_is_file(options) && !options.count_only) return guessed;
   const auto inputs = inputs_to_guess({options.inputs.begin(), options.inputs.end()}, options);
   if (!inputs) return guessed;

@@ -38,7 +38,8 @@ struct TextJoinOptions : JoinOptions {
   // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
   // Called from many threads, once the first records are known.
   std::function<bool(std::string_view r)> matches_nothing;
-  TextSyntax syntax;                             // of both
+  TextSyntax syntax;                             // of both, and of the rows
+  Sides<io::IoQueue*> input_callers{};           // if set, fill the inputs in place of files
   std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
 };
 

@@ -146,7 +146,7 @@ Joined join(const Records& r, const Records& s, JoinRules rules, bool writes = t
   VectorCursor r_cursor(r), s_cursor(s);
   const auto on_disorder = [] { throw Error(ErrorCode::bad_input, "disorder"); };
   KeyedRecords r_records(r_cursor, keys, on_disorder), s_records(s_cursor, keys, on_disorder);
-  RowOutput output(writes ? &text_output : nullptr, Ticket{0}, '\n', rules.buffer_bytes);
+  RowOutput output(writes ? &text_output : nullptr, Ticket{0}, TextSyntax{}, rules.buffer_bytes);
   JoinEmitter emitter(rules, output);
   TextJoiner(r_records, s_records, rules, group, emitter).run([](std::uint64_t) {});
   output.finish();

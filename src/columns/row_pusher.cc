@@ -1,0 +1,44 @@
+#include "columns/row_pusher.h"
+
+#include <algorithm>
+
+namespace xxl {
+namespace {
+
+ColumnMemory memory_of(const BatchReader& reader, bool any, const column_options& options,
+                       const resources& shared) {
+  const bool counts = any && !options.in_memory;
+  return divide_memory(shared, counts ? bytes_of(reader.batch()) : 0,
+                       any ? reader.place() : reader.what());
+}
+
+}  // namespace
+
+RowPusher::RowPusher(BatchReader& reader, const RowFormat& format, const column_options& options,
+                     const resources& shared)
+    : reader_(reader),
+      options_(options),
+      any_(reader.next()),
+      memory_(memory_of(reader, any_, options, shared)),
+      dictionaries_(dictionary_tables(reader.type(), memory_.dictionary_bytes)),
+      writer_(format, dictionaries_) {}
+
+void RowPusher::push(const std::function<void(std::span<const std::byte> records)>& put) {
+  for (; any_; any_ = reader_.next()) {
+    check_batch(reader_, memory_);
+    push_batch(put);
+    if (options_.on_batch) options_.on_batch(reader_.rows());
+  }
+}
+
+void RowPusher::push_batch(const std::function<void(std::span<const std::byte> records)>& put) {
+  const ColumnView& batch = reader_.batch();
+  begin_batch(dictionaries_, batch);
+  for (std::size_t first = 0; first < batch.rows;) {
+    const auto written = writer_.write(batch, first, batch.rows - first);
+    put(written.records);
+    first += written.rows;
+  }
+}
+
+}  // namespace xxl

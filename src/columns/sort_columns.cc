@@ -1,0 +1,128 @@
+// Sorts of tables: rows of batches become records (columns/row_format.h) of a sorter of any length,
+// and what it gives becomes batches.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "columns/column_builder.h"
+#include "columns/column_memory.h"
+#include "columns/column_stream.h"
+#include "columns/row_blocks.h"
+#include "columns/row_format.h"
+#include "columns/row_pusher.h"
+#include "xxl/columns.h"
+#include "xxl/sorter_core.h"
+
+namespace xxl {
+namespace {
+
+std::vector<KeyColumn> keys_of(const ColumnType& table, const std::vector<column_key>& by) {
+  if (by.empty()) throw Error(ErrorCode::usage, "there is no column to sort by");
+  std::vector<KeyColumn> keys;
+  for (const column_key& each : by) {
+    const std::size_t column = column_of(table, each.column, "the table");
+    KeyColumn key = key_column(column, table.children[column]);
+    key.descending = each.descending;
+    key.nulls_first = each.nulls_first;
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+detail::SorterSpec spec_of(const column_sort_options& options, std::uint64_t memory_bytes) {
+  detail::SorterSpec spec{.length = detail::RecordLength::any_with_key};
+  spec.options.unique = options.unique;
+  spec.options.limit = options.limit;
+  spec.options.memory_bytes = memory_bytes;
+  spec.options.progress = options.progress;
+  return spec;
+}
+
+// Rows in order as batches.
+class SortedBatches final : public BatchSource {
+ public:
+  SortedBatches(const ColumnType& table, RowFormat format, DictionaryTables dictionaries,
+                const ColumnMemory& memory, std::uint64_t batch_rows, detail::SorterBytes rows)
+      : table_(with_wide_indices(table, dictionaries)),
+        format_(std::move(format)),
+        dictionaries_(table, dictionaries),
+        memory_(memory),
+        batch_rows_(std::max<std::uint64_t>(1, batch_rows)),
+        builder_(table_, &dictionaries_),
+        reader_(format_),
+        sorted_(std::move(rows)),
+        rows_([this] { return sorted_.next(); }) {
+    for (const KeyColumn& key : format_.keys) {
+      const bool is_value = !is_in_key(key, table_.children[key.column]);
+      keys_.push_back(is_value ? nullptr : &builder_.child(key.column));
+    }
+    for (const RowFormat::Field& field : format_.fields) {
+      values_.push_back(&builder_.child(field.column));
+    }
+  }
+
+  const ColumnType& type() const override { return table_; }
+
+  bool next(ArrowArray* array) override {
+    std::uint64_t count = 0, bytes = 0;
+    while (count < batch_rows_ && bytes < memory_.output_bytes) {
+      const auto rows =
+          rows_.read(std::min<std::uint64_t>(RowWriter::kRowsAtOnce, batch_rows_ - count));
+      if (rows.empty()) break;
+      for (const RowBlocks::Row row : rows) bytes += row.size();
+      append(rows);
+      count += rows.size();
+    }
+    if (count == 0) return false;
+    builder_.finish_table(count, array);
+    return true;
+  }
+
+ private:
+  void append(std::span<const RowBlocks::Row> rows) {
+    begins_.clear();
+    ends_.clear();
+    for (const RowBlocks::Row row : rows) {
+      RecordCount key;
+      std::memcpy(&key, row.data(), sizeof(key));
+      begins_.push_back(row.data() + sizeof(key));
+      ends_.push_back(row.data() + sizeof(key) + key);
+    }
+    reader_.read_keys(begins_, ends_, keys_);
+    reader_.read_values(ends_, values_);
+  }
+
+  const ColumnType table_;
+  const RowFormat format_;
+  const Dictionaries dictionaries_;
+  const ColumnMemory memory_;
+  const std::uint64_t batch_rows_;
+  ColumnBuilder builder_;
+  RowReader reader_;
+  std::vector<ColumnBuilder*> keys_, values_;    // of format_
+  std::vector<const std::byte*> begins_, ends_;  // of keys
+  detail::SorterBytes sorted_;
+  RowBlocks rows_;
+};
+
+}  // namespace
+
+void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort_options& options,
+                  const resources& shared) {
+  BatchReader reader(in, "the input");
+  RowFormat format = RowFormat::of_sort(reader.type(), keys_of(reader.type(), options.by));
+  RowPusher pusher(reader, format, options, shared);
+  detail::SorterBytes rows(shared, spec_of(options, pusher.memory().engine_bytes));
+  pusher.push(
+      [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
+  rows.end();
+  reader.close();
+  export_stream(
+      std::make_unique<SortedBatches>(reader.type(), format, pusher.take_dictionaries(),
+                                      pusher.memory(), options.batch_rows, std::move(rows)),
+      out);
+}
+
+}  // namespace xxl

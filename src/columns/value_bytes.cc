@@ -1,0 +1,213 @@
+#include "columns/value_bytes.h"
+
+#include <limits>
+#include <string>
+
+#include "xxl/error.h"
+
+namespace xxl {
+namespace {
+
+ValueCount count_of(std::size_t count, const ColumnType& type) {
+  if (count > std::numeric_limits<ValueCount>::max()) {
+    throw Error(ErrorCode::bad_input, "column " + type.name + ": a value takes more than 4 GiB");
+  }
+  return static_cast<ValueCount>(count);
+}
+
+// --- one value, which is there ---
+
+std::size_t bytes_of_value(const ColumnView& column, std::size_t row);
+
+std::size_t bytes_of_range(const ColumnView& child, std::size_t begin, std::size_t end) {
+  std::size_t bytes = bitmap_bytes(end - begin);
+  for (std::size_t i = begin; i < end; ++i) {
+    if (has_value(child, i)) bytes += bytes_of_value(child, i);
+  }
+  return bytes;
+}
+
+std::size_t bytes_of_value(const ColumnView& column, std::size_t row) {
+  switch (column.type->layout) {
+    case Layout::null:
+      return 0;
+    case Layout::boolean:
+      return 1;
+    case Layout::fixed:
+      return column.type->width;
+    case Layout::binary32:
+    case Layout::binary64:
+    case Layout::view:
+      return sizeof(ValueCount) + column.text(row).size();
+    case Layout::dictionary:
+      return sizeof(ValueCount);
+    case Layout::structure: {
+      std::size_t bytes = bitmap_bytes(column.children.size());
+      for (const ColumnView& child : column.children) {
+        if (has_value(child, row)) bytes += bytes_of_value(child, row);
+      }
+      return bytes;
+    }
+    default: {
+      const auto [begin, end] = column.list(row);
+      return sizeof(ValueCount) + bytes_of_range(column.children.front(), begin, end);
+    }
+  }
+}
+
+std::byte* write_count(std::size_t count, const ColumnType& type, std::byte* to) {
+  const ValueCount written = count_of(count, type);
+  std::memcpy(to, &written, sizeof(written));
+  return to + sizeof(written);
+}
+
+std::byte* write_text(std::string_view text, const ColumnType& type, std::byte* to) {
+  to = write_count(text.size(), type, to);
+  if (!text.empty()) std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+
+class ValueWriter {
+ public:
+  explicit ValueWriter(DictionaryTables& dictionaries) : dictionaries_(dictionaries) {}
+
+  std::byte* write(const ColumnView& column, std::size_t row, std::byte* to) {
+    const ColumnType& type = *column.type;
+    switch (type.layout) {
+      case Layout::null:
+        return to;
+      case Layout::boolean:
+        *to = static_cast<std::byte>(column.bit(row));
+        return to + 1;
+      case Layout::fixed:
+        std::memcpy(to, column.fixed(row), type.width);
+        return to + type.width;
+      case Layout::binary32:
+      case Layout::binary64:
+      case Layout::view:
+        return write_text(column.text(row), type, to);
+      case Layout::dictionary:
+        return write_count(number_of(column, row), type, to);
+      case Layout::structure:
+        return write_structure(column, row, to);
+      default:
+        return write_list(column, row, to);
+    }
+  }
+
+ private:
+  std::uint32_t number_of(const ColumnView& column, std::size_t row) {
+    const ColumnView& values = column.values.front();
+    const std::size_t index = column.index(row);
+    return dictionaries_[column.type->dictionary_id].number(index, [&] {
+      std::string bytes(bytes_of_value(values, index), '\0');
+      write(values, index, reinterpret_cast<std::byte*>(bytes.data()));
+      return bytes;
+    });
+  }
+
+  std::byte* write_structure(const ColumnView& column, std::size_t row, std::byte* to) {
+    std::byte* const bitmap = to;
+    const std::size_t bytes = bitmap_bytes(column.children.size());
+    std::memset(bitmap, 0, bytes);
+    to += bytes;
+    for (std::size_t i = 0; i < column.children.size(); ++i) {
+      if (!has_value(column.children[i], row)) continue;
+      set_bit(bitmap, i);
+      to = write(column.children[i], row, to);
+    }
+    return to;
+  }
+
+  std::byte* write_list(const ColumnView& column, std::size_t row, std::byte* to) {
+    const auto [begin, end] = column.list(row);
+    const ColumnView& child = column.children.front();
+    to = write_count(end - begin, *column.type, to);
+    std::byte* const bitmap = to;
+    const std::size_t bytes = bitmap_bytes(end - begin);
+    std::memset(bitmap, 0, bytes);
+    to += bytes;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!has_value(child, i)) continue;
+      set_bit(bitmap, i - begin);
+      to = write(child, i, to);
+    }
+    return to;
+  }
+
+  DictionaryTables& dictionaries_;
+};
+
+// --- rows of a column ---
+
+// Calls f(i) for the rows first + i that have a value.
+template <class F>
+void for_values(const ColumnView& column, std::size_t first, std::size_t count, F&& f) {
+  if (column.validity == nullptr && column.type->layout != Layout::dictionary) {
+    for (std::size_t i = 0; i < count; ++i) f(i);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (has_value(column, first + i)) f(i);
+    }
+  }
+}
+
+template <std::size_t kWidth>
+void write_fixed(const ColumnView& column, std::size_t first, std::span<std::byte*> to) {
+  const std::byte* const from = column.data + (column.offset + first) * kWidth;
+  for_values(column, first, to.size(), [&](std::size_t i) {
+    std::memcpy(to[i], from + i * kWidth, kWidth);
+    to[i] += kWidth;
+  });
+}
+
+template <class Offset>
+void add_binary_bytes(const ColumnView& column, std::size_t first, std::span<std::size_t> bytes) {
+  for_values(column, first, bytes.size(), [&](std::size_t i) {
+    bytes[i] += sizeof(ValueCount) + column.binary<Offset>(first + i).size();
+  });
+}
+
+template <class Offset>
+void write_binary(const ColumnView& column, std::size_t first, std::span<std::byte*> to) {
+  for_values(column, first, to.size(), [&](std::size_t i) {
+    to[i] = write_text(column.binary<Offset>(first + i), *column.type, to[i]);
+  });
+}
+
+}  // namespace
+
+void add_value_bytes(const ColumnView& column, std::size_t first, std::span<std::size_t> bytes) {
+  const ColumnType& type = *column.type;
+  switch (type.layout) {
+    case Layout::null:
+      break;
+    case Layout::fixed:
+      for_values(column, first, bytes.size(), [&](std::size_t i) { bytes[i] += type.width; });
+      break;
+    case Layout::binary32:
+      add_binary_bytes<std::int32_t>(column, first, bytes);
+      break;
+    case Layout::binary64:
+      add_binary_bytes<std::int64_t>(column, first, bytes);
+      break;
+    default:
+      for_values(column, first, bytes.size(),
+                 [&](std::size_t i) { bytes[i] += bytes_of_value(column, first + i); });
+  }
+}
+
+void write_values(const ColumnView& column, std::size_t first, DictionaryTables& dictionaries,
+                  std::span<std::byte*> to) {
+  const ColumnType& type = *column.type;
+  if (type.layout == Layout::fixed && type.width == 4) return write_fixed<4>(column, first, to);
+  if (type.layout == Layout::fixed && type.width == 8) return write_fixed<8>(column, first, to);
+  if (type.layout == Layout::binary32) return write_binary<std::int32_t>(column, first, to);
+  if (type.layout == Layout::binary64) return write_binary<std::int64_t>(column, first, to);
+  if (type.layout == Layout::null) return;
+  ValueWriter writer(dictionaries);
+  for_values(column, first, to.size(),
+             [&](std::size_t i) { to[i] = writer.write(column, first + i, to[i]); });
+}
+
+}  // namespace xxl
