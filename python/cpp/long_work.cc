@@ -1,12 +1,13 @@
 #include "long_work.h"
 
+#include <nanobind/stl/string.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/thread.h"
@@ -48,18 +49,25 @@ class Teller {
     if (callback_.is_none()) return;
     const State state{progress_.phase, progress_.pass, progress_.passes, progress_.phase_bytes_done,
                       progress_.phase_bytes_total};
-    if (state == told_) return;
+    if (any_ && state == told_) return;
+    any_ = true;
     told_ = state;
-    const auto& [phase, pass, passes, done, total] = state;
-    callback_(phase_name(phase, pass, passes), done, total);
+    callback_(phase_name(state.phase, state.pass, state.passes), state.done, state.total);
   }
 
  private:
-  using State = std::tuple<Phase, unsigned, unsigned, std::uint64_t, std::uint64_t>;
+  struct State {
+    Phase phase = Phase::starting;
+    unsigned pass = 0, passes = 0;
+    std::uint64_t done = 0, total = 0;
+
+    bool operator==(const State&) const = default;
+  };
 
   const Progress& progress_;
   nb::handle callback_;
-  std::optional<State> told_;
+  bool any_ = false;
+  State told_;
 };
 
 // The end of the body, seen from two threads.

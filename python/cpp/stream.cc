@@ -183,7 +183,6 @@ void Stream::close() {
 void bind_streams(nb::module_& m) {
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
-  const nb::object none = nb::none();
   nb::class_<Batch>(m, "Batch", "Rows of a table, which Arrow's libraries take without copying.")
       .def_prop_ro("num_rows", &Batch::rows, "How many rows there are.")
       .def("__len__", &Batch::rows)
@@ -196,7 +195,7 @@ void bind_streams(nb::module_& m) {
           "Arrow's PyCapsule interface.")
       .def(
           "__arrow_c_array__", [](const Batch& self, nb::object) { return self.array_capsules(); },
-          nb::arg("requested_schema") = none,
+          nb::arg("requested_schema").none() = nb::none(),
           "Arrow's PyCapsule interface. The batch can be handed over any number of times. Its "
           "types "
           "stay as they are, whatever is requested.");
@@ -212,7 +211,7 @@ void bind_streams(nb::module_& m) {
           "Arrow's PyCapsule interface.")
       .def(
           "__arrow_c_stream__", [](Stream& self, nb::object) { return self.hand_over(); },
-          nb::arg("requested_schema") = none,
+          nb::arg("requested_schema").none() = nb::none(),
           "Arrow's PyCapsule interface: hands over all rows, once. Their types stay as they are, "
           "whatever is requested.")
       .def("__iter__",

@@ -51,9 +51,9 @@ def test_merges():
     xxl.sort_file(["a", "b"], "out", record="u64", merge=True, memory="64M")
     assert read_numbers("out") == [1, 2, 3, 4]
     write_numbers("b", [3, 2])
-    with pytest.raises(xxl.Error) as caught:
+    with pytest.raises(xxl.Error, match="b.*not sorted") as caught:
         xxl.sort_file(["a", "b"], "out", record="u64", merge=True, memory="64M")
-    assert (caught.value.code, caught.value.path) == ("bad_input", "b")
+    assert caught.value.code == "bad_input"
 
 
 def test_sorts_lines():
@@ -85,7 +85,8 @@ def test_errors_say_what_and_where():
         xxl.sort_file([], "out", record="u64")
     with pytest.raises(xxl.UsageError):
         xxl.sort_file("in", "out", record="u64", scratch_compress="bzip2")
-    with pytest.raises(xxl.Error) as caught:
+    pathlib.Path("in").write_bytes(bytes(16))
+    with pytest.raises(xxl.Error, match="memory") as caught:
         xxl.sort_file("in", "out", record="u64", memory=1000)
     assert caught.value.code in ("usage", "no_space")
 
@@ -114,7 +115,7 @@ def test_sorts_csv():
     pathlib.Path("in.csv").write_text('name,"a:b"\nann,10\n"b,b",9\neve,10\n,\n')
     report = xxl.sort_csv("in.csv", "out.csv", [("a:b", "number", "desc"), "name"], memory="64M")
     assert pathlib.Path("out.csv").read_text() == (
-        'name,"a:b"\nann,10\neve,10\n"b,b",9\n,\n')
+        'name,"a:b"\n,\nann,10\neve,10\n"b,b",9\n')
     assert report.records == 4
 
 
@@ -131,7 +132,7 @@ def test_options_of_csv():
     assert pathlib.Path("out.csv").read_text() == "a,b\n1,5\n2,7\n"
     xxl.sort_csv("in.csv", "out.csv", [("a", "integer")], count_equal=True, sum_column="b",
                  reverse=True, memory="64M")
-    assert pathlib.Path("out.csv").read_text().splitlines()[1] == "2,7,1"
+    assert pathlib.Path("out.csv").read_text().splitlines()[1:] == [",6,1", "2,7,1", "1,13,2"]
     xxl.sort_csv("in.csv", "out.csv", 2, memory="64M")
     assert pathlib.Path("out.csv").read_text() == "a,b\n1,5\n,6\n2,7\n1,8\n"
 

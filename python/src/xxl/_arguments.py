@@ -123,16 +123,17 @@ def check_callback(progress: OnProgress | None) -> OnProgress | None:
 
 
 def needed(module: str, purpose: str) -> ModuleType:
-    """A package that is needed for `purpose`."""
+    """A module of a package that is needed for `purpose`."""
+    package = module.partition(".")[0]
     try:
-        return importlib.import_module(module)
+        importlib.import_module(package)
     except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
         if error.name != package:
             raise
         raise ModuleNotFoundError(
             f"{purpose} needs {package}: pip install {package}", name=package
         ) from None
+    return importlib.import_module(module)
 
 
 def names(value: str | Sequence[str], name: str) -> list[str]:

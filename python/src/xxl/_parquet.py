@@ -6,7 +6,7 @@ Who takes memory when:
     writing   a row group being collected, and its columns as they are encoded
 
 What is read is sorted before anything is written, so both have the same part of the memory
-(_memory_of_files); the rest is the sort's.
+(_memory_of_files); the rest is the sort's, which is told that batches are in memory anyway.
 """
 
 from __future__ import annotations
@@ -406,7 +406,7 @@ def sort_parquet(
         [source],
         lambda: _core.sort_columns(
             source.reader(),
-            in_memory=False,
+            in_memory=True,
             by=keys,
             limit=most,
             unique=bool(unique),
@@ -475,8 +475,8 @@ def join_parquet(
         lambda: _core.join_columns(
             sources[0].reader(),
             sources[1].reader(),
-            left_in_memory=False,
-            right_in_memory=False,
+            left_in_memory=True,
+            right_in_memory=True,
             left_on=left_names,
             right_on=right_names,
             how=how,
