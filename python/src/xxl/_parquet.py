@@ -11,6 +11,7 @@ What is read is sorted before anything is written, so both have the same part of
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import glob
 import os
@@ -112,39 +113,35 @@ class _Ahead:
         self._make = make
         self._queue: queue.Queue[tuple[bool, Any]] = queue.Queue(_BATCHES_AHEAD)
         self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="xxl reads Parquet", daemon=True)
+        self._thread.start()
 
     def __iter__(self) -> Iterator[Any]:
-        thread = threading.Thread(target=self._run, name="xxl reads Parquet", daemon=True)
-        thread.start()
-        try:
-            while True:
-                more, item = self._queue.get()
-                if not more:
-                    if item is not None:
-                        raise item
-                    return
-                yield item
-        finally:
-            self._stop.set()
-            thread.join()
+        while True:
+            more, item = self._queue.get()
+            if not more:
+                if item is not None:
+                    raise item
+                return
+            yield item
+
+    def close(self) -> None:
+        """Ends the thread. Nobody may be iterating."""
+        self._stop.set()
+        with contextlib.suppress(queue.Empty):
+            while True:  # it may be waiting for room
+                self._queue.get_nowait()
+        self._thread.join()
 
     def _run(self) -> None:
         try:
             for item in self._make():
-                if not self._put(True, item):
+                self._queue.put((True, item))
+                if self._stop.is_set():
                     return
-            self._put(False, None)
+            self._queue.put((False, None))
         except BaseException as error:
-            self._put(False, error)
-
-    def _put(self, more: bool, item: Any) -> bool:
-        while not self._stop.is_set():
-            try:
-                self._queue.put((more, item), timeout=0.1)
-                return True
-            except queue.Full:
-                pass
-        return False
+            self._queue.put((False, error))
 
 
 class _Source:
@@ -158,6 +155,7 @@ class _Source:
         self.rows = 0  # that all files have, by their footers
         self.rows_read = 0
         self.failure: BaseException | None = None
+        self._ahead: _Ahead | None = None
         self.schema = self._common_schema()
 
     def _open(self, file: str) -> pyarrow.parquet.ParquetFile:
@@ -186,12 +184,18 @@ class _Source:
         return first
 
     def reader(self) -> pyarrow.RecordBatchReader:
+        self._ahead = _Ahead(self._batches)
         return self._pyarrow.RecordBatchReader.from_batches(self.schema, self._kept())
+
+    def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
 
     def _kept(self) -> Iterator[pyarrow.RecordBatch]:
         """What is raised here comes to the sort as a text only, so it is kept."""
+        assert self._ahead is not None
         try:
-            for batch in _Ahead(self._batches):
+            for batch in self._ahead:
                 self.rows_read += batch.num_rows
                 yield batch
         except Exception as error:
@@ -346,6 +350,9 @@ def _run(sources: Sequence[_Source], job: Callable[[], _core.Stream]) -> _core.S
             if source.failure is not None:
                 raise source.failure from None
         raise
+    finally:
+        for source in sources:
+            source.close()
 
 
 def _check_all_read(source: _Source) -> None:
