@@ -40,9 +40,13 @@ struct column_key {
   bool nulls_first = false;  // else nulls last, whether descending or not
 };
 
-// What sorts and joins of columns share.
-struct column_options {
-  std::uint64_t batch_rows = std::uint64_t{1} << 16;  // most rows of a batch that is given
+// A sort.
+struct column_sort_options {
+  std::vector<column_key> by = {};          // the first counts most
+  std::optional<std::uint64_t> limit = {};  // only the first rows in order
+  bool unique = false;                      // of rows with equal keys, the one that came first
+  // Most rows of a batch that is given.
+  std::uint64_t batch_rows = std::uint64_t{1} << 16;
   // The batches that come are parts of a table that the caller holds in memory anyway, so that they
   // do not count. Else each is memory that its producer takes of that of the resources.
   bool in_memory = false;
@@ -53,19 +57,17 @@ struct column_options {
                                  // long as the stream; may be null
 };
 
-// A sort.
-struct column_sort_options : column_options {
-  std::vector<column_key> by;               // the first counts most
-  std::optional<std::uint64_t> limit = {};  // only the first rows in order
-  bool unique = false;                      // of rows with equal keys, the one that came first
-};
-
 // A join. Rows match if all of their keys are equal; null equals nothing.
-struct column_join_options : column_options {
-  std::vector<std::string> left_on;   // columns of the left table, and
-  std::vector<std::string> right_on;  // those of the right one that they must equal
+struct column_join_options {
+  std::vector<std::string> left_on = {};   // columns of the left table, and
+  std::vector<std::string> right_on = {};  // those of the right one that they must equal
   JoinKind kind = JoinKind::inner;
   std::string suffix = "_right";  // of columns of the right table whose name the left one has, too
+  // As of column_sort_options:
+  std::uint64_t batch_rows = std::uint64_t{1} << 16;
+  bool in_memory = false;
+  std::function<void(std::uint64_t rows)> on_batch = {};
+  Progress* progress = nullptr;
 };
 
 // Sorts the rows of `in`, which is read to its end, and released, also if this throws. `out` then

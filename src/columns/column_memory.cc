@@ -44,7 +44,6 @@ ColumnMemory divide_memory(const resources& shared, std::uint64_t first, const s
 }
 
 void check_batch(const BatchReader& reader, const ColumnMemory& memory) {
-  if (memory.input_bytes == 0) return;
   const std::uint64_t bytes = bytes_of(reader.batch());
   if (kBatchesAtOnce * bytes > memory.input_bytes && bytes > kMiB) {
     refuse_batch(reader.place(), bytes, memory.engine_bytes + memory.input_bytes);

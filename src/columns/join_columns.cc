@@ -133,8 +133,8 @@ void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStr
   const JoinKeys keys = join_keys(left_reader.type(), right_reader.type(), options);
   Sides<RowFormat> formats{RowFormat::of_join(left_reader.type(), keys.sides[0]),
                            RowFormat::of_join(right_reader.type(), keys.sides[1])};
-  RowPusher left_pusher(left_reader, formats[0], options, shared);
-  RowPusher right_pusher(right_reader, formats[1], options, shared);
+  RowPusher left_pusher(left_reader, formats[0], options.in_memory, options.on_batch, shared);
+  RowPusher right_pusher(right_reader, formats[1], options.in_memory, options.on_batch, shared);
   detail::JoinSpec spec;
   spec.kind = options.kind;
   spec.memory_bytes = engine_bytes(left_pusher.memory(), right_pusher.memory());

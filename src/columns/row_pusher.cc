@@ -5,29 +5,31 @@
 namespace xxl {
 namespace {
 
-ColumnMemory memory_of(const BatchReader& reader, bool any, const column_options& options,
+ColumnMemory memory_of(const BatchReader& reader, bool any, bool in_memory,
                        const resources& shared) {
-  const bool counts = any && !options.in_memory;
+  const bool counts = any && !in_memory;
   return divide_memory(shared, counts ? bytes_of(reader.batch()) : 0,
                        any ? reader.place() : reader.what());
 }
 
 }  // namespace
 
-RowPusher::RowPusher(BatchReader& reader, const RowFormat& format, const column_options& options,
+RowPusher::RowPusher(BatchReader& reader, const RowFormat& format, bool in_memory,
+                     const std::function<void(std::uint64_t rows)>& on_batch,
                      const resources& shared)
     : reader_(reader),
-      options_(options),
+      in_memory_(in_memory),
+      on_batch_(on_batch),
       any_(reader.next()),
-      memory_(memory_of(reader, any_, options, shared)),
+      memory_(memory_of(reader, any_, in_memory, shared)),
       dictionaries_(dictionary_tables(reader.type(), memory_.dictionary_bytes)),
       writer_(format, dictionaries_) {}
 
 void RowPusher::push(const std::function<void(std::span<const std::byte> records)>& put) {
   for (; any_; any_ = reader_.next()) {
-    check_batch(reader_, memory_);
+    if (!in_memory_) check_batch(reader_, memory_);
     push_batch(put);
-    if (options_.on_batch) options_.on_batch(reader_.rows());
+    if (on_batch_) on_batch_(reader_.rows());
   }
 }
 

@@ -10,15 +10,16 @@
 #include "columns/column_stream.h"
 #include "columns/dictionary_table.h"
 #include "columns/row_format.h"
-#include "xxl/columns.h"
+#include "xxl/resources.h"
 
 namespace xxl {
 
 class RowPusher {
  public:
-  // Reads the first batch, which tells how memory is divided. The references must outlive it.
-  RowPusher(BatchReader& reader, const RowFormat& format, const column_options& options,
-            const resources& shared);
+  // Reads the first batch, which tells how memory is divided. `in_memory`, `on_batch`: as of
+  // column_sort_options. The references must outlive it.
+  RowPusher(BatchReader& reader, const RowFormat& format, bool in_memory,
+            const std::function<void(std::uint64_t rows)>& on_batch, const resources& shared);
 
   const ColumnMemory& memory() const { return memory_; }
   // Gives the rows to `put`, some at a time, to the last batch.
@@ -30,7 +31,8 @@ class RowPusher {
   void push_batch(const std::function<void(std::span<const std::byte> records)>& put);
 
   BatchReader& reader_;
-  const column_options& options_;
+  const bool in_memory_;
+  const std::function<void(std::uint64_t rows)>& on_batch_;
   bool any_;  // the reader has a batch
   ColumnMemory memory_;
   DictionaryTables dictionaries_;

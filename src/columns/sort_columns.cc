@@ -113,7 +113,7 @@ void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort
                   const resources& shared) {
   BatchReader reader(in, "the input");
   RowFormat format = RowFormat::of_sort(reader.type(), keys_of(reader.type(), options.by));
-  RowPusher pusher(reader, format, options, shared);
+  RowPusher pusher(reader, format, options.in_memory, options.on_batch, shared);
   detail::SorterBytes rows(shared, spec_of(options, pusher.memory().engine_bytes));
   pusher.push(
       [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });

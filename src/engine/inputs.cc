@@ -94,8 +94,7 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
   return inputs;
 }
 
-Inputs input_of_caller(io::IoQueue& queue, const std::string& name,
-                       std::uint64_t expected_bytes) {
+Inputs input_of_caller(io::IoQueue& queue, const std::string& name, std::uint64_t expected_bytes) {
   Inputs inputs;
   inputs.files.push_back(io::File::of_caller(queue, name));
   inputs.size_known = false;
