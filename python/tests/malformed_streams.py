@@ -1,5 +1,5 @@
-"""Streams of Arrow that are not what they say, made of ctypes: run by test_malformed_streams.py in a
-process of its own, which must not crash.
+"""Streams of Arrow that are not what they say, made of ctypes: run by test_malformed_streams.py in
+a process of its own, which must not crash.
 
     python malformed_streams.py FIRST_SEED COUNT
 
@@ -190,10 +190,10 @@ def all_of(root, children):
     return found
 
 
-FORMATS = [b"", b"l", b"u", b"+s", b"+l", b"+m", b"+w:", b"+w:-1", b"+w:99999999999999999999", b"w:",
-           b"w:-4", b"w:0", b"d:", b"d:0,0", b"d:38", b"d:19,2,512", b"d:19,2,256", b"tdD", b"ts",
-           b"tsx:", b"tss:Nowhere/Land", b"+us:0,1", b"+ud:0", b"+r", b"+vl", b"?", b"ll", b"e",
-           b"\xff\xfe", b"vz", b"vu", b"n", b"+", b"t", b"tiM", b"w:100"]
+FORMATS = [b"", b"l", b"u", b"+s", b"+l", b"+m", b"+w:", b"+w:-1", b"+w:99999999999999999999",
+           b"w:", b"w:-4", b"w:0", b"d:", b"d:0,0", b"d:38", b"d:19,2,512", b"d:19,2,256", b"tdD",
+           b"ts", b"tsx:", b"tss:Nowhere/Land", b"+us:0,1", b"+ud:0", b"+r", b"+vl", b"?", b"ll",
+           b"e", b"\xff\xfe", b"vz", b"vu", b"n", b"+", b"t", b"tiM", b"w:100"]
 NUMBERS = [-1, -2, 0, 1, 2, 3, 5, 1 << 31, 1 << 62, (1 << 63) - 1, -(1 << 63)]
 
 

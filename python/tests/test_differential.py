@@ -36,8 +36,8 @@ def random_columns(rng, kinds, prefix, most):
 
 def words_of(by):
     """Keys as callers write them."""
-    return [(name, "desc" if descending else "asc",
-             "nulls_first" if nulls_first else "nulls_last") for name, descending, nulls_first in by]
+    return [(name, "desc" if descending else "asc", "nulls_first" if nulls_first else "nulls_last")
+            for name, descending, nulls_first in by]
 
 
 def test_sorts_of_random_tables_are_those_of_the_oracle(sort_seed):

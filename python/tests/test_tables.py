@@ -91,6 +91,7 @@ def test_sorts_a_relation_of_duckdb_and_gives_it_one():
     connection = duckdb.connect()
     relation = connection.sql("select range % 7 as key, range as value from range(1000)")
     result = xxl.sort(relation, ["key", ("value", "desc")], memory="64M")
+    assert isinstance(result, xxl.Stream)
     rows = connection.sql("select * from result").fetchall()
     assert rows == sorted(((i % 7, i) for i in range(1000)), key=lambda row: (row[0], -row[1]))
 

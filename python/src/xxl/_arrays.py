@@ -71,9 +71,9 @@ def _part(dtype: Any, what: str, offset: int, descending: bool) -> Part:
         return offset, dtype.itemsize, "float", descending
     if dtype.kind in kinds:
         return offset, dtype.itemsize, kinds[dtype.kind], descending
-    if dtype.kind == "V" and dtype.names is None:
-        if dtype.subdtype is None or dtype.subdtype[0].str == "|u1":
-            return offset, dtype.itemsize, "bytes", descending
+    is_bytes = dtype.subdtype is None or dtype.subdtype[0].str == "|u1"
+    if dtype.kind == "V" and dtype.names is None and is_bytes:
+        return offset, dtype.itemsize, "bytes", descending
     raise UsageError(
         f"{what} has the type {dtype}, which xxl does not sort by: it does by integers, bool, "
         "float16 to float64, datetime64, timedelta64 and bytes (S, V, uint8)"
@@ -182,7 +182,9 @@ def _key_types(array: Any, on: str | Sequence[str] | None) -> list[str]:
     return [str(array.dtype[field]) for field in fields]
 
 
-def _side(array: Any, on: str | Sequence[str] | None, name: str) -> tuple[int, int, int, list[Part]]:
+def _side(
+    array: Any, on: str | Sequence[str] | None, name: str
+) -> tuple[int, int, int, list[Part]]:
     for key in [] if on is None or isinstance(on, str) else on:
         if not isinstance(key, str):
             raise TypeError(f"{key!r} is no field to join by")

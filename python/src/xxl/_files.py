@@ -263,8 +263,8 @@ def sort_csv(
     inputs, output, scratch_compress, device, gpus, gpu_memory: as of xxl.sort_file.
     memory, scratch, threads, progress: as of xxl.sort.
     by: a column, or a list of columns and of tuples of a column and words. A column is a name of
-        the header, or a number from 1. Words: "text" (bytes, the default), "number" (decimal, of any
-        length), "integer" or "date" (ISO 8601); "desc".
+        the header, or a number from 1. Words: "text" (bytes, the default), "number" (decimal, of
+        any length), "integer" or "date" (ISO 8601); "desc".
     header: the first row of each input is a header, the same in all of them, and written once.
     separator: one byte; "\\t" for TSV.
     reverse: descending, where a key does not say otherwise.
@@ -371,8 +371,8 @@ def join_files(
         belongs to the record.
     left_keys, right_keys: instead, where they differ.
     how: as of xxl.join.
-    method: "sort-merge": rows in order of their keys. "hash" (binary records): the smaller file in a
-        table in memory, rows in no particular order.
+    method: "sort-merge": rows in order of their keys. "hash" (binary records): the smaller file in
+        a table in memory, rows in no particular order.
     presorted: both files, or one of a pair, are in order already: checked, not sorted.
     layout: what a row consists of: --layout of binary records, -o of lines.
     separator: a byte, of text. filler: instead of fields that a row does not have.

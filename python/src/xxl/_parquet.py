@@ -89,8 +89,8 @@ def find_files(inputs: Inputs) -> list[str]:
             for file in found:
                 if any("=" in part for part in file.relative_to(path).parts[:-1]):
                     raise UsageError(
-                        f"{path}: the names of folders in it hold values of columns, which xxl does "
-                        "not read; name the files, or read them by pyarrow.dataset"
+                        f"{path}: the names of folders in it hold values of columns, which xxl "
+                        "does not read; name the files, or read them by pyarrow.dataset"
                     )
             files += map(str, found)
             if not found:
@@ -161,10 +161,12 @@ class _Source:
 
     def _open(self, file: str) -> pyarrow.parquet.ParquetFile:
         # Columns are read piece by piece: not a row group at once, which may be larger than memory.
-        return self._parquet.ParquetFile(file, pre_buffer=False, buffer_size=_READ_BYTES)
+        return self._parquet.ParquetFile(  # type: ignore[no-any-return]
+            file, pre_buffer=False, buffer_size=_READ_BYTES
+        )
 
     def _common_schema(self) -> pyarrow.Schema:
-        first = None
+        first: Any = None
         for file in self._files:
             with self._open(file) as parquet:
                 schema = parquet.schema_arrow
@@ -182,11 +184,13 @@ class _Source:
                 [a.with_nullable(a.nullable or b.nullable) for a, b in zip(first, schema)],
                 metadata=first.metadata,
             )
-        return first
+        return first  # type: ignore[no-any-return]
 
     def reader(self) -> pyarrow.RecordBatchReader:
         self._ahead = _Ahead(self._batches)
-        return self._pyarrow.RecordBatchReader.from_batches(self.schema, self._kept())
+        return self._pyarrow.RecordBatchReader.from_batches(  # type: ignore[no-any-return]
+            self.schema, self._kept()
+        )
 
     def close(self) -> None:
         if self._ahead is not None:
@@ -222,6 +226,7 @@ class _Source:
                     row_bytes = max(row_bytes, about.total_byte_size // about.num_rows)
                     rows = self._batch_bytes // row_bytes
                     rows = max(_LEAST_BATCH_ROWS, min(rows, _MOST_BATCH_ROWS))
+                    batch: Any
                     for batch in parquet.iter_batches(rows, row_groups=[group]):
                         row_bytes = max(row_bytes, batch.nbytes // batch.num_rows)
                         yield self._pyarrow.RecordBatch.from_arrays(
@@ -393,11 +398,11 @@ def sort_parquet(
     The output appears at once and complete, with metadata that say how it is sorted; a file of that
     name survives any failure, and may be one of the inputs.
 
-    inputs: a path, a list, a folder (all \\*.parquet in it) or a pattern such as "hits/\\*.parquet":
-        files of the same columns.
+    inputs: a path, a list, a folder (all \\*.parquet in it) or a pattern such as
+        "hits/\\*.parquet": files of the same columns.
     by, scratch, threads, limit, unique, progress: as of xxl.sort.
-    memory: as of xxl.sort. An eighth of it, from 16 MiB to 512 MiB, is for reading and writing. What
-        pyarrow has loaded and not given back comes on top: some 50 MiB.
+    memory: as of xxl.sort. An eighth of it, from 16 MiB to 512 MiB, is for reading and writing.
+        What pyarrow has loaded and not given back comes on top: some 50 MiB.
     compression: of the output, as of pyarrow: "zstd", "snappy", "lz4", "gzip", "brotli", None; or
         by column.
     row_group_rows: rows of a row group, which is held in memory; without it as many as fit in a

@@ -228,6 +228,6 @@ def read_all(stream: _core.Stream) -> pyarrow.Table:
     """xxl.Stream.read_all."""
     pyarrow = needed("pyarrow", "Stream.read_all")
     schema = pyarrow.schema(stream)
-    return pyarrow.Table.from_batches(
+    return pyarrow.Table.from_batches(  # type: ignore[no-any-return]
         [pyarrow.record_batch(batch) for batch in stream], schema=schema
     )
