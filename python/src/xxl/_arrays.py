@@ -48,10 +48,14 @@ def _check_array(array: Any, name: str) -> None:
     numpy = needed("numpy", "sorting and joining arrays")
     if not isinstance(array, numpy.ndarray):
         raise TypeError(f"{name} is an array of NumPy, not {type(array).__name__}")
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError(f"{name} has a mask, which xxl does not sort: use {name}.compressed()")
     if array.ndim != 1:
         raise UsageError(f"{name} has {array.ndim} dimensions: xxl takes arrays of one")
     if not array.flags.c_contiguous:
         raise UsageError(f"{name} is not contiguous: use numpy.ascontiguousarray({name})")
+    if not array.flags.aligned:
+        raise UsageError(f"{name} is not aligned: use {name}.copy()")
     if not array.dtype.isnative:
         raise UsageError(
             f"{name} has the byte order of other machines: "

@@ -9,6 +9,8 @@ import stat
 from types import TracebackType
 from typing import BinaryIO
 
+from ._errors import UsageError
+
 
 class AtomicFile:
     """A file for writing, which takes its name when the `with` block is left without an exception.
@@ -25,6 +27,8 @@ class AtomicFile:
         self._temporary: str | None = None
         try:
             with contextlib.suppress(FileNotFoundError):
+                if not stat.S_ISREG(os.stat(self._target).st_mode):
+                    raise UsageError(f"{path}: this is no file that could be replaced")
                 # As if to overwrite it: refused where that is.
                 os.close(os.open(self._target, os.O_WRONLY | os.O_CLOEXEC))
             self.file: BinaryIO = os.fdopen(self._open(), "wb")

@@ -323,6 +323,13 @@ class _Writer:
         self._write_group()
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Closes a file that nobody will see; else that is tried when it is no longer there."""
+        self._batches = []
+        with contextlib.suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False
+
 
 def _output_path(output: Path) -> str:
     if not is_path(output):
@@ -344,9 +351,13 @@ def _write(
     pyarrow = needed("pyarrow", "writing Parquet files")
     with stream, AtomicFile(output) as file:
         writer = _Writer(file, pyarrow.schema(stream), compression, keys, group_rows, memory)
-        for batch in stream:
-            writer.write(pyarrow.record_batch(batch))
-        writer.close()
+        try:
+            for batch in stream:
+                writer.write(pyarrow.record_batch(batch))
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
         rows_in = check(writer.rows)
         file.flush()
         size = os.fstat(file.fileno()).st_size
