@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-# Raises SIGINT some time after the start; says what was raised, and how long that took.
+# Raises SIGINT some time after the start, or after a phase was told of; says what was raised.
 INTERRUPT = """
 import os, signal, sys, threading, time
 import pyarrow as pa, xxl
@@ -23,6 +23,12 @@ def interrupt(run, after):
     else:
         print("not interrupted after", time.monotonic() - start)
     signal.setitimer(signal.ITIMER_REAL, 0)
+
+def interrupt_in(phase, run):
+    def progress(name, done, total):
+        if name == phase:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+    interrupt(lambda: run(progress), 0)
 
 def endless():
     batch = pa.record_batch({"a": pa.array(range(10000, 0, -1))})
@@ -51,7 +57,6 @@ interrupt(lambda: xxl.join(pa.table({"a": [1]}), endless(), on="a", how="semi", 
 
 
 def test_ctrl_c_ends_a_stream_that_is_read(run_python):
-    # Whoever reads as fast as rows come is interrupted between two batches or in one.
     assert_interrupted(run_python(INTERRUPT + """
 def table():
     return pa.table({"a": pa.array(range(1_000_000, 0, -1))})
@@ -61,16 +66,8 @@ def read_again_and_again():
         for batch in xxl.sort(table(), "a", memory="64M"):
             pass
 
-def hand_over_again_and_again():
-    while True:
-        pa.table(xxl.sort(table(), "a", memory="64M"))
-
 interrupt(read_again_and_again, 0.5)
-try:
-    interrupt(hand_over_again_and_again, 0.5)
-except OSError as error:  # pyarrow's, on the way: what was raised follows
-    print(error)
-"""), 2)
+"""))
 
 
 def test_ctrl_c_ends_a_sort_of_files_and_the_output_is_what_it_was(run_python, tmp_path):
@@ -79,8 +76,10 @@ def test_ctrl_c_ends_a_sort_of_files_and_the_output_is_what_it_was(run_python, t
 with open("in", "wb") as file:
     for _ in range(64):
         file.write(os.urandom(1 << 20) * 8)
-interrupt(lambda: xxl.sort_file("in", "out", record="u64", memory="64M", scratch="."), 0.2)
-"""))
+for phase in ("forming runs", "merging"):
+    interrupt_in(phase, lambda progress: xxl.sort_file(
+        "in", "out", record="u64", memory="64M", scratch=".", progress=progress))
+"""), 2)
     assert (tmp_path / "out").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
@@ -92,8 +91,9 @@ import numpy as np, pyarrow.parquet as pq
 table = pa.table({"a": np.random.default_rng(1).integers(0, 1 << 60, 8_000_000)})
 pq.write_table(table, "in", compression="none", use_dictionary=False)
 del table
-interrupt(lambda: xxl.sort_parquet("in", "out", "a", memory="128M", scratch="."), 0.3)
-interrupt(lambda: xxl.sort_parquet("in", "out", "a", memory="128M", scratch="."), 1.0)
+for phase in ("forming runs", "merging"):
+    interrupt_in(phase, lambda progress: xxl.sort_parquet(
+        "in", "out", "a", memory="128M", scratch=".", progress=progress))
 """), 2)
     assert (tmp_path / "out").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
@@ -103,21 +103,21 @@ def test_ctrl_c_ends_another_library_that_reads(run_python):
     # That knows nothing of signals: it sees an error, and then Python raises what there was.
     done = run_python(INTERRUPT + """
 stream = xxl.sort(pa.table({"a": pa.array(range(3_000_000))}), "a", memory="256M", batch_rows=50)
+
 def read():
     try:
         pa.table(stream)
+    except KeyboardInterrupt as error:
+        assert "interrupted by KeyboardInterrupt" in str(error.__context__)
+        raise
     except OSError as error:
-        assert "interrupted by KeyboardInterrupt" in str(error), error
+        assert "interrupted by KeyboardInterrupt" in str(error)
         for _ in range(1000):
             pass
-start = time.monotonic()
+
 interrupt(read, 0.2)
-print(time.monotonic() - start)
 """)
-    assert done.returncode == 0, done.stderr
-    outcome, seconds = done.stdout.splitlines()
-    assert outcome == "interrupted 0", done.stdout
-    assert float(seconds) < 5
+    assert_interrupted(done)
 
 
 def test_sorts_run_at_the_same_time(run_python):
@@ -155,7 +155,7 @@ except Enough:
 
 def test_other_threads_run_while_a_sort_does(run_python):
     done = run_python("""
-import threading, xxl, numpy as np
+import threading, xxl, numpy as np, pyarrow as pa
 
 def steps_during(run):
     steps, ended = 0, threading.Event()
@@ -173,10 +173,14 @@ def steps_during(run):
 np.random.default_rng(1).integers(0, 1 << 60, 8_000_000).tofile("in")
 array = np.fromfile("in", "u8")
 print(steps_during(lambda: xxl.sort_file("in", "out", record="u64", memory="64M", scratch=".")))
+table = pa.table({"a": array[:2_000_000]})
+print(steps_during(lambda: list(xxl.sort(table, "a", memory="256M"))))
+print(steps_during(lambda: list(xxl.join(table, table, on="a", memory="256M"))))
 print(steps_during(lambda: xxl.sort_array(array)))
 print(steps_during(lambda: xxl.join_arrays(array, array)))
 """)
     assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == 5
     assert all(int(steps) >= 5 for steps in done.stdout.split()), done.stdout
 
 
@@ -209,12 +213,12 @@ CONSTANT_MIB = 48
 def test_a_sort_of_a_stream_keeps_to_its_memory(run_python):
     done = run_python(MEMORY + """
 rows, last = 0, -1
-for batch in xxl.sort(reader(6_000_000), "key", memory="96M", scratch="."):
+for batch in xxl.sort(reader(8_000_000), "key", memory="96M", scratch="."):  # 370 MB
     keys = pa.record_batch(batch)["key"].to_numpy()
     assert keys[0] >= last and (np.diff(keys) >= 0).all()
     last = keys[-1]
     rows += len(keys)
-assert rows == 6_000_000
+assert rows == 8_000_000
 print(peak() - before)
 """)
     assert done.returncode == 0, done.stderr
@@ -225,8 +229,8 @@ def test_a_sort_of_parquet_keeps_to_its_memory(run_python):
     done = run_python(MEMORY + """
 import pyarrow.parquet as pq
 with pq.ParquetWriter("in", reader(1).schema) as writer:
-    for _ in range(4):  # row groups that are larger than the memory
-        writer.write_table(reader(1_500_000).read_all())
+    for _ in range(4):  # 440 MB, in row groups as large as the memory
+        writer.write_table(reader(2_400_000).read_all())
 """)
     assert done.returncode == 0, done.stderr
     done = run_python(MEMORY + """
@@ -234,7 +238,7 @@ import pyarrow.parquet as pq
 xxl.sort_parquet("in", "warm", "key", limit=10, memory="128M", scratch=".")
 before = peak()
 report = xxl.sort_parquet("in", "out", "key", memory="128M", scratch=".")
-assert report.rows == 6_000_000
+assert report.rows == 9_600_000
 print(peak() - before)
 """)
     assert done.returncode == 0, done.stderr
