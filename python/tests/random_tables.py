@@ -95,6 +95,7 @@ KEY_TYPES = {
     "binary view": (pa.binary_view(), bytes_value),
     "fixed binary": (pa.binary(5), lambda rng: rng.choice(
         [bytes(5), b"\xff" * 5, rng.randbytes(5), b"abcd" + rng.randbytes(1)])),
+    "fixed binary of no bytes": (pa.binary(0), lambda rng: b""),
     "dictionary of utf8": (pa.dictionary(pa.int8(), pa.utf8()), lambda rng: rng.choice("abcdef")),
     "dictionary of int64": (pa.dictionary(pa.uint16(), pa.int64()),
                             lambda rng: rng.randint(-9, 9)),

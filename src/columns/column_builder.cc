@@ -177,6 +177,8 @@ void ColumnBuilder::end_text(std::size_t bytes) {
     case Layout::binary64:
       end_binary<std::int64_t>(bytes);
       break;
+    case Layout::fixed:  // of no bytes, which keys have as an empty text: nothing is appended
+      break;
     default:
       end_view(bytes);
   }
@@ -192,10 +194,12 @@ void ColumnBuilder::append_value(const std::byte*& from) {
     case Layout::boolean:
       append_boolean(*from++ != std::byte{0});
       break;
-    case Layout::fixed:
-      std::memcpy(append_fixed(), from, type_->width);
+    case Layout::fixed: {
+      std::byte* const value = append_fixed();  // null if values have no bytes
+      if (type_->width > 0) std::memcpy(value, from, type_->width);
       from += type_->width;
       break;
+    }
     case Layout::dictionary: {
       const std::uint64_t number = read_count(from);
       std::memcpy(append_fixed(), &number, type_->width);

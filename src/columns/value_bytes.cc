@@ -80,7 +80,7 @@ class ValueWriter {
         *to = static_cast<std::byte>(column.bit(row));
         return to + 1;
       case Layout::fixed:
-        std::memcpy(to, column.fixed(row), type.width);
+        if (type.width > 0) std::memcpy(to, column.fixed(row), type.width);
         return to + type.width;
       case Layout::binary32:
       case Layout::binary64:

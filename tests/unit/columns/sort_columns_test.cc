@@ -97,6 +97,14 @@ TEST(SortColumns, strings_that_begin_alike_and_have_zeros) {
             descending);
 }
 
+TEST(SortColumns, fixed_binary_of_no_bytes_is_a_key_that_says_whether_it_is_null) {
+  const Column empty{
+      .name = "a", .format = "w:0", .length = 3, .buffers = {test::bits({true, false, true}), ""}};
+  const Column row = test::numbers<std::int64_t>("b", "l", {1, 2, 3});
+  EXPECT_EQ(rows_of({row, empty}, kByA), (std::vector<std::string>{"1,", "3,", "2,-"}));
+  EXPECT_EQ(rows_of({row, empty}, {.by = {{"b"}}}), (std::vector<std::string>{"1,", "2,-", "3,"}));
+}
+
 TEST(SortColumns, rows_of_equal_keys_stay_in_order_over_batches) {
   Batches in;
   for (int batch = 0; batch < 50; ++batch) {
