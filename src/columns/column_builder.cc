@@ -139,7 +139,7 @@ void ColumnBuilder::append_null() {
     case Layout::fixed:
     case Layout::dictionary:
     case Layout::view:
-      std::memset(data_.extend(type_->width), 0, type_->width);
+      if (type_->width > 0) std::memset(data_.extend(type_->width), 0, type_->width);
       break;
     case Layout::binary32:
       end_offset<std::int32_t>(bytes_.size());
