@@ -109,10 +109,17 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return 0;
 }
 
+// Found with the first file: where it is used nothing may throw.
+std::uint64_t group_memory_bytes() {
+  static const std::uint64_t bytes = ControlGroups().memory_bytes();
+  return bytes;
+}
+
 }  // namespace
 
 File::File(int fd, std::string path, bool direct)
     : fd_(fd), path_(std::move(path)), direct_(direct) {
+  group_memory_bytes();
   struct stat status;
   if (fstat(fd_, &status) != 0) {
     const int error = errno;
@@ -318,7 +325,7 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 int File::wrote(std::size_t bytes) const {
-  static const std::uint64_t memory_bytes = ControlGroups().memory_bytes();
+  const std::uint64_t memory_bytes = group_memory_bytes();
   if (memory_bytes == kUnlimited || direct_ || !is_stored_) return 0;
   const std::uint64_t step = std::max<std::uint64_t>(memory_bytes / 32, kMiB);
   if ((unsynced_bytes_ += bytes) < step) return 0;

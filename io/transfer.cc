@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/no_pipe_signal.h"
 #include "base/units.h"
 
 namespace xxl::io {
@@ -23,6 +24,13 @@ std::uint64_t current_size(const File& file) {
   if (fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) return file.size();
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   return file.size() > 0 ? std::min(bytes, file.size()) : bytes;
+}
+
+// Bytes, or minus an errno value. In a thread of the program, which a signal would end.
+std::int64_t write_stream(int fd, std::span<const std::byte> data) {
+  const NoPipeSignal no_signal;
+  const ssize_t result = write(fd, data.data(), data.size());
+  return result < 0 ? -errno : result;
 }
 
 }  // namespace
@@ -82,8 +90,8 @@ std::int64_t Transfer::call() const {
     result = stream ? read(fd, data.data(), data.size()) : pread(fd, data.data(), data.size(), at);
   } else {
     const auto turn = request_.file->writing_turn();
-    result =
-        stream ? write(fd, data.data(), data.size()) : pwrite(fd, data.data(), data.size(), at);
+    if (stream) return write_stream(fd, data);
+    result = pwrite(fd, data.data(), data.size(), at);
   }
   if (result < 0) return -errno;
   if (request_.op == Op::write) {

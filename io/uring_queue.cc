@@ -300,6 +300,8 @@ void UringQueue::handle(std::uint64_t tag, int result) {
 void UringQueue::continue_or_finish(std::size_t slot, int result) {
   if (is_cancelled(slots_[slot])) {
     slots_[slot].cancel();
+  } else if (result == -ECANCELED) {
+    slots_[slot].carry_out();  // the kernel had no thread for it (ulimit -u)
   } else if (!slots_[slot].advance(result)) {
     result == -EAGAIN ? wait_until_ready(slot) : issue(slot);
     return;

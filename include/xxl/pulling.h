@@ -20,12 +20,16 @@ class PullIterator {
 
   PullIterator() = default;
   explicit PullIterator(Source& of) : of_(&of) {}
-  decltype(auto) operator*() const { return **of_; }
+  decltype(auto) operator*() const {
+    (void)of_->empty();  // which loads what is next
+    return **of_;
+  }
   PullIterator& operator++() {
+    (void)of_->empty();
     ++*of_;
     return *this;
   }
-  void operator++(int) { ++*of_; }
+  void operator++(int) { ++*this; }
   friend bool operator==(const PullIterator& it, std::default_sentinel_t) {
     return it.of_->empty();
   }

@@ -23,13 +23,12 @@ void* run_body(void* body) noexcept {
   return nullptr;
 }
 
-// All signals but SIGPIPE are blocked, here and for threads that are made meanwhile.
+// All signals are blocked, here and for threads that are made meanwhile.
 class QuietSignals {
  public:
   QuietSignals() {
     sigset_t blocked;
     sigfillset(&blocked);
-    sigdelset(&blocked, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
   ~QuietSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

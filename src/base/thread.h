@@ -22,8 +22,8 @@ class Thread {
 
   Thread() = default;
   // Starts a thread that runs `body`, which must not throw; none where the system refuses. No
-  // signal interrupts it, so that handlers run on threads of the caller, but SIGPIPE, which belongs
-  // to the thread that writes to the closed pipe.
+  // signal interrupts it, so that handlers run on threads of the caller; a pipe that nobody reads
+  // is an error.
   static Thread try_start(std::function<void()> body, std::size_t stack_bytes = kStackBytes);
   // The same; throws Error where the system refuses. `purpose` is for the message.
   static Thread start(const char* purpose, std::function<void()> body,

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/no_pipe_signal.h"
 
 extern char** environ;
 
@@ -64,35 +65,6 @@ struct Pipe {
     read_end = Descriptor(ends[0]);
     write_end = Descriptor(ends[1]);
   }
-};
-
-// Blocks SIGPIPE in this thread while it lives: writing to a pipe without a reader is an error
-// then.
-class NoPipeSignal {
- public:
-  NoPipeSignal() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~NoPipeSignal() {
-    const timespec now{};
-    if (!was_pending_) {
-      while (sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
-      }
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-
- private:
-  sigset_t pipe_;
-  sigset_t before_;
-  bool was_pending_ = false;
 };
 
 // A child process; killed and waited for unless wait() was called.

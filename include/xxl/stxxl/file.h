@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,20 @@ inline int open_unnamed() {
   return descriptor;
 }
 
+// So that `bytes` are there, with space on the disk: else what is stored through a mapping ends the
+// program by a signal when the disk is full.
+inline void extend_file(int descriptor, external_size_type from, external_size_type bytes) {
+  while (::fallocate(descriptor, 0, static_cast<off_t>(from), static_cast<off_t>(bytes - from)) !=
+         0) {
+    if (errno == EINTR) continue;
+    if ((errno != EOPNOTSUPP && errno != ENOSYS) ||
+        ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
+      throw_errno("cannot extend a vector");
+    }
+    return;
+  }
+}
+
 inline void write_all(int descriptor, const void* data, std::size_t bytes, external_size_type at) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
@@ -101,17 +116,19 @@ class stretch_writer {
     put_all(&value, sizeof(T));
   }
   void put_all(const void* data, std::size_t bytes) {
-    room_.put_all(data, bytes, [this] { return next_room(); });
+    guard([&] { room_.put_all(data, bytes, [this] { return next_room(); }); });
   }
   // Throws std::runtime_error. More may follow.
   void finish() {
-    const std::size_t bytes = room_.close();
-    if (blocks_) {
-      blocks_->end(bytes);
-      blocks_.reset();
-    } else {
-      write_all(descriptor_, first_.get(), bytes, at_);
-    }
+    guard([this] {
+      const std::size_t bytes = room_.close();
+      if (blocks_) {
+        blocks_->end(bytes);
+        blocks_.reset();
+      } else {
+        write_all(descriptor_, first_.get(), bytes, at_);
+      }
+    });
     seek(at_ + room_.filled());
   }
   // Goes on at another place. REQUIRES: finish() came before.
@@ -121,6 +138,17 @@ class stretch_writer {
   }
 
  private:
+  // A write that failed may have lost elements: whatever follows throws its failure again.
+  template <class Work>
+  void guard(Work&& work) {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      work();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
   // The first room is this one's own: most vectors are small.
   std::span<std::byte> next_room() {
     if (room_.filled() == 0) {
@@ -139,6 +167,7 @@ class stretch_writer {
   xxl::detail::Room room_;
   std::unique_ptr<std::byte[]> first_;
   std::optional<xxl::detail::StretchWriterCore> blocks_;
+  std::exception_ptr failure_;
 };
 
 // Reads the elements [first, last) of a file.

@@ -113,7 +113,7 @@ class vector {
   // `from` must outlive it. By default all that the file has.
   explicit vector(file* from, size_type n = size_type(-1), unsigned_type = 0)
       : descriptor_(from->descriptor()), tail_(descriptor_, 0) {
-    size_ = written_ = opened_size_ = detail::bytes_of_file(descriptor_) / sizeof(value_type);
+    size_ = written_ = detail::bytes_of_file(descriptor_) / sizeof(value_type);
     tail_.seek(size_ * sizeof(value_type));
     if (n != size_type(-1)) resize(n);
   }
@@ -129,7 +129,7 @@ class vector {
     if (!owns_) {
       try {
         flush();
-        if (size_ != opened_size_) {
+        if (size_ != detail::bytes_of_file(descriptor_) / sizeof(value_type)) {
           (void)!::ftruncate(descriptor_, static_cast<off_t>(size_ * sizeof(value_type)));
         }
       } catch (const std::exception&) {  // as STXXL: who wants to know calls flush()
@@ -149,7 +149,6 @@ class vector {
     std::swap(reserved_, other.reserved_);
     std::swap(window_, other.window_);
     std::swap(windows_in_order_, other.windows_in_order_);
-    std::swap(opened_size_, other.opened_size_);
   }
 
   size_type size() const { return size_; }
@@ -159,8 +158,8 @@ class vector {
   void clear() { resize(0); }
   void resize(size_type n, bool = false) {
     flush();
-    if (n > size_ && ::ftruncate(descriptor_, static_cast<off_t>(n * sizeof(value_type))) != 0) {
-      detail::throw_errno("cannot extend a vector");
+    if (n > size_) {
+      detail::extend_file(descriptor_, size_ * sizeof(value_type), n * sizeof(value_type));
     }
     size_ = written_ = n;
     tail_.seek(n * sizeof(value_type));
@@ -306,7 +305,6 @@ class vector {
   mutable std::size_t reserved_ = 0;  // bytes of addresses from map_ on
   mutable window window_;             // in which elements were reached last
   mutable unsigned windows_in_order_ = 0;
-  external_size_type opened_size_ = 0;  // of a given file
 };
 
 template <class ValueType, unsigned PageSize = 4, unsigned CachePages = 8,

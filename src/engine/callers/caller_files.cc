@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -191,12 +192,14 @@ FileReaderCore::FileReaderCore(FileReaderCore&&) noexcept = default;
 FileReaderCore& FileReaderCore::operator=(FileReaderCore&&) noexcept = default;
 FileReaderCore::~FileReaderCore() = default;
 std::optional<std::uint64_t> FileReaderCore::size() const {
-  return reading_->size();
+  return reading_ != nullptr ? reading_->size() : 0;
 }
 void FileReaderCore::seek(std::uint64_t offset) {
+  if (reading_ == nullptr) throw Error(ErrorCode::usage, "a file_reader was moved from");
   reading_->seek(offset);
 }
 std::span<const std::byte> FileReaderCore::next() {
+  if (reading_ == nullptr) return {};
   return reading_->next();
 }
 
@@ -209,16 +212,32 @@ class FileWriterCore::Writing {
         sink_(output_.make_sink(kBlockBytes, 1, *io_, monitor_)),
         writer_(*sink_, options, monitor_) {}
 
-  std::span<std::byte> room() { return writer_.room(); }
-  void close(std::size_t bytes) { output_.publish(writer_.finish(bytes)); }
+  std::span<std::byte> room() {
+    check();
+    try {
+      return writer_.room();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+  void close(std::size_t bytes) {
+    check();
+    output_.publish(writer_.finish(bytes));
+  }
 
  private:
+  void check() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
   const JobOptions options_;
   Output output_;
   Monitor monitor_;
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<ByteSink> sink_;
   WriteBehind writer_;
+  std::exception_ptr failure_;  // of the first room() that had one
 };
 
 FileWriterCore::FileWriterCore(const std::string& path, const file_options& options)

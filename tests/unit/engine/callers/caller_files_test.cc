@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "io_test_support.h"
 #include "watchdog.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 namespace {
@@ -154,6 +156,49 @@ TEST_F(CallerFiles, are_given_up_while_they_are_read) {
   ASSERT_FALSE(in.empty());
   file_reader<std::uint64_t> moved = std::move(in);
   EXPECT_EQ(*moved, 0U);
+  EXPECT_TRUE(in.empty());
+  EXPECT_EQ(in.size(), 0U);
+  EXPECT_THROW(in.seek(0), Error);
+}
+
+TEST_F(CallerFiles, say_again_what_failed) {
+  file_writer<std::uint64_t> out("/dev/full");
+  const auto fails = [](const std::function<void()>& what) {
+    try {
+      what();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.sys_errno(), ENOSPC) << error.what();
+    }
+  };
+  fails([&] {
+    for (;;) out.push(1);
+  });
+  fails([&] {
+    for (int i = 0; i < 100'000; ++i) out.push(1);
+  });
+  fails([&] { out.close(); });
+}
+
+TEST_F(CallerFiles, that_are_pipes_without_a_reader_are_an_error_and_no_signal) {
+  const std::string name = path("pipe");
+  ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+  SortJob job;
+  job.inputs = {path("in")};
+  job.output = name;
+  job.record = "u64";
+  job.memory_bytes = 8 << 20;
+  for (const std::size_t bytes : {std::size_t{800'000}, std::size_t{40'000'000}}) {
+    std::ofstream(job.inputs.front()) << std::string(bytes, 'x');
+    std::thread reading([&] { ::close(::open(name.c_str(), O_RDONLY)); });
+    try {
+      sort_files(job);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.sys_errno(), EPIPE) << error.what();
+    }
+    reading.join();
+  }
 }
 
 TEST_F(CallerFiles, say_that_a_disk_is_full) {

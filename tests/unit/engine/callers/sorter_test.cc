@@ -411,5 +411,18 @@ TEST(Sorter, fails_where_a_transfer_does) {
   });
 }
 
+// Algorithms that take a count compare with no end.
+TEST(Sorter, is_a_range_also_for_who_counts) {
+  const resources shared = with_memory(kLittleMemory);
+  sorter<std::uint64_t> numbers({}, shared);
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) numbers.push(999'999 - i);
+  EXPECT_EQ(*numbers.begin(), 0U);
+  std::vector<std::uint64_t> some;
+  std::ranges::copy_n(numbers.begin(), 300'000, std::back_inserter(some));
+  for (std::uint64_t i = 0; i < some.size(); ++i) ASSERT_EQ(some[i], i);
+  EXPECT_EQ(*std::ranges::next(numbers.begin(), 300'000), 600'000U);
+  EXPECT_EQ(std::ranges::max(numbers), 999'999U);
+}
+
 }  // namespace
 }  // namespace xxl

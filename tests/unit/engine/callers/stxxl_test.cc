@@ -129,6 +129,31 @@ TEST_F(Stxxl, references_stay_where_they_are_when_a_vector_grows) {
   EXPECT_EQ(vector[999'999], 0);
 }
 
+TEST_F(Stxxl, a_vector_that_lost_elements_says_so_whatever_is_done_with_it) {
+  stxxl::syscall_file full("/dev/full", stxxl::file::RDWR);
+  stxxl::vector<int> vector(&full);
+  for (int i = 0; i < 10; ++i) vector.push_back(i);
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(vector.flush(), std::runtime_error);
+  EXPECT_THROW(vector[3], std::runtime_error);
+  EXPECT_THROW(vector.resize(5), std::runtime_error);
+}
+
+TEST_F(Stxxl, a_file_is_as_long_as_its_vector) {
+  const std::string path = testing::TempDir() + "stxxl_longer.bin";
+  stxxl::syscall_file file(path, stxxl::file::RDWR | stxxl::file::CREAT | stxxl::file::TRUNC);
+  {
+    stxxl::vector<int> vector(&file);
+    vector.resize(10);
+  }
+  {
+    stxxl::vector<int> vector(&file);
+    vector.resize(1000);
+    vector.resize(10);
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 10 * sizeof(int));
+  std::filesystem::remove(path);
+}
+
 TEST_F(Stxxl, vectors_lie_in_files) {
   const std::string path = testing::TempDir() + "stxxl_vector.bin";
   {
