@@ -1,0 +1,144 @@
+"""Arguments that many functions have: what may be used, and paths."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import os
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Literal, Union
+
+from . import _core
+from ._errors import UsageError
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+#: Bytes, or a text such as "512M", "4G" or "50%".
+Size = Union[int, str]
+Device = Literal["auto", "gpu", "cpu"]
+How = Literal["inner", "left", "right", "full", "semi", "anti"]
+#: Called with what is being done, and how many bytes of it are done, and there are in all (0 if
+#: that is not known).
+OnProgress = Callable[[str, int, int], object]
+
+
+def size(value: Size | None, name: str) -> int:
+    """Bytes; 0 for None."""
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        number = _core.parse_size(value, name)
+    elif isinstance(value, bool):
+        raise TypeError(f"{name} is a number of bytes, or a text such as '512M'")
+    else:
+        number = operator.index(value)
+    if not 0 < number < 1 << 64:
+        raise UsageError(f"{name} is {value!r}, which is no size")
+    return number
+
+
+def count(value: int | None, name: str, least: int = 1) -> int | None:
+    """A number that is not less than `least`, if there is one."""
+    if value is None:
+        return None
+    number = operator.index(value)
+    if not least <= number < 1 << 63:
+        raise UsageError(f"{name} is {value!r}; it is at least {least}")
+    return number
+
+
+def thread_count(threads: int | None) -> int:
+    """Threads; 0 for None."""
+    number = count(threads, "threads") or 0
+    if number >= 1 << 16:
+        raise UsageError(f"threads is {threads!r}, which is too many")
+    return number
+
+
+def gpu_list(gpus: Iterable[int] | None) -> list[int]:
+    """Numbers of GPUs; none for None."""
+    numbers = [operator.index(gpu) for gpu in gpus] if gpus is not None else []
+    if any(not 0 <= number < 1 << 32 for number in numbers):
+        raise UsageError(f"gpus is {gpus!r}: GPUs are numbered from 0")
+    return numbers
+
+
+def is_path(value: object) -> bool:
+    return isinstance(value, (str, bytes, os.PathLike))
+
+
+def path_list(paths: Path | Iterable[Path]) -> list[Path]:
+    """One path, or several."""
+    return [paths] if is_path(paths) else list(paths)  # type: ignore[list-item, arg-type]
+
+
+def path_bytes(path: Path) -> bytes:
+    """A path for the library, to which "-" would be a standard stream."""
+    name = os.fsencode(path)
+    if not name:
+        raise UsageError("a path is empty")
+    return b"./-" if name == b"-" else name
+
+
+def scratch_codec(compress: str | None) -> tuple[str, int]:
+    """The codec and level of "lz4", "zstd" or "zstd:LEVEL"; level 0 for its default."""
+    if compress is None:
+        return "none", 0
+    codec, colon, level = compress.partition(":")
+    if codec not in ("lz4", "zstd") or (colon and not level.isdecimal()):
+        raise UsageError(
+            f"scratch_compress is {compress!r}: it is 'lz4' or 'zstd', with a level as in 'zstd:9'"
+        )
+    return codec, int(level) if colon else 0
+
+
+def means(
+    memory: Size | None,
+    scratch: Path | Iterable[Path] | None,
+    threads: int | None,
+    *,
+    device: Device = "auto",
+    gpus: Iterable[int] | None = None,
+    gpu_memory: Size | None = None,
+    scratch_compress: str | None = None,
+) -> _core.Means:
+    """What a call may use."""
+    codec, level = scratch_codec(scratch_compress)
+    return _core.Means(
+        memory=size(memory, "memory"),
+        scratch=[path_bytes(path) for path in path_list(scratch)] if scratch is not None else [],
+        threads=thread_count(threads),
+        device=device,
+        gpus=gpu_list(gpus),
+        gpu_memory=size(gpu_memory, "gpu_memory"),
+        scratch_codec=codec,
+        scratch_level=level,
+    )
+
+
+def check_callback(progress: OnProgress | None) -> OnProgress | None:
+    if progress is not None and not callable(progress):
+        raise TypeError("progress is a function of a phase, the bytes done, and those in all")
+    return progress
+
+
+def needed(module: str, purpose: str) -> ModuleType:
+    """A module of a package that is needed for `purpose`."""
+    package = module.partition(".")[0]
+    try:
+        importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise ModuleNotFoundError(
+            f"{purpose} needs {package}: pip install {package}", name=package
+        ) from None
+    return importlib.import_module(module)
+
+
+def names(value: str | Sequence[str], name: str) -> list[str]:
+    """One name of a column, or several."""
+    result = [value] if isinstance(value, str) else list(value)
+    if not all(isinstance(one, str) for one in result):
+        raise TypeError(f"{name} is the name of a column, or a list of names")
+    return result

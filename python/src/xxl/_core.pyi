@@ -1,0 +1,152 @@
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import pyarrow
+
+version: str
+
+def parse_size(size: str, name: str) -> int: ...
+
+class Means:
+    def __init__(
+        self,
+        *,
+        memory: int,
+        scratch: list[bytes],
+        threads: int,
+        device: str,
+        gpus: list[int],
+        gpu_memory: int,
+        scratch_codec: str,
+        scratch_level: int,
+    ) -> None: ...
+    @property
+    def memory(self) -> int: ...
+
+class Batch:
+    @property
+    def num_rows(self) -> int: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
+
+class Stream:
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __iter__(self) -> Stream: ...
+    def __next__(self) -> Batch: ...
+    def read_all(self) -> pyarrow.Table: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Stream: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+Callback = Callable[[str, int, int], object]
+
+def sort_columns(
+    table: Any,
+    *,
+    in_memory: bool,
+    by: list[tuple[str, bool, bool]],
+    limit: int | None,
+    unique: bool,
+    batch_rows: int | None,
+    means: Means,
+    progress: Callback | None,
+) -> Stream: ...
+def join_columns(
+    left: Any,
+    right: Any,
+    *,
+    left_in_memory: bool,
+    right_in_memory: bool,
+    left_on: list[str],
+    right_on: list[str],
+    how: str,
+    suffix: str,
+    batch_rows: int | None,
+    means: Means,
+    progress: Callback | None,
+) -> Stream: ...
+def sort_files(
+    *,
+    inputs: list[bytes],
+    output: bytes,
+    record: str,
+    keys: list[bytes],
+    unique: bool,
+    merge_only: bool,
+    reverse: bool,
+    limit: int | None,
+    count: bool,
+    sums: list[bytes],
+    separator: bytes,
+    header: bool,
+    flags: str,
+    stable: bool,
+    zero_terminated: bool,
+    empty_last: bool,
+    skip_malformed: bool,
+    means: Means,
+    progress: Callback | None,
+) -> dict[str, Any]: ...
+def join_files(
+    *,
+    inputs: list[bytes],
+    output: bytes,
+    records: list[str],
+    keys: list[list[bytes]],
+    how: str,
+    method: str,
+    presorted: list[bool],
+    count_only: bool,
+    columns: str,
+    separator: bytes,
+    filler: bytes | None,
+    header: bool,
+    empty_keys_match: bool,
+    ignore_case: bool,
+    zero_terminated: bool,
+    skip_malformed: bool,
+    suffixes: list[str],
+    means: Means,
+    progress: Callback | None,
+) -> dict[str, Any]: ...
+
+Parts = list[tuple[int, int, str, bool]]
+
+def sort_array(
+    *,
+    from_address: int,
+    to_address: int,
+    bytes: int,
+    record_bytes: int,
+    parts: Parts,
+    device: str,
+    gpus: list[int],
+    threads: int,
+) -> dict[str, Any]: ...
+
+class Pairs:
+    @property
+    def rows(self) -> int: ...
+    @property
+    def report(self) -> dict[str, Any]: ...
+    def write(self, left: int, right: int) -> None: ...
+
+def join_arrays(
+    *,
+    left: tuple[int, int, int, Parts],
+    right: tuple[int, int, int, Parts],
+    how: str,
+    device: str,
+    gpus: list[int],
+    threads: int,
+) -> Pairs: ...

@@ -1,0 +1,43 @@
+"""The exceptions of the package."""
+
+from __future__ import annotations
+
+
+class Error(RuntimeError):
+    """What went wrong in a sort or join; str() says what, where, and what to do.
+
+    >>> try:
+    ...     xxl.sort_file("no such file", "out", record="u64")
+    ... except xxl.Error as error:
+    ...     print(error.code, error.errno, error.path)
+    io 2 no such file
+    """
+
+    #: "usage", "bad_input" (the input is not what it should be), "io", "no_space" (a disk or the
+    #: memory is too small), "corrupt" (what was read back from scratch space is not what was
+    #: written), or "device" (a GPU failed).
+    code: str = "io"
+    #: The errno value that the system reported, or None.
+    errno: int | None = None
+    #: The file concerned, or None.
+    path: str | None = None
+    #: The place in the file in bytes, or None.
+    offset: int | None = None
+
+
+class UsageError(Error, ValueError):
+    """Something was asked for that cannot be done: code is "usage"."""
+
+    code = "usage"
+
+
+def make_error(
+    code: str, message: str, errno: int | None, path: str | None, offset: int | None
+) -> Error:
+    """As the library reports it."""
+    error = UsageError(message) if code == "usage" else Error(message)
+    error.code = code
+    error.errno = errno
+    error.path = path
+    error.offset = offset
+    return error

@@ -1,0 +1,436 @@
+"""Sorts and joins of files, as the command line has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Union
+
+from . import _core
+from ._arguments import (
+    Device,
+    How,
+    OnProgress,
+    Path,
+    Size,
+    check_callback,
+    count,
+    is_path,
+    means,
+    path_bytes,
+    path_list,
+)
+from ._errors import UsageError
+
+Column = Union[str, int]
+CsvKey = Union[Column, tuple[Any, ...]]
+Pair = Union[str, tuple[str, str]]
+
+_CSV_WORDS = ("text", "number", "integer", "date", "asc", "desc")
+
+
+@dataclasses.dataclass(frozen=True)
+class PhaseReport:
+    """A part of a job: forming runs, a pass of merging, ..."""
+
+    name: str
+    seconds: float
+    bytes_read: int  #: of files and scratch space
+    bytes_written: int  #: to files and scratch space
+
+
+@dataclasses.dataclass(frozen=True)
+class SortReport:
+    """What a sort of files did."""
+
+    records: int  #: that were written, a header not counted
+    records_in: int  #: that were read
+    skipped: int  #: malformed ones that were left out
+    seconds: float
+    scratch_bytes: int  #: most scratch space in use at once
+    peak_memory_bytes: int  #: of the process, with all that Python has in memory
+    runs: int  #: that were formed
+    passes: int  #: of merging
+    phases: tuple[PhaseReport, ...]
+    devices: tuple[str, ...]  #: GPUs that were used
+    no_gpu: str  #: why none was, if one could have been
+    output_in_place: bool  #: the output was overwritten, as it could not be replaced
+
+
+@dataclasses.dataclass(frozen=True)
+class JoinReport:
+    """What a join of files did."""
+
+    rows: int  #: of the output
+    records: tuple[int, int]  #: that were read, of the left file and of the right one
+    matched: tuple[int, int]  #: that have a partner
+    skipped: tuple[int, int]  #: malformed ones that were left out
+    bytes_written: int
+    seconds: float
+    scratch_bytes: int  #: most scratch space in use at once
+    peak_memory_bytes: int  #: of the process, with all that Python has in memory
+    method: str  #: "sort-merge" or "hash"
+    because: str  #: why this method
+    phases: tuple[PhaseReport, ...]
+    devices: tuple[str, ...]  #: GPUs that were used
+    no_gpu: str  #: why none was, if one could have been
+    output_in_place: bool  #: the output was overwritten, as it could not be replaced
+
+
+def _report(kind: type, fields: dict[str, Any]) -> Any:
+    phases = tuple(PhaseReport(**phase) for phase in fields.pop("phases"))
+    return kind(phases=phases, devices=tuple(fields.pop("devices")), **fields)
+
+
+def _texts(texts: str | Sequence[str] | None) -> list[bytes]:
+    """Keys and the like, of which there may be one or several."""
+    if texts is None:
+        return []
+    return [os.fsencode(text) for text in ([texts] if isinstance(texts, str) else texts)]
+
+
+def _sort(
+    inputs: Path | Iterable[Path],
+    output: Path,
+    used: _core.Means,
+    progress: OnProgress | None,
+    **job: Any,
+) -> SortReport:
+    paths = [path_bytes(path) for path in path_list(inputs)]
+    if not paths:
+        raise UsageError("there are no inputs")
+    fields = _core.sort_files(
+        inputs=paths,
+        output=path_bytes(output),
+        means=used,
+        progress=check_callback(progress),
+        **job,
+    )
+    return _report(SortReport, fields)  # type: ignore[no-any-return]
+
+
+def sort_file(
+    inputs: Path | Iterable[Path],
+    output: Path,
+    *,
+    record: str,
+    keys: str | Sequence[str] | None = None,
+    reverse: bool = False,
+    unique: bool = False,
+    merge: bool = False,
+    limit: int | None = None,
+    count_equal: bool = False,
+    sums: str | Sequence[str] | None = None,
+    separator: str = "",
+    header: bool = False,
+    flags: str = "",
+    stable: bool = False,
+    zero_terminated: bool = False,
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    scratch_compress: str | None = None,
+    threads: int | None = None,
+    device: Device = "auto",
+    gpus: Iterable[int] | None = None,
+    gpu_memory: Size | None = None,
+    progress: OnProgress | None = None,
+) -> SortReport:
+    """Sorts files of binary records, or of lines, as ``xxl sort`` does.
+
+    The output appears at once and complete; a file of that name survives any failure, and may be
+    one of the inputs. Files that end in .gz, .zst or .lz4 are read and written compressed.
+
+    inputs: a path, or several, which are sorted together.
+    record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N", or
+        "lines"; also "csv" and "tsv", for which there is sort_csv.
+    keys: as --key of the command line: "OFFSET:TYPE[:desc]" of records, "POS1[,POS2]" with letters
+        of lines; none for what belongs to the record.
+    reverse: descending, where a key does not say otherwise.
+    unique: of records with equal keys only the first.
+    merge: the inputs are sorted already; one that is not is an error.
+    limit: only so many records, the first ones in order.
+    count_equal: one record for each key, with the number of its records (--count).
+    sums: one record for each key, with sums in these fields, "OFFSET:TYPE" (--sum).
+    separator, flags, stable, zero_terminated: of lines: -t; letters of "bdfghiMnRV"; -s; -z.
+    header: of lines: the first of each input is written once, in front.
+    memory, scratch, threads, progress: as of xxl.sort. What a GPU's driver takes comes on top.
+    scratch_compress: "lz4", "zstd" or "zstd:LEVEL", for scratch space.
+    device, gpus, gpu_memory: "auto" (GPUs where they pay), "gpu" or "cpu"; which GPUs, by number;
+        most to use of each.
+
+    Raises xxl.Error.
+
+    >>> import array
+    >>> _ = open("numbers", "wb").write(array.array("Q", [3, 1, 2]))
+    >>> xxl.sort_file("numbers", "sorted", record="u64", memory="64M").records
+    3
+    >>> list(array.array("Q", open("sorted", "rb").read()))
+    [1, 2, 3]
+    """
+    return _sort(
+        inputs,
+        output,
+        means(
+            memory,
+            scratch,
+            threads,
+            device=device,
+            gpus=gpus,
+            gpu_memory=gpu_memory,
+            scratch_compress=scratch_compress,
+        ),
+        progress,
+        record=record,
+        keys=_texts(keys),
+        unique=bool(unique),
+        merge_only=bool(merge),
+        reverse=bool(reverse),
+        limit=count(limit, "limit", 0),
+        count=bool(count_equal),
+        sums=_texts(sums),
+        separator=os.fsencode(separator),
+        header=bool(header),
+        flags=flags,
+        stable=bool(stable),
+        zero_terminated=bool(zero_terminated),
+        empty_last=False,
+        skip_malformed=False,
+    )
+
+
+def _csv_column(column: object) -> str:
+    """A column of a CSV file as the command line names it: names are quoted."""
+    if isinstance(column, str):
+        return '"' + column.replace('"', '""') + '"'
+    if isinstance(column, bool):
+        raise TypeError("a column is a name, or a number from 1")
+    number = operator.index(column)  # type: ignore[arg-type]
+    if number < 1:
+        raise UsageError(f"there is no column {number}: they are counted from 1")
+    return str(number)
+
+
+def csv_keys(by: CsvKey | Sequence[CsvKey]) -> list[bytes]:
+    """Keys as --key of the command line."""
+    if isinstance(by, tuple):
+        raise TypeError(
+            f"by is {by!r}, which could be one key or several: put keys in a list, "
+            "as in by=['a', ('b', 'number', 'desc')]"
+        )
+    keys = []
+    for key in [by] if isinstance(by, (str, int)) else by:
+        column, *words = key if isinstance(key, tuple) else (key,)
+        for word in words:
+            if word not in _CSV_WORDS:
+                raise UsageError(
+                    f"{word!r} of the key {key!r} is none of {', '.join(_CSV_WORDS)}"
+                )
+        # The type comes first on the command line.
+        words.sort(key=lambda word: word in ("asc", "desc"))
+        keys.append(os.fsencode(":".join([_csv_column(column), *words])))
+    if not keys:
+        raise UsageError("by names no column")
+    return keys
+
+
+def sort_csv(
+    inputs: Path | Iterable[Path],
+    output: Path,
+    by: CsvKey | Sequence[CsvKey],
+    *,
+    header: bool = True,
+    separator: str = ",",
+    reverse: bool = False,
+    unique: bool = False,
+    limit: int | None = None,
+    count_equal: bool = False,
+    sum_column: Column | None = None,
+    empty: Literal["first", "last"] = "first",
+    malformed: Literal["error", "skip"] = "error",
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    scratch_compress: str | None = None,
+    threads: int | None = None,
+    device: Device = "auto",
+    gpus: Iterable[int] | None = None,
+    gpu_memory: Size | None = None,
+    progress: OnProgress | None = None,
+) -> SortReport:
+    """Sorts files of CSV by columns. Rows are written as they were read, equal ones in their order.
+
+    inputs, output, scratch_compress, device, gpus, gpu_memory: as of xxl.sort_file.
+    memory, scratch, threads, progress: as of xxl.sort.
+    by: a column, or a list of columns and of tuples of a column and words. A column is a name of
+        the header, or a number from 1. Words: "text" (bytes, the default), "number" (decimal, of
+        any length), "integer" or "date" (ISO 8601); "desc".
+    header: the first row of each input is a header, the same in all of them, and written once.
+    separator: one byte; "\\t" for TSV.
+    reverse: descending, where a key does not say otherwise.
+    unique: of rows with equal keys only the first.
+    limit: only so many rows, the first ones in order.
+    count_equal: one row for each key, with the number of its rows as a last column.
+    sum_column: one row for each key, with the exact sum of this column in place of its value.
+    empty: where rows with an empty key go, ascending or descending.
+    malformed: rows that are not CSV, or whose key is not what it should be, are an error with their
+        line and byte, or left out and counted ("skip").
+
+    Raises xxl.Error.
+
+    >>> _ = open("in.csv", "w").write("name,amount\\nann,10\\nbob,9\\neve,10.5\\n")
+    >>> xxl.sort_csv("in.csv", "out.csv", [("amount", "number", "desc"), "name"]).records
+    3
+    >>> print(open("out.csv").read(), end="")
+    name,amount
+    eve,10.5
+    ann,10
+    bob,9
+    """
+    if empty not in ("first", "last"):
+        raise UsageError(f"empty is 'first' or 'last', not {empty!r}")
+    if malformed not in ("error", "skip"):
+        raise UsageError(f"malformed is 'error' or 'skip', not {malformed!r}")
+    return _sort(
+        inputs,
+        output,
+        means(
+            memory,
+            scratch,
+            threads,
+            device=device,
+            gpus=gpus,
+            gpu_memory=gpu_memory,
+            scratch_compress=scratch_compress,
+        ),
+        progress,
+        record="csv",
+        keys=csv_keys(by),
+        unique=bool(unique),
+        merge_only=False,
+        reverse=bool(reverse),
+        limit=count(limit, "limit", 0),
+        count=bool(count_equal),
+        sums=[] if sum_column is None else [os.fsencode(_csv_column(sum_column))],
+        separator=os.fsencode(separator),
+        header=bool(header),
+        flags="",
+        stable=False,
+        zero_terminated=False,
+        empty_last=empty == "last",
+        skip_malformed=malformed == "skip",
+    )
+
+
+def _pair(value: Any, name: str) -> list[Any]:
+    """The same for both sides, or a pair."""
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise UsageError(f"{name} is a pair, of the left and of the right file")
+        return list(value)
+    return [value, value]
+
+
+def join_files(
+    left: Path,
+    right: Path,
+    output: Path | None,
+    *,
+    record: Pair,
+    keys: str | Sequence[str] | None = None,
+    left_keys: str | Sequence[str] | None = None,
+    right_keys: str | Sequence[str] | None = None,
+    how: How = "inner",
+    method: Literal["auto", "sort-merge", "hash"] = "auto",
+    presorted: bool | tuple[bool, bool] = False,
+    layout: str = "",
+    separator: str = "",
+    filler: str | None = None,
+    header: bool = False,
+    empty_keys_match: bool = True,
+    ignore_case: bool = False,
+    zero_terminated: bool = False,
+    malformed: Literal["error", "skip"] = "error",
+    suffixes: tuple[str, str] = ("_1", "_2"),
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    scratch_compress: str | None = None,
+    threads: int | None = None,
+    device: Device = "auto",
+    gpus: Iterable[int] | None = None,
+    gpu_memory: Size | None = None,
+    progress: OnProgress | None = None,
+) -> JoinReport:
+    """Joins two files in any order, as ``xxl join`` does: of CSV, of binary records, or of lines.
+
+    output: a path; or None, to count rows and write nothing.
+    record: "csv", "tsv", "lines", or what records are (xxl.sort_file); of binary records also a
+        pair, where the sides differ.
+    keys: as --key of the command line, of both sides: "COLUMN[:TYPE]" of rows, "OFFSET:TYPE" of
+        records, numbers of fields of lines; without them the first column or field, or the key that
+        belongs to the record.
+    left_keys, right_keys: instead, where they differ.
+    how: as of xxl.join.
+    method: "sort-merge": rows in order of their keys. "hash" (binary records): the smaller file in
+        a table in memory, rows in no particular order.
+    presorted: both files, or one of a pair, are in order already: checked, not sorted.
+    layout: what a row consists of: --layout of binary records, -o of lines.
+    separator: a byte, of text. filler: instead of fields that a row does not have.
+    header: of text: the first row of each file is one.
+    empty_keys_match: of text: otherwise they are like NULL in SQL.
+    ignore_case, zero_terminated: of lines.
+    malformed: of CSV: "error", or "skip" to leave such rows out and count them.
+    suffixes: of CSV: of names of columns that both sides have.
+    memory, scratch, threads, progress: as of xxl.sort; the others as of xxl.sort_file.
+
+    Raises xxl.Error.
+
+    >>> _ = open("users.csv", "w").write("id,name\\n1,ann\\n2,bob\\n")
+    >>> _ = open("orders.csv", "w").write("user,price\\n2,5\\n2,7\\n")
+    >>> xxl.join_files("users.csv", "orders.csv", "both.csv", record="csv", header=True,
+    ...                left_keys="id", right_keys="user").rows
+    2
+    >>> print(open("both.csv").read(), end="")
+    id,name,price
+    2,bob,5
+    2,bob,7
+    """
+    if keys is not None:
+        if left_keys is not None or right_keys is not None:
+            raise UsageError("files are joined by `keys`, or by `left_keys` and `right_keys`")
+        left_keys = right_keys = keys
+    if malformed not in ("error", "skip"):
+        raise UsageError(f"malformed is 'error' or 'skip', not {malformed!r}")
+    for path in (left, right):
+        if not is_path(path):
+            raise TypeError("left and right are paths")
+    fields = _core.join_files(
+        inputs=[path_bytes(left), path_bytes(right)],
+        output=b"" if output is None else path_bytes(output),
+        records=_pair(record, "record"),
+        keys=[_texts(left_keys), _texts(right_keys)],
+        how=how,
+        method=method,
+        presorted=[bool(one) for one in _pair(presorted, "presorted")],
+        count_only=output is None,
+        columns=layout,
+        separator=os.fsencode(separator),
+        filler=None if filler is None else os.fsencode(filler),
+        header=bool(header),
+        empty_keys_match=bool(empty_keys_match),
+        ignore_case=bool(ignore_case),
+        zero_terminated=bool(zero_terminated),
+        skip_malformed=malformed == "skip",
+        suffixes=_pair(suffixes, "suffixes"),
+        means=means(
+            memory,
+            scratch,
+            threads,
+            device=device,
+            gpus=gpus,
+            gpu_memory=gpu_memory,
+            scratch_compress=scratch_compress,
+        ),
+        progress=check_callback(progress),
+    )
+    return _report(JoinReport, fields)  # type: ignore[no-any-return]

@@ -1,0 +1,531 @@
+"""Sorts and joins of Parquet files.
+
+Who takes memory when:
+
+    reading   a batch being decoded, two that wait (_Ahead), one that the sort takes
+    writing   a row group being collected, and its columns as they are encoded
+
+What is read is sorted before anything is written, so both have the same part of the memory
+(_memory_of_files); the rest is the sort's, which is told that batches are in memory anyway.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import glob
+import os
+import pathlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _core
+from ._arguments import (
+    How,
+    OnProgress,
+    Path,
+    Size,
+    check_callback,
+    count,
+    is_path,
+    means,
+    needed,
+    path_list,
+)
+from ._atomic import AtomicFile
+from ._errors import Error, UsageError, make_error
+from ._tables import By, column_keys, join_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
+Inputs = Union[Path, Iterable[Path]]
+
+_MIB = 1 << 20
+_LEAST_FILE_BYTES = 16 * _MIB
+_MOST_FILE_BYTES = 512 * _MIB
+_BATCHES_AHEAD = 2
+_BATCHES = 4  # that are in memory: ahead, being decoded, being sorted
+_PROBE_ROWS = 256
+_LEAST_BATCH_ROWS = 64
+_MOST_BATCH_ROWS = 1 << 16
+_MOST_GROUP_ROWS = 1 << 20
+_READ_BYTES = 256 << 10  # of a column at a time
+_RELEASE_BYTES = 64 * _MIB  # that were decoded since the allocator was last told to give back
+
+
+@dataclasses.dataclass(frozen=True)
+class ParquetReport:
+    """What a sort or join of Parquet files did."""
+
+    rows: int  #: that were written
+    rows_in: int  #: that were read
+    row_groups: int  #: that were written
+    bytes_written: int  #: of the output
+    seconds: float
+
+
+def _memory_of_files(memory: int) -> int:
+    """What reading and writing may take of all memory."""
+    return min(max(memory // 8, _LEAST_FILE_BYTES), _MOST_FILE_BYTES, memory // 2)
+
+
+def find_files(inputs: Inputs) -> list[str]:
+    """The files that `inputs` stands for, in order of their names where it does not say one."""
+    files: list[str] = []
+    for item in path_list(inputs):
+        path = os.fsdecode(item)
+        if os.path.isdir(path):
+            found = [
+                file
+                for file in sorted(pathlib.Path(path).rglob("*.parquet"))
+                # As others do, which leave marks and half-written files in such folders.
+                if not any(part[0] in "._" for part in file.relative_to(path).parts)
+            ]
+            for file in found:
+                if any("=" in part for part in file.relative_to(path).parts[:-1]):
+                    raise UsageError(
+                        f"{path}: the names of folders in it hold values of columns, which xxl "
+                        "does not read; name the files, or read them by pyarrow.dataset"
+                    )
+            files += map(str, found)
+            if not found:
+                raise UsageError(f"{path}: there are no files *.parquet in this folder")
+        elif os.path.exists(path) or not glob.has_magic(path):
+            files.append(path)
+        else:
+            found_names = sorted(glob.glob(path, recursive=True))
+            if not found_names:
+                raise UsageError(f"{path}: there are no such files")
+            files += found_names
+    if not files:
+        raise UsageError("there are no inputs")
+    return files
+
+
+class _Ahead:
+    """Iterates over what `make` gives, which runs on a thread of its own, a little ahead."""
+
+    def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
+        self._make = make
+        self._queue: queue.Queue[tuple[bool, Any]] = queue.Queue(_BATCHES_AHEAD)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="xxl reads Parquet", daemon=True)
+        self._thread.start()
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            more, item = self._queue.get()
+            if not more:
+                if item is not None:
+                    raise item
+                return
+            yield item
+
+    def close(self) -> None:
+        """Ends the thread. Nobody may be iterating."""
+        self._stop.set()
+        with contextlib.suppress(queue.Empty):
+            while True:  # it may be waiting for room
+                self._queue.get_nowait()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            for item in self._make():
+                self._queue.put((True, item))
+                if self._stop.is_set():
+                    return
+            self._queue.put((False, None))
+        except BaseException as error:
+            self._queue.put((False, error))
+
+
+class _Source:
+    """Parquet files as one table, which are read in batches of bounded size."""
+
+    def __init__(self, inputs: Inputs, memory: int) -> None:
+        self._parquet = needed("pyarrow.parquet", "reading Parquet files")
+        self._pyarrow = needed("pyarrow", "reading Parquet files")
+        self._batch_bytes = memory // _BATCHES
+        self._files = find_files(inputs)
+        self.rows = 0  # that all files have, by their footers
+        self.rows_read = 0
+        self.failure: BaseException | None = None
+        self._ahead: _Ahead | None = None
+        self.schema = self._common_schema()
+
+    def _open(self, file: str) -> pyarrow.parquet.ParquetFile:
+        # Columns are read piece by piece: not a row group at once, which may be larger than memory.
+        return self._parquet.ParquetFile(  # type: ignore[no-any-return]
+            file, pre_buffer=False, buffer_size=_READ_BYTES
+        )
+
+    def _common_schema(self) -> pyarrow.Schema:
+        first: Any = None
+        for file in self._files:
+            with self._open(file) as parquet:
+                schema = parquet.schema_arrow
+                self.rows += parquet.metadata.num_rows
+            if first is None:
+                first = schema
+                continue
+            if schema.names != first.names or schema.types != first.types:
+                raise UsageError(
+                    f"{file}: its columns are not those of {self._files[0]}: "
+                    f"{_difference(first, schema)}"
+                )
+            # A column has nulls if it does so in any file.
+            first = self._pyarrow.schema(
+                [a.with_nullable(a.nullable or b.nullable) for a, b in zip(first, schema)],
+                metadata=first.metadata,
+            )
+        return first  # type: ignore[no-any-return]
+
+    def reader(self) -> pyarrow.RecordBatchReader:
+        self._ahead = _Ahead(self._batches)
+        return self._pyarrow.RecordBatchReader.from_batches(  # type: ignore[no-any-return]
+            self.schema, self._kept()
+        )
+
+    def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+
+    def _kept(self) -> Iterator[pyarrow.RecordBatch]:
+        """What is raised here comes to the sort as a text only, so it is kept."""
+        assert self._ahead is not None
+        try:
+            for batch in self._ahead:
+                self.rows_read += batch.num_rows
+                yield batch
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _batches(self) -> Iterator[pyarrow.RecordBatch]:
+        # Allocators keep what was freed, which adds up where several threads decode.
+        pool = self._pyarrow.default_memory_pool()
+        unreleased = 0
+        for file in self._files:
+            with self._open(file) as parquet:
+                row_bytes = 0
+                for group in range(parquet.num_row_groups):
+                    about = parquet.metadata.row_group(group)
+                    if about.num_rows == 0:
+                        continue
+                    if row_bytes == 0:
+                        # The footer knows how long values are as they are encoded; the first rows
+                        # are read to see how much that is in memory.
+                        probe = next(parquet.iter_batches(_PROBE_ROWS, row_groups=[group]))
+                        row_bytes = probe.nbytes // probe.num_rows + 1
+                    row_bytes = max(row_bytes, about.total_byte_size // about.num_rows)
+                    rows = self._batch_bytes // row_bytes
+                    rows = max(_LEAST_BATCH_ROWS, min(rows, _MOST_BATCH_ROWS))
+                    batch: Any
+                    for batch in parquet.iter_batches(rows, row_groups=[group]):
+                        row_bytes = max(row_bytes, batch.nbytes // batch.num_rows)
+                        yield self._pyarrow.RecordBatch.from_arrays(
+                            batch.columns, schema=self.schema
+                        )
+                        unreleased += batch.nbytes
+                        if unreleased >= _RELEASE_BYTES:
+                            pool.release_unused()
+                            unreleased = 0
+        batch = None
+        pool.release_unused()
+
+
+def _difference(a: pyarrow.Schema, b: pyarrow.Schema) -> str:
+    for left, right in zip(a, b):
+        if left.name != right.name:
+            return f"{right.name!r} is where {left.name!r} should be"
+        if left.type != right.type:
+            return f"{left.name!r} is {right.type}, not {left.type}"
+    return f"there are {len(b)}, not {len(a)}"
+
+
+class _Writer:
+    """A Parquet file that is written in row groups of bounded size."""
+
+    def __init__(
+        self,
+        file: Any,
+        schema: pyarrow.Schema,
+        compression: str | dict[str, str] | None,
+        keys: Sequence[tuple[str, bool, bool]],
+        group_rows: int | None,
+        memory: int,
+    ) -> None:
+        self._pyarrow = needed("pyarrow", "writing Parquet files")
+        self._parquet = needed("pyarrow.parquet", "writing Parquet files")
+        self._schema = schema
+        self._group_rows = group_rows or _MOST_GROUP_ROWS
+        # Encoding takes some three times what is collected. Who says how many rows there are to be
+        # in a group has them, whatever memory they take.
+        self._group_bytes = memory // 4 if group_rows is None else None
+        self._batches: list[pyarrow.RecordBatch] = []
+        self._collected_rows = 0
+        self._collected_bytes = 0
+        self.rows = 0
+        self.row_groups = 0
+        self._writer = self._parquet.ParquetWriter(
+            file,
+            schema,
+            compression=compression or "none",
+            sorting_columns=self._sorting_columns(keys) or None,
+            write_page_index=True,
+        )
+
+    def _sorting_columns(self, keys: Sequence[tuple[str, bool, bool]]) -> list[Any]:
+        """Keys as a footer has them: by numbers, which count the leaves of nested columns."""
+        if not keys:
+            return []
+        sink = self._pyarrow.BufferOutputStream()
+        with self._parquet.ParquetWriter(sink, self._schema) as writer:
+            writer.write_table(self._schema.empty_table())
+        leaves = self._parquet.read_metadata(self._pyarrow.BufferReader(sink.getvalue())).schema
+        places = {leaves.column(i).path: i for i in range(len(leaves.names))}
+        return [
+            self._parquet.SortingColumn(places[name], descending, nulls_first)
+            for name, descending, nulls_first in keys
+        ]
+
+    def write(self, batch: pyarrow.RecordBatch) -> None:
+        while batch.num_rows > 0:
+            room = self._group_rows - self._collected_rows
+            part, batch = batch.slice(0, room), batch.slice(room)
+            self._batches.append(part)
+            self._collected_rows += part.num_rows
+            self._collected_bytes += part.nbytes
+            if self._collected_rows == self._group_rows or (
+                self._group_bytes is not None and self._collected_bytes >= self._group_bytes
+            ):
+                self._write_group()
+
+    def _write_group(self) -> None:
+        if not self._batches:
+            return
+        table = self._pyarrow.Table.from_batches(self._batches, self._schema)
+        self._batches = []
+        self.rows += self._collected_rows
+        self.row_groups += 1
+        self._writer.write_table(table, row_group_size=self._collected_rows)
+        self._collected_rows = self._collected_bytes = 0
+        del table
+        self._pyarrow.default_memory_pool().release_unused()
+
+    def close(self) -> None:
+        self._write_group()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Closes a file that nobody will see; else that is tried when it is no longer there."""
+        self._batches = []
+        with contextlib.suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False
+
+
+def _output_path(output: Path) -> str:
+    if not is_path(output):
+        raise TypeError("output is a path")
+    return os.fsdecode(output)
+
+
+def _write(
+    stream: _core.Stream,
+    output: str,
+    compression: str | dict[str, str] | None,
+    keys: Sequence[tuple[str, bool, bool]],
+    group_rows: int | None,
+    memory: int,
+    started: float,
+    check: Callable[[int], int],
+) -> ParquetReport:
+    """Writes what a job gives; `check` is told how many rows that were, and says how many came."""
+    pyarrow = needed("pyarrow", "writing Parquet files")
+    with stream, AtomicFile(output) as file:
+        writer = _Writer(file, pyarrow.schema(stream), compression, keys, group_rows, memory)
+        try:
+            for batch in stream:
+                writer.write(pyarrow.record_batch(batch))
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
+        rows_in = check(writer.rows)
+        file.flush()
+        size = os.fstat(file.fileno()).st_size
+    return ParquetReport(
+        rows=writer.rows,
+        rows_in=rows_in,
+        row_groups=writer.row_groups,
+        bytes_written=size,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _run(sources: Sequence[_Source], job: Callable[[], _core.Stream]) -> _core.Stream:
+    """Runs `job`, and raises what was raised by its sources themselves."""
+    try:
+        return job()
+    except Error:
+        for source in sources:
+            if source.failure is not None:
+                raise source.failure from None
+        raise
+    finally:
+        for source in sources:
+            source.close()
+
+
+def _check_all_read(source: _Source) -> None:
+    if source.rows_read != source.rows:
+        message = f"{source.rows_read} rows were read, but the files have {source.rows}"
+        raise make_error("corrupt", message, None, None, None)
+
+
+def sort_parquet(
+    inputs: Inputs,
+    output: Path,
+    by: By,
+    *,
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    threads: int | None = None,
+    limit: int | None = None,
+    unique: bool = False,
+    compression: str | dict[str, str] | None = "zstd",
+    row_group_rows: int | None = None,
+    progress: OnProgress | None = None,
+) -> ParquetReport:
+    """Sorts files of Parquet, however large, into one. Needs pyarrow.
+
+    The output appears at once and complete, with metadata that say how it is sorted; a file of that
+    name survives any failure, and may be one of the inputs.
+
+    inputs: a path, a list, a folder (all \\*.parquet in it) or a pattern such as
+        "hits/\\*.parquet": files of the same columns.
+    by, scratch, threads, limit, unique, progress: as of xxl.sort.
+    memory: as of xxl.sort. An eighth of it, from 16 MiB to 512 MiB, is for reading and writing.
+        What pyarrow has loaded and not given back comes on top: some 50 MiB.
+    compression: of the output, as of pyarrow: "zstd", "snappy", "lz4", "gzip", "brotli", None; or
+        by column.
+    row_group_rows: rows of a row group, which is held in memory; without it as many as fit in a
+        quarter of what is for writing, at most 1,048,576.
+
+    Raises xxl.Error, and what pyarrow raises of files that it cannot read or write.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> pq.write_table(pa.table({"user": ["b", "a"], "time": [1, 2]}), "hits.parquet")
+    >>> xxl.sort_parquet("hits.parquet", "sorted.parquet", "user", memory="128M").rows
+    2
+    >>> pq.read_table("sorted.parquet").to_pydict()
+    {'user': ['a', 'b'], 'time': [2, 1]}
+    """
+    started = time.monotonic()
+    path = _output_path(output)
+    keys = column_keys(by)
+    group_rows = count(row_group_rows, "row_group_rows")
+    check_callback(progress)
+    used = means(memory, scratch, threads)
+    for_files = _memory_of_files(used.memory)
+    used = means(used.memory - for_files, scratch, threads)
+    source = _Source(inputs, for_files)
+    most = count(limit, "limit", 0)
+    stream = _run(
+        [source],
+        lambda: _core.sort_columns(
+            source.reader(),
+            in_memory=True,
+            by=keys,
+            limit=most,
+            unique=bool(unique),
+            batch_rows=None,
+            means=used,
+            progress=progress,
+        ),
+    )
+
+    def check(rows: int) -> int:
+        _check_all_read(source)
+        wanted = source.rows if most is None else min(source.rows, most)
+        if rows > wanted or (rows < wanted and not unique):
+            message = f"{wanted} rows were sorted, but {rows} came out"
+            raise make_error("corrupt", message, None, None, None)
+        return source.rows
+
+    return _write(stream, path, compression, keys, group_rows, for_files, started, check)
+
+
+def join_parquet(
+    left: Inputs,
+    right: Inputs,
+    output: Path,
+    *,
+    on: str | Sequence[str] | None = None,
+    left_on: str | Sequence[str] | None = None,
+    right_on: str | Sequence[str] | None = None,
+    how: How = "inner",
+    suffix: str = "_right",
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    threads: int | None = None,
+    compression: str | dict[str, str] | None = "zstd",
+    row_group_rows: int | None = None,
+    progress: OnProgress | None = None,
+) -> ParquetReport:
+    """Joins files of Parquet, however large, into one. Needs pyarrow.
+
+    left, right: as `inputs` of xxl.sort_parquet; as are output, memory, compression and
+        row_group_rows.
+    on, left_on, right_on, how, suffix: as of xxl.join.
+    scratch, threads, progress: as of xxl.sort.
+
+    Raises xxl.Error, and what pyarrow raises of files that it cannot read or write.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> pq.write_table(pa.table({"id": [1, 2], "name": ["ann", "bob"]}), "users.parquet")
+    >>> pq.write_table(pa.table({"id": [2, 2], "price": [5, 7]}), "orders.parquet")
+    >>> xxl.join_parquet("users.parquet", "orders.parquet", "both.parquet", on="id").rows
+    2
+    >>> pq.read_table("both.parquet").to_pydict()
+    {'id': [2, 2], 'name': ['bob', 'bob'], 'price': [5, 7]}
+    """
+    started = time.monotonic()
+    path = _output_path(output)
+    left_names, right_names = join_columns(on, left_on, right_on)
+    group_rows = count(row_group_rows, "row_group_rows")
+    check_callback(progress)
+    used = means(memory, scratch, threads)
+    for_files = _memory_of_files(used.memory)
+    used = means(used.memory - for_files, scratch, threads)
+    sources = [_Source(left, for_files), _Source(right, for_files)]
+    stream = _run(
+        sources,
+        lambda: _core.join_columns(
+            sources[0].reader(),
+            sources[1].reader(),
+            left_in_memory=True,
+            right_in_memory=True,
+            left_on=left_names,
+            right_on=right_names,
+            how=how,
+            suffix=suffix,
+            batch_rows=None,
+            means=used,
+            progress=progress,
+        ),
+    )
+
+    def check(_: int) -> int:
+        for source in sources:
+            _check_all_read(source)
+        return sources[0].rows + sources[1].rows
+
+    return _write(stream, path, compression, [], group_rows, for_files, started, check)

@@ -1,0 +1,233 @@
+"""Sorts and joins of tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _core
+from ._arguments import (
+    How,
+    OnProgress,
+    Path,
+    Size,
+    check_callback,
+    count,
+    means,
+    names,
+    needed,
+)
+from ._errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: A column, or one with words: "asc" (the default) or "desc", "nulls_last" (the default) or
+#: "nulls_first".
+Key = Union[str, tuple[str, ...]]
+By = Union[str, Sequence[Key]]
+
+_SLICE_BYTES = 8 << 20  # of a table in memory, that is given to the sort at a time
+_SLICE_ROWS = 1 << 16
+_WORDS = {
+    "asc": ("descending", False),
+    "desc": ("descending", True),
+    "nulls_last": ("nulls_first", False),
+    "nulls_first": ("nulls_first", True),
+}
+
+
+def column_keys(by: By) -> list[tuple[str, bool, bool]]:
+    """Keys as (name, descending, nulls first)."""
+    if isinstance(by, str):
+        by = [by]
+    if isinstance(by, tuple):
+        raise TypeError(
+            f"by is {by!r}, which could be one key or several: put keys in a list, "
+            "as in by=['a', ('b', 'desc')]"
+        )
+    keys = []
+    for key in by:
+        name, *words = [key] if isinstance(key, str) else key
+        if not isinstance(name, str):
+            raise TypeError(f"{key!r} is no key: it is a name, or a tuple of a name and words")
+        said: dict[str, bool] = {}
+        for word in words:
+            if word not in _WORDS:
+                raise UsageError(f"{word!r} of the key {key!r} is none of {', '.join(_WORDS)}")
+            what, value = _WORDS[word]
+            if said.setdefault(what, value) != value:
+                raise UsageError(f"the key {key!r} contradicts itself")
+        keys.append((name, said.get("descending", False), said.get("nulls_first", False)))
+    if not keys:
+        raise UsageError("by names no column")
+    return keys
+
+
+def arrow_table(data: Any) -> tuple[Any, bool]:
+    """What has Arrow's PyCapsule interface, and whether its rows are in memory anyway."""
+
+    def is_of(module: str, *classes: str) -> bool:
+        # Who has an object of a module has imported it.
+        found = sys.modules.get(module)
+        return found is not None and any(
+            isinstance(data, getattr(found, name)) for name in classes if hasattr(found, name)
+        )
+
+    if is_of("pyarrow", "RecordBatch"):
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
+    if is_of("pyarrow", "Table"):
+        row_bytes = data.nbytes // max(data.num_rows, 1) + 1
+        rows = max(1, min(_SLICE_ROWS, _SLICE_BYTES // row_bytes))
+        return data.to_reader(max_chunksize=rows), True
+    if hasattr(data, "__arrow_c_stream__"):
+        in_memory = (
+            isinstance(data, _core.Batch)
+            or is_of("pandas", "DataFrame")
+            or is_of("polars", "DataFrame", "Series")
+        )
+        return data, in_memory
+    if hasattr(data, "__arrow_c_array__"):
+        return data, True
+    raise TypeError(
+        f"{type(data).__module__}.{type(data).__qualname__} is no table that xxl can read: it has "
+        "neither __arrow_c_stream__ nor __arrow_c_array__, as tables of pyarrow, polars, pandas "
+        "and DuckDB have"
+    )
+
+
+def sort(
+    data: Any,
+    by: By,
+    *,
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    threads: int | None = None,
+    limit: int | None = None,
+    unique: bool = False,
+    batch_rows: int | None = None,
+    progress: OnProgress | None = None,
+) -> _core.Stream:
+    """Sorts a table, however large.
+
+    The table is read to its end before this returns; what comes back is merged while it is read.
+    Rows with equal keys stay in the order in which they came.
+
+    data: anything that has ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, batches and
+        readers of pyarrow, DataFrames of polars and pandas, relations of DuckDB, an xxl.Stream.
+    by: a column, or a list of columns and of tuples of a column and words: "desc" for the highest
+        values first, "nulls_first" (else nulls are last, whether descending or not). NaN is above
+        all numbers, and -0.0 equal to 0.0.
+    memory: what may be used, in bytes or as "512M", "4G", "50%" (as -S of the command line: a text
+        without a letter is in KiB). Without it, half of what is free to this process.
+    scratch: a directory for what does not fit in memory, or several, which are used at the same
+        time: best one on each disk. Without it $TMPDIR, /var/tmp or /tmp.
+    threads: without it, as many as there are processors.
+    limit: only so many rows, the first ones in order.
+    unique: of rows with equal keys only the one that came first.
+    batch_rows: most rows of a batch that comes back; 65536 without it.
+    progress: called now and then, with what is being done, and how many bytes of that are done,
+        and there are in all (0 if that is not known), here and while the result is iterated.
+
+    Raises xxl.Error. What a producer of ``data`` raised is in its text.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"user": ["b", "a", "b", None], "time": [1, 2, 3, 4]})
+    >>> xxl.sort(table, ["user", ("time", "desc")], memory="64M").read_all().to_pydict()
+    {'user': ['a', 'b', 'b', None], 'time': [2, 3, 1, 4]}
+    """
+    table, in_memory = arrow_table(data)
+    return _core.sort_columns(
+        table,
+        in_memory=in_memory,
+        by=column_keys(by),
+        limit=count(limit, "limit", 0),
+        unique=bool(unique),
+        batch_rows=count(batch_rows, "batch_rows"),
+        means=means(memory, scratch, threads),
+        progress=check_callback(progress),
+    )
+
+
+def join_columns(
+    on: str | Sequence[str] | None,
+    left_on: str | Sequence[str] | None,
+    right_on: str | Sequence[str] | None,
+) -> tuple[list[str], list[str]]:
+    """The columns that are joined by, of both sides."""
+    if on is not None:
+        if left_on is not None or right_on is not None:
+            raise UsageError("tables are joined on `on`, or on `left_on` and `right_on`")
+        left_on = right_on = on
+    if left_on is None or right_on is None:
+        raise UsageError("a join needs `on`, or `left_on` and `right_on`")
+    left, right = names(left_on, "left_on"), names(right_on, "right_on")
+    if not left or len(left) != len(right):
+        raise UsageError(f"tables are joined on {len(left)} and {len(right)} columns")
+    return left, right
+
+
+def join(
+    left: Any,
+    right: Any,
+    *,
+    on: str | Sequence[str] | None = None,
+    left_on: str | Sequence[str] | None = None,
+    right_on: str | Sequence[str] | None = None,
+    how: How = "inner",
+    suffix: str = "_right",
+    memory: Size | None = None,
+    scratch: Path | Iterable[Path] | None = None,
+    threads: int | None = None,
+    batch_rows: int | None = None,
+    progress: OnProgress | None = None,
+) -> _core.Stream:
+    """Joins two tables, however large, in any order.
+
+    Rows come in the order of their keys: the columns of the left table, then those of the right one
+    that it is not joined by. Both tables are read to their end, the left one first, before this
+    returns.
+
+    left, right, memory, scratch, threads, batch_rows, progress: as of xxl.sort.
+    on: a column, or a list, of both tables, whose values must be equal; null equals nothing.
+    left_on, right_on: instead, where names differ.
+    how: "inner"; "left" (also rows of the left table without a partner), "right", "full"; "semi"
+        (rows of the left table that have a partner, each once), "anti" (those that have none).
+    suffix: added to the names of columns of the right table that the left one has, too.
+
+    Raises xxl.Error.
+
+    >>> import pyarrow as pa
+    >>> users = pa.table({"id": [1, 2, 3], "name": ["ann", "bob", "eve"]})
+    >>> orders = pa.table({"user": [3, 1, 3], "price": [5, 7, 9]})
+    >>> xxl.join(users, orders, left_on="id", right_on="user").read_all().to_pydict()
+    {'id': [1, 3, 3], 'name': ['ann', 'eve', 'eve'], 'price': [7, 5, 9]}
+    """
+    left_names, right_names = join_columns(on, left_on, right_on)
+    left_table, left_in_memory = arrow_table(left)
+    right_table, right_in_memory = arrow_table(right)
+    return _core.join_columns(
+        left_table,
+        right_table,
+        left_in_memory=left_in_memory,
+        right_in_memory=right_in_memory,
+        left_on=left_names,
+        right_on=right_names,
+        how=how,
+        suffix=suffix,
+        batch_rows=count(batch_rows, "batch_rows"),
+        means=means(memory, scratch, threads),
+        progress=check_callback(progress),
+    )
+
+
+def read_all(stream: _core.Stream) -> pyarrow.Table:
+    """xxl.Stream.read_all."""
+    pyarrow = needed("pyarrow", "Stream.read_all")
+    schema = pyarrow.schema(stream)
+    return pyarrow.Table.from_batches(  # type: ignore[no-any-return]
+        [pyarrow.record_batch(batch) for batch in stream], schema=schema
+    )

