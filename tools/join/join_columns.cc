@@ -61,21 +61,15 @@ bool has_no_null_keys(JoinKind kind) {
 
 }  // namespace
 
-int join_columns(const Caller& caller, const JoinArguments& arguments) {
+int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   check_keys(options);
-  if (arguments.files[0] == "-" && arguments.files[1] == "-") {
-    throw_usage(options.command(), "R and S cannot both be standard input");
-  }
-  const bool count_only = options.has("count");
-  if (count_only && options.has("output")) {
-    throw_usage(options.command(), "--count writes no rows: it excludes --output");
-  }
+  check_inputs(arguments);
   column_join_options join;
   const std::string how = options.word("how", "inner");
   join.kind = parse_join_kind(how);
   join.suffix = suffix_option(options, join.suffix);
-  ColumnsJob job(caller, options, count_only);
+  ColumnsJob job(options, options.has("count"));
   join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
   join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
   join.progress = job.progress();

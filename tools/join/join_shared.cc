@@ -48,22 +48,29 @@ bool are_one_pipe(const std::string& r, const std::string& s) {
 
 }  // namespace
 
+void check_inputs(const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  const std::string& r = arguments.files[0];
+  const std::string& s = arguments.files[1];
+  if (r == "-" && s == "-") {
+    throw_usage(options.command(), "R and S cannot both be standard input");
+  }
+  if (are_one_pipe(r, s)) {
+    throw_usage(options.command(), "R and S are one pipe, which can be read only once");
+  }
+  if (options.has("count") && options.has("output")) {
+    throw_usage(options.command(), "--count writes no rows: it excludes --output");
+  }
+}
+
 void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
+  check_inputs(arguments);
   const ParsedOptions& options = arguments.options;
   if (options.has("how")) join.kind = parse_join_kind(options.word("how", "inner"));
   join.method = method_option(options);
   join.inputs = {arguments.files[0], arguments.files[1]};
-  if (join.inputs[0] == "-" && join.inputs[1] == "-") {
-    throw_usage(options.command(), "R and S cannot both be standard input");
-  }
-  if (are_one_pipe(join.inputs[0], join.inputs[1])) {
-    throw_usage(options.command(), "R and S are one pipe, which can be read only once");
-  }
   join.presorted = presorted_option(arguments);
   join.count_only = options.has("count");
-  if (join.count_only && options.has("output")) {
-    throw_usage(options.command(), "--count writes no rows: it excludes --output");
-  }
   set_job_options(options, join);
 }
 

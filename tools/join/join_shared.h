@@ -14,6 +14,9 @@ int join_text(const Caller& caller, const JoinArguments& arguments);
 int join_binary(const Caller& caller, const JoinArguments& arguments);
 int join_columns(const Caller& caller, const JoinArguments& arguments);
 
+// Throws Error{usage} if R and S cannot both be read, or rows both be counted and written.
+void check_inputs(const JoinArguments& arguments);
+
 // Fills in what all joins have in common, but the device. Throws Error{usage}.
 void set_join_options(const JoinArguments& arguments, JoinOptions& join);
 

@@ -117,9 +117,8 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     const SourceFacts& facts = plan.inputs[i].facts;
     append_fact(out, name_of_input(plan, i),
-                std::to_string(facts.rows_read) + " rows of " +
-                    std::to_string(plan.inputs[i].files.size()) + " files, " +
-                    format_bytes(facts.bytes_read) + " read");
+                std::to_string(facts.rows_read) + " rows of " + files_text(plan.inputs[i].files) +
+                    ", " + format_bytes(facts.bytes_read) + " read");
     const std::string groups = row_groups_text(facts);
     if (!groups.empty()) append_fact(out, "row groups:", groups);
   }

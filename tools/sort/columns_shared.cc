@@ -112,8 +112,8 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
               place + "there is no column '" + column.name + "', the columns are: " + all);
 }
 
-ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
-    : caller_(caller), options_(options), count_only_(count_only) {
+ColumnsJob::ColumnsJob(const ParsedOptions& options, bool count_only)
+    : options_(options), count_only_(count_only) {
   start_ = phase_start_ = std::chrono::steady_clock::now();
   plan_.record = options.value("record", "");
   format_ = plan_.record == "parquet" ? Format::parquet : Format::ipc_file;

@@ -48,9 +48,9 @@ class ColumnsJob {
     bool has_all_rows = false;                           // those that were read, and no others
   };
 
-  // Reads the options that both have in common; `count_only`: rows are counted, not written. The
-  // references must outlive it. Throws Error.
-  ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only);
+  // Reads the options that both have in common, which must outlive it; `count_only`: rows are
+  // counted, not written. Throws Error.
+  ColumnsJob(const ParsedOptions& options, bool count_only);
 
   // Examines a table: the files that `names` stand for. Throws Error.
   ColumnSource& open(const std::vector<std::string>& names);
@@ -74,7 +74,6 @@ class ColumnsJob {
   void end_phase(const char* name, std::uint64_t bytes_read, std::uint64_t bytes_written);
   void report();
 
-  const Caller& caller_;
   const ParsedOptions& options_;
   const bool count_only_;
   JobOptions job_;

@@ -41,13 +41,13 @@ void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort)
 
 }  // namespace
 
-int sort_columns(const Caller& caller, const ParsedOptions& options) {
+int sort_columns(const Caller& /*caller*/, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::columns);
   const std::vector<ColumnKeyOption> keys = key_options(options);
   column_sort_options sort;
   sort.unique = options.has("unique");
   sort.limit = limit_option(options);
-  ColumnsJob job(caller, options, false);
+  ColumnsJob job(options, false);
   ColumnSource& source = job.open(input_files(options));
   for (const ColumnKeyOption& key : keys) {
     sort.by.push_back({.column = resolve_column(key.column, source.column_names(), ""),

@@ -19,6 +19,7 @@ constexpr std::size_t kFileStart = 8;  // the magic bytes, padded
 // Larger batches are read in slices.
 constexpr std::int64_t kMostWholeBytes = std::int64_t{4} << 20;
 
+constexpr const char* kNoStream = "is no file or stream of Arrow";
 constexpr const char* kEmpty = "is empty: it has no schema";
 
 // The first bytes of a pipe; fewer if there are no more.
@@ -77,7 +78,8 @@ IpcSource::Opened IpcSource::open_pipe(int fd, const std::string& path) {
   opened.file_in_stream = start.starts_with(kFileMagic);
   if (opened.file_in_stream) start.clear();
   opened.pipe = std::make_shared<PosixStream>(fd, path, std::move(start), bytes_read_);
-  opened.stream = check(::arrow::ipc::RecordBatchStreamReader::Open(opened.pipe, options_), path);
+  opened.stream = check(::arrow::ipc::RecordBatchStreamReader::Open(opened.pipe, options_),
+                        joined({path, kNoStream}));
   return opened;
 }
 
@@ -97,8 +99,8 @@ IpcSource::Opened IpcSource::open(const std::string& path, FileIdentity& identit
   if (magic == kFileMagic) {
     opened.file = check(::arrow::ipc::RecordBatchFileReader::Open(opened.bytes, options_), path);
   } else {
-    opened.stream =
-        check(::arrow::ipc::RecordBatchStreamReader::Open(opened.bytes, options_), path);
+    opened.stream = check(::arrow::ipc::RecordBatchStreamReader::Open(opened.bytes, options_),
+                          joined({path, kNoStream}));
   }
   return opened;
 }
