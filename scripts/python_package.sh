@@ -38,5 +38,7 @@ fi
 
 "$environment/bin/python" -m pip install --quiet --force-reinstall --no-deps \
   "build-python/wheels/$tag"/xxl-*.whl
-"$environment/bin/python" -m mypy --strict --cache-dir=build-python/mypy python/src/xxl
+# (Whether pyarrow has types differs from version to version.)
+"$environment/bin/python" -m mypy --strict --disable-error-code=import-untyped \
+  --no-warn-unused-ignores --cache-dir=build-python/mypy python/src/xxl
 "$environment/bin/python" -m pytest -q --junit-xml=build-python/tests.xml python/tests "$@"

@@ -12,6 +12,7 @@
 namespace xxl {
 
 struct ColumnMemory {
+  std::uint64_t all_bytes = 0;
   std::uint64_t engine_bytes = 0;      // what sorts and merges
   std::uint64_t input_bytes = 0;       // most that a batch of an input may take
   std::uint64_t output_bytes = 0;      // of rows of a batch that is given

@@ -72,6 +72,7 @@ int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
   ColumnsJob job(options, options.has("count"));
   join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
   join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
+  join.in_memory = true;  // as of sorts
   join.progress = job.progress();
   job.plan().is_join = true;
   job.plan().by = describe(join, how);

@@ -55,6 +55,7 @@ int sort_columns(const Caller& /*caller*/, const ParsedOptions& options) {
                        .nulls_first = key.nulls_first});
   }
   leave_out_row_groups(source, sort);
+  sort.in_memory = true;  // its batches are part of what the module takes
   sort.progress = job.progress();
   job.plan().by = describe(sort.by);
   job.plan().limit = sort.limit;
