@@ -61,13 +61,13 @@ struct column_sort_options {
 struct column_join_options {
   std::vector<std::string> left_on = {};   // columns of the left table, and
   std::vector<std::string> right_on = {};  // those of the right one that they must equal
-  JoinKind kind = JoinKind::inner;
+  JoinKind kind = JoinKind::inner;         // which rows
   std::string suffix = "_right";  // of columns of the right table whose name the left one has, too
-  // As of column_sort_options:
+  // What follows is as of column_sort_options.
   std::uint64_t batch_rows = std::uint64_t{1} << 16;
-  bool in_memory = false;
-  std::function<void(std::uint64_t rows)> on_batch = {};
-  Progress* progress = nullptr;
+  bool in_memory = false;                                 // of both tables
+  std::function<void(std::uint64_t rows)> on_batch = {};  // rows of one table so far
+  Progress* progress = nullptr;                           // may be null
 };
 
 // Sorts the rows of `in`, which is read to its end, and released, also if this throws. `out` then
