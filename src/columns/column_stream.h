@@ -29,7 +29,6 @@ class BatchReader {
   const ColumnView& batch() const { return batch_; }
   // Of all batches so far.
   std::uint64_t rows() const { return rows_; }
-  std::uint64_t batches() const { return batches_; }
   // Where the last batch is, for messages.
   std::string place() const { return what_ + ", batch " + std::to_string(batches_); }
   // No more is read: releases batch and stream.

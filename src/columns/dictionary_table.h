@@ -32,7 +32,6 @@ class DictionaryTable {
 
   // All values, in the order of their numbers.
   const std::vector<std::string_view>& values() const { return values_; }
-  const std::string& column() const { return column_; }
 
  private:
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
