@@ -26,11 +26,15 @@ std::uint64_t current_size(const File& file) {
   return file.size() > 0 ? std::min(bytes, file.size()) : bytes;
 }
 
-// Bytes, or minus an errno value. In a thread of the program, which a signal would end.
+// Bytes, or minus an errno value.
+std::int64_t outcome(ssize_t result) {
+  return result < 0 ? -errno : result;
+}
+
+// In a thread of the program, which a signal would end.
 std::int64_t write_stream(int fd, std::span<const std::byte> data) {
   const NoPipeSignal no_signal;
-  const ssize_t result = write(fd, data.data(), data.size());
-  return result < 0 ? -errno : result;
+  return outcome(write(fd, data.data(), data.size()));
 }
 
 }  // namespace
@@ -85,20 +89,16 @@ std::int64_t Transfer::call() const {
   if (is_stream_read() && request_.file->decoder() != nullptr) {
     return request_.file->decoder()->read(data);
   }
-  ssize_t result = 0;
   if (request_.op == Op::read) {
-    result = stream ? read(fd, data.data(), data.size()) : pread(fd, data.data(), data.size(), at);
-  } else {
-    const auto turn = request_.file->writing_turn();
-    if (stream) return write_stream(fd, data);
-    result = pwrite(fd, data.data(), data.size(), at);
+    return outcome(stream ? read(fd, data.data(), data.size())
+                          : pread(fd, data.data(), data.size(), at));
   }
-  if (result < 0) return -errno;
-  if (request_.op == Op::write) {
-    const int error = request_.file->wrote(static_cast<std::size_t>(result));
-    if (error != 0) return -error;
-  }
-  return result;
+  const auto turn = request_.file->writing_turn();
+  const std::int64_t result =
+      stream ? write_stream(fd, data) : outcome(pwrite(fd, data.data(), data.size(), at));
+  if (result < 0) return result;
+  const int error = request_.file->wrote(static_cast<std::size_t>(result));
+  return error != 0 ? -error : result;
 }
 
 // Sleeps until the file is ready: for one that must not block the thread, or is non-blocking (a
