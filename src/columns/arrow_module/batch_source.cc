@@ -27,7 +27,8 @@ class SourceStream : public ::arrow::RecordBatchReader {
       : source_(source),
         sizes_(sizes),
         failure_(failure),
-        ahead_([this] { return source_.next(sizes_.read_bytes); }) {}
+        ahead_([this] { return source_.next(sizes_.read_bytes); },
+               kAheadBatches * sizes.read_bytes) {}
 
   std::shared_ptr<::arrow::Schema> schema() const override { return source_.schema(); }
 
@@ -72,6 +73,7 @@ class SourceStream : public ::arrow::RecordBatchReader {
   }
 
   static constexpr double kMostOver = 1.25;
+  static constexpr std::uint64_t kAheadBatches = 2;
 
   BatchSource& source_;
   const module_table::BatchSizes sizes_;

@@ -2,6 +2,8 @@
 
 #include <arrow/c/bridge.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "columns/arrow_module/ahead.h"
@@ -9,6 +11,10 @@
 
 namespace xxl::arrow_module {
 namespace {
+
+// Of the memory of a target, the batches that wait to be written may take one part.
+constexpr std::uint64_t kAheadPart = 8;
+constexpr std::uint64_t kMostAheadBytes = std::uint64_t{16} << 20;
 
 // The schema and the batches of a stream. Arrow's own import forgets the errno values of failures.
 class InputStream {
@@ -46,10 +52,13 @@ module_table::TargetFacts write_stream(const module_table::TargetOptions& option
                                        ArrowArrayStream* in) {
   InputStream batches(in);
   const bool parquet = options.format == module_table::Format::parquet;
-  const auto target = parquet ? make_parquet_target(options, batches.schema())
-                              : make_ipc_target(options, batches.schema());
-  // Its rows are made while those before them are encoded.
-  Ahead ahead([&batches] { return batches.next(); });
+  // Rows are made while those before them are encoded.
+  const std::uint64_t ahead_bytes = std::min(options.memory_bytes / kAheadPart, kMostAheadBytes);
+  module_table::TargetOptions rest = options;
+  rest.memory_bytes -= ahead_bytes;
+  const auto target = parquet ? make_parquet_target(rest, batches.schema())
+                              : make_ipc_target(rest, batches.schema());
+  Ahead ahead([&batches] { return batches.next(); }, ahead_bytes);
   while (const auto batch = ahead.take()) target->write(*batch);
   target->finish();
   return target->facts();

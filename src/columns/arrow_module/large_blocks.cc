@@ -2,10 +2,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace xxl::arrow_module {
 namespace {
+
+// A larger block may be used for so many times less than its capacity.
+constexpr std::size_t kMostSlack = 2;
 
 // In eight steps between powers of two: few sizes, and little is wasted.
 std::size_t capacity_for(std::size_t bytes) {
@@ -16,47 +21,51 @@ std::size_t capacity_for(std::size_t bytes) {
 }  // namespace
 
 LargeBlocks::~LargeBlocks() {
-  for (const auto& [capacity, blocks] : kept_) {
-    for (void* const block : blocks) munmap(block, capacity);
-  }
+  for (const auto& [capacity, block] : kept_) munmap(block, capacity);
 }
 
 void* LargeBlocks::take(std::size_t bytes) {
-  const std::size_t capacity = capacity_for(bytes);
-  {
-    std::lock_guard lock(mutex_);
-    const auto kept = kept_.find(capacity);
-    if (kept != kept_.end() && !kept->second.empty()) {
-      void* const block = kept->second.back();
-      kept->second.pop_back();
-      kept_bytes_ -= capacity;
-      return block;
-    }
+  std::lock_guard lock(mutex_);
+  const auto kept = kept_.lower_bound(bytes);
+  if (kept != kept_.end() && kept->first <= kMostSlack * bytes) {
+    const auto [capacity, block] = *kept;
+    kept_.erase(kept);
+    kept_bytes_ -= capacity;
+    capacities_.emplace(block, capacity);
+    return block;
   }
+  const std::size_t capacity = capacity_for(bytes);
   void* const block =
       mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return block != MAP_FAILED ? block : nullptr;
+  if (block == MAP_FAILED) return nullptr;
+  capacities_.emplace(block, capacity);
+  return block;
 }
 
-void LargeBlocks::give(void* block, std::size_t bytes) {
-  const std::size_t capacity = capacity_for(bytes);
-  {
-    std::lock_guard lock(mutex_);
-    if (kept_bytes_ + capacity <= kMostKeptBytes) {
-      kept_[capacity].push_back(block);
-      kept_bytes_ += capacity;
-      return;
-    }
+void LargeBlocks::give(void* block) {
+  std::lock_guard lock(mutex_);
+  const auto used = capacities_.find(block);
+  const std::size_t capacity = used->second;
+  capacities_.erase(used);
+  if (kept_bytes_ + capacity > kMostKeptBytes) {
+    munmap(block, capacity);
+    return;
   }
-  munmap(block, capacity);
+  kept_.emplace(capacity, block);
+  kept_bytes_ += capacity;
 }
 
 void* LargeBlocks::resize(void* block, std::size_t bytes, std::size_t new_bytes) {
-  const std::size_t capacity = capacity_for(bytes);
-  const std::size_t new_capacity = capacity_for(new_bytes);
-  if (capacity == new_capacity) return block;
-  void* const moved = mremap(block, capacity, new_capacity, MREMAP_MAYMOVE);
-  return moved != MAP_FAILED ? moved : nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    const std::size_t capacity = capacities_.at(block);
+    if (new_bytes <= capacity && capacity <= kMostSlack * new_bytes) return block;
+  }
+  void* const moved = take(new_bytes);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, block, std::min(bytes, new_bytes));
+  give(block);
+  return moved;
 }
 
 }  // namespace xxl::arrow_module

@@ -1,6 +1,6 @@
-// Large pieces of memory, of which a few are kept for what is asked for next.
+// Large pieces of memory, of which some are kept for what is asked for next.
 //
-// Arrow makes and frees buffers of some MiB all the time. malloc either gives them back to the
+// Arrow makes, enlarges and frees buffers all the time. malloc either gives them back to the
 // system at once, so that each page is cleared and faulted in again and again, or keeps many times
 // what is used (and so do Arrow's own allocators).
 #pragma once
@@ -8,29 +8,31 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <vector>
+#include <unordered_map>
 
 namespace xxl::arrow_module {
 
 // From any thread.
 class LargeBlocks {
  public:
-  static constexpr std::size_t kLeastBytes = std::size_t{1} << 18;
+  static constexpr std::size_t kLeastBytes = std::size_t{1} << 16;
 
   ~LargeBlocks();
 
   // Memory of `bytes`, at least kLeastBytes, aligned to pages; null if there is none.
   void* take(std::size_t bytes);
-  // Gives back what take() or resize() gave for `bytes`.
-  void give(void* block, std::size_t bytes);
-  // Makes `block` one of `new_bytes`, with its content; null, and it stays as it is, if that fails.
+  // Gives back what take() or resize() gave.
+  void give(void* block);
+  // Makes `block` one of `new_bytes`, with the first `bytes` of its content; null, and it stays as
+  // it is, if that fails.
   void* resize(void* block, std::size_t bytes, std::size_t new_bytes);
 
  private:
-  static constexpr std::size_t kMostKeptBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
 
   std::mutex mutex_;
-  std::map<std::size_t, std::vector<void*>> kept_;  // by their capacity
+  std::unordered_map<void*, std::size_t> capacities_;  // of blocks in use
+  std::multimap<std::size_t, void*> kept_;             // by their capacities
   std::size_t kept_bytes_ = 0;
 };
 

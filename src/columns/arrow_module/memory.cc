@@ -10,6 +10,8 @@
 namespace xxl::arrow_module {
 namespace {
 
+constexpr int kMmapThreshold = 4 << 20;
+
 bool is_large(std::int64_t size) {
   return size >= static_cast<std::int64_t>(LargeBlocks::kLeastBytes);
 }
@@ -38,7 +40,7 @@ bool is_large(std::int64_t size) {
 
 void CountedPool::free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) {
   if (!is_large(size)) return below_.Free(buffer, size, alignment);
-  large_.give(buffer, static_cast<std::size_t>(size));
+  large_.give(buffer);
 }
 
 ::arrow::Status CountedPool::Allocate(std::int64_t size, std::int64_t alignment,
@@ -79,9 +81,11 @@ void CountedPool::Free(std::uint8_t* buffer, std::int64_t size, std::int64_t ali
 }
 
 CountedPool::CountedPool() {
-  // What does not come here (contexts of codecs, above all): larger pieces go back to the system at
-  // once. Left alone, malloc raises this to whatever was freed last.
-  mallopt(M_MMAP_THRESHOLD, static_cast<int>(LargeBlocks::kLeastBytes));
+  // What does not come here (contexts of codecs, above all) is kept by malloc up to this, and
+  // larger pieces go back to the system at once. Left alone, it keeps less, and makes pieces of up
+  // to 32 MiB part of what it keeps.
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  mallopt(M_TRIM_THRESHOLD, kMmapThreshold);
 }
 
 CountedPool& pool() {

@@ -20,8 +20,8 @@ constexpr std::uint64_t kMostBatchBytes = 4 * kMiB;
 constexpr std::uint64_t kBatchPart = 64;
 // The engine takes no larger ones than the first, if they have more than a MiB.
 constexpr std::uint64_t kGivenBytes = kMiB * 3 / 4;
-// The batch in use, the next one, and what is being decoded of it.
-constexpr std::uint64_t kBatches = 3;
+// The batch in use, two that wait for it, and the one that is being decoded.
+constexpr std::uint64_t kBatches = 4;
 
 }  // namespace
 
