@@ -182,7 +182,7 @@ def run_duckdb(case, tables, output, memory, directory):
     connection.execute(f"SET memory_limit = '{memory * 3 // 4}B'; SET threads = {THREADS}; "
                        f"SET temp_directory = '{directory}/duckdb'")
     query = join_query(tables) if case.users else f"SELECT * FROM '{tables[0]}' ORDER BY {by_words(case)}"
-    connection.execute(f"COPY ({query}) TO '{output}' (FORMAT parquet, COMPRESSION zstd)")
+    connection.execute(f"COPY ({query}) TO '{output}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
 
 
 def run_polars(case, tables, output, memory, directory):

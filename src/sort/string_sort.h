@@ -198,7 +198,8 @@ void sort_strings(Unsorted unsorted, std::span<StringItem> scratch, View view) {
 // Bytes that a StringSorter needs for keys, for each item; more makes it faster.
 inline constexpr std::size_t kKeyMemoryPerItem = 48;
 
-// `Access`: std::string_view operator()(std::uint64_t place), the record. One thread.
+// `Access`: std::string_view operator()(std::uint64_t place), the record; prefetch(place). One
+// thread.
 template <class Access>
 class StringSorter {
  public:
@@ -238,6 +239,7 @@ class StringSorter {
   }
 
  private:
+  static constexpr std::size_t kPrefetchRecords = 10;  // ahead of the making of keys
   static constexpr std::size_t kFirstWindow = 32;
   static constexpr std::size_t kWindowGrowth = 8;
   static constexpr std::size_t kMaxWindow = std::size_t{1} << 20;
@@ -297,6 +299,7 @@ class StringSorter {
     char* const bytes = reinterpret_cast<char*>(memory_.data()) + taken;
     std::uint32_t used = 0;
     for (std::size_t i = 0; i < n; ++i) {
+      if (i + kPrefetchRecords < n) access_.prefetch(items[i + kPrefetchRecords].ref);
       key_.clear();
       keys_.append_key_part(access_(items[i].ref), depth, most, key_);
       const auto length = static_cast<std::uint32_t>(std::min(key_.size(), most));

@@ -19,6 +19,11 @@ constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; records that agre
 struct ChunkAccess {
   const char* memory;
   std::string_view operator()(std::uint64_t place) const { return chunk_record(memory, place); }
+  void prefetch(std::uint64_t place) const {
+    const char* const record = (*this)(place).data();
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + 64);
+  }
 };
 
 // Room for items after the data of `region`, for at most `most` of them.
@@ -476,13 +481,12 @@ void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
   run->identity = new_identity();
   TextRunWriter writer(*run, context_.keys(), scratch, context_.memory.write_buffers(),
                        geometry().block_bytes);
+  const ChunkAccess access{memory};
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i + kPrefetchRecords < items.size()) {
-      const std::string_view next = chunk_record(memory, items[i + kPrefetchRecords].place());
-      __builtin_prefetch(next.data());
-      __builtin_prefetch(next.data() + 64);
+      access.prefetch(items[i + kPrefetchRecords].place());
     }
-    writer.add(chunk_record(memory, items[i].place()));
+    writer.add(access(items[i].place()));
   }
   writer.finish();
   formed.run = std::move(run);
