@@ -34,6 +34,8 @@ class RecordAsKey final : public KeyExtractor {
 //     [ bytes of the key ][ key ][ ... ]
 class LeadingKey final : public KeyExtractor {
  public:
+  bool is_in_record() const override { return true; }
+  std::string_view key_in(std::string_view record) const override { return key_of(record); }
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
     key += key_of(record).substr(0, limit);
   }

@@ -29,6 +29,9 @@ class KeyExtractor {
   // With is_whole_record(): the order of keys is reversed (a longer record before a shorter one
   // that it starts with).
   virtual bool is_descending() const { return false; }
+  // True if the key is a part of the record, as key_in() gives it: then nothing is extracted either.
+  virtual bool is_in_record() const { return is_whole_record(); }
+  virtual std::string_view key_in(std::string_view record) const { return record; }
   // True if all of a key costs far more than its first bytes: then it is better made only as far as
   // needed.
   virtual bool is_costly_in_full() const { return false; }
@@ -57,11 +60,11 @@ class KeyExtractor {
 int compare_keys(const KeyExtractor& keys_of_a, std::string_view a, const KeyExtractor& keys_of_b,
                  std::string_view b);
 
-// The key of `record`, or at least its first `limit` bytes: the record itself if that is its key,
-// or else made in `made`, replacing its content. Lasts as long as these two.
+// The key of `record`, or at least its first `limit` bytes: in the record if it lies there, or else
+// made in `made`, replacing its content. Lasts as long as these two.
 inline std::string_view key_of(const KeyExtractor& keys, std::string_view record, std::size_t limit,
                                std::string& made) {
-  if (keys.is_whole_record()) return record;
+  if (keys.is_in_record()) return keys.key_in(record);
   made.clear();
   keys.append_key(record, limit, made);
   return made;

@@ -216,9 +216,7 @@ class StringSorter {
       return;
     }
     for (StringItem& item : items) {
-      key_.clear();
-      keys_.append_key(access_(item.ref), depth + 8, key_);
-      item.word = key_word(key_, depth);
+      item.word = key_word(key_of(keys_, access_(item.ref), depth + 8, key_), depth);
     }
     sort_by_words(items, depth);
   }
@@ -229,6 +227,12 @@ class StringSorter {
     if (keys_.is_whole_record()) {
       string_sort_detail::sort_strings(
           string_sort_detail::refine_strings(items, scratch_, access_, depth), scratch_, access_);
+      return;
+    }
+    if (keys_.is_in_record()) {
+      const auto key = [this](std::uint64_t ref) { return keys_.key_in(access_(ref)); };
+      string_sort_detail::sort_strings(
+          string_sort_detail::refine_strings(items, scratch_, key, depth), scratch_, key);
       return;
     }
     for (std::size_t i = 0, end; i < items.size(); i = end) {

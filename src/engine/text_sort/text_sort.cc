@@ -72,7 +72,7 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs)
                                 options.parallel != 0 ? options.parallel : available_processors()));
   input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
   const auto keys = sorting_keys(options.keys);
-  input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_whole_record();
+  input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_in_record();
   return input;
 }
 
