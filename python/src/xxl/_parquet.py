@@ -3,7 +3,7 @@
 Who takes memory when:
 
     reading   a batch being decoded, two that wait (_Ahead), one that the sort takes
-    writing   a row group being collected, and its columns as they are encoded
+    writing   a row group being collected, and the one before, whose columns are encoded meanwhile
 
 What is read is sorted before anything is written, so both have the same part of the memory
 (_memory_of_files); the rest is the sort's, which is told that batches are in memory anyway.
@@ -11,6 +11,7 @@ What is read is sorted before anything is written, so both have the same part of
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import glob
@@ -50,6 +51,8 @@ _LEAST_FILE_BYTES = 16 * _MIB
 _MOST_FILE_BYTES = 512 * _MIB
 _BATCHES_AHEAD = 2
 _BATCHES = 4  # that are in memory: ahead, being decoded, being sorted
+_GROUPS = 3  # in memory: being collected, being encoded, and what that takes
+_LEAST_DICTIONARY_BYTES = 8 << 10
 _PROBE_ROWS = 256
 _LEAST_BATCH_ROWS = 64
 _MOST_BATCH_ROWS = 1 << 16
@@ -71,7 +74,14 @@ class ParquetReport:
 
 def _memory_of_files(memory: int) -> int:
     """What reading and writing may take of all memory."""
-    return min(max(memory // 8, _LEAST_FILE_BYTES), _MOST_FILE_BYTES, memory // 2)
+    return min(max(memory // 4, _LEAST_FILE_BYTES), _MOST_FILE_BYTES, memory // 2)
+
+
+def _dictionary_bytes(group: int, columns: int) -> int:
+    """Columns of ever new values fill a dictionary in vain, again in each row group: the smaller
+    these are, the sooner it is given up."""
+    most = min(group // 256, group // 64 // max(columns, 1))
+    return min(max(most, _LEAST_DICTIONARY_BYTES), _MIB)
 
 
 def find_files(inputs: Inputs) -> list[str]:
@@ -265,20 +275,24 @@ class _Writer:
         self._parquet = needed("pyarrow.parquet", "writing Parquet files")
         self._schema = schema
         self._group_rows = group_rows or _MOST_GROUP_ROWS
-        # Encoding takes some three times what is collected. Who says how many rows there are to be
-        # in a group has them, whatever memory they take.
-        self._group_bytes = memory // 4 if group_rows is None else None
+        # Who says how many rows there are to be in a group has them, whatever memory they take.
+        self._group_bytes = memory // _GROUPS if group_rows is None else None
         self._batches: list[pyarrow.RecordBatch] = []
         self._collected_rows = 0
         self._collected_bytes = 0
         self.rows = 0
         self.row_groups = 0
+        self._encoder = concurrent.futures.ThreadPoolExecutor(1, "xxl writes Parquet")
+        self._encoding: concurrent.futures.Future[None] | None = None
         self._writer = self._parquet.ParquetWriter(
             file,
             schema,
             compression=compression or "none",
             sorting_columns=self._sorting_columns(keys) or None,
             write_page_index=True,
+            dictionary_pagesize_limit=_dictionary_bytes(
+                _MOST_FILE_BYTES if self._group_bytes is None else self._group_bytes, len(schema)
+            ),
         )
 
     def _sorting_columns(self, keys: Sequence[tuple[str, bool, bool]]) -> list[Any]:
@@ -308,24 +322,35 @@ class _Writer:
                 self._write_group()
 
     def _write_group(self) -> None:
+        self._wait()
         if not self._batches:
             return
         table = self._pyarrow.Table.from_batches(self._batches, self._schema)
         self._batches = []
         self.rows += self._collected_rows
         self.row_groups += 1
-        self._writer.write_table(table, row_group_size=self._collected_rows)
         self._collected_rows = self._collected_bytes = 0
-        del table
-        self._pyarrow.default_memory_pool().release_unused()
+        self._encoding = self._encoder.submit(self._encode, [table])
+
+    def _encode(self, tables: list[pyarrow.Table]) -> None:
+        table = tables.pop()  # which nobody else holds
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+
+    def _wait(self) -> None:
+        if self._encoding is not None:
+            self._encoding.result()
+            self._encoding = None
 
     def close(self) -> None:
         self._write_group()
+        self._wait()
+        self._encoder.shutdown()
         self._writer.close()
 
     def abandon(self) -> None:
         """Closes a file that nobody will see; else that is tried when it is no longer there."""
         self._batches = []
+        self._encoder.shutdown()
         with contextlib.suppress(Exception):
             self._writer.close()
         self._writer.is_open = False
@@ -412,12 +437,12 @@ def sort_parquet(
     inputs: a path, a list, a folder (all \\*.parquet in it) or a pattern such as
         "hits/\\*.parquet": files of the same columns.
     by, scratch, threads, limit, unique, progress: as of xxl.sort.
-    memory: as of xxl.sort. An eighth of it, from 16 MiB to 512 MiB, is for reading and writing.
+    memory: as of xxl.sort. A quarter of it, from 16 MiB to 512 MiB, is for reading and writing.
         What pyarrow has loaded and not given back comes on top: some 50 MiB.
     compression: of the output, as of pyarrow: "zstd", "snappy", "lz4", "gzip", "brotli", None; or
         by column.
     row_group_rows: rows of a row group, which is held in memory; without it as many as fit in a
-        quarter of what is for writing, at most 1,048,576.
+        third of what is for writing, at most 1,048,576.
 
     Raises xxl.Error, and what pyarrow raises of files that it cannot read or write.
 
