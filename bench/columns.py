@@ -36,7 +36,7 @@ MIB = 1 << 20
 CGROUP = pathlib.Path("/sys/fs/cgroup/memory/xxl-columns-bench")
 BESIDE = 192 * MIB
 THREADS = 2
-TIMEOUT = 1800
+TIMEOUT = 400
 SETTLE_SECONDS = 4
 PROGRAMS = ["xxl", "xxl-python", "duckdb", "polars", "datafusion"]
 
