@@ -62,11 +62,16 @@ struct column_join_options {
   std::vector<std::string> left_on = {};   // columns of the left table, and
   std::vector<std::string> right_on = {};  // those of the right one that they must equal
   JoinKind kind = JoinKind::inner;         // which rows
+  // automatic: a table in memory of the right one, if that fits into half of the memory, whatever
+  // the size of the left one; else sort_merge. Where the left one has dictionaries, sort_merge.
+  JoinMethod method = JoinMethod::automatic;
+  JoinMethod* used_method = nullptr;  // set to which of the two was used; may be null
   std::string suffix = "_right";  // of columns of the right table whose name the left one has, too
   // What follows is as of column_sort_options.
   std::uint64_t batch_rows = std::uint64_t{1} << 16;
   bool in_memory = false;                                 // of both tables
-  std::function<void(std::uint64_t rows)> on_batch = {};  // rows of one table so far
+  std::function<void(std::uint64_t rows)> on_batch = {};  // rows of one table so far; not called
+                                                          // once join_columns() has returned
   Progress* progress = nullptr;                           // may be null
 };
 
@@ -82,10 +87,12 @@ struct column_join_options {
 XXL_API void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared);
 
-// Joins two tables in the same way; `left` is read first. Rows come in the order of their keys: the
-// columns of the left table, then the others of the right one. Columns that are joined by are there
-// once, with the left one's name, and in the type that holds the values of both. Semi and anti
-// joins have only the left one's columns.
+// Joins two tables in the same way; `right` is read first. Of a sort-merge join, rows come in the
+// order of their keys, and `left` is read before this returns; of a hash join, in the order of the
+// left table, which is read while they are asked for, and last those of the right one alone. A row
+// is the columns of the left table, then the others of the right one. Columns that are joined by
+// are there once, with the left one's name, and in the type that holds the values of both. Semi and
+// anti joins have only the left one's columns.
 XXL_API void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                           const column_join_options& options, const resources& shared);
 

@@ -29,13 +29,6 @@
 
 namespace xxl {
 
-// How they are found.
-enum class JoinMethod {
-  automatic,   // by sizes, order and memory
-  sort_merge,  // both inputs in order of their keys; so is the output
-  hash,        // the smaller input in a table in memory, if it fits; rows in no particular order
-};
-
 // Records, keys and separators are given as on the command line (xxl join --help). Members that do
 // not apply to the kind of record must keep their default, else Error{usage}.
 struct JoinJob : FileJob {

@@ -1,4 +1,4 @@
-// The kinds of joins.
+// The kinds of joins, and the ways to join.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,13 @@ enum class JoinKind {
   full,   // left and right
   semi,   // each R that has at least one such S, once
   anti,   // each R that has none
+};
+
+// How they are found.
+enum class JoinMethod {
+  automatic,   // by sizes, order and memory
+  sort_merge,  // both inputs in order of their keys; so is the output
+  hash,        // the smaller input in a table in memory, if it fits; rows in no particular order
 };
 
 }  // namespace xxl

@@ -4,17 +4,21 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <string>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
 #include "columns/column_stream.h"
+#include "columns/joined_rows.h"
+#include "columns/joined_tables.h"
 #include "columns/joined_type.h"
+#include "columns/probed_rows.h"
 #include "columns/row_blocks.h"
 #include "columns/row_format.h"
-#include "columns/row_pusher.h"
+#include "columns/row_table.h"
 #include "engine/callers/join_core.h"
 #include "xxl/columns.h"
 #include "xxl/room.h"
@@ -25,18 +29,20 @@ namespace {
 template <class T>
 using Sides = std::array<T, kJoinSides>;
 
-// Where the parts of rows are, of some rows.
-struct RowParts {
-  std::vector<const std::byte*> keys, key_ends;
-  Sides<std::vector<const std::byte*>> values;
+// Rows of a sort-merge join, as engine/callers/join_core.h has them.
+class MergedRows final : public JoinedRowSource {
+ public:
+  MergedRows(std::unique_ptr<JoinedTables> tables, std::unique_ptr<detail::JoinCore> join)
+      : tables_(std::move(tables)),
+        join_(std::move(join)),
+        rows_([this] { return join_->next(); }) {}
 
-  void clear() {
-    keys.clear();
-    key_ends.clear();
-    for (auto& each : values) each.clear();
+  void next(std::size_t most, JoinedRows& rows) override {
+    for (const RowBlocks::Row row : rows_.read(most)) add(row, rows);
   }
-  // As engine/callers/join_core.h has it; a side that is not there has the values `none`.
-  void add(RowBlocks::Row row, const Sides<const std::byte*>& none) {
+
+ private:
+  void add(RowBlocks::Row row, JoinedRows& rows) const {
     const std::byte sides = row[0];
     const std::byte* at = row.data() + 1;
     const auto count = [&at] {
@@ -46,32 +52,34 @@ struct RowParts {
       return bytes;
     };
     const RecordCount key_bytes = count();
-    keys.push_back(at);
+    const std::string_view key(reinterpret_cast<const char*>(at), key_bytes);
     at += key_bytes;
-    key_ends.push_back(at);
     const RecordCount r_bytes = count();
     const bool has_r = (sides & detail::JoinCore::kHasR) != std::byte{0};
     const bool has_s = (sides & detail::JoinCore::kHasS) != std::byte{0};
-    values[0].push_back(has_r ? at : none[0]);
-    values[1].push_back(has_s ? at + r_bytes : none[1]);
+    rows.add(key, has_r ? at : tables_->formats[0].no_row(),
+             has_s ? at + r_bytes : tables_->formats[1].no_row(), row.size());
   }
+
+  const std::unique_ptr<JoinedTables> tables_;
+  const std::unique_ptr<detail::JoinCore> join_;
+  RowBlocks rows_;
 };
 
 // Joined rows as batches.
 class JoinedBatches final : public BatchSource {
  public:
-  JoinedBatches(JoinedColumns columns, Sides<RowFormat> formats, std::uint64_t output_bytes,
-                std::uint64_t batch_rows, std::unique_ptr<detail::JoinCore> join)
+  // `formats` are of `rows`.
+  JoinedBatches(JoinedColumns columns, const Sides<RowFormat>& formats, std::uint64_t output_bytes,
+                std::uint64_t batch_rows, std::unique_ptr<JoinedRowSource> rows)
       : type_(std::move(columns.type)),
         has_s_(columns.has_s),
-        formats_(std::move(formats)),
         dictionaries_(type_, columns.dictionaries),
         output_bytes_(output_bytes),
         batch_rows_(std::max<std::uint64_t>(1, batch_rows)),
         builder_(type_, &dictionaries_),
-        readers_{RowReader(formats_[0]), RowReader(formats_[1])},
-        join_(std::move(join)),
-        rows_([this] { return join_->next(); }) {
+        readers_{RowReader(formats[0]), RowReader(formats[1])},
+        source_(std::move(rows)) {
     for (const std::size_t column : columns.keys) keys_.push_back(&builder_.child(column));
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       for (const std::size_t column : columns.values[side]) {
@@ -85,18 +93,14 @@ class JoinedBatches final : public BatchSource {
   bool next(ArrowArray* array) override {
     std::uint64_t count = 0, bytes = 0;
     while (count < batch_rows_ && bytes < output_bytes_) {
-      const auto rows =
-          rows_.read(std::min<std::uint64_t>(RowWriter::kRowsAtOnce, batch_rows_ - count));
-      if (rows.empty()) break;
-      parts_.clear();
-      for (const RowBlocks::Row row : rows) {
-        bytes += row.size();
-        parts_.add(row, {formats_[0].no_row(), formats_[1].no_row()});
-      }
-      readers_[0].read_keys(parts_.keys, parts_.key_ends, keys_);
-      readers_[0].read_values(parts_.values[0], values_[0]);
-      if (has_s_) readers_[1].read_values(parts_.values[1], values_[1]);
-      count += rows.size();
+      rows_.clear();
+      source_->next(std::min<std::uint64_t>(RowWriter::kRowsAtOnce, batch_rows_ - count), rows_);
+      if (rows_.size() == 0) break;
+      readers_[0].read_keys(rows_.keys, rows_.key_ends, keys_);
+      readers_[0].read_values(rows_.values[0], values_[0]);
+      if (has_s_) readers_[1].read_values(rows_.values[1], values_[1]);
+      count += rows_.size();
+      bytes += rows_.bytes;
     }
     if (count == 0) return false;
     builder_.finish_table(count, array);
@@ -106,7 +110,6 @@ class JoinedBatches final : public BatchSource {
  private:
   const ColumnType type_;
   const bool has_s_;
-  const Sides<RowFormat> formats_;
   const Dictionaries dictionaries_;
   const std::uint64_t output_bytes_;
   const std::uint64_t batch_rows_;
@@ -114,52 +117,127 @@ class JoinedBatches final : public BatchSource {
   Sides<RowReader> readers_;
   std::vector<ColumnBuilder*> keys_;
   Sides<std::vector<ColumnBuilder*>> values_;
-  RowParts parts_;
-  std::unique_ptr<detail::JoinCore> join_;
-  RowBlocks rows_;
+  JoinedRows rows_;
+  std::unique_ptr<JoinedRowSource> source_;
 };
 
-// The first batch of the right table is there while the left one is read.
-std::uint64_t engine_bytes(const ColumnMemory& left, const ColumnMemory& right) {
-  return left.engine_bytes - std::min(right.input_bytes, left.engine_bytes / 2);
-}
+// Of the memory of the engine, what a table may take: where it does not fit, this has been filled
+// when the sort begins, which takes it over bit by bit.
+constexpr std::uint64_t kTablePart = 2;
+
+// One join, until its first row.
+class Joining {
+ public:
+  Joining(ArrowArrayStream* left, ArrowArrayStream* right, const column_join_options& options,
+          const resources& shared)
+      : options_(options),
+        shared_(shared),
+        tables_(std::make_unique<JoinedTables>(left, right, options, shared)),
+        output_bytes_(tables_->left_rows.memory().output_bytes) {
+    if (!may_hash()) return;
+    grant_ = std::make_unique<detail::Grant>(shared, engine_bytes());
+    table_ = std::make_unique<RowTable>(engine_bytes() / kTablePart);
+  }
+
+  std::unique_ptr<BatchSource> run() {
+    tables_->right_rows.push([this](std::span<const std::byte> records) { put_right(records); });
+    tables_->right.close();
+    if (options_.used_method != nullptr) {
+      *options_.used_method = table_ != nullptr ? JoinMethod::hash : JoinMethod::sort_merge;
+    }
+    if (table_ != nullptr) return probed();
+    sort();
+    end_input();
+    tables_->left_rows.push([this](std::span<const std::byte> records) { put(records); });
+    end_input();
+    tables_->left.close();
+    const JoinedTables& tables = *tables_;
+    JoinedColumns columns = joined_columns();
+    return batches(std::move(columns), tables,
+                   std::make_unique<MergedRows>(std::move(tables_), std::move(sort_)));
+  }
+
+ private:
+  // Dictionaries of the left table are known when all of it has been read.
+  bool may_hash() const {
+    return options_.method != JoinMethod::sort_merge &&
+           dictionary_tables(tables_->left.type(), 0).empty();
+  }
+  // The first batch of the right table is there while the left one is read.
+  std::uint64_t engine_bytes() const {
+    const std::uint64_t bytes = tables_->left_rows.memory().engine_bytes;
+    return bytes - std::min(tables_->right_rows.memory().input_bytes, bytes / 2);
+  }
+
+  void put_right(std::span<const std::byte> records) {
+    if (table_ != nullptr) {
+      if (table_->add(records)) return;
+      grant_.reset();
+      sort();
+      table_->give_back([this](std::span<const std::byte> rows) { put(rows); });
+      table_.reset();
+    }
+    put(records);
+  }
+
+  // Begins a sort-merge join, if that has not been done.
+  void sort() {
+    if (sort_ != nullptr) return;
+    detail::JoinSpec spec;
+    spec.kind = options_.kind;
+    spec.memory_bytes = engine_bytes();
+    spec.progress = options_.progress;
+    spec.matches_nothing = has_null;
+    sort_ = std::make_unique<detail::JoinCore>(shared_, spec);
+  }
+  void put(std::span<const std::byte> records) {
+    sort();
+    room_.put_all(records.data(), records.size(), [this] { return sort_->room(); });
+  }
+  void end_input() { sort_->end(room_.close()); }
+
+  std::unique_ptr<BatchSource> probed() {
+    table_->build(has_null);
+    if (options_.progress != nullptr) options_.progress->phase = Phase::probing;
+    const JoinedTables& tables = *tables_;
+    JoinedColumns columns = joined_columns();
+    return batches(
+        std::move(columns), tables,
+        std::make_unique<ProbedRows>(options_.kind, std::move(tables_), std::move(table_),
+                                     std::move(grant_), shared_.options().stop));
+  }
+
+  JoinedColumns joined_columns() {
+    return {tables_->left.type(),
+            tables_->right.type(),
+            tables_->keys,
+            tables_->formats[1],
+            options_.kind,
+            options_.suffix,
+            tables_->left_rows.take_dictionaries(),
+            tables_->right_rows.take_dictionaries()};
+  }
+  std::unique_ptr<BatchSource> batches(JoinedColumns columns, const JoinedTables& tables,
+                                       std::unique_ptr<JoinedRowSource> rows) const {
+    return std::make_unique<JoinedBatches>(std::move(columns), tables.formats, output_bytes_,
+                                           options_.batch_rows, std::move(rows));
+  }
+
+  const column_join_options& options_;
+  const resources& shared_;
+  std::unique_ptr<JoinedTables> tables_;
+  const std::uint64_t output_bytes_;
+  std::unique_ptr<detail::Grant> grant_;    // of the table
+  std::unique_ptr<RowTable> table_;         // as long as the right table fits
+  std::unique_ptr<detail::JoinCore> sort_;  // if it does not
+  detail::Room room_;
+};
 
 }  // namespace
 
 void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                   const column_join_options& options, const resources& shared) {
-  BatchReader left_reader(left, "the left table");
-  BatchReader right_reader(right, "the right table");
-  const JoinKeys keys = join_keys(left_reader.type(), right_reader.type(), options);
-  Sides<RowFormat> formats{RowFormat::of_join(left_reader.type(), keys.sides[0]),
-                           RowFormat::of_join(right_reader.type(), keys.sides[1])};
-  RowPusher left_pusher(left_reader, formats[0], options.in_memory, options.on_batch, shared);
-  RowPusher right_pusher(right_reader, formats[1], options.in_memory, options.on_batch, shared);
-  detail::JoinSpec spec;
-  spec.kind = options.kind;
-  spec.memory_bytes = engine_bytes(left_pusher.memory(), right_pusher.memory());
-  spec.progress = options.progress;
-  // The flag before a key that has a null.
-  spec.matches_nothing = [](std::string_view key) { return key[0] != '\0'; };
-  auto join = std::make_unique<detail::JoinCore>(shared, spec);
-  detail::Room room;
-  const auto put = [&](std::span<const std::byte> records) {
-    room.put_all(records.data(), records.size(), [&] { return join->room(); });
-  };
-  left_pusher.push(put);
-  join->end(room.close());
-  left_reader.close();
-  right_pusher.push(put);
-  join->end(room.close());
-  right_reader.close();
-
-  JoinedColumns columns(left_reader.type(), right_reader.type(), keys, formats[1], options.kind,
-                        options.suffix, left_pusher.take_dictionaries(),
-                        right_pusher.take_dictionaries());
-  export_stream(std::make_unique<JoinedBatches>(std::move(columns), std::move(formats),
-                                                left_pusher.memory().output_bytes,
-                                                options.batch_rows, std::move(join)),
-                out);
+  export_stream(Joining(left, right, options, shared).run(), out);
 }
 
 }  // namespace xxl

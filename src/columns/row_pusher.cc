@@ -25,22 +25,26 @@ RowPusher::RowPusher(BatchReader& reader, const RowFormat& format, bool in_memor
       dictionaries_(dictionary_tables(reader.type(), memory_.dictionary_bytes)),
       writer_(format, dictionaries_) {}
 
-void RowPusher::push(const std::function<void(std::span<const std::byte> records)>& put) {
-  for (; any_; any_ = reader_.next()) {
-    if (!in_memory_) check_batch(reader_, memory_);
-    push_batch(put);
+std::span<const std::byte> RowPusher::next() {
+  if (!any_) return {};
+  if (first_ == reader_.batch().rows) {
     if (on_batch_) on_batch_(reader_.rows());
+    first_ = 0;
+    any_ = reader_.next();
+    if (!any_) return {};
   }
+  const ColumnView& batch = reader_.batch();
+  if (first_ == 0) {
+    if (!in_memory_) check_batch(reader_, memory_);
+    begin_batch(dictionaries_, batch);
+  }
+  const auto written = writer_.write(batch, first_, batch.rows - first_);
+  first_ += written.rows;
+  return written.records;
 }
 
-void RowPusher::push_batch(const std::function<void(std::span<const std::byte> records)>& put) {
-  const ColumnView& batch = reader_.batch();
-  begin_batch(dictionaries_, batch);
-  for (std::size_t first = 0; first < batch.rows;) {
-    const auto written = writer_.write(batch, first, batch.rows - first);
-    put(written.records);
-    first += written.rows;
-  }
+void RowPusher::push(const std::function<void(std::span<const std::byte> records)>& put) {
+  for (auto records = next(); !records.empty(); records = next()) put(records);
 }
 
 }  // namespace xxl

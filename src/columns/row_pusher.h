@@ -22,18 +22,21 @@ class RowPusher {
             const std::function<void(std::uint64_t rows)>& on_batch, const resources& shared);
 
   const ColumnMemory& memory() const { return memory_; }
-  // Gives the rows to `put`, some at a time, to the last batch.
+  // Some of the next rows, until the next call; none at the end.
+  std::span<const std::byte> next();
+  // Gives all rows to `put`, some at a time.
   void push(const std::function<void(std::span<const std::byte> records)>& put);
+  // From now on next() is called when what on_batch refers to may be gone.
+  void tell_no_more() { on_batch_ = {}; }
   // Once all are pushed.
   DictionaryTables take_dictionaries() { return std::move(dictionaries_); }
 
  private:
-  void push_batch(const std::function<void(std::span<const std::byte> records)>& put);
-
   BatchReader& reader_;
   const bool in_memory_;
-  const std::function<void(std::uint64_t rows)>& on_batch_;
-  bool any_;  // the reader has a batch
+  std::function<void(std::uint64_t rows)> on_batch_;
+  bool any_;               // the reader has a batch
+  std::size_t first_ = 0;  // of its rows, the next one
   ColumnMemory memory_;
   DictionaryTables dictionaries_;
   RowWriter writer_;

@@ -92,7 +92,8 @@ TextJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJob::
   options.kind = spec.kind;
   options.shape = shape_of(spec.kind);
   options.inputs = {"the left table", "the right table"};
-  options.input_callers = {&inputs[0], &inputs[1]};
+  options.input_callers = {&inputs[1], &inputs[0]};
+  options.s_first = true;
   options.syntax.counted = true;
   options.keys = {std::make_shared<LeadingKey>(), std::make_shared<LeadingKey>()};
   options.make_rows = [] { return std::make_unique<CallerRows>(); };

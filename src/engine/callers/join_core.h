@@ -30,7 +30,7 @@ struct JoinSpec {
   Progress* progress = nullptr;  // may be null
 };
 
-// R is filled first, then S.
+// S is filled first, then R.
 class JoinCore : public CallerJob {
  public:
   static constexpr std::byte kHasR{1};

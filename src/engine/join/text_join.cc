@@ -102,7 +102,6 @@ class TextJoining {
   JoinReport run();
 
  private:
-  static constexpr std::array kBoth{JoinSide::r, JoinSide::s};
 
   JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
   bool sorts_both() const { return !sides_[0].is_presorted() && !sides_[1].is_presorted(); }
@@ -294,7 +293,9 @@ JoinReport TextJoining::run() {
 }
 
 void TextJoining::form_runs() {
-  for (const JoinSide which : kBoth) {
+  std::array<JoinSide, kJoinSides> order{JoinSide::r, JoinSide::s};
+  if (options_.s_first) std::swap(order[0], order[1]);
+  for (const JoinSide which : order) {
     JoinTextSide& each = side(which);
     if (each.is_presorted()) continue;
     meter_.begin(Phase::forming_runs, each.inputs().size_known ? each.inputs().bytes : 0);

@@ -40,6 +40,7 @@ struct TextJoinOptions : JoinOptions {
   std::function<bool(std::string_view r)> matches_nothing;
   TextSyntax syntax;                             // of both, and of the rows
   Sides<io::IoQueue*> input_callers{};           // if set, fill the inputs in place of files
+  bool s_first = false;                          // S is read before R
   std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
 };
 

@@ -33,7 +33,18 @@ column_join_options by_id(JoinKind kind) {
   options.left_on = {"id"};
   options.right_on = {"user"};
   options.kind = kind;
+  options.method = JoinMethod::sort_merge;
   return options;
+}
+column_join_options by_hash(JoinKind kind) {
+  column_join_options options = by_id(kind);
+  options.method = JoinMethod::automatic;
+  return options;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> rows) {
+  std::sort(rows.begin(), rows.end());
+  return rows;
 }
 
 Read joined(Batches left, Batches right, const column_join_options& options,
@@ -41,10 +52,15 @@ Read joined(Batches left, Batches right, const column_join_options& options,
   ArrowArrayStream from_left, from_right, to;
   left.export_to(&from_left);
   right.export_to(&from_right);
-  join_columns(&from_left, &from_right, &to, options, shared);
-  EXPECT_EQ(left.released, 1);
+  JoinMethod method = JoinMethod::automatic;
+  column_join_options told = options;
+  told.used_method = &method;
+  join_columns(&from_left, &from_right, &to, told, shared);
+  EXPECT_EQ(left.released, method == JoinMethod::hash ? 0 : 1);
   EXPECT_EQ(right.released, 1);
-  return test::read_all(&to);
+  Read read = test::read_all(&to);
+  EXPECT_EQ(left.released, 1);
+  return read;
 }
 
 std::string error_of(Batches left, Batches right, const column_join_options& options) {
@@ -80,6 +96,63 @@ TEST(JoinColumns, all_kinds) {
             (std::vector<std::string>{"3,cid", "-,none"}));
 }
 
+TEST(JoinColumns, a_table_in_memory_gives_the_same_rows) {
+  for (const JoinKind kind : {JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full,
+                              JoinKind::semi, JoinKind::anti}) {
+    const Read merged = joined(users(), orders(), by_id(kind));
+    const Read probed = joined(users(), orders(), by_hash(kind));
+    EXPECT_EQ(sorted(probed.rows), sorted(merged.rows)) << static_cast<int>(kind);
+  }
+  EXPECT_EQ(joined(users(), orders(), by_hash(JoinKind::full)).rows,
+            (std::vector<std::string>{"1,ann,ink", "2,bob,pen", "2,bob,-", "-,none,-", "3,cid,-",
+                                      "2,bea,pen", "2,bea,-", "9,-,cup", "-,-,hat"}));
+}
+
+// Of tables with many rows of few keys, some of which only one side has.
+Batches many(const std::string& key, std::int64_t rows, std::int64_t modulus, std::size_t bytes) {
+  Batches table{.batches = {}};
+  for (std::int64_t row = 0; row < rows;) {
+    std::vector<std::optional<std::int64_t>> keys;
+    std::vector<std::optional<std::string>> texts;
+    for (; row < rows && keys.size() < 1500; ++row) {
+      keys.push_back(row % 11 == 0 ? std::nullopt : std::optional(row * row % modulus));
+      texts.push_back(std::to_string(row) + std::string(bytes, 'x'));
+    }
+    table.batches.push_back(
+        test::table({test::numbers<std::int64_t>(key, "l", keys), test::strings("text", texts)}));
+  }
+  return table;
+}
+
+TEST(JoinColumns, a_right_table_that_does_not_fit_is_sorted) {
+  const Batches left = many("id", 3000, 7919, 10), right = many("user", 20000, 6007, 600);
+  for (const JoinKind kind : {JoinKind::inner, JoinKind::full, JoinKind::anti}) {
+    JoinMethod method = JoinMethod::automatic;
+    column_join_options options = by_hash(kind);
+    options.used_method = &method;
+    Batches from = left, with = right;
+    ArrowArrayStream from_left, from_right, to;
+    from.export_to(&from_left);
+    with.export_to(&from_right);
+    join_columns(&from_left, &from_right, &to, options, kLittle);
+    EXPECT_EQ(method, JoinMethod::sort_merge);
+    const Read read = test::read_all(&to);
+    EXPECT_EQ(read.error, 0) << read.message;
+    const Read expected = joined(left, right, by_hash(kind),
+                                 resources({.memory_bytes = 200 << 20, .device = Device::cpu}));
+    EXPECT_EQ(sorted(read.rows), sorted(expected.rows));
+    EXPECT_GT(read.rows.size(), 1000U);
+  }
+}
+
+TEST(JoinColumns, a_failure_of_the_left_table_is_told_by_the_result) {
+  Batches left = users();
+  left.error = EIO;
+  const Read read = joined(left, orders(), by_hash(JoinKind::inner));
+  EXPECT_NE(read.error, 0);
+  EXPECT_NE(read.message.find("the left table failed"), std::string::npos) << read.message;
+}
+
 TEST(JoinColumns, columns_have_the_names_and_types_of_both) {
   const Read read = joined(users(), orders(), by_id(JoinKind::left));
   ASSERT_EQ(read.type.children.size(), 3U);
@@ -107,10 +180,12 @@ TEST(JoinColumns, groups_larger_than_memory) {
   }
   std::vector<std::optional<std::int64_t>> few(3, 7);
   Batches right{.batches = {test::table({test::numbers<std::int64_t>("user", "l", few)})}};
-  const Read read = joined(left, right, by_id(JoinKind::inner),
-                           resources({.memory_bytes = 80 << 20, .device = Device::cpu}));
-  EXPECT_EQ(read.error, 0) << read.message;
-  EXPECT_EQ(read.rows.size(), 180000U);
+  for (const column_join_options& options : {by_id(JoinKind::inner), by_hash(JoinKind::inner)}) {
+    const Read read =
+        joined(left, right, options, resources({.memory_bytes = 80 << 20, .device = Device::cpu}));
+    EXPECT_EQ(read.error, 0) << read.message;
+    EXPECT_EQ(read.rows.size(), 180000U);
+  }
 }
 
 TEST(JoinColumns, what_cannot_be_joined_is_refused_by_name) {

@@ -1,0 +1,86 @@
+#include "columns/probed_rows.h"
+
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+
+namespace xxl {
+
+ProbedRows::ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables,
+                       std::unique_ptr<RowTable> table, std::unique_ptr<detail::Grant> grant,
+                       std::stop_token stop)
+    : kind_(kind),
+      grant_(std::move(grant)),
+      tables_(std::move(tables)),
+      table_(std::move(table)),
+      stop_(std::move(stop)) {
+  tables_->left_rows.tell_no_more();
+  if (kind == JoinKind::right || kind == JoinKind::full) matched_.resize(table_->rows());
+}
+
+void ProbedRows::next(std::size_t most, JoinedRows& rows) {
+  if (stop_.stop_requested()) throw_stopped();
+  // What was given lasts until now, so that rows of one reading come at a time.
+  while (rows.size() == 0) {
+    if (at_ == probes_.size() && !next_probes()) return add_alone(most, rows);
+    while (at_ < probes_.size() && rows.size() < most) probe(rows);
+  }
+}
+
+// In steps, so that what the next one needs of memory is on its way.
+bool ProbedRows::next_probes() {
+  probes_.clear();
+  at_ = 0;
+  const std::span<const std::byte> records = tables_->left_rows.next();
+  for (std::size_t at = 0; at < records.size();) {
+    RecordCount bytes;
+    std::memcpy(&bytes, records.data() + at, sizeof(bytes));
+    const RowParts parts = parts_of_row(records.data() + at + sizeof(bytes));
+    at += sizeof(bytes) + bytes;
+    const std::uint32_t hash = hash_of_key(parts.key);
+    table_->prefetch_bucket(hash);
+    probes_.push_back({parts, bytes, hash, has_null(parts.key)});
+  }
+  for (const Probe& each : probes_) table_->prefetch_entry(each.hash);
+  for (const Probe& each : probes_) table_->prefetch_row(each.hash);
+  return !probes_.empty();
+}
+
+// One row more, or the next row of the left table.
+void ProbedRows::probe(JoinedRows& rows) {
+  const Probe& left = probes_[at_];
+  const auto alone = [&] {
+    rows.add(left.parts.key, left.parts.values, tables_->formats[1].no_row(), left.bytes);
+  };
+  if (!begun_) {
+    match_ = left.matches_nothing ? RowTable::kNone : table_->find(left.hash, left.parts.key);
+    begun_ = true;
+    const bool any = match_ != RowTable::kNone;
+    if (kind_ == JoinKind::semi || kind_ == JoinKind::anti) {
+      if (any == (kind_ == JoinKind::semi)) alone();
+      return end_probe();
+    }
+    if (!any) {
+      if (kind_ == JoinKind::left || kind_ == JoinKind::full) alone();
+      return end_probe();
+    }
+  }
+  if (!matched_.empty()) matched_[match_] = true;
+  const RowParts right = table_->row(match_);
+  rows.add(left.parts.key, left.parts.values, right.values, left.bytes + right.value_bytes);
+  match_ = table_->find_next(match_, left.parts.key);
+  if (match_ == RowTable::kNone) end_probe();
+}
+
+void ProbedRows::add_alone(std::size_t most, JoinedRows& rows) {
+  for (; alone_ < matched_.size() && rows.size() < most; ++alone_) {
+    if (matched_[alone_]) continue;
+    const RowParts right = table_->row(alone_);
+    rows.add(right.key, tables_->formats[0].no_row(), right.values,
+             right.key.size() + right.value_bytes);
+  }
+}
+
+}  // namespace xxl

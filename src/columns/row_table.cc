@@ -1,0 +1,105 @@
+#include "columns/row_table.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/units.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 4 * kMiB;
+constexpr std::uint64_t kBlocks = 16;  // at least, of the memory
+
+RecordCount count_at(const std::byte* from) {
+  RecordCount bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return bytes;
+}
+
+// Calls visit(row) for each record, behind its count.
+template <class Visit>
+void visit_rows(std::span<const std::byte> records, Visit&& visit) {
+  for (std::size_t at = 0; at < records.size();) {
+    const std::byte* const row = records.data() + at + sizeof(RecordCount);
+    at += sizeof(RecordCount) + count_at(records.data() + at);
+    visit(row);
+  }
+}
+
+}  // namespace
+
+RowParts parts_of_row(const std::byte* row) {
+  const RecordCount key_bytes = count_at(row);
+  const std::byte* const key = row + sizeof(key_bytes);
+  const std::byte* const end = row + count_at(row - sizeof(RecordCount));
+  const std::byte* const values = key + key_bytes;
+  return {{reinterpret_cast<const char*>(key), key_bytes},
+          values,
+          static_cast<std::size_t>(end - values)};
+}
+
+std::uint32_t hash_of_key(std::string_view key) {
+  return static_cast<std::uint32_t>(XXH3_64bits(key.data(), key.size()));
+}
+
+RowTable::RowTable(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+// Buckets: a power of two, between one and two a row.
+std::uint64_t RowTable::table_bytes(std::uint64_t rows) {
+  return rows * sizeof(Entry) +
+         std::bit_ceil(std::max<std::uint64_t>(rows, 1)) * sizeof(std::uint32_t);
+}
+
+bool RowTable::add(Rows records) {
+  std::uint64_t more = 0;
+  visit_rows(records, [&](const std::byte*) { ++more; });
+  const bool fits =
+      !blocks_.empty() && blocks_.back().capacity - blocks_.back().bytes >= records.size();
+  const std::size_t capacity =
+      fits ? 0
+           : std::max<std::size_t>(std::min(kBlockBytes, most_bytes_ / kBlocks), records.size());
+  if (count_ + more >= kNone ||
+      block_bytes_ + capacity + table_bytes(count_ + more) > most_bytes_) {
+    return false;
+  }
+  if (!fits) {
+    blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(capacity), capacity, 0});
+    block_bytes_ += capacity;
+  }
+  Block& block = blocks_.back();
+  std::memcpy(block.memory.get() + block.bytes, records.data(), records.size());
+  block.bytes += records.size();
+  count_ += more;
+  return true;
+}
+
+void RowTable::give_back(const std::function<void(Rows records)>& put) {
+  for (Block& block : std::exchange(blocks_, {})) {
+    put({block.memory.get(), block.bytes});
+    block.memory.reset();
+  }
+  block_bytes_ = count_ = 0;
+}
+
+// From the last row to the first: each becomes the first of its bucket.
+void RowTable::build(const std::function<bool(std::string_view key)>& matches_nothing) {
+  entries_.reserve(count_);
+  for (const Block& block : blocks_) {
+    visit_rows({block.memory.get(), block.bytes}, [this](const std::byte* row) {
+      entries_.push_back({row, hash_of_key(parts_of_row(row).key), kNone});
+    });
+  }
+  heads_.assign(std::bit_ceil(std::max<std::size_t>(entries_.size(), 1)), kNone);
+  mask_ = static_cast<std::uint32_t>(heads_.size() - 1);
+  for (std::uint32_t i = rows(); i-- > 0;) {
+    if (matches_nothing(row(i).key)) continue;
+    entries_[i].next = std::exchange(heads_[entries_[i].hash & mask_], i);
+  }
+}
+
+}  // namespace xxl
