@@ -33,16 +33,6 @@ void visit_rows(std::span<const std::byte> records, Visit&& visit) {
 
 }  // namespace
 
-RowParts parts_of_row(const std::byte* row) {
-  const RecordCount key_bytes = count_at(row);
-  const std::byte* const key = row + sizeof(key_bytes);
-  const std::byte* const end = row + count_at(row - sizeof(RecordCount));
-  const std::byte* const values = key + key_bytes;
-  return {{reinterpret_cast<const char*>(key), key_bytes},
-          values,
-          static_cast<std::size_t>(end - values)};
-}
-
 std::uint32_t hash_of_key(std::string_view key) {
   return static_cast<std::uint32_t>(XXH3_64bits(key.data(), key.size()));
 }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -27,7 +28,15 @@ struct RowParts {
   const std::byte* values;
   std::size_t value_bytes;
 };
-RowParts parts_of_row(const std::byte* row);
+inline RowParts parts_of_row(const std::byte* row) {
+  RecordCount bytes, key_bytes;
+  std::memcpy(&bytes, row - sizeof(bytes), sizeof(bytes));
+  std::memcpy(&key_bytes, row, sizeof(key_bytes));
+  const std::byte* const values = row + sizeof(key_bytes) + key_bytes;
+  return {{reinterpret_cast<const char*>(row + sizeof(key_bytes)), key_bytes},
+          values,
+          static_cast<std::size_t>(row + bytes - values)};
+}
 std::uint32_t hash_of_key(std::string_view key);
 
 class RowTable {

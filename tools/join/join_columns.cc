@@ -54,6 +54,12 @@ std::string describe(const column_join_options& join, const std::string& how) {
   return text + " (" + how + ")";
 }
 
+const char* planned_method(JoinMethod method) {
+  return method == JoinMethod::sort_merge
+             ? "sort-merge"
+             : "hash, if S fits into half of what there is to sort; else sort-merge";
+}
+
 // Others may have nulls among the keys, which come where the join puts them.
 bool has_no_null_keys(JoinKind kind) {
   return kind == JoinKind::inner || kind == JoinKind::semi;
@@ -73,18 +79,22 @@ int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
   join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
   join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
   join.in_memory = true;  // as of sorts
+  join.method = method_option(options);
+  JoinMethod used = JoinMethod::automatic;
+  join.used_method = &used;
   join.progress = job.progress();
   job.plan().is_join = true;
   job.plan().by = describe(join, how);
+  job.plan().method = planned_method(join.method);
 
   ColumnsJob::Result result;
-  if (has_no_null_keys(join.kind)) {
+  return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    xxl::join_columns(&in[0], &in[1], out, join, shared);
+    job.plan().method = used == JoinMethod::hash ? "hash" : "sort-merge";
+    if (used == JoinMethod::hash || !has_no_null_keys(join.kind)) return;
     for (const std::string& column : join.left_on) {
       result.sorted_by.push_back({column.c_str(), 0, 0});
     }
-  }
-  return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
-    xxl::join_columns(&in[0], &in[1], out, join, shared);
   });
 }
 

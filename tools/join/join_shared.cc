@@ -12,12 +12,6 @@
 namespace xxl::cli {
 namespace {
 
-JoinMethod method_option(const ParsedOptions& options) {
-  const std::string word = options.word("method", "auto");
-  if (word == "sort-merge") return JoinMethod::sort_merge;
-  return word == "hash" ? JoinMethod::hash : JoinMethod::automatic;
-}
-
 std::array<bool, kJoinSides> presorted_option(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   std::array<bool, kJoinSides> presorted{};
@@ -47,6 +41,12 @@ bool are_one_pipe(const std::string& r, const std::string& s) {
 }
 
 }  // namespace
+
+JoinMethod method_option(const ParsedOptions& options) {
+  const std::string word = options.word("method", "auto");
+  if (word == "sort-merge") return JoinMethod::sort_merge;
+  return word == "hash" ? JoinMethod::hash : JoinMethod::automatic;
+}
 
 void check_inputs(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;

@@ -17,6 +17,9 @@ int join_columns(const Caller& caller, const JoinArguments& arguments);
 // Throws Error{usage} if R and S cannot both be read, or rows both be counted and written.
 void check_inputs(const JoinArguments& arguments);
 
+// --method.
+JoinMethod method_option(const ParsedOptions& options);
+
 // Fills in what all joins have in common, but the device. Throws Error{usage}.
 void set_join_options(const JoinArguments& arguments, JoinOptions& join);
 

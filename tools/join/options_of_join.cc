@@ -227,15 +227,14 @@ constexpr std::array kJoinOptions{
         .value_name = "NAME",
         .words = "auto sort-merge hash",
         .completion = Completion::words,
-        .scope = Scope::records,
         .group = kResources,
         .help = "how to join: auto, sort-merge or hash",
         .details =
             "sort-merge: both inputs are sorted, or come so; rows come in the order of "
-            "their keys, within a key in that of R, then of S. hash, of binary records "
-            "only: the smaller input is held in memory, and rows come in no particular "
-            "order; if it does not fit, both are sorted. auto sorts what is sorted already or fits "
-            "in memory, else takes hash "
+            "their keys, within a key in that of R, then of S. hash, not of text: "
+            "the smaller input, of columns S, is held in memory, and rows come in no particular "
+            "order; if it does not fit, both are sorted. auto, of columns: hash. Else it sorts "
+            "what is sorted already or fits in memory, or takes hash "
             "for binary records if the table fits in memory and much input is not expected to be "
             "sorted in clearly less time, else sorts on disk; --explain says why."},
     OptionSpec{.long_name = "buffer-size",

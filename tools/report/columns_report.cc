@@ -69,6 +69,7 @@ void append_input(Json& json, const ColumnsInput& input) {
 
 // What plan and report say alike of the whole.
 void append_means(Json& json, const ColumnsPlan& plan) {
+  if (plan.is_join) json.member("method", plan.method);
   json.member("output", plan.output)
       .member("format", plan.format)
       .member("compression", plan.compression)
@@ -92,6 +93,7 @@ std::string explain(const ColumnsPlan& plan) {
   }
   append_fact(out, "output:", output_text(plan));
   append_fact(out, plan.is_join ? "joined by:" : "sorted by:", plan.by);
+  if (plan.is_join) append_fact(out, "method:", plan.method);
   append_fact(out, "memory:", memory_text(plan));
   append_fact(out, "threads:", std::to_string(plan.threads));
   append_fact(out, "scratch space:",
@@ -133,6 +135,7 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   if (report.output_in_place) append_fact(out, "", kWrittenInPlace);
   append_fact(out, plan.is_join ? "joined by:" : "sorted by:",
               plan.by + ", " + std::to_string(plan.threads) + " threads");
+  if (plan.is_join) append_fact(out, "method:", plan.method);
   append_fact(out, "memory:",
               format_bytes(report.peak_memory_bytes) + " at most, " +
                   format_bytes(plan.memory_bytes) + " and " + format_bytes(kMemoryConstantBytes) +

@@ -155,7 +155,7 @@ void ColumnsJob::make_plan() {
     plan_.inputs[i].facts = sources_[i]->facts();
     reading_bytes = std::max(reading_bytes, plan_.inputs[i].facts.reading_bytes);
   }
-  plan_.memory = plan_column_memory(plan_.memory_bytes, reading_bytes, format_);
+  plan_.memory = plan_column_memory(plan_.memory_bytes, reading_bytes, format_, plan_.is_join);
 }
 
 void ColumnsJob::explain() const {
@@ -172,7 +172,18 @@ resources ColumnsJob::make_resources() const {
                     .device = Device::cpu});
 }
 
-// What a source says of its failure is more than what is left of it in the engine's words.
+// Calls work(), during which sources may be read. What a source says of its failure is more than
+// what is left of it in the engine's words.
+template <class Work>
+void ColumnsJob::read_sources(Work&& work) {
+  try {
+    work();
+  } catch (...) {
+    for (const auto& source : sources_) source->rethrow();
+    throw;
+  }
+}
+
 void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
   const resources shared = make_resources();
   std::vector<ArrowArrayStream> in(sources_.size());
@@ -182,13 +193,14 @@ void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
       if (stream.release != nullptr) stream.release(&stream);
     }
   };
-  try {
-    begin(in, out, shared);
-  } catch (...) {
-    release();
-    for (const auto& source : sources_) source->rethrow();
-    throw;
-  }
+  read_sources([&] {
+    try {
+      begin(in, out, shared);
+    } catch (...) {
+      release();
+      throw;
+    }
+  });
   release();
 }
 
@@ -217,7 +229,7 @@ void ColumnsJob::write(ColumnTarget& target, const Result& result, ArrowArrayStr
   options.level = level_;
   options.sorted_by = result.sorted_by.data();
   options.sorted_by_count = result.sorted_by.size();
-  options.memory_bytes = plan_.memory.module_bytes;
+  options.memory_bytes = plan_.memory.writing_bytes;
   options.row_group_rows = kRowGroupRows;
   options.threads = plan_.threads;
   report_.written = target.write(options, rows);
@@ -282,11 +294,7 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
   begin_result(begin, &rows);
   end_phase("read and sort", bytes_read(), 0);
   load_arrow_module().limit_memory(0);  // writing looks after itself
-  if (target) {
-    write(*target, result, &rows);
-  } else {
-    count(&rows);
-  }
+  read_sources([&] { target ? write(*target, result, &rows) : count(&rows); });
   check_rows(result);
   end_phase("merge and write", 0, report_.bytes_written);
   if (target) {

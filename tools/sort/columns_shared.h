@@ -66,6 +66,8 @@ class ColumnsJob {
   void make_plan();
   void explain() const;
   resources make_resources() const;
+  template <class Work>
+  void read_sources(Work&& work);
   void begin_result(const Begin& begin, ArrowArrayStream* out);
   void write(ColumnTarget& target, const Result& result, ArrowArrayStream* rows);
   void count(ArrowArrayStream* rows);

@@ -26,7 +26,7 @@ constexpr std::uint64_t kBatches = 4;
 }  // namespace
 
 ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
-                                    module_table::Format format) {
+                                    module_table::Format format, bool reads_while_writing) {
   const std::uint64_t usable = memory_bytes - std::min(memory_bytes, kArrowBytes);
   ColumnFileMemory plan;
   plan.batches.read_bytes = std::clamp(usable / kBatchPart, kLeastBatchBytes, kMostBatchBytes);
@@ -36,7 +36,9 @@ ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t re
   const std::uint64_t reading = format == module_table::Format::parquet
                                     ? reading_bytes + kBatches * plan.batches.read_bytes
                                     : usable / kWritingPart;
-  plan.module_bytes = std::max({reading, writing, kLeastModuleBytes});
+  const std::uint64_t both = reads_while_writing ? reading + writing : std::max(reading, writing);
+  plan.module_bytes = std::max(both, kLeastModuleBytes);
+  plan.writing_bytes = reads_while_writing ? writing : plan.module_bytes;
   if (usable < plan.module_bytes + kLeastEngineBytes) {
     throw Error(ErrorCode::no_space,
                 "-S " + format_bytes(memory_bytes) +

@@ -2,7 +2,8 @@
 //
 //   -S  =  small things  +  reading or writing  +  the engine
 //
-// Reading has ended when writing begins, so that they share a part: the larger of both.
+// Reading a sort's input has ended when writing begins, so that they share a part: the larger of
+// both. A join may read while it writes.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,16 @@
 namespace xxl {
 
 struct ColumnFileMemory {
-  std::uint64_t engine_bytes = 0;  // of xxl::resources
-  std::uint64_t module_bytes = 0;  // for reading, and for writing
+  std::uint64_t engine_bytes = 0;   // of xxl::resources
+  std::uint64_t module_bytes = 0;   // for reading and writing
+  std::uint64_t writing_bytes = 0;  // of these, for writing
   module_table::BatchSizes batches{};
 };
 
-// `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side. Throws
+// `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side, which
+// `reads_while_writing`. Throws
 // Error{no_space} that says how much would do.
 ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
-                                    module_table::Format format);
+                                    module_table::Format format, bool reads_while_writing);
 
 }  // namespace xxl

@@ -13,7 +13,7 @@ using module_table::Format;
 TEST(ColumnMemoryPlan, the_parts_are_the_whole) {
   for (std::uint64_t memory = 64 * kMiB; memory <= 64 * kGiB; memory *= 2) {
     for (const Format format : {Format::parquet, Format::ipc_file}) {
-      const ColumnFileMemory plan = plan_column_memory(memory, 5 * kMiB, format);
+      const ColumnFileMemory plan = plan_column_memory(memory, 5 * kMiB, format, false);
       EXPECT_LE(plan.engine_bytes + plan.module_bytes, memory);
       EXPECT_GE(plan.engine_bytes, memory / 2);
       EXPECT_LE(plan.batches.given_bytes, plan.batches.read_bytes);
@@ -23,7 +23,7 @@ TEST(ColumnMemoryPlan, the_parts_are_the_whole) {
 }
 
 TEST(ColumnMemoryPlan, reading_gets_what_its_row_groups_need) {
-  const ColumnFileMemory plan = plan_column_memory(kGiB, 600 * kMiB, Format::parquet);
+  const ColumnFileMemory plan = plan_column_memory(kGiB, 600 * kMiB, Format::parquet, false);
   EXPECT_GE(plan.module_bytes, 600 * kMiB);
 }
 
@@ -33,7 +33,7 @@ TEST(ColumnMemoryPlan, what_is_said_to_be_enough_is) {
       std::uint64_t memory = kMiB;
       for (int tries = 0; tries < 3; ++tries) {
         try {
-          plan_column_memory(memory, reading, format);
+          plan_column_memory(memory, reading, format, false);
           break;
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::no_space);
@@ -46,7 +46,7 @@ TEST(ColumnMemoryPlan, what_is_said_to_be_enough_is) {
               static_cast<std::uint64_t>((size + 0.1) * static_cast<double>(gib ? kGiB : kMiB));
         }
       }
-      EXPECT_NO_THROW(plan_column_memory(memory, reading, format)) << reading;
+      EXPECT_NO_THROW(plan_column_memory(memory, reading, format, false)) << reading;
     }
   }
 }
