@@ -65,8 +65,9 @@ std::unique_ptr<Stream> sort_columns_of(nb::handle table, bool in_memory, const 
 std::unique_ptr<Stream> join_columns_of(nb::handle left, nb::handle right, bool left_in_memory,
                                         bool right_in_memory, std::vector<std::string> left_on,
                                         std::vector<std::string> right_on, const std::string& how,
-                                        std::string suffix, std::optional<std::uint64_t> batch_rows,
-                                        const Means& means, nb::object callback) {
+                                        const std::string& method, std::string suffix,
+                                        std::optional<std::uint64_t> batch_rows, const Means& means,
+                                        nb::object callback) {
   auto job = std::make_unique<ColumnJob>();
   column_join_options options;
   // Of both: else batches of one side could be more than was thought of.
@@ -76,6 +77,7 @@ std::unique_ptr<Stream> join_columns_of(nb::handle left, nb::handle right, bool 
   options.left_on = std::move(left_on);
   options.right_on = std::move(right_on);
   options.kind = join_kind_of(how);
+  options.method = join_method_of(method);
   options.suffix = std::move(suffix);
   const resources shared = means.make(job->work.stop.get_token());
   Owned<ArrowArrayStream> left_in = stream_of_table(left, left_in_memory);
@@ -94,8 +96,8 @@ void bind_columns(nb::module_& m) {
         nb::arg("means"), nb::arg("progress").none());
   m.def("join_columns", join_columns_of, nb::arg("left"), nb::arg("right"), nb::kw_only(),
         nb::arg("left_in_memory"), nb::arg("right_in_memory"), nb::arg("left_on"),
-        nb::arg("right_on"), nb::arg("how"), nb::arg("suffix"), nb::arg("batch_rows").none(),
-        nb::arg("means"), nb::arg("progress").none());
+        nb::arg("right_on"), nb::arg("how"), nb::arg("method"), nb::arg("suffix"),
+        nb::arg("batch_rows").none(), nb::arg("means"), nb::arg("progress").none());
 }
 
 }  // namespace xxl::python

@@ -1,4 +1,4 @@
-// The kinds of joins, by their words.
+// The kinds of joins, and the ways to join, by their words.
 #pragma once
 
 #include <string>
@@ -16,6 +16,13 @@ inline JoinKind join_kind_of(const std::string& how) {
   if (how == "semi") return JoinKind::semi;
   if (how == "anti") return JoinKind::anti;
   throw_usage("how is 'inner', 'left', 'right', 'full', 'semi' or 'anti', not '" + how + "'");
+}
+
+inline JoinMethod join_method_of(const std::string& method) {
+  if (method == "auto") return JoinMethod::automatic;
+  if (method == "hash") return JoinMethod::hash;
+  if (method == "sort-merge") return JoinMethod::sort_merge;
+  throw_usage("method is 'auto', 'hash' or 'sort-merge', not '" + method + "'");
 }
 
 }  // namespace xxl::python

@@ -97,10 +97,11 @@ def test_joins_of_random_tables_are_those_of_the_oracle(join_seed):
     left_on = [name for name, *_ in left_keys]
     right_on = [name for name, *_ in right_keys]
     how = rng.choice(["inner", "left", "right", "full", "semi", "anti"])
+    method = rng.choice(["auto", "sort-merge"])
 
     expected = random_tables.joined_rows(left, right, left_on, right_on, how)
     stream = xxl.join(fed(rng, left_batches, left.schema), fed(rng, right_batches, right.schema),
-                      left_on=left_on, right_on=right_on, how=how, memory="64M",
+                      left_on=left_on, right_on=right_on, how=how, method=method, memory="64M",
                       batch_rows=rng.choice([None, 10]))
     result = stream.read_all()
     result.validate(full=True)
@@ -135,6 +136,8 @@ def test_joins_of_random_tables_are_those_of_the_oracle(join_seed):
         if kinds[0] != kinds[1]:
             kind = random_tables.KEY_TYPES[COMMON[kinds]][0]
             assert result.schema.field(name).type == kind
+    if method != "sort-merge":
+        return
     # Keys without null are in order.
     values = [key for key in random_tables.keys_of(result, left_on) if None not in key]
     in_order = [tuple(map(order_key, key)) for key in values]

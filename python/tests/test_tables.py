@@ -295,7 +295,7 @@ def test_what_producers_raise_ends_the_join():
     for left, right in [(0, 1), (1, 0)]:
         tables = [failing_reader(ValueError("the producer failed")), pa.table(TABLE)]
         with pytest.raises(xxl.Error, match="the producer failed"):
-            xxl.join(tables[left], tables[right], on="key", memory="64M")
+            xxl.join(tables[left], tables[right], on="key", memory="64M").read_all()
 
 
 def test_what_the_interface_raises_is_raised():

@@ -17,6 +17,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Size = Union[int, str]
 Device = Literal["auto", "gpu", "cpu"]
 How = Literal["inner", "left", "right", "full", "semi", "anti"]
+Method = Literal["auto", "hash", "sort-merge"]
 #: Called with what is being done, and how many bytes of it are done, and there are in all (0 if
 #: that is not known).
 OnProgress = Callable[[str, int, int], object]

@@ -70,6 +70,7 @@ def join_columns(
     left_on: list[str],
     right_on: list[str],
     how: str,
+    method: str,
     suffix: str,
     batch_rows: int | None,
     means: Means,

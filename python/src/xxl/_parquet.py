@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Union
 from . import _core
 from ._arguments import (
     How,
+    Method,
     OnProgress,
     Path,
     Size,
@@ -395,8 +396,8 @@ def _write(
     )
 
 
-def _run(sources: Sequence[_Source], job: Callable[[], _core.Stream]) -> _core.Stream:
-    """Runs `job`, and raises what was raised by its sources themselves."""
+def _run(sources: Sequence[_Source], job: Callable[[], ParquetReport]) -> ParquetReport:
+    """Runs `job`, which reads the sources, and raises what was raised by these themselves."""
     try:
         return job()
     except Error:
@@ -463,20 +464,6 @@ def sort_parquet(
     used = means(used.memory - for_files, scratch, threads)
     source = _Source(inputs, for_files)
     most = count(limit, "limit", 0)
-    stream = _run(
-        [source],
-        lambda: _core.sort_columns(
-            source.reader(),
-            in_memory=True,
-            by=keys,
-            limit=most,
-            unique=bool(unique),
-            batch_rows=None,
-            means=used,
-            progress=progress,
-        ),
-    )
-
     def check(rows: int) -> int:
         _check_all_read(source)
         wanted = source.rows if most is None else min(source.rows, most)
@@ -485,7 +472,20 @@ def sort_parquet(
             raise make_error("corrupt", message, None, None, None)
         return source.rows
 
-    return _write(stream, path, compression, keys, group_rows, for_files, started, check)
+    def job() -> ParquetReport:
+        stream = _core.sort_columns(
+            source.reader(),
+            in_memory=True,
+            by=keys,
+            limit=most,
+            unique=bool(unique),
+            batch_rows=None,
+            means=used,
+            progress=progress,
+        )
+        return _write(stream, path, compression, keys, group_rows, for_files, started, check)
+
+    return _run([source], job)
 
 
 def join_parquet(
@@ -497,6 +497,7 @@ def join_parquet(
     left_on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
     how: How = "inner",
+    method: Method = "auto",
     suffix: str = "_right",
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
@@ -509,7 +510,7 @@ def join_parquet(
 
     left, right: as `inputs` of xxl.sort_parquet; as are output, memory, compression and
         row_group_rows.
-    on, left_on, right_on, how, suffix: as of xxl.join.
+    on, left_on, right_on, how, method, suffix: as of xxl.join.
     scratch, threads, progress: as of xxl.sort.
 
     Raises xxl.Error, and what pyarrow raises of files that it cannot read or write.
@@ -530,10 +531,16 @@ def join_parquet(
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
     used = means(used.memory - for_files, scratch, threads)
+    for_files //= 2  # reading, and writing: at the same time
     sources = [_Source(left, for_files), _Source(right, for_files)]
-    stream = _run(
-        sources,
-        lambda: _core.join_columns(
+
+    def check(_: int) -> int:
+        for source in sources:
+            _check_all_read(source)
+        return sources[0].rows + sources[1].rows
+
+    def job() -> ParquetReport:
+        stream = _core.join_columns(
             sources[0].reader(),
             sources[1].reader(),
             left_in_memory=True,
@@ -541,16 +548,12 @@ def join_parquet(
             left_on=left_names,
             right_on=right_names,
             how=how,
+            method=method,
             suffix=suffix,
             batch_rows=None,
             means=used,
             progress=progress,
-        ),
-    )
+        )
+        return _write(stream, path, compression, [], group_rows, for_files, started, check)
 
-    def check(_: int) -> int:
-        for source in sources:
-            _check_all_read(source)
-        return sources[0].rows + sources[1].rows
-
-    return _write(stream, path, compression, [], group_rows, for_files, started, check)
+    return _run(sources, job)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 from . import _core
 from ._arguments import (
     How,
+    Method,
     OnProgress,
     Path,
     Size,
@@ -178,6 +179,7 @@ def join(
     left_on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
     how: How = "inner",
+    method: Method = "auto",
     suffix: str = "_right",
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
@@ -187,15 +189,17 @@ def join(
 ) -> _core.Stream:
     """Joins two tables, however large, in any order.
 
-    Rows come in the order of their keys: the columns of the left table, then those of the right one
-    that it is not joined by. Both tables are read to their end, the left one first, before this
-    returns.
+    A row is the columns of the left table, then those of the right one that it is not joined by. The
+    right table is read before this returns. Where it fits into half of the memory, it is kept there,
+    and the left one is read while the result is: rows come in its order, and last those of the right
+    table alone. Else both are sorted, and rows come in the order of their keys.
 
     left, right, memory, scratch, threads, batch_rows, progress: as of xxl.sort.
     on: a column, or a list, of both tables, whose values must be equal; null equals nothing.
     left_on, right_on: instead, where names differ.
     how: "inner"; "left" (also rows of the left table without a partner), "right", "full"; "semi"
         (rows of the left table that have a partner, each once), "anti" (those that have none).
+    method: "auto" and "hash" as above; "sort-merge" for rows in the order of their keys.
     suffix: added to the names of columns of the right table that the left one has, too.
 
     Raises xxl.Error.
@@ -217,6 +221,7 @@ def join(
         left_on=left_names,
         right_on=right_names,
         how=how,
+        method=method,
         suffix=suffix,
         batch_rows=count(batch_rows, "batch_rows"),
         means=means(memory, scratch, threads),
