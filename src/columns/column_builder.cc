@@ -36,13 +36,6 @@ void release_array(ArrowArray* array) {
   array->release = nullptr;
 }
 
-std::shared_ptr<ArrowArray> shared_array() {
-  return {new ArrowArray{}, [](ArrowArray* array) {
-            if (array->release != nullptr) array->release(array);
-            delete array;
-          }};
-}
-
 // A share of `array`: its structure again, of its buffers. It has no dictionary.
 void share_array(const std::shared_ptr<ArrowArray>& whole, const ArrowArray& array,
                  ArrowArray* to) {
@@ -67,6 +60,13 @@ ValueCount read_count(const std::byte*& from) {
 }
 
 }  // namespace
+
+std::shared_ptr<ArrowArray> shared_array() {
+  return {new ArrowArray{}, [](ArrowArray* array) {
+            if (array->release != nullptr) array->release(array);
+            delete array;
+          }};
+}
 
 void ArrayBuffer::grow(std::size_t bytes) {
   const std::size_t capacity =
@@ -315,7 +315,24 @@ void ColumnBuilder::end_view(std::size_t bytes) {
   text_begin_ = bytes_.size();
 }
 
+void ColumnBuilder::share(const std::shared_ptr<ArrowArray>& whole, const ArrowArray& array,
+                          std::size_t offset, std::size_t rows) {
+  share_ = {whole, &array, offset};
+  rows_ = rows;
+}
+
 void ColumnBuilder::finish(ArrowArray* array) {
+  if (share_.whole != nullptr) {
+    share_array(share_.whole, *share_.array, array);
+    array->offset = static_cast<std::int64_t>(share_.offset);
+    array->length = static_cast<std::int64_t>(rows_);
+    if (array->null_count != 0) {
+      array->null_count = type_->layout == Layout::null ? array->length : -1;  // not counted
+    }
+    share_ = {};
+    rows_ = 0;
+    return;
+  }
   auto owned = std::make_unique<ExportedArray>();
   *array = {};
   array->length = static_cast<std::int64_t>(rows_);

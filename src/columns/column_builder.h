@@ -61,6 +61,9 @@ class ArrayBuffer {
   std::size_t capacity_ = 0;
 };
 
+// An array that is released when nobody shares it any longer.
+std::shared_ptr<ArrowArray> shared_array();
+
 // Which values are there: bit `bit` of each row's bitmap. No bitmaps: all.
 struct RowBits {
   std::span<const std::byte* const> bitmaps = {};
@@ -91,6 +94,11 @@ class ColumnBuilder {
   // One of layout binary32, binary64 or view: room for `most` bytes, then how many they are.
   std::byte* begin_text(std::size_t most) { return bytes_.extend(most); }
   void end_text(std::size_t bytes);
+
+  // In place of appending: the values are `rows` of `array` from its place `offset` on, which is
+  // part of `whole` and has no dictionary. Until the next finish().
+  void share(const std::shared_ptr<ArrowArray>& whole, const ArrowArray& array, std::size_t offset,
+             std::size_t rows);
 
   // Fills `array` with what was appended, and begins again.
   void finish(ArrowArray* array);
@@ -127,6 +135,12 @@ class ColumnBuilder {
   ArrayBuffer bytes_;           // of strings
   std::size_t text_begin_ = 0;  // in bytes_, of the value that is next
   std::vector<ColumnBuilder> children_;
+  struct Share {
+    std::shared_ptr<ArrowArray> whole;
+    const ArrowArray* array = nullptr;
+    std::size_t offset = 0;
+  };
+  Share share_;  // its rows are rows_
 };
 
 // Arrays of the values that dictionary columns refer to, made once.

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "columns/column_builder.h"
 #include "xxl/error.h"
 
 namespace xxl {
@@ -105,23 +106,19 @@ BatchReader::~BatchReader() {
 }
 
 void BatchReader::close() {
-  release_batch();
+  array_.reset();
   if (stream_.release != nullptr) stream_.release(&stream_);
   stream_.release = nullptr;
 }
 
-void BatchReader::release_batch() {
-  if (array_.release != nullptr) array_.release(&array_);
-  array_ = {};
-}
-
 bool BatchReader::next() {
   for (;;) {
-    release_batch();
-    if (const int error = stream_.get_next(&stream_, &array_)) throw_failure(error);
-    if (array_.release == nullptr) return false;
+    array_.reset();
+    array_ = shared_array();
+    if (const int error = stream_.get_next(&stream_, array_.get())) throw_failure(error);
+    if (array_->release == nullptr) return false;
     ++batches_;
-    batch_ = view_of(type_, array_, place());
+    batch_ = view_of(type_, *array_, place());
     rows_ += batch_.rows;
     if (batch_.rows > 0) return true;
   }

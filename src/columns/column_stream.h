@@ -27,6 +27,8 @@ class BatchReader {
   // what the stream reports, Error{bad_input} for a batch that is not valid.
   bool next();
   const ColumnView& batch() const { return batch_; }
+  // The same, with its memory, which lasts as long as any share of it.
+  const std::shared_ptr<ArrowArray>& shared_batch() const { return array_; }
   // Of all batches so far.
   std::uint64_t rows() const { return rows_; }
   // Where the last batch is, for messages.
@@ -36,11 +38,10 @@ class BatchReader {
 
  private:
   [[noreturn]] void throw_failure(int error);
-  void release_batch();
 
   std::string what_;
   ArrowArrayStream stream_;
-  ArrowArray array_{};
+  std::shared_ptr<ArrowArray> array_;
   ColumnType type_;
   ColumnView batch_;
   std::uint64_t rows_ = 0;

@@ -80,6 +80,8 @@ class JoinedBatches final : public BatchSource {
         builder_(type_, &dictionaries_),
         readers_{RowReader(formats[0]), RowReader(formats[1])},
         source_(std::move(rows)) {
+    // The columns of the left table come first, in its order.
+    left_columns_ = columns.keys.size() + columns.values[0].size();
     for (const std::size_t column : columns.keys) keys_.push_back(&builder_.child(column));
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       for (const std::size_t column : columns.values[side]) {
@@ -91,6 +93,11 @@ class JoinedBatches final : public BatchSource {
   const ColumnType& type() const override { return type_; }
 
   bool next(ArrowArray* array) override {
+    rows_.clear();
+    if (source_->pass(batch_rows_, output_bytes_, passed_, rows_)) {
+      pass(array);
+      return true;
+    }
     std::uint64_t count = 0, bytes = 0;
     while (count < batch_rows_ && bytes < output_bytes_) {
       rows_.clear();
@@ -108,6 +115,22 @@ class JoinedBatches final : public BatchSource {
   }
 
  private:
+  // The left table's columns as they are, beside those of the right one.
+  void pass(ArrowArray* array) {
+    const std::size_t count = rows_.size();
+    for (std::size_t i = 0; i < left_columns_; ++i) {
+      builder_.child(i).share(passed_.batch, *passed_.batch->children[i],
+                              passed_.view->children[i].offset + passed_.first, count);
+    }
+    passed_ = {};
+    const std::span<const std::byte* const> values(rows_.values[1]);
+    for (std::size_t i = 0; i < count; i += RowWriter::kRowsAtOnce) {
+      readers_[1].read_values(values.subspan(i, std::min(RowWriter::kRowsAtOnce, count - i)),
+                              values_[1]);
+    }
+    builder_.finish_table(count, array);
+  }
+
   const ColumnType type_;
   const bool has_s_;
   const Dictionaries dictionaries_;
@@ -117,7 +140,9 @@ class JoinedBatches final : public BatchSource {
   Sides<RowReader> readers_;
   std::vector<ColumnBuilder*> keys_;
   Sides<std::vector<ColumnBuilder*>> values_;
+  std::size_t left_columns_ = 0;
   JoinedRows rows_;
+  PassedRows passed_;
   std::unique_ptr<JoinedRowSource> source_;
 };
 

@@ -4,9 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "columns/column_view.h"
+#include "xxl/arrow_c.h"
 #include "xxl/join_kind.h"
 
 namespace xxl {
@@ -36,9 +39,23 @@ struct JoinedRows {
   }
 };
 
+// Rows of a batch of the left table, each of which gives one row.
+struct PassedRows {
+  std::shared_ptr<ArrowArray> batch;
+  const ColumnView* view = nullptr;
+  std::size_t first = 0;
+};
+
 class JoinedRowSource {
  public:
   virtual ~JoinedRowSource() = default;
+  // Where the next rows are those of the left table, with at most one of the right one each: fills
+  // in `passed`, and adds to `rows` their values of the right one, of at most `most` rows and about
+  // `most_bytes`. False if they are not, or that is not known.
+  virtual bool pass(std::size_t /*most*/, std::uint64_t /*most_bytes*/, PassedRows& /*passed*/,
+                    JoinedRows& /*rows*/) {
+    return false;
+  }
   // Adds the next rows to `rows`, which is empty, at most `most`; none at the end. They last until
   // the next call. Throws Error.
   virtual void next(std::size_t most, JoinedRows& rows) = 0;

@@ -1,5 +1,6 @@
 #include "columns/probed_rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -15,9 +16,55 @@ ProbedRows::ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables,
       grant_(std::move(grant)),
       tables_(std::move(tables)),
       table_(std::move(table)),
-      stop_(std::move(stop)) {
+      stop_(std::move(stop)),
+      passes_(may_pass()),
+      key_format_(tables_->formats[0].key_only()),
+      key_writer_(key_format_, no_dictionaries_) {
   tables_->left_rows.tell_no_more();
   if (kind == JoinKind::right || kind == JoinKind::full) matched_.resize(table_->rows());
+}
+
+// Keys must be those of the output as they are.
+bool ProbedRows::may_pass() const {
+  if (kind_ != JoinKind::left && kind_ != JoinKind::inner) return false;
+  if (!table_->is_unique()) return false;
+  const JoinKeys& keys = tables_->keys;
+  for (std::size_t k = 0; k < keys.types.size(); ++k) {
+    const ColumnType& left = tables_->left.type().children[keys.sides[0][k].column];
+    if (left.format != keys.types[k].format) return false;
+  }
+  return true;
+}
+
+bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed,
+                      JoinedRows& rows) {
+  if (!passes_ || at_ < probes_.size()) return false;
+  if (stop_.stop_requested()) throw_stopped();
+  const RowPusher::Rest rest = tables_->left_rows.rest();
+  const std::byte* const none = tables_->formats[1].no_row();
+  const std::size_t count = std::min(rest.rows, most);
+  while (rows.size() < count && rows.bytes < most_bytes) {
+    set_probes(
+        key_writer_.write(*rest.batch, rest.first + rows.size(), count - rows.size()).records);
+    for (const Probe& left : probes_) {
+      const std::uint32_t match =
+          left.matches_nothing ? RowTable::kNone : table_->find(left.hash, left.parts.key);
+      if (match == RowTable::kNone && kind_ == JoinKind::inner) passes_ = false;
+      const RowParts right = match != RowTable::kNone ? table_->row(match) : RowParts{{}, none, 0};
+      rows.add(left.parts.key, nullptr, right.values, right.value_bytes);
+    }
+    probes_.clear();
+    if (passes_) continue;
+    rows.clear();
+    return false;
+  }
+  if (rows.size() == 0) return false;
+  for (const ColumnView& column : rest.batch->children) {
+    check_nulls(column, rest.first, rows.size());
+  }
+  passed = {tables_->left.shared_batch(), rest.batch, rest.first};
+  tables_->left_rows.skip(rows.size());
+  return true;
 }
 
 void ProbedRows::next(std::size_t most, JoinedRows& rows) {
@@ -29,11 +76,15 @@ void ProbedRows::next(std::size_t most, JoinedRows& rows) {
   }
 }
 
-// In steps, so that what the next one needs of memory is on its way.
 bool ProbedRows::next_probes() {
+  set_probes(tables_->left_rows.next());
+  return !probes_.empty();
+}
+
+// In steps, so that what the next one needs of memory is on its way.
+void ProbedRows::set_probes(std::span<const std::byte> records) {
   probes_.clear();
   at_ = 0;
-  const std::span<const std::byte> records = tables_->left_rows.next();
   for (std::size_t at = 0; at < records.size();) {
     RecordCount bytes;
     std::memcpy(&bytes, records.data() + at, sizeof(bytes));
@@ -45,7 +96,6 @@ bool ProbedRows::next_probes() {
   }
   for (const Probe& each : probes_) table_->prefetch_entry(each.hash);
   for (const Probe& each : probes_) table_->prefetch_row(each.hash);
-  return !probes_.empty();
 }
 
 // One row more, or the next row of the left table.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -23,6 +24,10 @@ class ProbedRows final : public JoinedRowSource {
   ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables, std::unique_ptr<RowTable> table,
              std::unique_ptr<detail::Grant> grant, std::stop_token stop);
 
+  // Where keys of the table differ, rows of a left join pass, and those of an inner one as long as
+  // all match.
+  bool pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed,
+            JoinedRows& rows) override;
   void next(std::size_t most, JoinedRows& rows) override;
 
  private:
@@ -34,6 +39,8 @@ class ProbedRows final : public JoinedRowSource {
     bool matches_nothing;
   };
 
+  bool may_pass() const;
+  void set_probes(std::span<const std::byte> records);
   bool next_probes();
   void probe(JoinedRows& rows);
   void end_probe() {
@@ -47,6 +54,10 @@ class ProbedRows final : public JoinedRowSource {
   const std::unique_ptr<JoinedTables> tables_;
   const std::unique_ptr<RowTable> table_;
   const std::stop_token stop_;
+  bool passes_;
+  const RowFormat key_format_;
+  DictionaryTables no_dictionaries_;
+  RowWriter key_writer_;
   std::vector<Probe> probes_;
   std::size_t at_ = 0;         // in them
   bool begun_ = false;         // with that one

@@ -50,6 +50,22 @@ RowFormat RowFormat::of_join(const ColumnType& table, std::vector<KeyColumn> key
   return format;
 }
 
+RowFormat RowFormat::key_only() const {
+  RowFormat format = *this;
+  format.fields.clear();
+  format.bits = 0;
+  return format;
+}
+
+void check_nulls(const ColumnView& column, std::size_t first, std::size_t count) {
+  if (may_be_null(*column.type) || column.validity == nullptr) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (column.is_valid(first + i)) continue;
+    throw Error(ErrorCode::bad_input, "column " + column.type->name +
+                                          ": it has a null, and its type says that it has none");
+  }
+}
+
 RowWriter::Written RowWriter::write(const ColumnView& batch, std::size_t first, std::size_t left) {
   const std::size_t count = measure(batch, first, std::min(left, kRowsAtOnce));
   begin_records(count);
@@ -125,14 +141,7 @@ void RowWriter::set_bits(const ColumnView& batch, std::size_t first) {
   }
   for (const RowFormat::Field& field : format_.fields) {
     const ColumnView& column = batch.children[field.column];
-    if (!may_be_null(*column.type)) {
-      for (std::size_t i = 0; column.validity != nullptr && i < at_.size(); ++i) {
-        if (column.is_valid(first + i)) continue;
-        throw Error(
-            ErrorCode::bad_input,
-            "column " + column.type->name + ": it has a null, and its type says that it has none");
-      }
-    }
+    check_nulls(column, first, at_.size());
     if (!field.may_be_null) continue;
     for (std::size_t i = 0; i < at_.size(); ++i) {
       if (has_value(column, first + i)) set_bit(bitmaps_[i], field.bit);

@@ -41,6 +41,9 @@ struct RowFormat {
   std::size_t bits = 0;  // of the bitmap
   bool flags_null_keys = false;
 
+  // Of the same rows, the key alone.
+  RowFormat key_only() const;
+
   // The values of a row that is not there: all are null. REQUIRES: of_join().
   const std::byte* no_row() const { return zeros.data(); }
 
@@ -48,6 +51,10 @@ struct RowFormat {
   void add_field(const ColumnType& table, std::size_t column, bool may_be_null);
   std::vector<std::byte> zeros;
 };
+
+// Throws Error{bad_input} if any of the rows [first, first + count) is null, where the type of the
+// column says that none is.
+void check_nulls(const ColumnView& column, std::size_t first, std::size_t count);
 
 // Writes rows of batches.
 class RowWriter {

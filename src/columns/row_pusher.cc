@@ -25,21 +25,26 @@ RowPusher::RowPusher(BatchReader& reader, const RowFormat& format, bool in_memor
       dictionaries_(dictionary_tables(reader.type(), memory_.dictionary_bytes)),
       writer_(format, dictionaries_) {}
 
-std::span<const std::byte> RowPusher::next() {
-  if (!any_) return {};
-  if (first_ == reader_.batch().rows) {
+RowPusher::Rest RowPusher::rest() {
+  if (any_ && first_ == reader_.batch().rows) {
     if (on_batch_) on_batch_(reader_.rows());
     first_ = 0;
     any_ = reader_.next();
-    if (!any_) return {};
   }
+  if (!any_) return {nullptr, 0, 0};
   const ColumnView& batch = reader_.batch();
   if (first_ == 0) {
     if (!in_memory_) check_batch(reader_, memory_);
     begin_batch(dictionaries_, batch);
   }
-  const auto written = writer_.write(batch, first_, batch.rows - first_);
-  first_ += written.rows;
+  return {&batch, first_, batch.rows - first_};
+}
+
+std::span<const std::byte> RowPusher::next() {
+  const Rest left = rest();
+  if (left.rows == 0) return {};
+  const auto written = writer_.write(*left.batch, left.first, left.rows);
+  skip(written.rows);
   return written.records;
 }
 

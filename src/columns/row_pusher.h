@@ -22,6 +22,14 @@ class RowPusher {
             const std::function<void(std::uint64_t rows)>& on_batch, const resources& shared);
 
   const ColumnMemory& memory() const { return memory_; }
+  // The rows of the batch that next() is at, from the first one that has not been given; none at
+  // the end. What is done with them otherwise is to be skipped.
+  struct Rest {
+    const ColumnView* batch;
+    std::size_t first, rows;
+  };
+  Rest rest();
+  void skip(std::size_t rows) { first_ += rows; }
   // Some of the next rows, until the next call; none at the end.
   std::span<const std::byte> next();
   // Gives all rows to `put`, some at a time.

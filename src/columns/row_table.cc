@@ -87,7 +87,9 @@ void RowTable::build(const std::function<bool(std::string_view key)>& matches_no
   heads_.assign(std::bit_ceil(std::max<std::size_t>(entries_.size(), 1)), kNone);
   mask_ = static_cast<std::uint32_t>(heads_.size() - 1);
   for (std::uint32_t i = rows(); i-- > 0;) {
-    if (matches_nothing(row(i).key)) continue;
+    const std::string_view key = row(i).key;
+    if (matches_nothing(key)) continue;
+    if (is_unique_) is_unique_ = find(entries_[i].hash, key) == kNone;
     entries_[i].next = std::exchange(heads_[entries_[i].hash & mask_], i);
   }
 }

@@ -57,6 +57,8 @@ class RowTable {
 
   // --- once it is built ---
 
+  // No two rows that are found have the same key.
+  bool is_unique() const { return is_unique_; }
   std::uint32_t rows() const { return static_cast<std::uint32_t>(entries_.size()); }
   // What is likely to be needed by find(): the bucket first, some time later its first row.
   void prefetch_bucket(std::uint32_t hash) const { __builtin_prefetch(&heads_[hash & mask_]); }
@@ -104,6 +106,7 @@ class RowTable {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> heads_;
   std::uint32_t mask_ = 0;
+  bool is_unique_ = true;
 };
 
 }  // namespace xxl
