@@ -249,6 +249,18 @@ class Group:
         (CGROUP / "cgroup.procs").write_text(str(os.getpid()))
 
 
+def resident_peak(pid):
+    """In MiB; 0 when the process has ended."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        program = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return 0
+    if program == os.readlink("/proc/self/exe") and "--worker" not in pathlib.Path(f"/proc/{pid}/cmdline").read_text():
+        return 0  # still a copy of this one
+    return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
 def measure(command, limit):
     """Seconds, peak resident MiB and what went wrong (or an empty text) of a process."""
     subprocess.run(["sync"], check=True)
@@ -258,9 +270,12 @@ def measure(command, limit):
     start = time.monotonic()
     with open("/tmp/columns-bench.err", "wb") as errors:
         process = subprocess.Popen(command, preexec_fn=group.enter, stdout=subprocess.DEVNULL, stderr=errors)
+    peak = 0
     try:
         while True:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            # Not that of wait4(), which may be this process's own before the other one began.
+            peak = max(peak, resident_peak(process.pid))
+            pid, status, _ = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 break
             if time.monotonic() - start > TIMEOUT:
@@ -273,7 +288,7 @@ def measure(command, limit):
     if status != 0:
         tail = pathlib.Path("/tmp/columns-bench.err").read_text(errors="replace").strip().splitlines()
         failure = "killed" if os.WIFSIGNALED(status) else (tail[-1][:200] if tail else f"status {status}")
-    return seconds, usage.ru_maxrss // 1024, failure
+    return seconds, peak, failure
 
 
 @functools.cache

@@ -13,8 +13,8 @@ namespace xxl::arrow_module {
 namespace {
 
 // Of the memory of a target, the batches that wait to be written may take one part.
-constexpr std::uint64_t kAheadPart = 4;
-constexpr std::uint64_t kMostAheadBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kAheadPart = 16;
+constexpr std::uint64_t kMostAheadBytes = std::uint64_t{16} << 20;
 
 // The schema and the batches of a stream. Arrow's own import forgets the errno values of failures.
 class InputStream {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 namespace xxl::arrow_module {
 namespace {
@@ -24,10 +25,26 @@ LargeBlocks::~LargeBlocks() {
   for (const auto& [capacity, block] : kept_) munmap(block, capacity);
 }
 
+void LargeBlocks::keep_at_most(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  most_kept_bytes_ = bytes;
+  drop_kept();
+}
+
+// The largest first.
+void LargeBlocks::drop_kept() {
+  while (kept_bytes_ > most_kept_bytes_) {
+    const auto largest = std::prev(kept_.end());
+    munmap(largest->second, largest->first);
+    kept_bytes_ -= largest->first;
+    kept_.erase(largest);
+  }
+}
+
 void* LargeBlocks::take(std::size_t bytes) {
   std::lock_guard lock(mutex_);
   const auto kept = kept_.lower_bound(bytes);
-  if (kept != kept_.end() && kept->first <= kMostSlack * bytes) {
+  if (kept != kept_.end() && kept->first <= bytes + bytes / 4) {
     const auto [capacity, block] = *kept;
     kept_.erase(kept);
     kept_bytes_ -= capacity;
@@ -47,19 +64,16 @@ void LargeBlocks::give(void* block) {
   const auto used = capacities_.find(block);
   const std::size_t capacity = used->second;
   capacities_.erase(used);
-  if (kept_bytes_ + capacity > kMostKeptBytes) {
-    munmap(block, capacity);
-    return;
-  }
   kept_.emplace(capacity, block);
   kept_bytes_ += capacity;
+  drop_kept();
 }
 
 void* LargeBlocks::resize(void* block, std::size_t bytes, std::size_t new_bytes) {
   {
     std::lock_guard lock(mutex_);
     const std::size_t capacity = capacities_.at(block);
-    if (new_bytes <= capacity && capacity <= kMostSlack * new_bytes) return block;
+    if (new_bytes <= capacity && capacity <= new_bytes + new_bytes / 4) return block;
   }
   void* const moved = take(new_bytes);
   if (moved == nullptr) return nullptr;

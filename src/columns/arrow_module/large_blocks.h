@@ -19,6 +19,8 @@ class LargeBlocks {
 
   ~LargeBlocks();
 
+  // From now on at most so many bytes are kept.
+  void keep_at_most(std::size_t bytes);
   // Memory of `bytes`, at least kLeastBytes, aligned to pages; null if there is none.
   void* take(std::size_t bytes);
   // Gives back what take() or resize() gave.
@@ -28,12 +30,13 @@ class LargeBlocks {
   void* resize(void* block, std::size_t bytes, std::size_t new_bytes);
 
  private:
-  static constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
+  void drop_kept();
 
   std::mutex mutex_;
   std::unordered_map<void*, std::size_t> capacities_;  // of blocks in use
   std::multimap<std::size_t, void*> kept_;             // by their capacities
   std::size_t kept_bytes_ = 0;
+  std::size_t most_kept_bytes_ = 0;
 };
 
 }  // namespace xxl::arrow_module

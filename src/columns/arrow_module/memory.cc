@@ -10,13 +10,27 @@
 namespace xxl::arrow_module {
 namespace {
 
-constexpr int kMmapThreshold = 4 << 20;
+constexpr int kMmapThreshold = 2 << 20;
+constexpr std::int64_t kLeastKeptBytes = std::int64_t{4} << 20;
+constexpr std::int64_t kMostKeptBytes = std::int64_t{64} << 20;
 
 bool is_large(std::int64_t size) {
   return size >= static_cast<std::int64_t>(LargeBlocks::kLeastBytes);
 }
 
 }  // namespace
+
+// What is not in use may be kept, within what all may take.
+void CountedPool::limit_kept(std::int64_t now) {
+  const std::int64_t most = std::clamp(budget_bytes_ - now, kLeastKeptBytes, kMostKeptBytes);
+  large_.keep_at_most(static_cast<std::size_t>(most));
+}
+
+void CountedPool::set_limit(std::uint64_t bytes) {
+  limit_bytes_ = static_cast<std::int64_t>(bytes);
+  if (bytes != kNoLimit) budget_bytes_ = limit_bytes_.load();
+  limit_kept(now_bytes_);
+}
 
 ::arrow::Status CountedPool::take(std::int64_t bytes) {
   const std::int64_t now = now_bytes_ += bytes;
@@ -28,6 +42,7 @@ bool is_large(std::int64_t size) {
   for (std::int64_t most = most_bytes_; most < now;) {
     if (most_bytes_.compare_exchange_weak(most, now)) break;
   }
+  if (is_large(bytes)) limit_kept(now);
   return ::arrow::Status::OK();
 }
 

@@ -16,8 +16,9 @@ class CountedPool : public ::arrow::MemoryPool {
  public:
   CountedPool();
 
-  // More than this is refused, until it is set again.
-  void set_limit(std::uint64_t bytes) { limit_bytes_ = static_cast<std::int64_t>(bytes); }
+  // More than this is refused, until it is set again. Where nothing is refused (kNoLimit), the last
+  // one still bounds what is kept.
+  void set_limit(std::uint64_t bytes);
   static constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
 
   using ::arrow::MemoryPool::Allocate;
@@ -37,6 +38,7 @@ class CountedPool : public ::arrow::MemoryPool {
 
  private:
   ::arrow::Status take(std::int64_t bytes);
+  void limit_kept(std::int64_t now);
 
   ::arrow::Status allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out);
   void free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment);
@@ -44,6 +46,7 @@ class CountedPool : public ::arrow::MemoryPool {
   LargeBlocks large_;
   ::arrow::MemoryPool& below_ = *::arrow::system_memory_pool();  // of small pieces
   std::atomic<std::int64_t> limit_bytes_ = static_cast<std::int64_t>(kNoLimit);
+  std::atomic<std::int64_t> budget_bytes_ = 0;
   std::atomic<std::int64_t> now_bytes_ = 0;
   std::atomic<std::int64_t> most_bytes_ = 0;
 };
