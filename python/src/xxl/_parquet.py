@@ -59,6 +59,7 @@ _LEAST_BATCH_ROWS = 64
 _MOST_BATCH_ROWS = 1 << 16
 _MOST_GROUP_ROWS = 1 << 20
 _READ_BYTES = 256 << 10  # of a column at a time
+_GROUPS_LOOKED_AT = 16  # of a file, for the sizes of their pages
 _RELEASE_BYTES = 64 * _MIB  # that were decoded since the allocator was last told to give back
 
 
@@ -118,6 +119,17 @@ def find_files(inputs: Inputs) -> list[str]:
     return files
 
 
+def _page_bytes(group: Any) -> int:
+    """Of each column a page, compressed and not, of the size that writers aim at, and a buffer."""
+    total = 0
+    for number in range(group.num_columns):
+        column = group.column(number)
+        stored = max(column.total_compressed_size, 0)
+        total += min(stored, _MIB) + min(max(column.total_uncompressed_size, 0), _MIB)
+        total += min(stored, _READ_BYTES)
+    return total
+
+
 class _Ahead:
     """Iterates over what `make` gives, which runs on a thread of its own, a little ahead."""
 
@@ -165,6 +177,7 @@ class _Source:
         self._batch_bytes = memory // _BATCHES
         self._files = find_files(inputs)
         self.rows = 0  # that all files have, by their footers
+        self.page_bytes = 0  # of the pages and buffers of all columns of a row group
         self.rows_read = 0
         self.failure: BaseException | None = None
         self._ahead: _Ahead | None = None
@@ -182,6 +195,9 @@ class _Source:
             with self._open(file) as parquet:
                 schema = parquet.schema_arrow
                 self.rows += parquet.metadata.num_rows
+                for group in range(min(parquet.num_row_groups, _GROUPS_LOOKED_AT)):
+                    about = parquet.metadata.row_group(group)
+                    self.page_bytes = max(self.page_bytes, _page_bytes(about))
             if first is None:
                 first = schema
                 continue
@@ -336,6 +352,8 @@ class _Writer:
     def _encode(self, tables: list[pyarrow.Table]) -> None:
         table = tables.pop()  # which nobody else holds
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        del table
+        self._pyarrow.default_memory_pool().release_unused()
 
     def _wait(self) -> None:
         if self._encoding is not None:
@@ -410,6 +428,12 @@ def _run(sources: Sequence[_Source], job: Callable[[], ParquetReport]) -> Parque
             source.close()
 
 
+def _rest(memory: int, for_files: int, sources: Sequence[_Source]) -> int:
+    """What is left of all memory to sort with."""
+    pages = max(source.page_bytes for source in sources)
+    return max(memory - for_files - pages, memory // 4)
+
+
 def _check_all_read(source: _Source) -> None:
     if source.rows_read != source.rows:
         message = f"{source.rows_read} rows were read, but the files have {source.rows}"
@@ -439,7 +463,8 @@ def sort_parquet(
         "hits/\\*.parquet": files of the same columns.
     by, scratch, threads, limit, unique, progress: as of xxl.sort.
     memory: as of xxl.sort. A quarter of it, from 16 MiB to 512 MiB, is for reading and writing.
-        What pyarrow has loaded and not given back comes on top: some 50 MiB.
+        What pyarrow has loaded and its allocator keeps comes on top: some 150 MiB, more where
+        there are a hundred columns, less with ARROW_DEFAULT_MEMORY_POOL=system.
     compression: of the output, as of pyarrow: "zstd", "snappy", "lz4", "gzip", "brotli", None; or
         by column.
     row_group_rows: rows of a row group, which is held in memory; without it as many as fit in a
@@ -461,8 +486,8 @@ def sort_parquet(
     check_callback(progress)
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
-    used = means(used.memory - for_files, scratch, threads)
     source = _Source(inputs, for_files)
+    used = means(_rest(used.memory, for_files, [source]), scratch, threads)
     most = count(limit, "limit", 0)
     def check(rows: int) -> int:
         _check_all_read(source)
@@ -530,9 +555,9 @@ def join_parquet(
     check_callback(progress)
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
-    used = means(used.memory - for_files, scratch, threads)
+    sources = [_Source(left, for_files // 2), _Source(right, for_files // 2)]
+    used = means(_rest(used.memory, for_files, sources), scratch, threads)
     for_files //= 2  # reading, and writing: at the same time
-    sources = [_Source(left, for_files), _Source(right, for_files)]
 
     def check(_: int) -> int:
         for source in sources:
