@@ -54,8 +54,8 @@ class ExportedStream {
  private:
   template <class F>
   int guarded(F&& f) noexcept {
+    if (errno_ != 0) return errno_;  // what it has got ready is not to be relied on
     try {
-      error_.clear();
       f(*source_);
       return 0;
     } catch (const Error& error) {
@@ -69,6 +69,7 @@ class ExportedStream {
     }
   }
   int failed(int error, const char* message) noexcept {
+    errno_ = error;
     try {
       error_ = message;
     } catch (const std::bad_alloc&) {  // then there is a number only
@@ -77,6 +78,7 @@ class ExportedStream {
   }
 
   std::unique_ptr<BatchSource> source_;
+  int errno_ = 0;  // once it has failed
   std::string error_;
   bool at_end_ = false;
 };

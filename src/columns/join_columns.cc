@@ -37,7 +37,7 @@ class MergedRows final : public JoinedRowSource {
         join_(std::move(join)),
         rows_([this] { return join_->next(); }) {}
 
-  void next(std::size_t most, JoinedRows& rows) override {
+  void next(std::size_t most, std::uint64_t /*most_bytes*/, JoinedRows& rows) override {
     for (const RowBlocks::Row row : rows_.read(most)) add(row, rows);
   }
 
@@ -101,7 +101,8 @@ class JoinedBatches final : public BatchSource {
     std::uint64_t count = 0, bytes = 0;
     while (count < batch_rows_ && bytes < output_bytes_) {
       rows_.clear();
-      source_->next(std::min<std::uint64_t>(RowWriter::kRowsAtOnce, batch_rows_ - count), rows_);
+      source_->next(std::min<std::uint64_t>(RowWriter::kRowsAtOnce, batch_rows_ - count),
+                    output_bytes_ - bytes, rows_);
       if (rows_.size() == 0) break;
       readers_[0].read_keys(rows_.keys, rows_.key_ends, keys_);
       readers_[0].read_values(rows_.values[0], values_[0]);

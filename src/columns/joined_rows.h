@@ -56,9 +56,9 @@ class JoinedRowSource {
                     JoinedRows& /*rows*/) {
     return false;
   }
-  // Adds the next rows to `rows`, which is empty, at most `most`; none at the end. They last until
-  // the next call. Throws Error.
-  virtual void next(std::size_t most, JoinedRows& rows) = 0;
+  // Adds the next rows to `rows`, which is empty, at most `most` and about `most_bytes`; none at
+  // the end. They last until the next call. Throws Error.
+  virtual void next(std::size_t most, std::uint64_t most_bytes, JoinedRows& rows) = 0;
 };
 
 }  // namespace xxl

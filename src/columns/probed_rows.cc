@@ -24,14 +24,14 @@ ProbedRows::ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables,
   if (kind == JoinKind::right || kind == JoinKind::full) matched_.resize(table_->rows());
 }
 
-// Keys must be those of the output as they are.
+// Keys must be those of the output as they are: not floats, whose zeros become one.
 bool ProbedRows::may_pass() const {
   if (kind_ != JoinKind::left && kind_ != JoinKind::inner) return false;
   if (!table_->is_unique()) return false;
   const JoinKeys& keys = tables_->keys;
   for (std::size_t k = 0; k < keys.types.size(); ++k) {
     const ColumnType& left = tables_->left.type().children[keys.sides[0][k].column];
-    if (left.format != keys.types[k].format) return false;
+    if (left.format != keys.types[k].format || !is_in_key(keys.sides[0][k], left)) return false;
   }
   return true;
 }
@@ -47,6 +47,7 @@ bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& pa
     set_probes(
         key_writer_.write(*rest.batch, rest.first + rows.size(), count - rows.size()).records);
     for (const Probe& left : probes_) {
+      if (rows.bytes >= most_bytes) break;
       const std::uint32_t match =
           left.matches_nothing ? RowTable::kNone : table_->find(left.hash, left.parts.key);
       if (match == RowTable::kNone && kind_ == JoinKind::inner) passes_ = false;
@@ -67,12 +68,12 @@ bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& pa
   return true;
 }
 
-void ProbedRows::next(std::size_t most, JoinedRows& rows) {
-  if (stop_.stop_requested()) throw_stopped();
+void ProbedRows::next(std::size_t most, std::uint64_t most_bytes, JoinedRows& rows) {
   // What was given lasts until now, so that rows of one reading come at a time.
   while (rows.size() == 0) {
-    if (at_ == probes_.size() && !next_probes()) return add_alone(most, rows);
-    while (at_ < probes_.size() && rows.size() < most) probe(rows);
+    if (stop_.stop_requested()) throw_stopped();
+    if (at_ == probes_.size() && !next_probes()) return add_alone(most, most_bytes, rows);
+    while (at_ < probes_.size() && rows.size() < most && rows.bytes < most_bytes) probe(rows);
   }
 }
 
@@ -124,8 +125,8 @@ void ProbedRows::probe(JoinedRows& rows) {
   if (match_ == RowTable::kNone) end_probe();
 }
 
-void ProbedRows::add_alone(std::size_t most, JoinedRows& rows) {
-  for (; alone_ < matched_.size() && rows.size() < most; ++alone_) {
+void ProbedRows::add_alone(std::size_t most, std::uint64_t most_bytes, JoinedRows& rows) {
+  for (; alone_ < matched_.size() && rows.size() < most && rows.bytes < most_bytes; ++alone_) {
     if (matched_[alone_]) continue;
     const RowParts right = table_->row(alone_);
     rows.add(right.key, tables_->formats[0].no_row(), right.values,

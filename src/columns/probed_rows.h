@@ -28,7 +28,7 @@ class ProbedRows final : public JoinedRowSource {
   // all match.
   bool pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed,
             JoinedRows& rows) override;
-  void next(std::size_t most, JoinedRows& rows) override;
+  void next(std::size_t most, std::uint64_t most_bytes, JoinedRows& rows) override;
 
  private:
   // A row of the left table.
@@ -47,7 +47,7 @@ class ProbedRows final : public JoinedRowSource {
     ++at_;
     begun_ = false;
   }
-  void add_alone(std::size_t most, JoinedRows& rows);
+  void add_alone(std::size_t most, std::uint64_t most_bytes, JoinedRows& rows);
 
   const JoinKind kind_;
   const std::unique_ptr<detail::Grant> grant_;

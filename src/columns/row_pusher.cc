@@ -29,6 +29,7 @@ RowPusher::Rest RowPusher::rest() {
   if (any_ && first_ == reader_.batch().rows) {
     if (on_batch_) on_batch_(reader_.rows());
     first_ = 0;
+    any_ = false;  // should that fail
     any_ = reader_.next();
   }
   if (!any_) return {nullptr, 0, 0};

@@ -29,7 +29,7 @@ class KeyExtractor {
   // With is_whole_record(): the order of keys is reversed (a longer record before a shorter one
   // that it starts with).
   virtual bool is_descending() const { return false; }
-  // True if the key is a part of the record, as key_in() gives it: then nothing is extracted either.
+  // True if the key is a part of the record, which key_in() gives: nothing is extracted either.
   virtual bool is_in_record() const { return is_whole_record(); }
   virtual std::string_view key_in(std::string_view record) const { return record; }
   // True if all of a key costs far more than its first bytes: then it is better made only as far as

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "columns/arrow_module/batch_source.h"
+#include "columns/arrow_module/batch_bytes.h"
 
 namespace xxl::arrow_module {
 

@@ -1,13 +1,13 @@
 #include "columns/arrow_module/batch_source.h"
 
 #include <arrow/c/bridge.h>
-#include <arrow/util/byte_size.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "columns/arrow_module/ahead.h"
+#include "columns/arrow_module/batch_bytes.h"
 #include "columns/arrow_module/failed.h"
 
 namespace xxl::arrow_module {
@@ -127,11 +127,6 @@ void BatchRows::observe(std::int64_t rows, std::int64_t bytes, std::uint64_t wan
   const double row_bytes = std::max(1.0, static_cast<double>(bytes) / static_cast<double>(rows));
   const auto fitting = static_cast<std::int64_t>(static_cast<double>(wanted_bytes) / row_bytes);
   rows_ = std::clamp(fitting, std::int64_t{1}, std::min(kMostRows, rows_ * kMostGrowth));
-}
-
-std::int64_t bytes_of(const ::arrow::RecordBatch& batch) {
-  const auto bytes = ::arrow::util::ReferencedBufferSize(batch);
-  return bytes.ok() ? *bytes : ::arrow::util::TotalBufferSize(batch);
 }
 
 void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,

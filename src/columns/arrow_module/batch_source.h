@@ -59,9 +59,6 @@ class BatchRows {
   std::int64_t rows_ = kFirstRows;
 };
 
-// Bytes of memory that the rows of a batch take; of a slice, its part.
-std::int64_t bytes_of(const ::arrow::RecordBatch& batch);
-
 // `source` as a stream of C structures, read one batch ahead if it wants that. If the stream fails,
 // `failure` says why. Both must outlive the stream.
 void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,

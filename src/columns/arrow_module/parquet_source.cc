@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "columns/arrow_module/batch_bytes.h"
 #include "columns/arrow_module/failed.h"
 #include "columns/arrow_module/memory.h"
 #include "columns/arrow_module/row_group_bounds.h"

@@ -102,7 +102,6 @@ class TextJoining {
   JoinReport run();
 
  private:
-
   JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
   bool sorts_both() const { return !sides_[0].is_presorted() && !sides_[1].is_presorted(); }
   void plan_memory();

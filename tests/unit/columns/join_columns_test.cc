@@ -145,6 +145,102 @@ TEST(JoinColumns, a_right_table_that_does_not_fit_is_sorted) {
   }
 }
 
+TEST(JoinColumns, rows_that_pass_keep_their_columns) {
+  // A struct, booleans at odd places, and slices with offsets.
+  Batches left{.batches = {}};
+  for (std::int64_t batch = 0; batch < 3; ++batch) {
+    std::vector<std::optional<std::int64_t>> keys;
+    std::vector<std::optional<std::string>> texts;
+    for (std::int64_t row = 0; row < 2000; ++row) {
+      keys.push_back(row % 7 == 3 ? std::nullopt : std::optional(row));
+      texts.push_back(std::to_string(batch) + "/" + std::to_string(row));
+    }
+    Column table =
+        test::table({test::numbers<std::int64_t>("id", "l", keys), test::strings("text", texts)});
+    table.offset = 3 * batch;
+    table.length -= table.offset;
+    left.batches.push_back(table);
+  }
+  std::vector<std::optional<std::int64_t>> users;
+  std::vector<std::optional<std::string>> names;
+  for (std::int64_t user = 0; user < 1990; ++user) {
+    users.push_back(user);
+    names.push_back("u" + std::to_string(user));
+  }
+  Batches right{.batches = {test::table({test::numbers<std::int64_t>("user", "l", users),
+                                         test::strings("name", names)})}};
+  for (const JoinKind kind : {JoinKind::left, JoinKind::inner}) {
+    for (const std::uint64_t batch_rows : {std::uint64_t{700}, std::uint64_t{1} << 16}) {
+      column_join_options options = by_hash(kind);
+      options.batch_rows = batch_rows;
+      const Read probed = joined(left, right, options);
+      EXPECT_EQ(probed.error, 0) << probed.message;
+      EXPECT_EQ(sorted(probed.rows), sorted(joined(left, right, by_id(kind)).rows));
+    }
+  }
+}
+
+TEST(JoinColumns, zeros_are_one_key_in_all_ways_to_join) {
+  Batches left{.batches = {test::table({test::numbers<double>("id", "g", {-0.0, 1.0})})}};
+  Batches right{.batches = {test::table({test::numbers<double>("user", "g", {0.0, 1.0})})}};
+  EXPECT_EQ(joined(left, right, by_hash(JoinKind::left)).rows,
+            joined(left, right, by_id(JoinKind::left)).rows);
+}
+
+TEST(JoinColumns, large_values_that_many_rows_get_make_small_batches) {
+  std::vector<std::optional<std::int64_t>> keys;
+  for (std::int64_t row = 0; row < 60; ++row) keys.push_back(row % 2);
+  Batches left{.batches = {test::table({test::numbers<std::int64_t>("id", "l", keys)})}};
+  const std::vector<std::optional<std::string>> texts(2, std::string(300'000, 'x'));
+  for (const bool twice : {false, true}) {  // rows pass, or not
+    std::vector<std::optional<std::int64_t>> users{0, 1};
+    auto values = texts;
+    if (twice) {
+      users.push_back(0);
+      values.emplace_back("y");
+    }
+    Batches right{.batches = {test::table({test::numbers<std::int64_t>("user", "l", users),
+                                           test::strings("text", values)})}};
+    for (const JoinKind kind : {JoinKind::left, JoinKind::full}) {
+      Batches from = left, with = right;
+      ArrowArrayStream from_left, from_right, to;
+      from.export_to(&from_left);
+      with.export_to(&from_right);
+      join_columns(&from_left, &from_right, &to, by_hash(kind),
+                   resources({.memory_bytes = 64 << 20, .device = Device::cpu}));
+      std::int64_t rows = 0;
+      for (ArrowArray batch{};; batch.release(&batch)) {
+        ASSERT_EQ(to.get_next(&to, &batch), 0);
+        if (batch.release == nullptr) break;
+        EXPECT_LE(batch.length, 6);
+        rows += batch.length;
+      }
+      to.release(&to);
+      EXPECT_EQ(rows, twice ? 90 : 60);
+    }
+  }
+}
+
+TEST(JoinColumns, a_stream_that_failed_stays_failed) {
+  Batches left = many("id", 4000, 7919, 10);
+  left.error = EIO;
+  ArrowArrayStream from_left, from_right, to;
+  Batches right = orders();
+  left.export_to(&from_left);
+  right.export_to(&from_right);
+  join_columns(&from_left, &from_right, &to, by_hash(JoinKind::inner), kLittle);
+  int failures = 0;
+  for (int i = 0; i < 5; ++i) {
+    ArrowArray batch{};
+    failures += to.get_next(&to, &batch) != 0 ? 1 : 0;
+    if (batch.release != nullptr) batch.release(&batch);
+    EXPECT_TRUE(failures == 0 || batch.release == nullptr);
+  }
+  EXPECT_GE(failures, 4);
+  EXPECT_NE(std::string(to.get_last_error(&to)).find("the left table failed"), std::string::npos);
+  to.release(&to);
+}
+
 TEST(JoinColumns, a_failure_of_the_left_table_is_told_by_the_result) {
   Batches left = users();
   left.error = EIO;
