@@ -434,7 +434,10 @@ class Join(ColumnsTest):
     def check(self, r, s, how, suffix, on):
         names = [write(table, self.root / f"{name}{suffix}", random.Random(how))
                  for name, table in (("r", r), ("s", s))]
-        result = self.join(*names, *[f"--key={key}" for key in on], f"--how={how}", output=f"out{suffix}")
+        keys = [f"--key={key}" for key in on]
+        result = self.join(*names, *keys, f"--how={how}", output=f"out{suffix}")
+        merged = self.join(*names, *keys, f"--how={how}", "--method=sort-merge", output=f"out{suffix}")
+        self.assertEqual(sorted(map(repr, merged.to_pylist())), sorted(map(repr, result.to_pylist())))
         keys = ", ".join(on)
         if how in ("semi", "anti"):
             query = f"SELECT r.* FROM r {how.upper()} JOIN s USING ({keys})"
@@ -468,6 +471,32 @@ class Join(ColumnsTest):
         self.assert_same(self.join(r, s, "--key1=id", "--key2=user"),
                          pa.table({"id": [2, 2], "x": ["b", "b"], "x_right": ["c", "d"]}))
         self.assertEqual(self.join(r, s, "--key1=1", "--key2=1", "--suffixes=,2").column_names, ["id", "x", "x2"])
+
+    def test_methods(self):
+        """Which one was used, and what the footer says of the order."""
+        left, right = pa.table({"id": [3, 1, None, 2, 1]}), pa.table({"id": [1, 2, 3], "x": ["a", "b", "c"]})
+        r, s = write(left, self.root / "r.parquet"), write(right, self.root / "s.parquet")
+        for method, ids in (("hash", [3, 1, 2, 1]), ("sort-merge", [1, 1, 2, 3])):
+            target = self.out / "out.parquet"
+            done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=id", f"--method={method}", r, s,
+                                   f"--output={target}", "--stats=json"], capture_output=True, check=False)
+            self.assertEqual(json.loads(done.stderr)["method"], method)
+            self.assertEqual(read(target)["id"].to_pylist(), ids)
+            group = pq.ParquetFile(target).metadata.row_group(0)
+            self.assertEqual(bool(group.sorting_columns), method == "sort-merge")
+
+    def test_a_damaged_left_table_is_named(self):
+        r = write(pa.table({"id": list(range(100000))}), self.root / "r.parquet")
+        s = write(pa.table({"id": [1, 2, 3]}), self.root / "s.parquet")
+        content = bytearray(r.read_bytes())
+        middle = len(content) // 3
+        content[middle:middle + 400] = bytes(400)
+        r.write_bytes(content)
+        done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=id", r, s,
+                               f"--output={self.out / 'out.parquet'}"], capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr.decode(), r"^xxl: join: .*r\.parquet: row group \d+: column id: .*\n$")
+        self.assertEqual(list(self.out.iterdir()), [])
 
     def test_counted(self):
         r = write(pa.table({"id": [1, 2, 2]}), self.root / "r.parquet")
