@@ -90,7 +90,10 @@ int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
   ColumnsJob::Result result;
   return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
     xxl::join_columns(&in[0], &in[1], out, join, shared);
+    const bool does_not_fit =
+        used == JoinMethod::sort_merge && join.method != JoinMethod::sort_merge;
     job.plan().method = used == JoinMethod::hash ? "hash" : "sort-merge";
+    job.plan().because = does_not_fit ? "S does not fit in memory, or R has dictionaries" : "";
     if (used == JoinMethod::hash || !has_no_null_keys(join.kind)) return;
     for (const std::string& column : join.left_on) {
       result.sorted_by.push_back({column.c_str(), 0, 0});

@@ -206,13 +206,15 @@ constexpr std::array kJoinOptions{
                .scope = Scope::binary,
                .group = kRows,
                .help = "what a row consists of (see ROWS OF BINARY RECORDS)"},
-    OptionSpec{.long_name = "suffixes",
-               .value = ValueKind::required,
-               .value_name = "R,S",
-               .scope = Scope::tables,
-               .group = kRows,
-               .help = "suffixes of column names that both sides have (default: _1,_2)",
-               .details = "Of columns those of R keep their names: ,S (default: ,_right)."},
+    OptionSpec{
+        .long_name = "suffixes",
+        .value = ValueKind::required,
+        .value_name = "R,S",
+        .scope = Scope::tables,
+        .group = kRows,
+        .help =
+            "suffixes of column names that both sides have (default: _1,_2; of columns ,_right)",
+        .details = "Of columns those of R keep their names: ,S."},
     OptionSpec{.long_name = "count", .group = kRows, .help = "write no rows: print their number"},
     OptionSpec{.long_name = "output",
                .value = ValueKind::required,
@@ -331,7 +333,8 @@ constexpr std::array kJoinSections{
         "KEYS AND ROWS OF COLUMNS",
         "A key is the name of a column, or its number from 1; a name that is all digits goes in "
         "quotes. A null equals nothing. A row is the columns of R, then the others of S; columns "
-        "that are joined by are there once, with R's name. Rows come in the order of their keys. "
+        "that are joined by are there once, with R's name. Rows come in the order of R, those of S "
+        "alone last; or, by sort-merge, in that of their keys. "
         "R and S may be directories or quoted patterns.\n"},
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},

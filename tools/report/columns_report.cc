@@ -51,6 +51,10 @@ std::string output_text(const ColumnsPlan& plan) {
          (plan.limit ? ", the first " + std::to_string(*plan.limit) + " rows" : "");
 }
 
+std::string method_text(const ColumnsPlan& plan) {
+  return plan.because.empty() ? plan.method : plan.method + ": " + plan.because;
+}
+
 std::string memory_text(const ColumnsPlan& plan) {
   return format_exact(plan.memory_bytes) + ", of which " + format_bytes(plan.memory.engine_bytes) +
          " to sort, " + format_bytes(plan.memory.module_bytes) + " to read and write files";
@@ -69,7 +73,7 @@ void append_input(Json& json, const ColumnsInput& input) {
 
 // What plan and report say alike of the whole.
 void append_means(Json& json, const ColumnsPlan& plan) {
-  if (plan.is_join) json.member("method", plan.method);
+  if (plan.is_join) json.member("method", plan.method).member("because", plan.because);
   json.member("output", plan.output)
       .member("format", plan.format)
       .member("compression", plan.compression)
@@ -93,7 +97,7 @@ std::string explain(const ColumnsPlan& plan) {
   }
   append_fact(out, "output:", output_text(plan));
   append_fact(out, plan.is_join ? "joined by:" : "sorted by:", plan.by);
-  if (plan.is_join) append_fact(out, "method:", plan.method);
+  if (plan.is_join) append_fact(out, "method:", method_text(plan));
   append_fact(out, "memory:", memory_text(plan));
   append_fact(out, "threads:", std::to_string(plan.threads));
   append_fact(out, "scratch space:",
@@ -135,7 +139,7 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   if (report.output_in_place) append_fact(out, "", kWrittenInPlace);
   append_fact(out, plan.is_join ? "joined by:" : "sorted by:",
               plan.by + ", " + std::to_string(plan.threads) + " threads");
-  if (plan.is_join) append_fact(out, "method:", plan.method);
+  if (plan.is_join) append_fact(out, "method:", method_text(plan));
   append_fact(out, "memory:",
               format_bytes(report.peak_memory_bytes) + " at most, " +
                   format_bytes(plan.memory_bytes) + " and " + format_bytes(kMemoryConstantBytes) +

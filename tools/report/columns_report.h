@@ -25,6 +25,7 @@ struct ColumnsPlan {
   std::string record;                // "parquet"
   std::vector<ColumnsInput> inputs;  // one, or those of R and S
   std::string by;                    // "ts, user descending"
+  std::string because;               // why not by hash, if that was wanted
   std::string method;                // of a join: before it how it may be done, then how it was
   std::optional<std::uint64_t> limit;
   std::string output;       // empty: rows are only counted

@@ -1,6 +1,8 @@
 #include "columns/files/memory_plan.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "base/units.h"
 #include "xxl/error.h"
@@ -23,10 +25,9 @@ constexpr std::uint64_t kGivenBytes = kMiB * 3 / 4;
 // The batch in use, two that wait for it, and the one that is being decoded.
 constexpr std::uint64_t kBatches = 4;
 
-}  // namespace
-
-ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
-                                    module_table::Format format, bool reads_while_writing) {
+// Nothing if too little is left for the engine.
+std::optional<ColumnFileMemory> divide(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
+                                       module_table::Format format, bool reads_while_writing) {
   const std::uint64_t usable = memory_bytes - std::min(memory_bytes, kArrowBytes);
   ColumnFileMemory plan;
   plan.batches.read_bytes = std::clamp(usable / kBatchPart, kLeastBatchBytes, kMostBatchBytes);
@@ -39,16 +40,23 @@ ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t re
   const std::uint64_t both = reads_while_writing ? reading + writing : std::max(reading, writing);
   plan.module_bytes = std::max(both, kLeastModuleBytes);
   plan.writing_bytes = reads_while_writing ? writing : plan.module_bytes;
-  if (usable < plan.module_bytes + kLeastEngineBytes) {
-    throw Error(ErrorCode::no_space,
-                "-S " + format_bytes(memory_bytes) +
-                    " is too little to read and sort these files: " +
-                    format_bytes(kArrowBytes + std::max(plan.module_bytes, kLeastModuleBytes) +
-                                 kLeastEngineBytes) +
-                    " would do");
-  }
+  if (usable < plan.module_bytes + kLeastEngineBytes) return std::nullopt;
   plan.engine_bytes = usable - plan.module_bytes;
   return plan;
+}
+
+}  // namespace
+
+ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
+                                    module_table::Format format, bool reads_while_writing) {
+  if (const auto plan = divide(memory_bytes, reading_bytes, format, reads_while_writing)) {
+    return *plan;
+  }
+  std::uint64_t enough = round_up(memory_bytes, kMiB);
+  while (!divide(enough, reading_bytes, format, reads_while_writing)) enough += kMiB;
+  throw Error(ErrorCode::no_space, "-S " + format_bytes(memory_bytes) +
+                                       " is too little to read and sort these files: -S " +
+                                       std::to_string(enough / kMiB) + "M would do");
 }
 
 }  // namespace xxl

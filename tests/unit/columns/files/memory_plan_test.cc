@@ -30,23 +30,21 @@ TEST(ColumnMemoryPlan, reading_gets_what_its_row_groups_need) {
 TEST(ColumnMemoryPlan, what_is_said_to_be_enough_is) {
   for (const std::uint64_t reading : {std::uint64_t{0}, 50 * kMiB, kGiB}) {
     for (const Format format : {Format::parquet, Format::ipc_file}) {
-      std::uint64_t memory = kMiB;
-      for (int tries = 0; tries < 3; ++tries) {
+      for (const bool join : {false, true}) {
+        std::uint64_t memory = kMiB;
         try {
-          plan_column_memory(memory, reading, format, false);
-          break;
+          plan_column_memory(memory, reading, format, join);
+          FAIL();
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::no_space);
           const std::string text = error.what();
-          const std::size_t at = text.find("files: ");
+          const std::size_t at = text.find("files: -S ");
           ASSERT_NE(at, std::string::npos) << text;
-          const double size = std::stod(text.substr(at + 7));
-          const bool gib = text.find("GiB would do") != std::string::npos;
-          memory =
-              static_cast<std::uint64_t>((size + 0.1) * static_cast<double>(gib ? kGiB : kMiB));
+          memory = std::stoull(text.substr(at + 10)) * kMiB;
         }
+        EXPECT_NO_THROW(plan_column_memory(memory, reading, format, join)) << reading;
+        EXPECT_THROW(plan_column_memory(memory - kMiB, reading, format, join), Error) << reading;
       }
-      EXPECT_NO_THROW(plan_column_memory(memory, reading, format, false)) << reading;
     }
   }
 }
