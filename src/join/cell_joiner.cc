@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/prefetch.h"
 #include "join/text_joiner.h"
 #include "record/record_key.h"
 
 namespace xxl {
 namespace {
-
-constexpr std::size_t kPrefetchRecords = 10;  // ahead of the joining
 
 // The groups of one side of a cell, one after the other: records begin() to end() have one key.
 class Groups {

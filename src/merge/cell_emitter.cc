@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
+
 namespace xxl {
-namespace {
-
-constexpr std::size_t kPrefetchRecords = 10;  // ahead of the copying
-
-}  // namespace
-
 bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   const std::span<const StringItem> items = sides[0].items;
   const CellAccess& access = sides[0].access;

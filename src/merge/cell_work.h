@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/prefetch.h"
 #include "merge/merge_source.h"
 #include "merge/record_merge.h"
 #include "run/text_run.h"
@@ -37,12 +38,11 @@ struct CellAccess {
     const ResidentRun& run = sources[(place & ~kResident) >> kSourceShift].resident;
     return chunk_record(run.memory, item(place).place());
   }
-  // Inlined in any case: GCC drops calls of functions that do nothing but prefetch.
+  // Always inlined: see prefetch_record().
   [[gnu::always_inline]] void prefetch(std::uint64_t place) const {
     const char* const record =
         (place & kResident) == 0 ? reinterpret_cast<const char*>(place) : (*this)(place).data();
-    __builtin_prefetch(record);
-    __builtin_prefetch(record + 64);
+    prefetch_record(record);
   }
 };
 

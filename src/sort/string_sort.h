@@ -11,11 +11,12 @@
 // Where the keys of a large group have more in common, that is measured and skipped at once. Keys
 // that end within the word come first, by length (the word alone cannot tell "a" from "a\0").
 //
-// Keys that are not the record itself are made once: their first word for every record, and more
-// only for groups of equal words, as much as the memory for keys allows (a *window* of each key),
-// kept until the group is sorted. Records of equal bytes have equal keys and need no more. A window
-// is made from the key's beginning; where that is costly, the few records whose keys share a long
-// prefix are merge sorted instead, by comparisons that read both keys once.
+// Keys that lie in their records, as all of them or a part, are compared there. Others are made
+// once: their first word for every record, and more only for groups of equal words, as much as the
+// memory for keys allows (a *window* of each key), kept until the group is sorted. Records of equal
+// bytes have equal keys and need no more. A window is made from the key's beginning; where that is
+// costly, the few records whose keys share a long prefix are merge sorted instead, by comparisons
+// that read both keys once.
 //
 // Multikey quicksort (Bentley and Sedgewick 1997) with radix sort in place of partitioning, and the
 // caching of 8 characters of super-alphabets (Ng and Kakehi 2007).
@@ -32,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "record/key_extractor.h"
 #include "sort/radix_sort.h"
 
@@ -243,7 +245,6 @@ class StringSorter {
   }
 
  private:
-  static constexpr std::size_t kPrefetchRecords = 10;  // ahead of the making of keys
   static constexpr std::size_t kFirstWindow = 32;
   static constexpr std::size_t kWindowGrowth = 8;
   static constexpr std::size_t kMaxWindow = std::size_t{1} << 20;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/prefetch.h"
 #include "base/units.h"
 #include "record/text_records.h"
 #include "run/text_run.h"
@@ -11,7 +12,6 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kPrefetchRecords = 10;      // ahead of the copying
 constexpr std::size_t kUnknownRecordBytes = 24;   // before any record has been seen
 constexpr std::size_t kResidentPart = 3;          // of the regions stay with resident runs
 constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; records that agree in these are kept
@@ -19,10 +19,8 @@ constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; records that agre
 struct ChunkAccess {
   const char* memory;
   std::string_view operator()(std::uint64_t place) const { return chunk_record(memory, place); }
-  void prefetch(std::uint64_t place) const {
-    const char* const record = (*this)(place).data();
-    __builtin_prefetch(record);
-    __builtin_prefetch(record + 64);
+  [[gnu::always_inline]] void prefetch(std::uint64_t place) const {
+    prefetch_record((*this)(place).data());
   }
 };
 
