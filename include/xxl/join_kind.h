@@ -23,7 +23,7 @@ enum class JoinKind {
 enum class JoinMethod {
   automatic,   // by sizes, order and memory
   sort_merge,  // both inputs in order of their keys; so is the output
-  hash,        // the smaller input in a table in memory, if it fits; rows in no particular order
+  hash,        // one input in a table in memory, if it fits; rows in an order of its own
 };
 
 }  // namespace xxl

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "columns/shared_array.h"
 #include "columns/value_bytes.h"
 
 namespace xxl {
@@ -60,13 +61,6 @@ ValueCount read_count(const std::byte*& from) {
 }
 
 }  // namespace
-
-std::shared_ptr<ArrowArray> shared_array() {
-  return {new ArrowArray{}, [](ArrowArray* array) {
-            if (array->release != nullptr) array->release(array);
-            delete array;
-          }};
-}
 
 void ArrayBuffer::grow(std::size_t bytes) {
   const std::size_t capacity =

@@ -61,9 +61,6 @@ class ArrayBuffer {
   std::size_t capacity_ = 0;
 };
 
-// An array that is released when nobody shares it any longer.
-std::shared_ptr<ArrowArray> shared_array();
-
 // Which values are there: bit `bit` of each row's bitmap. No bitmaps: all.
 struct RowBits {
   std::span<const std::byte* const> bitmaps = {};
@@ -112,6 +109,12 @@ class ColumnBuilder {
   }
 
  private:
+  struct Share {
+    std::shared_ptr<ArrowArray> whole;
+    const ArrowArray* array = nullptr;
+    std::size_t offset = 0;
+  };
+
   template <std::size_t kWidth>
   void append_fixed_values(std::span<const std::byte*> from, const RowBits& valid);
   template <class Offset>
@@ -135,12 +138,7 @@ class ColumnBuilder {
   ArrayBuffer bytes_;           // of strings
   std::size_t text_begin_ = 0;  // in bytes_, of the value that is next
   std::vector<ColumnBuilder> children_;
-  struct Share {
-    std::shared_ptr<ArrowArray> whole;
-    const ArrowArray* array = nullptr;
-    std::size_t offset = 0;
-  };
-  Share share_;  // its rows are rows_
+  Share share_;  // if set, of rows_ rows, in place of what follows rows_
 };
 
 // Arrays of the values that dictionary columns refer to, made once.

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "columns/column_builder.h"
+#include "columns/shared_array.h"
 #include "xxl/error.h"
 
 namespace xxl {
@@ -115,8 +115,7 @@ void BatchReader::close() {
 
 bool BatchReader::next() {
   for (;;) {
-    array_.reset();
-    array_ = shared_array();
+    array_ = shared_array();  // the one before is released first
     if (const int error = stream_.get_next(&stream_, array_.get())) throw_failure(error);
     if (array_->release == nullptr) return false;
     ++batches_;

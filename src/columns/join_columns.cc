@@ -80,8 +80,6 @@ class JoinedBatches final : public BatchSource {
         builder_(type_, &dictionaries_),
         readers_{RowReader(formats[0]), RowReader(formats[1])},
         source_(std::move(rows)) {
-    // The columns of the left table come first, in its order.
-    left_columns_ = columns.keys.size() + columns.values[0].size();
     for (const std::size_t column : columns.keys) keys_.push_back(&builder_.child(column));
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       for (const std::size_t column : columns.values[side]) {
@@ -93,9 +91,8 @@ class JoinedBatches final : public BatchSource {
   const ColumnType& type() const override { return type_; }
 
   bool next(ArrowArray* array) override {
-    rows_.clear();
-    if (source_->pass(batch_rows_, output_bytes_, passed_, rows_)) {
-      pass(array);
+    if (PassedRows passed; source_->pass(batch_rows_, output_bytes_, passed)) {
+      pass(passed, array);
       return true;
     }
     std::uint64_t count = 0, bytes = 0;
@@ -117,14 +114,13 @@ class JoinedBatches final : public BatchSource {
 
  private:
   // The left table's columns as they are, beside those of the right one.
-  void pass(ArrowArray* array) {
-    const std::size_t count = rows_.size();
-    for (std::size_t i = 0; i < left_columns_; ++i) {
-      builder_.child(i).share(passed_.batch, *passed_.batch->children[i],
-                              passed_.view->children[i].offset + passed_.first, count);
+  void pass(const PassedRows& passed, ArrowArray* array) {
+    const std::span<const std::byte* const> values(passed.values);
+    const std::size_t count = values.size();
+    for (std::size_t i = 0; i < passed.view->children.size(); ++i) {
+      builder_.child(i).share(passed.batch, *passed.batch->children[i],
+                              passed.view->children[i].offset + passed.first, count);
     }
-    passed_ = {};
-    const std::span<const std::byte* const> values(rows_.values[1]);
     for (std::size_t i = 0; i < count; i += RowWriter::kRowsAtOnce) {
       readers_[1].read_values(values.subspan(i, std::min(RowWriter::kRowsAtOnce, count - i)),
                               values_[1]);
@@ -141,9 +137,7 @@ class JoinedBatches final : public BatchSource {
   Sides<RowReader> readers_;
   std::vector<ColumnBuilder*> keys_;
   Sides<std::vector<ColumnBuilder*>> values_;
-  std::size_t left_columns_ = 0;
   JoinedRows rows_;
-  PassedRows passed_;
   std::unique_ptr<JoinedRowSource> source_;
 };
 
@@ -161,6 +155,7 @@ class Joining {
         tables_(std::make_unique<JoinedTables>(left, right, options, shared)),
         output_bytes_(tables_->left_rows.memory().output_bytes) {
     if (!may_hash()) return;
+    begin_phase(Phase::building_table);
     grant_ = std::make_unique<detail::Grant>(shared, engine_bytes());
     table_ = std::make_unique<RowTable>(engine_bytes() / kTablePart);
   }
@@ -189,6 +184,11 @@ class Joining {
     return options_.method != JoinMethod::sort_merge &&
            dictionary_tables(tables_->left.type(), 0).empty();
   }
+  void begin_phase(Phase phase) const {
+    if (options_.progress == nullptr) return;
+    options_.progress->phase_bytes_done = 0;
+    options_.progress->phase = phase;
+  }
   // The first batch of the right table is there while the left one is read.
   std::uint64_t engine_bytes() const {
     const std::uint64_t bytes = tables_->left_rows.memory().engine_bytes;
@@ -197,9 +197,9 @@ class Joining {
 
   void put_right(std::span<const std::byte> records) {
     if (table_ != nullptr) {
+      if (options_.progress != nullptr) options_.progress->phase_bytes_done += records.size();
       if (table_->add(records)) return;
       grant_.reset();
-      sort();
       table_->give_back([this](std::span<const std::byte> rows) { put(rows); });
       table_.reset();
     }
@@ -224,13 +224,13 @@ class Joining {
 
   std::unique_ptr<BatchSource> probed() {
     table_->build(has_null);
-    if (options_.progress != nullptr) options_.progress->phase = Phase::probing;
+    begin_phase(Phase::probing);
     const JoinedTables& tables = *tables_;
     JoinedColumns columns = joined_columns();
     return batches(
         std::move(columns), tables,
         std::make_unique<ProbedRows>(options_.kind, std::move(tables_), std::move(table_),
-                                     std::move(grant_), shared_.options().stop));
+                                     std::move(grant_), options_.progress, shared_.options().stop));
   }
 
   JoinedColumns joined_columns() {

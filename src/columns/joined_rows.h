@@ -39,21 +39,21 @@ struct JoinedRows {
   }
 };
 
-// Rows of a batch of the left table, each of which gives one row.
+// Rows of a batch of the left table, each of which gives one row, from `first` on.
 struct PassedRows {
   std::shared_ptr<ArrowArray> batch;
   const ColumnView* view = nullptr;
   std::size_t first = 0;
+  std::vector<const std::byte*> values;  // of the right table, for each
 };
 
 class JoinedRowSource {
  public:
   virtual ~JoinedRowSource() = default;
   // Where the next rows are those of the left table, with at most one of the right one each: fills
-  // in `passed`, and adds to `rows` their values of the right one, of at most `most` rows and about
-  // `most_bytes`. False if they are not, or that is not known.
-  virtual bool pass(std::size_t /*most*/, std::uint64_t /*most_bytes*/, PassedRows& /*passed*/,
-                    JoinedRows& /*rows*/) {
+  // in `passed`, of at most `most` rows and about `most_bytes` of the right table. False if they
+  // are not, or that is not known; then next() has them.
+  virtual bool pass(std::size_t /*most*/, std::uint64_t /*most_bytes*/, PassedRows& /*passed*/) {
     return false;
   }
   // Adds the next rows to `rows`, which is empty, at most `most` and about `most_bytes`; none at

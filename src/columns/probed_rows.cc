@@ -11,11 +11,12 @@ namespace xxl {
 
 ProbedRows::ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables,
                        std::unique_ptr<RowTable> table, std::unique_ptr<detail::Grant> grant,
-                       std::stop_token stop)
+                       Progress* progress, std::stop_token stop)
     : kind_(kind),
       grant_(std::move(grant)),
       tables_(std::move(tables)),
       table_(std::move(table)),
+      progress_(progress),
       stop_(std::move(stop)),
       passes_(may_pass()),
       key_format_(tables_->formats[0].key_only()),
@@ -36,35 +37,33 @@ bool ProbedRows::may_pass() const {
   return true;
 }
 
-bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed,
-                      JoinedRows& rows) {
+bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed) {
   if (!passes_ || at_ < probes_.size()) return false;
   if (stop_.stop_requested()) throw_stopped();
   const RowPusher::Rest rest = tables_->left_rows.rest();
-  const std::byte* const none = tables_->formats[1].no_row();
   const std::size_t count = std::min(rest.rows, most);
-  while (rows.size() < count && rows.bytes < most_bytes) {
-    set_probes(
-        key_writer_.write(*rest.batch, rest.first + rows.size(), count - rows.size()).records);
+  if (count == 0) return false;
+  passed = {tables_->left.shared_batch(), rest.batch, rest.first, {}};
+  std::uint64_t bytes = 0;
+  while (passed.values.size() < count && bytes < most_bytes) {
+    const std::size_t done = passed.values.size();
+    set_probes(key_writer_.write(*rest.batch, rest.first + done, count - done).records);
     for (const Probe& left : probes_) {
-      if (rows.bytes >= most_bytes) break;
-      const std::uint32_t match =
-          left.matches_nothing ? RowTable::kNone : table_->find(left.hash, left.parts.key);
-      if (match == RowTable::kNone && kind_ == JoinKind::inner) passes_ = false;
-      const RowParts right = match != RowTable::kNone ? table_->row(match) : RowParts{{}, none, 0};
-      rows.add(left.parts.key, nullptr, right.values, right.value_bytes);
+      if (bytes >= most_bytes) break;
+      const std::uint32_t match = find(left);
+      passes_ = match != RowTable::kNone || kind_ == JoinKind::left;
+      if (!passes_) break;
+      const RowParts right = match != RowTable::kNone ? table_->row(match) : no_right_row();
+      passed.values.push_back(right.values);
+      bytes += right.value_bytes;
     }
     probes_.clear();
-    if (passes_) continue;
-    rows.clear();
-    return false;
+    if (!passes_) return false;
   }
-  if (rows.size() == 0) return false;
   for (const ColumnView& column : rest.batch->children) {
-    check_nulls(column, rest.first, rows.size());
+    check_nulls(column, rest.first, passed.values.size());
   }
-  passed = {tables_->left.shared_batch(), rest.batch, rest.first};
-  tables_->left_rows.skip(rows.size());
+  tables_->left_rows.skip(passed.values.size());
   return true;
 }
 
@@ -86,15 +85,13 @@ bool ProbedRows::next_probes() {
 void ProbedRows::set_probes(std::span<const std::byte> records) {
   probes_.clear();
   at_ = 0;
-  for (std::size_t at = 0; at < records.size();) {
-    RecordCount bytes;
-    std::memcpy(&bytes, records.data() + at, sizeof(bytes));
-    const RowParts parts = parts_of_row(records.data() + at + sizeof(bytes));
-    at += sizeof(bytes) + bytes;
+  if (progress_ != nullptr) progress_->phase_bytes_done += records.size();
+  visit_rows(records, [this](std::string_view record) {
+    const RowParts parts = parts_of_row(record);
     const std::uint32_t hash = hash_of_key(parts.key);
     table_->prefetch_bucket(hash);
-    probes_.push_back({parts, bytes, hash, has_null(parts.key)});
-  }
+    probes_.push_back({parts, record.size(), hash, has_null(parts.key)});
+  });
   for (const Probe& each : probes_) table_->prefetch_entry(each.hash);
   for (const Probe& each : probes_) table_->prefetch_row(each.hash);
 }
@@ -103,10 +100,10 @@ void ProbedRows::set_probes(std::span<const std::byte> records) {
 void ProbedRows::probe(JoinedRows& rows) {
   const Probe& left = probes_[at_];
   const auto alone = [&] {
-    rows.add(left.parts.key, left.parts.values, tables_->formats[1].no_row(), left.bytes);
+    rows.add(left.parts.key, left.parts.values, no_right_row().values, left.bytes);
   };
   if (!begun_) {
-    match_ = left.matches_nothing ? RowTable::kNone : table_->find(left.hash, left.parts.key);
+    match_ = find(left);
     begun_ = true;
     const bool any = match_ != RowTable::kNone;
     if (kind_ == JoinKind::semi || kind_ == JoinKind::anti) {

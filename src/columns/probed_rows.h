@@ -15,19 +15,20 @@
 #include "columns/joined_tables.h"
 #include "columns/row_table.h"
 #include "engine/callers/shared_resources.h"
+#include "xxl/job.h"
 
 namespace xxl {
 
 class ProbedRows final : public JoinedRowSource {
  public:
-  // `table` has all rows of the right table, and is built. `grant`: its memory.
+  // `table` has all rows of the right table, and is built. `grant`: its memory. `progress`, which
+  // may be null, must outlive it.
   ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables, std::unique_ptr<RowTable> table,
-             std::unique_ptr<detail::Grant> grant, std::stop_token stop);
+             std::unique_ptr<detail::Grant> grant, Progress* progress, std::stop_token stop);
 
-  // Where keys of the table differ, rows of a left join pass, and those of an inner one as long as
-  // all match.
-  bool pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed,
-            JoinedRows& rows) override;
+  // Where all keys of the table differ, rows of a left join pass, and those of an inner one as long
+  // as all match.
+  bool pass(std::size_t most, std::uint64_t most_bytes, PassedRows& passed) override;
   void next(std::size_t most, std::uint64_t most_bytes, JoinedRows& rows) override;
 
  private:
@@ -40,6 +41,10 @@ class ProbedRows final : public JoinedRowSource {
   };
 
   bool may_pass() const;
+  std::uint32_t find(const Probe& left) const {
+    return left.matches_nothing ? RowTable::kNone : table_->find(left.hash, left.parts.key);
+  }
+  RowParts no_right_row() const { return {{}, tables_->formats[1].no_row(), 0}; }
   void set_probes(std::span<const std::byte> records);
   bool next_probes();
   void probe(JoinedRows& rows);
@@ -53,6 +58,7 @@ class ProbedRows final : public JoinedRowSource {
   const std::unique_ptr<detail::Grant> grant_;
   const std::unique_ptr<JoinedTables> tables_;
   const std::unique_ptr<RowTable> table_;
+  Progress* const progress_;
   const std::stop_token stop_;
   bool passes_;
   const RowFormat key_format_;

@@ -15,22 +15,6 @@ namespace {
 constexpr std::uint64_t kBlockBytes = 4 * kMiB;
 constexpr std::uint64_t kBlocks = 16;  // at least, of the memory
 
-RecordCount count_at(const std::byte* from) {
-  RecordCount bytes;
-  std::memcpy(&bytes, from, sizeof(bytes));
-  return bytes;
-}
-
-// Calls visit(row) for each record, behind its count.
-template <class Visit>
-void visit_rows(std::span<const std::byte> records, Visit&& visit) {
-  for (std::size_t at = 0; at < records.size();) {
-    const std::byte* const row = records.data() + at + sizeof(RecordCount);
-    at += sizeof(RecordCount) + count_at(records.data() + at);
-    visit(row);
-  }
-}
-
 }  // namespace
 
 std::uint32_t hash_of_key(std::string_view key) {
@@ -47,7 +31,7 @@ std::uint64_t RowTable::table_bytes(std::uint64_t rows) {
 
 bool RowTable::add(Rows records) {
   std::uint64_t more = 0;
-  visit_rows(records, [&](const std::byte*) { ++more; });
+  visit_rows(records, [&](std::string_view) { ++more; });
   const bool fits =
       !blocks_.empty() && blocks_.back().capacity - blocks_.back().bytes >= records.size();
   const std::size_t capacity =
@@ -80,8 +64,8 @@ void RowTable::give_back(const std::function<void(Rows records)>& put) {
 void RowTable::build(const std::function<bool(std::string_view key)>& matches_nothing) {
   entries_.reserve(count_);
   for (const Block& block : blocks_) {
-    visit_rows({block.memory.get(), block.bytes}, [this](const std::byte* row) {
-      entries_.push_back({row, hash_of_key(parts_of_row(row).key), kNone});
+    visit_rows({block.memory.get(), block.bytes}, [this](std::string_view record) {
+      entries_.push_back({record.data(), hash_of_key(LeadingKey::key_of(record)), kNone});
     });
   }
   heads_.assign(std::bit_ceil(std::max<std::size_t>(entries_.size(), 1)), kNone);

@@ -18,24 +18,31 @@
 #include <string_view>
 #include <vector>
 
-#include "record/text_syntax.h"
+#include "record/caller_keys.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
-// The parts of a record of a row: what stands behind its count.
+// The parts of a record of a row.
 struct RowParts {
   std::string_view key;
   const std::byte* values;
   std::size_t value_bytes;
 };
-inline RowParts parts_of_row(const std::byte* row) {
-  RecordCount bytes, key_bytes;
-  std::memcpy(&bytes, row - sizeof(bytes), sizeof(bytes));
-  std::memcpy(&key_bytes, row, sizeof(key_bytes));
-  const std::byte* const values = row + sizeof(key_bytes) + key_bytes;
-  return {{reinterpret_cast<const char*>(row + sizeof(key_bytes)), key_bytes},
-          values,
-          static_cast<std::size_t>(row + bytes - values)};
+inline RowParts parts_of_row(std::string_view record) {
+  const std::string_view key = LeadingKey::key_of(record);
+  const char* const values = key.data() + key.size();
+  return {key, reinterpret_cast<const std::byte*>(values),
+          static_cast<std::size_t>(record.data() + record.size() - values)};
+}
+// Calls visit(record) for each of some records.
+template <class Visit>
+void visit_rows(std::span<const std::byte> records, Visit&& visit) {
+  visit_counted({reinterpret_cast<const char*>(records.data()), records.size()},
+                [&](std::string_view record) {
+                  visit(record);
+                  return true;
+                });
 }
 std::uint32_t hash_of_key(std::string_view key);
 
@@ -60,15 +67,18 @@ class RowTable {
   // No two rows that are found have the same key.
   bool is_unique() const { return is_unique_; }
   std::uint32_t rows() const { return static_cast<std::uint32_t>(entries_.size()); }
-  // What is likely to be needed by find(): the bucket first, some time later its first row.
-  void prefetch_bucket(std::uint32_t hash) const { __builtin_prefetch(&heads_[hash & mask_]); }
-  void prefetch_entry(std::uint32_t hash) const {
+  // What is likely to be needed by find(): the bucket first, some time later its first row. Always
+  // inlined: see base/prefetch.h.
+  [[gnu::always_inline]] void prefetch_bucket(std::uint32_t hash) const {
+    __builtin_prefetch(&heads_[hash & mask_]);
+  }
+  [[gnu::always_inline]] void prefetch_entry(std::uint32_t hash) const {
     const std::uint32_t head = heads_[hash & mask_];
     if (head != kNone) __builtin_prefetch(&entries_[head]);
   }
-  void prefetch_row(std::uint32_t hash) const {
+  [[gnu::always_inline]] void prefetch_row(std::uint32_t hash) const {
     const std::uint32_t head = heads_[hash & mask_];
-    if (head != kNone) __builtin_prefetch(entries_[head].row);
+    if (head != kNone) __builtin_prefetch(entries_[head].record);
   }
   // The first row of this key, and the one behind `row`; kNone if there is none.
   std::uint32_t find(std::uint32_t hash, std::string_view key) const {
@@ -77,11 +87,16 @@ class RowTable {
   std::uint32_t find_next(std::uint32_t row, std::string_view key) const {
     return find_from(entries_[row].next, entries_[row].hash, key);
   }
-  RowParts row(std::uint32_t number) const { return parts_of_row(entries_[number].row); }
+  RowParts row(std::uint32_t number) const {
+    const char* const record = entries_[number].record;
+    RecordCount bytes;
+    std::memcpy(&bytes, record - sizeof(bytes), sizeof(bytes));
+    return parts_of_row({record, bytes});
+  }
 
  private:
   struct Entry {
-    const std::byte* row;  // behind its count
+    const char* record;  // behind its count
     std::uint32_t hash;
     std::uint32_t next;
   };

@@ -45,7 +45,6 @@ class LeadingKey final : public KeyExtractor {
     if (from < whole.size()) key += whole.substr(from, limit);
   }
 
- private:
   static std::string_view key_of(std::string_view record) {
     RecordCount bytes;
     std::memcpy(&bytes, record.data(), sizeof(bytes));

@@ -40,8 +40,7 @@ class Ahead {
 
   // The next batch. Not to be called again at the end.
   Batch take() {
-    if (!begun_) begin();
-    if (!thread_.joinable()) return next_();
+    if (!thread_.joinable() && !begin()) return next_();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !waiting_.empty() || ended_; });
     if (waiting_.empty()) {
@@ -57,12 +56,13 @@ class Ahead {
   }
 
  private:
-  void begin() {
-    begun_ = true;
+  // False where the system refuses a thread: batches are made when they are asked for.
+  bool begin() {
     try {
       thread_ = std::thread([this] { work(); });
+      return true;
     } catch (const std::system_error&) {
-      // No thread: batches are made when they are asked for.
+      return false;
     }
   }
 
@@ -103,7 +103,6 @@ class Ahead {
   std::exception_ptr failure_;
   bool ended_ = false;
   bool stopped_ = false;
-  bool begun_ = false;  // by the thread that takes
   std::thread thread_;
 };
 

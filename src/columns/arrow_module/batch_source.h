@@ -24,7 +24,7 @@ class BatchSource {
   virtual void leave_out(const module_table::FirstRows& /*first*/) {}
   // The next batch, of about `bytes` where that can be chosen; null at the end. Throws Failed.
   virtual std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) = 0;
-  // Whether a batch may be read while the one before it is used: twice the memory.
+  // Whether batches may be read while those before them are used, which takes more memory.
   virtual bool reads_ahead() const = 0;
   virtual module_table::SourceFacts facts() const = 0;
 
@@ -59,8 +59,8 @@ class BatchRows {
   std::int64_t rows_ = kFirstRows;
 };
 
-// `source` as a stream of C structures, read one batch ahead if it wants that. If the stream fails,
-// `failure` says why. Both must outlive the stream.
+// `source` as a stream of C structures, read some batches ahead if it wants that. If the stream
+// fails, `failure` says why. Both must outlive the stream.
 void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,
                    module_table::Failure& failure, ArrowArrayStream* out);
 

@@ -10,13 +10,15 @@
 namespace xxl::arrow_module {
 namespace {
 
-// A larger block may be used for so many times less than its capacity.
-constexpr std::size_t kMostSlack = 2;
-
 // In eight steps between powers of two: few sizes, and little is wasted.
 std::size_t capacity_for(std::size_t bytes) {
   const std::size_t step = std::bit_floor(bytes) / 8;
   return (bytes + step - 1) / step * step;
+}
+
+// Whether a block is used for so many bytes: little of it may be wasted, as that is not counted.
+bool suits(std::size_t capacity, std::size_t bytes) {
+  return bytes <= capacity && capacity <= bytes + bytes / 4;
 }
 
 }  // namespace
@@ -44,7 +46,7 @@ void LargeBlocks::drop_kept() {
 void* LargeBlocks::take(std::size_t bytes) {
   std::lock_guard lock(mutex_);
   const auto kept = kept_.lower_bound(bytes);
-  if (kept != kept_.end() && kept->first <= bytes + bytes / 4) {
+  if (kept != kept_.end() && suits(kept->first, bytes)) {
     const auto [capacity, block] = *kept;
     kept_.erase(kept);
     kept_bytes_ -= capacity;
@@ -72,8 +74,7 @@ void LargeBlocks::give(void* block) {
 void* LargeBlocks::resize(void* block, std::size_t bytes, std::size_t new_bytes) {
   {
     std::lock_guard lock(mutex_);
-    const std::size_t capacity = capacities_.at(block);
-    if (new_bytes <= capacity && capacity <= new_bytes + new_bytes / 4) return block;
+    if (suits(capacities_.at(block), new_bytes)) return block;
   }
   void* const moved = take(new_bytes);
   if (moved == nullptr) return nullptr;

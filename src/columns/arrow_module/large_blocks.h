@@ -19,8 +19,12 @@ class LargeBlocks {
 
   ~LargeBlocks();
 
-  // From now on at most so many bytes are kept.
+  // From now on at most so many bytes are kept; at first none.
   void keep_at_most(std::size_t bytes);
+  std::size_t kept_bytes() {
+    std::lock_guard lock(mutex_);
+    return kept_bytes_;
+  }
   // Memory of `bytes`, at least kLeastBytes, aligned to pages; null if there is none.
   void* take(std::size_t bytes);
   // Gives back what take() or resize() gave.

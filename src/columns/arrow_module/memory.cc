@@ -10,9 +10,11 @@
 namespace xxl::arrow_module {
 namespace {
 
-constexpr int kMmapThreshold = 2 << 20;
+// Of what was freed, whatever is in use:
 constexpr std::int64_t kLeastKeptBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kMostKeptBytes = std::int64_t{64} << 20;
+// What malloc keeps; contexts of codecs are smaller.
+constexpr int kMostMallocBytes = 2 << 20;
 
 bool is_large(std::int64_t size) {
   return size >= static_cast<std::int64_t>(LargeBlocks::kLeastBytes);
@@ -99,8 +101,8 @@ CountedPool::CountedPool() {
   // What does not come here (contexts of codecs, above all) is kept by malloc up to this, and
   // larger pieces go back to the system at once. Left alone, it keeps less, and makes pieces of up
   // to 32 MiB part of what it keeps.
-  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
-  mallopt(M_TRIM_THRESHOLD, kMmapThreshold);
+  mallopt(M_MMAP_THRESHOLD, kMostMallocBytes);
+  mallopt(M_TRIM_THRESHOLD, kMostMallocBytes);
 }
 
 CountedPool& pool() {

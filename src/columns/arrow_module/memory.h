@@ -46,7 +46,7 @@ class CountedPool : public ::arrow::MemoryPool {
   LargeBlocks large_;
   ::arrow::MemoryPool& below_ = *::arrow::system_memory_pool();  // of small pieces
   std::atomic<std::int64_t> limit_bytes_ = static_cast<std::int64_t>(kNoLimit);
-  std::atomic<std::int64_t> budget_bytes_ = 0;
+  std::atomic<std::int64_t> budget_bytes_ = 0;  // the last limit that there was
   std::atomic<std::int64_t> now_bytes_ = 0;
   std::atomic<std::int64_t> most_bytes_ = 0;
 };

@@ -19,9 +19,8 @@ struct ColumnFileMemory {
   module_table::BatchSizes batches{};
 };
 
-// `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side, which
-// `reads_while_writing`. Throws
-// Error{no_space} that says how much would do.
+// `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side.
+// `reads_while_writing`: it is a join. Throws Error{no_space} that says how much would do.
 ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
                                     module_table::Format format, bool reads_while_writing);
 

@@ -113,7 +113,7 @@ struct TargetFacts {
 // What the module can do.
 struct ModuleTable {
   std::uint32_t version;  // kVersion; if it differs nothing else may be looked at
-  const char* library;    // "Apache Arrow 26.0.1"
+  const char* arrow;      // "Apache Arrow 26.0.1"
   bool (*open_source)(const SourceOptions*, Source* out, Failure*);
   // Reads `in` to its end and writes a file of it. Does not release it.
   bool (*write_target)(const TargetOptions*, ArrowArrayStream* in, TargetFacts* out, Failure*);
