@@ -137,7 +137,7 @@ inline constexpr Section kColumnStatistics{
     "if\n"
     "                          not known before they are read), rows_read, bytes_read,\n"
     "                          row_groups, row_groups_read (0 of arrow)\n"
-    "  method, because         of a join: hash or sort-merge, and why not hash\n"
+    "  method, because         of a join: hash or sort-merge, and why, if not hash\n"
     "  output, format, compression, rows, row_groups, batches, bytes_written    of the output\n"
     "  memory_bytes, sort_memory_bytes, file_memory_bytes    of -S, and its parts\n"
     "  peak_file_memory_bytes  of file_memory_bytes, what reading and writing took\n"

@@ -54,10 +54,8 @@ std::string describe(const column_join_options& join, const std::string& how) {
   return text + " (" + how + ")";
 }
 
-const char* planned_method(JoinMethod method) {
-  return method == JoinMethod::sort_merge
-             ? "sort-merge"
-             : "hash, if S fits into half of what there is to sort; else sort-merge";
+const char* name_of(JoinMethod method) {
+  return method == JoinMethod::sort_merge ? "sort-merge" : "hash";
 }
 
 // Others may have nulls among the keys, which come where the join puts them.
@@ -85,14 +83,17 @@ int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
   join.progress = job.progress();
   job.plan().is_join = true;
   job.plan().by = describe(join, how);
-  job.plan().method = planned_method(join.method);
+  job.plan().method = name_of(join.method);
+  if (join.method != JoinMethod::sort_merge) {
+    job.plan().because = "if S fits into half of what there is to sort; else sort-merge";
+  }
 
   ColumnsJob::Result result;
   return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
     xxl::join_columns(&in[0], &in[1], out, join, shared);
     const bool does_not_fit =
         used == JoinMethod::sort_merge && join.method != JoinMethod::sort_merge;
-    job.plan().method = used == JoinMethod::hash ? "hash" : "sort-merge";
+    job.plan().method = name_of(used);
     job.plan().because = does_not_fit ? "S does not fit in memory, or R has dictionaries" : "";
     if (used == JoinMethod::hash || !has_no_null_keys(join.kind)) return;
     for (const std::string& column : join.left_on) {

@@ -66,7 +66,7 @@ std::string driver_text() {
 
 std::string columns_text() {
   try {
-    return std::string(load_arrow_module().library) + ", for Parquet and Arrow files";
+    return std::string(load_arrow_module().arrow) + ", for Parquet and Arrow files";
   } catch (const Error& error) {
     return std::string("none: ") + error.what();
   }

@@ -25,8 +25,8 @@ struct ColumnsPlan {
   std::string record;                // "parquet"
   std::vector<ColumnsInput> inputs;  // one, or those of R and S
   std::string by;                    // "ts, user descending"
-  std::string because;               // why not by hash, if that was wanted
-  std::string method;                // of a join: before it how it may be done, then how it was
+  std::string method;                // of a join: hash or sort-merge, which is meant, then used
+  std::string because;               // on what that depends, then why it was not what was meant
   std::optional<std::uint64_t> limit;
   std::string output;       // empty: rows are only counted
   std::string format;       // of the output: "parquet", "arrow file", "arrow stream"

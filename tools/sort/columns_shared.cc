@@ -292,11 +292,13 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
   if (show_progress) line.emplace(progress_);
   OwnedStream rows;
   begin_result(begin, &rows);
-  end_phase("read and sort", bytes_read(), 0);
+  const std::uint64_t read = bytes_read();
+  end_phase(plan_.is_join ? "read" : "read and sort", read, 0);
   load_arrow_module().limit_memory(0);  // writing looks after itself
   read_sources([&] { target ? write(*target, result, &rows) : count(&rows); });
   check_rows(result);
-  end_phase("merge and write", 0, report_.bytes_written);
+  end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
+            report_.bytes_written);
   if (target) {
     progress_.phase = Phase::finishing;
     target->publish();
