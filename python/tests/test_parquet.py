@@ -1,7 +1,9 @@
 """xxl.sort_parquet and xxl.join_parquet."""
 
+import errno
 import os
 import stat
+import threading
 
 import pytest
 import xxl
@@ -196,11 +198,33 @@ def test_joins_files():
     assert sorted(table["row"].to_pylist()) == [5, 7, 5000]
 
 
-def test_a_join_that_fails_leaves_no_output():
-    write("left.parquet", 0, 10)
+@pytest.mark.parametrize("damaged", ["left.parquet", "right.parquet"])
+def test_a_join_that_fails_leaves_no_output(damaged):
+    """The left table is read while the output is written."""
+    write("left.parquet", 0, 5000, compression="none", use_dictionary=False)
     write("right.parquet", 0, 5000, compression="none", use_dictionary=False)
-    damage("right.parquet")
+    damage(damaged)
     with pytest.raises(Exception, match=r"\w") as caught:
         xxl.join_parquet("left.parquet", "right.parquet", "out.parquet", on="key", memory=MEMORY)
     assert not isinstance(caught.value, xxl.Error)
     assert not os.path.exists("out.parquet")
+
+
+def test_the_output_survives_a_failure_of_its_encoding(monkeypatch):
+    """Row groups are encoded by a thread of their own."""
+    pq.write_table(pa.table({"key": list(range(1000))}), "in.parquet")
+    pq.write_table(pa.table({"old": [1]}), "out.parquet")
+    written = []
+
+    def write_table(self, table, row_group_size):
+        written.append(threading.current_thread())
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", write_table)
+    with pytest.raises(OSError, match="No space left"):
+        xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M", row_group_rows=100)
+    assert threading.main_thread() not in written and len(written) == 3
+    monkeypatch.undo()
+    assert pq.read_table("out.parquet").to_pydict() == {"old": [1]}
+    assert sorted(os.listdir(".")) == ["in.parquet", "out.parquet"]

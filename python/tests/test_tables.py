@@ -291,6 +291,35 @@ def test_what_a_producer_raises_ends_the_sort():
     assert caught.value.code == "io"
 
 
+def test_both_ways_to_join():
+    left = pa.table({"key": [3, 1, None, 2, 1], "a": list("abcde")})
+    right = pa.table({"key": [1, 2, 4, 1], "b": list("wxyz")})
+    by_hash = xxl.join(left, right, on="key", how="full", memory="64M").read_all().to_pylist()
+    assert [row["a"] for row in by_hash] == ["a", "b", "b", "c", "d", "e", "e", None]
+    merged = xxl.join(left, right, on="key", how="full", method="sort-merge", memory="64M").read_all()
+    assert [key for key in merged["key"].to_pylist() if key is not None] == [1, 1, 1, 1, 2, 3, 4]
+    assert sorted(map(str, by_hash)) == sorted(map(str, merged.to_pylist()))
+    with pytest.raises(xxl.UsageError, match="method is 'auto', 'hash' or 'sort-merge', not 'loop'"):
+        xxl.join(left, right, on="key", method="loop")
+
+
+def test_a_left_table_is_read_while_the_result_is():
+    right = pa.table({"key": list(range(5000))})
+    read = []
+
+    def batches():
+        for number in range(300):
+            read.append(number)
+            yield pa.record_batch({"key": list(range(5000))})
+
+    left = pa.RecordBatchReader.from_batches(pa.schema({"key": pa.int64()}), batches())
+    with xxl.join(left, right, on="key", memory="64M") as stream:
+        assert len(next(stream)) > 0
+        assert len(read) < 300
+    with pytest.raises(xxl.UsageError, match="closed"):
+        next(stream)
+
+
 def test_what_producers_raise_ends_the_join():
     for left, right in [(0, 1), (1, 0)]:
         tables = [failing_reader(ValueError("the producer failed")), pa.table(TABLE)]

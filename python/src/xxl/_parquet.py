@@ -5,8 +5,9 @@ Who takes memory when:
     reading   a batch being decoded, two that wait (_Ahead), one that the sort takes
     writing   a row group being collected, and the one before, whose columns are encoded meanwhile
 
-What is read is sorted before anything is written, so both have the same part of the memory
-(_memory_of_files); the rest is the sort's, which is told that batches are in memory anyway.
+What a sort reads is sorted before anything is written, so both have the same part of the memory
+(_memory_of_files), of which a join, that may read while it writes, gives a half to each. The rest is
+the sort's, which is told that batches are in memory anyway.
 """
 
 from __future__ import annotations
@@ -489,6 +490,7 @@ def sort_parquet(
     source = _Source(inputs, for_files)
     used = means(_rest(used.memory, for_files, [source]), scratch, threads)
     most = count(limit, "limit", 0)
+
     def check(rows: int) -> int:
         _check_all_read(source)
         wanted = source.rows if most is None else min(source.rows, most)
