@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
 #include "columns/column_stream.h"
@@ -154,6 +155,9 @@ class Joining {
         shared_(shared),
         tables_(std::make_unique<JoinedTables>(left, right, options, shared)),
         output_bytes_(tables_->left_rows.memory().output_bytes) {
+    if (shared.options().device == Device::gpu) {
+      throw Error(ErrorCode::device, "tables are joined on processors");
+    }
     if (!may_hash()) return;
     begin_phase(Phase::building_table);
     grant_ = std::make_unique<detail::Grant>(shared, engine_bytes());
@@ -197,6 +201,7 @@ class Joining {
 
   void put_right(std::span<const std::byte> records) {
     if (table_ != nullptr) {
+      if (shared_.options().stop.stop_requested()) throw_stopped();
       if (options_.progress != nullptr) options_.progress->phase_bytes_done += records.size();
       if (table_->add(records)) return;
       grant_.reset();

@@ -112,9 +112,6 @@ JoinCore::JoinCore(const resources& shared, const JoinSpec& spec)
           shared, spec.memory_bytes, kJoinSides,
           [&spec](const Grant& grant, Inputs& inputs, io::IoQueue& output,
                   const std::stop_token& stop) -> std::unique_ptr<CallerSort> {
-            if (grant.means().acceleration == Acceleration::always) {
-              throw Error(ErrorCode::device, "tables are joined on processors");
-            }
             return std::make_unique<CallerJoin>(options_of(spec, grant, inputs, output, stop));
           },
           "a join") {}

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -238,6 +241,52 @@ TEST(JoinColumns, a_stream_that_failed_stays_failed) {
   }
   EXPECT_GE(failures, 4);
   EXPECT_NE(std::string(to.get_last_error(&to)).find("the left table failed"), std::string::npos);
+  to.release(&to);
+}
+
+TEST(JoinColumns, a_gpu_that_is_asked_for_is_refused) {
+  for (const column_join_options& options : {by_id(JoinKind::inner), by_hash(JoinKind::inner)}) {
+    Batches left = users(), right = orders();
+    ArrowArrayStream from_left, from_right, to;
+    left.export_to(&from_left);
+    right.export_to(&from_right);
+    try {
+      join_columns(&from_left, &from_right, &to, options,
+                   resources({.memory_bytes = 64 << 20, .device = Device::gpu}));
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device);
+    }
+    EXPECT_EQ(left.released, 1);
+  }
+}
+
+TEST(JoinColumns, stops_when_it_is_asked_to) {
+  std::stop_source stop;
+  const resources shared(
+      {.memory_bytes = 64 << 20, .users = 2, .stop = stop.get_token(), .device = Device::cpu});
+  const auto begin = [&](const std::function<void()>& on_batch, ArrowArrayStream* to) {
+    Batches left = many("id", 10000, 7919, 10), right = many("user", 10000, 6007, 10);
+    ArrowArrayStream from_left, from_right;
+    left.export_to(&from_left);
+    right.export_to(&from_right);
+    column_join_options options = by_hash(JoinKind::inner);
+    options.on_batch = [&](std::uint64_t) { on_batch(); };
+    join_columns(&from_left, &from_right, to, options, shared);
+  };
+  ArrowArrayStream to;
+  begin([] {}, &to);
+  int batches = 0;
+  EXPECT_THROW(begin(
+                   [&] {
+                     ++batches;
+                     stop.request_stop();
+                   },
+                   nullptr),
+               Error);
+  EXPECT_EQ(batches, 1);  // of the right table
+  ArrowArray batch{};
+  EXPECT_EQ(to.get_next(&to, &batch), ECANCELED);
   to.release(&to);
 }
 
