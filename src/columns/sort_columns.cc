@@ -12,6 +12,7 @@
 #include "columns/row_blocks.h"
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
+#include "record/caller_keys.h"
 #include "xxl/columns.h"
 #include "xxl/sorter_core.h"
 
@@ -85,10 +86,10 @@ class SortedBatches final : public BatchSource {
     begins_.clear();
     ends_.clear();
     for (const RowBlocks::Row row : rows) {
-      RecordCount key;
-      std::memcpy(&key, row.data(), sizeof(key));
-      begins_.push_back(row.data() + sizeof(key));
-      ends_.push_back(row.data() + sizeof(key) + key);
+      const auto key = std::as_bytes(
+          std::span(LeadingKey::key_of({reinterpret_cast<const char*>(row.data()), row.size()})));
+      begins_.push_back(key.data());
+      ends_.push_back(key.data() + key.size());
     }
     reader_.read_keys(begins_, ends_, keys_);
     reader_.read_values(ends_, values_);

@@ -1,6 +1,5 @@
 #include "engine/callers/join_core.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,9 +19,7 @@ struct Parts {
 };
 
 Parts parts_of(std::string_view record) {
-  RecordCount bytes;
-  std::memcpy(&bytes, record.data(), sizeof(bytes));
-  const std::size_t key = sizeof(bytes) + bytes;
+  const std::size_t key = sizeof(RecordCount) + LeadingKey::key_of(record).size();
   return {record.substr(0, key), record.substr(key)};
 }
 
