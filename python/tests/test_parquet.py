@@ -215,8 +215,12 @@ def test_the_output_survives_a_failure_of_its_encoding(monkeypatch):
     pq.write_table(pa.table({"key": list(range(1000))}), "in.parquet")
     pq.write_table(pa.table({"old": [1]}), "out.parquet")
     written = []
+    write_any_table = pq.ParquetWriter.write_table
 
-    def write_table(self, table, row_group_size):
+    def write_table(self, table, row_group_size=None):
+        if len(table) == 0:  # A schema's numbers of leaves are asked for by an empty one.
+            write_any_table(self, table, row_group_size)
+            return
         written.append(threading.current_thread())
         if len(written) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
