@@ -225,10 +225,9 @@ def test_the_output_survives_a_failure_of_its_encoding(monkeypatch):
         if len(written) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(pq.ParquetWriter, "write_table", write_table)
-    with pytest.raises(OSError, match="No space left"):
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(pq.ParquetWriter, "write_table", write_table)
         xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M", row_group_rows=100)
     assert threading.main_thread() not in written and len(written) == 3
-    monkeypatch.undo()
     assert pq.read_table("out.parquet").to_pydict() == {"old": [1]}
     assert sorted(os.listdir(".")) == ["in.parquet", "out.parquet"]
