@@ -211,7 +211,7 @@ def random_case(seed, memory):
         case.sums = random_sums(rng, record_bytes, case.fields)
         tame(rng, case)
     if rng.random() < 0.15:  # merge: inputs must be sorted
-        case.files = [sorted(file, key=case.sort_key) for file in files]
+        case.files = [sorted(file, key=case.sort_key) for file in case.files]
         case.options.append("-m")
     return case
 
