@@ -43,7 +43,8 @@ struct column_key {
 // A sort.
 struct column_sort_options {
   std::vector<column_key> by = {};          // the first counts most
-  std::optional<std::uint64_t> limit = {};  // only the first rows in order
+  std::uint64_t skip = 0;                   // so many of the first rows in order are left out
+  std::optional<std::uint64_t> limit = {};  // of the others, only the first
   bool unique = false;                      // of rows with equal keys, the one that came first
   // Most rows of a batch that is given.
   std::uint64_t batch_rows = std::uint64_t{1} << 16;

@@ -38,7 +38,8 @@ struct SortJob : FileJob {
   bool unique = false;                 // the first of the records with equal keys
   bool merge_only = false;             // the inputs are sorted: merge them
   bool reverse = false;                // descending, where a key does not say otherwise
-  std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
+  std::uint64_t skip = 0;              // the first `skip` records of the output are left out
+  std::optional<std::uint64_t> limit;  // of the others, only the first `limit`
   bool count = false;  // one record for each key, with the number of its records: in front of a
                        // line, as the last column of a row, after a record as a little-endian u64
   // One record for each key, with sums in these fields: of rows COLUMN (one), of records of a fixed
@@ -71,7 +72,8 @@ struct SortPlan {
   std::uint64_t merge_degree = 0;       // runs merged at once
   unsigned passes = 0;                  // merge passes expected; 0: none
   std::uint64_t scratch_bytes = 0;  // in the scratch directories: reserved, or with `limit` at most
-  std::optional<std::uint64_t> limit;  // only the first `limit` records are written
+  std::uint64_t skip = 0;           // the first `skip` records are not written
+  std::optional<std::uint64_t> limit;  // of the others, only the first `limit` are
   unsigned threads = 0;                // that sort and merge
   std::string record_kind;             // key64, generic, ...
   std::string backend;                 // io_uring or threads

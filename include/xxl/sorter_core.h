@@ -22,8 +22,9 @@ namespace xxl {
 
 // What a sorter is to do beside sorting.
 struct sorter_options {
-  bool unique = false;  // of records with equal keys, the one that was pushed first
-  std::optional<std::uint64_t> limit = {};  // only the first `limit` records in order
+  bool unique = false;     // of records with equal keys, the one that was pushed first
+  std::uint64_t skip = 0;  // the first `skip` records in order are left out
+  std::optional<std::uint64_t> limit = {};  // of the others, only the first `limit`
   bool repeatable = false;             // rewind() may be called; scratch space stays until clear()
   std::uint64_t memory_bytes = 0;      // 0: an equal part of the resources
   std::uint64_t expected_records = 0;  // if known: plans for so many, if that can be; any number

@@ -18,10 +18,10 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
       if (!visit(access(items[i].place()), items[i].same_key())) break;
     }
   };
-  if (rules.limit != kNoLimit || rules.fold) {
+  if (rules.limit != kNoLimit || rules.fold || skips_) {
     // The number of bytes is not known beforehand.
     PieceWriter writer(output_.begin_open_ended(ticket), options_.syntax);
-    RecordEmitter emitter(writer, rules, records_left());
+    RecordEmitter emitter(writer, rules_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
     const bool more = settle(emitter.finish());
     writer.finish();
@@ -37,7 +37,9 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
     });
   }
   PieceWriter writer(output_.begin(ticket, bytes), options_.syntax);
-  RecordEmitter emitter(writer, rules);
+  EmitRules rules_of_all = rules;
+  rules_of_all.skip = 0;
+  RecordEmitter emitter(writer, rules_of_all);
   each([&](std::string_view record, bool same) { return emitter.add(record, same); });
   const TextTotals& totals = emitter.finish();
   writer.finish();
@@ -47,7 +49,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
 bool CellEmitter::stream(std::size_t cell, std::span<RecordMerge> sides) {
   RecordMerge& merge = sides[0];
   PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.syntax);
-  RecordEmitter emitter(writer, options_.rules, records_left());
+  RecordEmitter emitter(writer, rules_left());
   while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }
   const bool more = settle(emitter.finish());
@@ -55,15 +57,20 @@ bool CellEmitter::stream(std::size_t cell, std::span<RecordMerge> sides) {
   return more;
 }
 
-// Of the limit, once all cells before have settled: before the turn in the output ends.
-std::uint64_t CellEmitter::records_left() {
+// What remains to be skipped, and of the limit, once all cells before have settled: before the turn
+// in the output ends.
+EmitRules CellEmitter::rules_left() {
+  EmitRules rules = options_.rules;
   auto lock = monitor_.lock();
-  return options_.rules.limit - std::min(options_.rules.limit, totals_.records_out);
+  rules.skip -= totals_.records_skipped;
+  rules.limit -= std::min(rules.limit, totals_.records_out);
+  return rules;
 }
 
 bool CellEmitter::settle(const TextTotals& totals) {
   auto lock = monitor_.lock();
   totals_ += totals;
+  skips_ = totals_.records_skipped < options_.rules.skip;
   const bool is_stopped = options_.stopped != nullptr && *options_.stopped;
   return !is_stopped && totals_.records_out < options_.rules.limit;
 }

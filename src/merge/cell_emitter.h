@@ -36,14 +36,15 @@ class CellEmitter final : public CellWork {
   const TextTotals& totals() const { return totals_; }
 
  private:
-  std::uint64_t records_left();
+  EmitRules rules_left();
   bool settle(const TextTotals& totals);
 
   const TextMergeOptions& options_;
   TextOutput& output_;
   Ticket first_ticket_;
   Monitor& monitor_;
-  TextTotals totals_;  // with the monitor's lock
+  TextTotals totals_;                                  // with the monitor's lock
+  std::atomic<bool> skips_ = options_.rules.skip > 0;  // records are still to be left out
 };
 
 }  // namespace xxl

@@ -1,4 +1,5 @@
-// Writes sorted records: all, or one for each group of equal keys, up to a limit; and counts them.
+// Writes sorted records: all, or one for each group of equal keys, some of the first left out, up
+// to a limit; and counts them.
 //
 // Records come one after the other, each with whether its key is that of the one before. With a
 // fold that counts, and a limit of 2:
@@ -26,6 +27,7 @@ inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 struct EmitRules {
   bool unique = false;                               // of records with equal keys, the first
   std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
+  std::uint64_t skip = 0;                            // of those, the first ones are left out
   std::uint64_t limit = kNoLimit;                    // records written
   bool hash_written = true;  // not needed for runs, whose records will be written again
 };
@@ -33,11 +35,13 @@ struct EmitRules {
 // Totals of the records.
 struct TextTotals {
   std::uint64_t records_out = 0;
+  std::uint64_t records_skipped = 0;
   MultisetHash written;  // records read that are in the output, or in a group folded into it
-  MultisetHash removed;  // by unique
+  MultisetHash removed;  // by unique, or skipped
 
   TextTotals& operator+=(const TextTotals& other) {
     records_out += other.records_out;
+    records_skipped += other.records_skipped;
     written += other.written;
     removed += other.removed;
     return *this;
@@ -62,14 +66,15 @@ class PieceWriter {
 template <class Writer>
 class RecordEmitter {
  public:
-  // `writer` must outlive it, and is the caller's to finish. `limit` in place of that of `rules`:
-  // for one of several emitters that share it.
-  RecordEmitter(Writer& writer, const EmitRules& rules, std::uint64_t limit)
-      : writer_(writer), unique_(rules.unique), hash_written_(rules.hash_written), limit_(limit) {
+  // `writer` must outlive it, and is the caller's to finish.
+  RecordEmitter(Writer& writer, const EmitRules& rules)
+      : writer_(writer),
+        unique_(rules.unique),
+        hash_written_(rules.hash_written),
+        skip_(rules.skip),
+        limit_(rules.limit) {
     if (rules.fold) fold_ = rules.fold();
   }
-  RecordEmitter(Writer& writer, const EmitRules& rules)
-      : RecordEmitter(writer, rules, rules.limit) {}
   RecordEmitter(const RecordEmitter&) = delete;
   RecordEmitter& operator=(const RecordEmitter&) = delete;
 
@@ -78,10 +83,15 @@ class RecordEmitter {
   bool add(std::string_view record, bool same_key) {
     if (unique_ && same_key) {
       add_record(totals_.removed, record);
-      if (fold_) fold_->add(record);
+      if (in_group_) fold_->add(record);
       return true;
     }
     end_group();
+    if (totals_.records_skipped < skip_) {
+      ++totals_.records_skipped;
+      add_record(totals_.removed, record);
+      return true;
+    }
     if (totals_.records_out == limit_) return false;
     ++totals_.records_out;
     if (hash_written_) add_record(totals_.written, record);
@@ -112,6 +122,7 @@ class RecordEmitter {
   Writer& writer_;
   const bool unique_;
   const bool hash_written_;
+  const std::uint64_t skip_;
   const std::uint64_t limit_;
   std::unique_ptr<GroupFold> fold_;
   bool in_group_ = false;

@@ -9,6 +9,11 @@
 #include "run/folded_piece.h"
 
 namespace xxl {
+namespace {
+
+constexpr std::size_t kPassedBytes = 64 * kKiB;  // of records that are left out, at once
+
+}  // namespace
 
 OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::BufferPool& buffers,
                          BlockSink& sink, Mailbox& mailbox)
@@ -18,7 +23,8 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
       mailbox_(mailbox),
       rules_(rules),
       record_bytes_(rules.fold ? rules.fold->bytes_out() : layout.record_bytes()),
-      payload_bytes_(sink.payload_bytes()) {
+      payload_bytes_(sink.payload_bytes()),
+      skip_left_(rules.skip) {
   XXL_CHECK(payload_bytes_ <= buffers.buffer_bytes());
   if (!rules_.fold) return;
   XXL_CHECK(layout.record_bytes() == rules_.fold->bytes_in());
@@ -38,13 +44,22 @@ std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
   Place place;
   place.ticket = next_ticket_++;
   place.admitted = bytes;
-  if (keeps_all()) place.spans = reserve_locked(bytes, bytes);
+  if (is_foreseen()) {
+    place.skipped = take_skipped(bytes / record_bytes_);
+    place.spans = reserve_locked(bytes, bytes - place.skipped * record_bytes_);
+  }
   return place;
 }
 
-std::vector<OutputStage::Span> OutputStage::reserve(std::size_t admitted, std::size_t bytes) {
+// Within a turn: for the next `records`, of which the first `skipped` are left out.
+std::vector<OutputStage::Span> OutputStage::reserve_in_turn(std::size_t admitted,
+                                                            std::size_t records,
+                                                            std::size_t& skipped) {
   std::lock_guard lock(mutex_);
-  return reserve_locked(admitted, bytes);
+  skipped = take_skipped(records);
+  const std::uint64_t count =
+      std::min<std::uint64_t>(records - skipped, rules_.limit - bytes_ / record_bytes_);
+  return reserve_locked(admitted, static_cast<std::size_t>(count) * record_bytes_);
 }
 
 std::vector<OutputStage::Span> OutputStage::reserve_locked(std::size_t admitted,
@@ -87,9 +102,10 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
 }
 
 void OutputStage::write(Place& place, const RecordSource& source) {
-  if (keeps_all()) {
+  if (is_foreseen()) {
     XXL_CHECK(source.size() * record_bytes_ == place.admitted);
-    return fill(place.spans, source, 0);
+    pass_over(source, 0, place.skipped);
+    return fill(place.spans, source, place.skipped);
   }
   rules_.fold ? write_folds(place, source) : write_in_turn(place, source);
 }
@@ -97,10 +113,11 @@ void OutputStage::write(Place& place, const RecordSource& source) {
 void OutputStage::write_in_turn(Place& place, const RecordSource& source) {
   turns_.wait_for(*place.ticket);
   const std::size_t first = skip_duplicate(source);
-  const std::uint64_t count = limited(source.size() - first);
-  const auto spans = reserve(place.admitted, static_cast<std::size_t>(count) * record_bytes_);
+  std::size_t skipped;
+  const auto spans = reserve_in_turn(place.admitted, source.size() - first, skipped);
   end_turn(place);
-  fill(spans, source, first);
+  pass_over(source, first, skipped);
+  fill(spans, source, first + skipped);
 }
 
 void OutputStage::write_folds(Place& place, const RecordSource& source) {
@@ -109,11 +126,10 @@ void OutputStage::write_folds(Place& place, const RecordSource& source) {
   const bool was_open = !open_->empty();
   piece.join(*open_);
   const std::size_t held = !was_open && !open_->empty() ? record_bytes_ : 0;
-  const std::uint64_t count = limited(piece.size());
-  const auto spans =
-      reserve(place.admitted - held, static_cast<std::size_t>(count) * record_bytes_);
+  std::size_t skipped;
+  const auto spans = reserve_in_turn(place.admitted - held, piece.size(), skipped);
   end_turn(place);
-  write_folded(spans, piece);
+  write_folded(spans, piece, skipped);
 }
 
 void OutputStage::end_turn(Place& place) {
@@ -123,13 +139,15 @@ void OutputStage::end_turn(Place& place) {
 
 // The stream will never be complete.
 void OutputStage::give_up(Place& place) noexcept {
-  if (keeps_all() || !place.ticket) return;
+  if (is_foreseen() || !place.ticket) return;
   turns_.wait_for(*place.ticket);
   end_turn(place);
 }
 
-void OutputStage::write_folded(const std::vector<Span>& spans, FoldedPiece& piece) {
-  fill(spans, piece, 0);
+void OutputStage::write_folded(const std::vector<Span>& spans, FoldedPiece& piece,
+                               std::size_t skipped) {
+  pass_over(piece, 0, skipped);
+  fill(spans, piece, skipped);
   std::lock_guard lock(mutex_);
   removed_ += piece.hash();
   records_folded_ += piece.records_written();
@@ -142,11 +160,36 @@ void OutputStage::finish_folding() {
     const UnsortedPiece nothing({}, layout_.record_bytes());
     FoldedPiece piece(nothing, layout_, *rules_.fold);
     piece.end(*open_);
-    const std::uint64_t count = limited(1);
-    write_folded(reserve(record_bytes_, static_cast<std::size_t>(count) * record_bytes_), piece);
+    std::size_t skipped;
+    const auto spans = reserve_in_turn(record_bytes_, 1, skipped);
+    write_folded(spans, piece, skipped);
   }
   removed_.records -= hash_.records;
   removed_.sum -= hash_.sum;
+}
+
+// With the lock: of the next `records`, how many are left out.
+std::size_t OutputStage::take_skipped(std::size_t records) {
+  const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(records, skip_left_));
+  skip_left_ -= skipped;
+  return skipped;
+}
+
+// Leaves out `count` records from `first` on.
+void OutputStage::pass_over(const RecordSource& source, std::size_t first, std::size_t count) {
+  if (count == 0) return;
+  const std::size_t at_once = std::clamp<std::size_t>(kPassedBytes / record_bytes_, 1, count);
+  std::vector<std::byte> records(at_once * record_bytes_);
+  MultisetHash hash;
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t now = std::min(at_once, count - done);
+    source.write(first + done, now, records.data());
+    add_records(hash, records.data(), now, record_bytes_);
+    done += now;
+  }
+  if (rules_.fold) return;  // write_folded() counts the records that came
+  std::lock_guard lock(mutex_);
+  removed_ += hash;
 }
 
 // Writes the records from `next` on. A record that lies across two blocks is written aside and

@@ -42,6 +42,7 @@ struct OutputRules {
 
   bool unique = false;  // a piece's first record is left out if its key was there before
   std::optional<FoldRules> fold{};  // in place of `unique`: groups become one record each
+  std::uint64_t skip = 0;           // of those, the first ones are left out
   std::uint64_t limit = kNoLimit;   // only so many records are written
   bool hash_output = true;          // keep a multiset hash of what is written
 };
@@ -65,6 +66,7 @@ class OutputStage {
     friend class OutputStage;
     std::optional<Ticket> ticket;  // of a turn that is not over
     std::size_t admitted = 0;      // bytes
+    std::size_t skipped = 0;       // records, if that is known already
     std::vector<Span> spans;       // if it is reserved already
   };
 
@@ -88,8 +90,8 @@ class OutputStage {
   }
   // True when no more records will be written. From any thread.
   bool full() const { return records() >= rules_.limit; }
-  // Of what was written, if asked for, and of what was left out for `unique`: with a fold, that
-  // of the records that came less that of those written.
+  // Of what was written, if asked for, and of what was left out for `unique` and `skip`: with a
+  // fold, that of the records that came less that of those written.
   const MultisetHash& hash() const { return hash_; }
   const MultisetHash& removed() const { return removed_; }
   // With a fold: of the records written, the sum of their counts, and whether some that are not
@@ -117,11 +119,8 @@ class OutputStage {
   }
 
  private:
-  std::uint64_t limited(std::uint64_t records) const {
-    return std::min(records, rules_.limit - this->records());
-  }
   // What a piece will write is known before it is sorted.
-  bool keeps_all() const {
+  bool is_foreseen() const {
     return !rules_.unique && !rules_.fold && rules_.limit == rules_.kNoLimit;
   }
   void write(Place& place, const RecordSource& source);
@@ -129,11 +128,14 @@ class OutputStage {
   void write_folds(Place& place, const RecordSource& source);
   void give_up(Place& place) noexcept;
   void end_turn(Place& place);
-  void write_folded(const std::vector<Span>& spans, FoldedPiece& piece);
+  void write_folded(const std::vector<Span>& spans, FoldedPiece& piece, std::size_t skipped);
   void finish_folding();
-  std::vector<Span> reserve(std::size_t admitted, std::size_t bytes);
+  std::vector<Span> reserve_in_turn(std::size_t admitted, std::size_t records,
+                                    std::size_t& skipped);
   std::vector<Span> reserve_locked(std::size_t admitted, std::size_t bytes);
   std::size_t skip_duplicate(const RecordSource& source);
+  std::size_t take_skipped(std::size_t records);
+  void pass_over(const RecordSource& source, std::size_t first, std::size_t count);
   void fill(const std::vector<Span>& spans, const RecordSource& source, std::size_t next);
   void commit(const Span& span);
   void finish_block(const OutputBlock& block, std::size_t bytes);
@@ -153,6 +155,7 @@ class OutputStage {
   std::size_t current_used_ = 0;
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t skip_left_;  // records still to be left out
   MultisetHash hash_;
   MultisetHash removed_;
   std::uint64_t records_folded_ = 0;

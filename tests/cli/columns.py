@@ -84,6 +84,10 @@ class Sort(ColumnsTest):
                    for name, (down, first) in zip(names, keys)]
         order = sorted_rows([table[name].to_pylist() for name in names], keys)
         if rng.random() < 0.3:
+            skip = rng.choice([1, 10, 5000])
+            options.append(f"--skip={skip}")
+            order = order[skip:]
+        if rng.random() < 0.3:
             limit = rng.choice([0, 1, 10, 5000])
             options.append(f"--limit={limit}")
             order = order[:limit]

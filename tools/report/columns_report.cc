@@ -47,8 +47,7 @@ std::string output_text(const ColumnsPlan& plan) {
   if (plan.output.empty()) return "none, rows are counted";
   const bool compressed = plan.compression != "none";
   return quote_controls(plan.output) + ", " + plan.format +
-         (compressed ? ", " + plan.compression : "") +
-         (plan.limit ? ", the first " + std::to_string(*plan.limit) + " rows" : "");
+         (compressed ? ", " + plan.compression : "") + range_text(plan.skip, plan.limit, "rows");
 }
 
 std::string method_text(const ColumnsPlan& plan) {
@@ -112,7 +111,7 @@ std::string explain_json(const ColumnsPlan& plan) {
     append_input(json, input);
     json.end_object();
   }
-  json.end_array().member("by", plan.by).member("limit", plan.limit);
+  json.end_array().member("by", plan.by).member("skip", plan.skip).member("limit", plan.limit);
   append_means(json, plan);
   append_list(json, "scratch_directories", plan.scratch_dirs);
   return json.end_object().text() + "\n";

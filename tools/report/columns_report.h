@@ -27,6 +27,7 @@ struct ColumnsPlan {
   std::string by;                    // "ts, user descending"
   std::string method;                // of a join: hash or sort-merge, which is meant, then used
   std::string because;               // on what that depends, then why it was not what was meant
+  std::uint64_t skip = 0;
   std::optional<std::uint64_t> limit;
   std::string output;       // empty: rows are only counted
   std::string format;       // of the output: "parquet", "arrow file", "arrow stream"

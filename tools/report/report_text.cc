@@ -33,6 +33,16 @@ std::string decimal_text(double value, int digits) {
   return end.ec == std::errc{} ? std::string(text, end.ptr) : "-";
 }
 
+std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit,
+                       const char* records) {
+  std::string text;
+  if (skip != 0) text = ", without the first " + std::to_string(skip) + " " + records;
+  if (limit)
+    text += ", the " + std::string(skip != 0 ? "next " : "first ") + std::to_string(*limit) + " " +
+            records;
+  return text;
+}
+
 std::string format_exact(std::uint64_t bytes) {
   return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }

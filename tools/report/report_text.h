@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace xxl::cli {
 void append_fact(std::string& out, const char* name, const std::string& value);
 // With `digits` digits after the decimal point, which is a point in every locale.
 std::string decimal_text(double value, int digits = 2);
+// Of a result, "" if all is written, or ", the first 7 records" and the like.
+std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit, const char* records);
 // "4 GiB (4294967296 bytes)".
 std::string format_exact(std::uint64_t bytes);
 double gb_per_second(std::uint64_t bytes, double seconds);

@@ -53,8 +53,7 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
   append_fact(out, "input:", list_text(subject.inputs) + ": " + size);
   append_fact(out, "output:",
-              quote_controls(subject.output) +
-                  (plan.limit ? ", the first " + std::to_string(*plan.limit) + " records" : ""));
+              quote_controls(subject.output) + range_text(plan.skip, plan.limit, "records"));
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
   append_fact(out, "memory:",
@@ -91,6 +90,7 @@ std::string explain_json(const ReportSubject& subject, const SortPlan& plan) {
   json.begin_object();
   append_list(json, "inputs", subject.inputs);
   json.member("output", subject.output)
+      .member("skip", plan.skip)
       .member("limit", plan.limit)
       .member("record", subject.record)
       .member("record_kind", plan.record_kind)

@@ -285,11 +285,16 @@ constexpr std::array kSortOptions{
             "the sum takes the place of the number. One that does not fit there is an error. "
             "That of floating-point numbers is exact and rounded once, in whatever order "
             "they come."},
+    OptionSpec{.long_name = "skip",
+               .value = ValueKind::required,
+               .value_name = "N",
+               .group = kDoing,
+               .help = "leave out the first N records of the result"},
     OptionSpec{.long_name = "limit",
                .value = ValueKind::required,
                .value_name = "N",
                .group = kDoing,
-               .help = "write only the first N records of the result"},
+               .help = "write only the first N records of the result, or behind --skip"},
     OptionSpec{
         .long_name = "temp-compress",
         .value = ValueKind::optional,
@@ -417,7 +422,7 @@ constexpr std::array kSortSections{
         "\n"
         "--explain --stats=json prints the plan as one object on standard output:\n"
         "\n"
-        "  inputs, output, limit, record, record_kind\n"
+        "  inputs, output, skip, limit, record, record_kind\n"
         "  input_bytes             null, as what follows from it, when it is not known\n"
         "  memory_bytes, sort_memory_bytes, block_bytes, threads, backend\n"
         "  device, no_accelerator\n"

@@ -20,7 +20,7 @@ SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   sort.fold.count = options.has("count");
   sort.unique = options.has("unique") && !sort.fold.folds();
   sort.merge_only = options.has("merge");
-  sort.limit = limit_option(options);
+  static_cast<ResultRange&>(sort) = range_option(options);
   sort.compressed_by_suffix = !caller.stands_in;
   set_temp_compression(options, sort);
   return sort;

@@ -30,10 +30,11 @@ std::string describe(const std::vector<column_key>& keys) {
 }
 
 // Of sorted rows, those with a limit can often be known to lie in some row groups.
-void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort) {
-  if (!sort.limit || sort.unique) return;
+void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort,
+                          const ResultRange& range) {
+  if (!range.limit || sort.unique) return;
   const column_key& first = sort.by.front();
-  source.leave_out({.limit = *sort.limit,
+  source.leave_out({.limit = *range.needed(),
                     .column = first.column.c_str(),
                     .descending = first.descending,
                     .nulls_first = first.nulls_first});
@@ -46,7 +47,9 @@ int sort_columns(const Caller& /*caller*/, const ParsedOptions& options) {
   const std::vector<ColumnKeyOption> keys = key_options(options);
   column_sort_options sort;
   sort.unique = options.has("unique");
-  sort.limit = limit_option(options);
+  const ResultRange range = range_option(options);
+  sort.skip = range.skip;
+  sort.limit = range.limit;
   ColumnsJob job(options, false);
   ColumnSource& source = job.open(input_files(options));
   for (const ColumnKeyOption& key : keys) {
@@ -54,13 +57,14 @@ int sort_columns(const Caller& /*caller*/, const ParsedOptions& options) {
                        .descending = key.descending,
                        .nulls_first = key.nulls_first});
   }
-  leave_out_row_groups(source, sort);
+  leave_out_row_groups(source, sort, range);
   sort.in_memory = true;  // its batches are part of what the module takes
   sort.progress = job.progress();
   job.plan().by = describe(sort.by);
+  job.plan().skip = sort.skip;
   job.plan().limit = sort.limit;
 
-  ColumnsJob::Result result{.has_all_rows = !sort.unique && !sort.limit};
+  ColumnsJob::Result result{.has_all_rows = !sort.unique && !sort.skip && !sort.limit};
   for (const column_key& key : sort.by) {
     result.sorted_by.push_back({key.column.c_str(), key.descending, key.nulls_first});
   }

@@ -181,7 +181,7 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
                            " not allowed with " + check);
   }
   if (arguments.output) throw CommandLineError("options '" + check + "o' are incompatible");
-  for (const char* other : {"stats", "explain"}) {
+  for (const char* other : {"stats", "explain", "skip"}) {
     if (arguments.options.has(other)) {
       throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
     }

@@ -110,7 +110,7 @@ Check check_option(const ParsedOptions& options) {
   if (silent && asks_for_words) throw_usage(command, "options '-cC' are incompatible");
   if (options.has("output")) throw_usage(command, "options '" + check + "o' are incompatible");
   if (options.has("merge")) throw_usage(command, "options '" + check + "m' are incompatible");
-  for (const char* other : {"stats", "explain"}) {
+  for (const char* other : {"stats", "explain", "skip"}) {
     if (options.has(other)) {
       throw_usage(command, "options '" + check + "' and '--" + other + "' are incompatible");
     }
@@ -194,9 +194,11 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
   return when == "always" || (when == "auto" && isatty(STDERR_FILENO) == 1);
 }
 
-std::optional<std::uint64_t> limit_option(const ParsedOptions& options) {
-  if (!options.has("limit")) return std::nullopt;
-  return options.number("limit", 0, 0, ~std::uint64_t{0});
+ResultRange range_option(const ParsedOptions& options) {
+  ResultRange range;
+  range.skip = options.number("skip", 0, 0, ~std::uint64_t{0});
+  if (options.has("limit")) range.limit = options.number("limit", 0, 0, ~std::uint64_t{0});
+  return range;
 }
 
 void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
@@ -226,7 +228,7 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
   sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
   };
-  sort.limit = limit_option(options);
+  static_cast<ResultRange&>(sort) = range_option(options);
   set_temp_compression(options, sort);
   if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
     throw_usage(options.command(), "--temp-compress excludes --compress-program");

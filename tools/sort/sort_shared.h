@@ -40,7 +40,8 @@ std::vector<std::string> input_files(const ParsedOptions& options);
 std::vector<std::string> read_names0(const std::string& file);
 // `by_default`: whether progress is shown without --progress, if standard error is a terminal.
 bool progress_option(const ParsedOptions& options, bool by_default);
-std::optional<std::uint64_t> limit_option(const ParsedOptions& options);
+// --skip and --limit.
+ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].
 void set_temp_compression(const ParsedOptions& options, JobOptions& sort);
 // Fills in what lines and rows have in common beside what is above.

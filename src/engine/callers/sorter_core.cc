@@ -49,6 +49,7 @@ Options options_of(const Grant& grant, const sorter_options& wanted, io::IoQueue
   options.output = "the sorter's output";
   options.output_caller = &output;
   options.unique = wanted.unique;
+  options.skip = wanted.skip;
   options.limit = wanted.limit;
   options.repeatable = wanted.repeatable;
   options.progress = wanted.progress;

@@ -45,6 +45,7 @@ Options options_of(const SortJob& job, const JobMeans& means) {
   if (options.inputs.empty()) options.inputs.push_back("-");
   options.unique = job.unique;
   options.merge_only = job.merge_only;
+  options.skip = job.skip;
   options.limit = job.limit;
   return options;
 }
@@ -132,9 +133,10 @@ SortReport sort_files(const SortJob& job) {
 }
 
 OrderCheck check_order(const SortJob& job) {
-  if (job.inputs.size() > 1 || job.merge_only || job.limit || job.count || !job.sums.empty()) {
+  if (job.inputs.size() > 1 || job.merge_only || job.skip != 0 || job.limit || job.count ||
+      !job.sums.empty()) {
     throw Error(ErrorCode::usage,
-                "check_order takes one input, and no merge_only, limit, count or sums");
+                "check_order takes one input, and no merge_only, skip, limit, count or sums");
   }
   return run(job, {}, check_text_order,
              [](const SortOptions& options) { return check_order(options); });

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/job.h"
+#include "engine/result_range.h"
 #include "record/record_fold.h"
 #include "record/record_format.h"
 
@@ -19,14 +19,13 @@ enum class AcceleratedMerge {
   always,  // from the start
 };
 
-struct SortOptions : JobOptions {
+struct SortOptions : JobOptions, ResultRange {
   RecordFormat format;
-  std::vector<std::string> inputs;     // "-" is standard input; empty means {"-"}
-  bool unique = false;                 // -u: keep the first record of each key
-  RecordFold fold;                     // make one record of those of each key (without `unique`)
-  std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
-  bool merge_only = false;             // -m: the inputs are sorted, merge them
-  bool repeatable = false;             // the output may be written again (CallerSort)
+  std::vector<std::string> inputs;  // "-" is standard input; empty means {"-"}
+  bool unique = false;              // -u: keep the first record of each key
+  RecordFold fold;                  // make one record of those of each key (without `unique`)
+  bool merge_only = false;          // -m: the inputs are sorted, merge them
+  bool repeatable = false;          // the output may be written again (CallerSort)
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
 
   // Of the records in the output, and in runs that were formed.

@@ -52,7 +52,7 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   if (options.fold.folds()) {
     input.folding_bytes = FoldedPiece::memory_bytes(options.output_format().record_bytes);
   }
-  input.limit = options.limit;
+  input.limit = options.needed();
   input.merge_inputs = inputs.files.size();
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
   input.temp_codec = options.temp_codec;
@@ -68,6 +68,8 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
   plan.input_bytes = inputs.bytes;
   plan.input_size_known = inputs.size_known;
   plan.memory_bytes = options.memory_bytes;
+  plan.skip = options.skip;
+  plan.limit = options.limit;
   plan.block_bytes = geometry.block_bytes;
   plan.merge_degree = geometry.merge_degree;
   plan.threads = geometry.threads;
@@ -80,7 +82,7 @@ void finish_plan(const SortOptions& options, const KeyLayout& layout, const Inpu
   std::uint64_t blocks =
       ceil_div<std::uint64_t>(inputs.bytes / layout.record_bytes(), geometry.records_per_block);
   if (options.limit && !options.fold.folds()) {
-    const std::uint64_t of_run = *options.limit / geometry.records_per_block + 1;
+    const std::uint64_t of_run = *options.needed() / geometry.records_per_block + 1;
     blocks = of_run < blocks ? std::min(blocks, of_run * plan.expected_runs) : blocks;
   }
   // The last block of a run is partly filled; blocks that a pass holds in memory keep their places.

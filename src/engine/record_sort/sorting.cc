@@ -244,6 +244,7 @@ bool Sorting::may_write_output_early() const {
   if (geometry_.block_bytes < output_layout_.record_bytes() + 2 * kSectorBytes) return false;
   // A run has more than the first groups, since it may lack some of their records.
   if (options_.fold.folds() && options_.limit) return false;
+  if (options_.skip > 0) return false;  // a run has what is left out of the output
   // If other runs follow after all, this one stays while the real output is written.
   return output_->free_bytes() >= most_output_bytes();
 }
@@ -251,14 +252,19 @@ bool Sorting::may_write_output_early() const {
 // What of sorted pieces is written to the output or to a run. `is_whole`: all records of each key
 // are there.
 OutputRules Sorting::rules(bool is_output, bool is_whole) const {
+  const bool folds = options_.fold.folds();
   OutputRules rules;
   rules.hash_output = is_output;
-  if (!options_.fold.folds()) {
+  if (is_output) {
+    rules.skip = options_.skip;
+    rules.limit = options_.limit.value_or(OutputRules::kNoLimit);
+  } else if (!folds) {
+    rules.limit = options_.needed().value_or(OutputRules::kNoLimit);
+  }
+  if (!folds) {
     rules.unique = options_.unique;
-    rules.limit = limit();
     return rules;
   }
-  if (is_output) rules.limit = limit();
   if (options_.merge_only && !is_whole) return rules;
   rules.fold = FoldRules{.fold = options_.fold,
                          .format = options_.format,
@@ -527,7 +533,7 @@ void Sorting::check_output() const {
   }
   const bool reads_all = !options_.merge_only;
   const bool lost_some = reads_all && expected && *expected != input_hash_.records;
-  const std::uint64_t wanted = std::min(*options_.limit, expected.value_or(input_hash_.records));
+  const std::uint64_t wanted = options_.written_of(expected.value_or(input_hash_.records));
   const bool has_fewer = options_.unique || options_.fold.folds();
   const bool has_all = has_fewer || (!expected && !reads_all) || output_records_ == wanted;
   if (!lost_some && has_all) return;

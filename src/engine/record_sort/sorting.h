@@ -120,11 +120,10 @@ class Sorting final : public CallerSort {
   void drain(BlockSink& sink, WaitTimes& waits);
   void finish();
   void check_output() const;
-  std::uint64_t limit() const { return options_.limit.value_or(OutputRules::kNoLimit); }
   // Of the runs that are merged: only those that were formed here are folded already.
   const KeyLayout& run_layout() const { return options_.merge_only ? layout_ : output_layout_; }
   std::uint64_t most_output_bytes() const {
-    return std::min(limit(), inputs_.bytes / layout_.record_bytes()) *
+    return options_.written_of(inputs_.bytes / layout_.record_bytes()) *
            output_layout_.record_bytes();
   }
   bool may_write_output_early() const;

@@ -11,6 +11,7 @@ inline EmitRules emit_rules(const TextSortOptions& options) {
   EmitRules rules;
   rules.unique = options.unique;
   rules.fold = options.fold;
+  rules.skip = options.skip;
   if (options.limit) rules.limit = *options.limit;
   return rules;
 }
@@ -18,6 +19,8 @@ inline EmitRules emit_rules(const TextSortOptions& options) {
 // For a run on the way there: leaves out only what no other run can make necessary.
 inline EmitRules emit_rules_of_run(const TextSortOptions& options) {
   EmitRules rules = emit_rules(options);
+  rules.skip = 0;
+  if (options.limit) rules.limit = *options.needed();
   if (rules.fold) rules = {};  // in the end all records of a group are needed
   rules.hash_written = false;
   return rules;

@@ -446,10 +446,11 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
       items[kept++] = item;
     }
     items = items.first(kept);
-    if (context_.options.limit) learn_threshold(items, memory);
-    if (context_.options.limit && !context_.options.fold &&
-        items.size() > *context_.options.limit) {
-      items = items.first(static_cast<std::size_t>(*context_.options.limit));
+    if (const auto needed = context_.options.needed()) {
+      learn_threshold(items, memory, *needed);
+      if (!context_.options.fold && items.size() > *needed) {
+        items = items.first(static_cast<std::size_t>(*needed));
+      }
     }
     formed.bytes = bytes;
     seen_records_ += sorted;
@@ -513,14 +514,14 @@ std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const cha
   return items.first(kept);
 }
 
-// The key of the last record of a sorted chunk within the limit: nothing above it is needed.
-void TextFormation::learn_threshold(std::span<const StringItem> items, const char* memory) {
-  const std::uint64_t limit = *context_.options.limit;
-  if (limit == 0) return;
+// The key of record `needed` of a sorted chunk, from 1: nothing above it is.
+void TextFormation::learn_threshold(std::span<const StringItem> items, const char* memory,
+                                    std::uint64_t needed) {
+  if (needed == 0) return;
   std::uint64_t groups = 0;
   for (const StringItem& item : items) {
     if (context_.options.unique && item.same_key()) continue;
-    if (++groups < limit) continue;
+    if (++groups < needed) continue;
     std::string key;
     context_.keys().append_key(chunk_record(memory, item.place()), kMaxThresholdBytes, key);
     key.resize(std::min(key.size(), kMaxThresholdBytes));

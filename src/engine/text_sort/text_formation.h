@@ -116,7 +116,7 @@ class TextFormation {
   std::size_t load_items(const TextRegion& region, std::span<StringItem> items, RegionPlace& place,
                          MultisetHash& hash);
   std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
-  void learn_threshold(std::span<const StringItem> items, const char* memory);
+  void learn_threshold(std::span<const StringItem> items, const char* memory, std::uint64_t needed);
 
   FormationContext context_;
   RegionRecords records_;

@@ -247,6 +247,7 @@ SortPlan TextSorting::plan() const {
   if (options_.batch_size != 0)
     plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
   plan.no_accelerator = planned_.no_accelerator;
+  plan.skip = options_.skip;
   plan.limit = options_.limit;
   plan.expected_runs = geometry.runs;
   if (planned_.accelerator) {
@@ -295,7 +296,7 @@ void TextSorting::write_header() {
 }
 
 void TextSorting::open_output() {
-  const bool whole = inputs_.size_known && !options_.limit && !options_.unique &&
+  const bool whole = inputs_.size_known && !options_.skip && !options_.limit && !options_.unique &&
                      options_.output_codec() == Codec::none;
   output_ = std::make_unique<Output>(options_, whole ? inputs_.bytes + inputs_.files.size() : 0);
 }
@@ -535,7 +536,7 @@ void TextSorting::finish() {
 
 void TextSorting::check_output() const {
   if (options_.limit && !options_.unique &&
-      totals_.records_out != std::min(*options_.limit, input_hash_.records)) {
+      totals_.records_out != options_.written_of(input_hash_.records)) {
     throw Error(ErrorCode::corrupt,
                 "records were lost on the way: the output was discarded; check "
                 "this machine's memory and disks");

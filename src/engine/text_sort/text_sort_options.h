@@ -12,13 +12,14 @@
 
 #include "base/error.h"
 #include "engine/job.h"
+#include "engine/result_range.h"
 #include "record/group_fold.h"
 #include "record/key_extractor.h"
 #include "record/text_syntax.h"
 
 namespace xxl {
 
-struct TextSortOptions : JobOptions {
+struct TextSortOptions : JobOptions, ResultRange {
   std::shared_ptr<const KeyExtractor> keys;
   // With a header: gets that of the first input and returns the keys, in place of `keys`. May throw
   // Error. If set, the header of every input is checked to be the same.
@@ -34,11 +35,10 @@ struct TextSortOptions : JobOptions {
   bool unique = false;              // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
-  std::optional<std::uint64_t> limit;  // only the first `limit` records of the output
-  bool merge_only = false;             // -m
-  bool repeatable = false;             // the output may be written again (CallerSort)
-  bool check_merged = true;            // -m of an input that is not in order is an error
-  std::string compress_program;        // --compress-program: filters scratch blocks; empty: none
+  bool merge_only = false;       // -m
+  bool repeatable = false;       // the output may be written again (CallerSort)
+  bool check_merged = true;      // -m of an input that is not in order is an error
+  std::string compress_program;  // --compress-program: filters scratch blocks; empty: none
   // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that
   // is an error.
   std::function<void(const Error&)> on_no_compress_program;

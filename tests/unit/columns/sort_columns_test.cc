@@ -199,6 +199,8 @@ TEST(SortColumns, unique_keeps_the_first_and_limit_the_lowest) {
   EXPECT_EQ(rows_of(columns(), {.by = {{"a"}}, .limit = 3}),
             (std::vector<std::string>{"1,q", "1,s", "2,p"}));
   EXPECT_EQ(rows_of(columns(), {.by = {{"a"}}, .limit = 0}), std::vector<std::string>());
+  EXPECT_EQ(rows_of(columns(), {.by = {{"a"}}, .skip = 1, .limit = 2}),
+            (std::vector<std::string>{"1,s", "2,p"}));
 }
 
 TEST(SortColumns, no_rows_give_the_schema_alone) {

@@ -107,14 +107,22 @@ TEST(RecordEmitter, the_limit_counts_what_is_written_and_whole_groups) {
   EXPECT_EQ(emit(rules).taken, 6u);
 }
 
-TEST(RecordEmitter, a_limit_of_its_own_stands_in_place_of_that_of_the_rules) {
+TEST(RecordEmitter, what_is_skipped_is_whole_groups_and_accounted_for) {
   EmitRules rules;
-  rules.limit = 5;
-  Collector collector;
-  RecordEmitter emitter(collector, rules, 1);
-  EXPECT_TRUE(emitter.add("a", false));
-  EXPECT_FALSE(emitter.add("b", false));
-  EXPECT_EQ(emitter.finish().records_out, 1u);
+  rules.skip = 1;
+  EXPECT_EQ(emit(rules).written, (Records{"a2", "b1", "c1", "c2", "c3"}));
+  EXPECT_EQ(emit(rules).totals.removed, hash_of({"a1"}));
+  rules.limit = 2;
+  EXPECT_EQ(emit(rules).written, (Records{"a2", "b1"}));
+  EXPECT_EQ(emit(rules).taken, 3u);
+  rules.unique = true;
+  EXPECT_EQ(emit(rules).written, (Records{"b1", "c1"}));
+  EXPECT_EQ(emit(rules).totals.removed, hash_of({"a1", "a2", "c2", "c3"}));
+  rules.fold = std::make_unique<Counter>;
+  EXPECT_EQ(emit(rules).written, (Records{"b1*1", "c1*3"}));
+  rules.skip = 7;
+  EXPECT_TRUE(emit(rules).written.empty());
+  EXPECT_EQ(emit(rules).totals.records_skipped, 3u);
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ class OutputStageTest : public testing::Test {
   }
   // Emits u32 keys, each piece a list, and folds them.
   std::vector<std::uint32_t> fold(const std::vector<std::vector<std::uint32_t>>& pieces,
-                                  std::uint64_t limit = OutputRules::kNoLimit);
+                                  std::uint64_t limit = OutputRules::kNoLimit,
+                                  std::uint64_t skip = 0);
   void finish() { stage_->finish(); }
 
   test::Watchdog watchdog_;
@@ -223,13 +224,40 @@ TEST_F(OutputStageTest, unique_leaves_out_a_key_that_the_piece_before_ended_with
   EXPECT_EQ(pool_->available(), pool_->count());
 }
 
+TEST_F(OutputStageTest, what_is_skipped_is_accounted_for_and_lies_in_any_number_of_pieces) {
+  const std::uint64_t no_limit = OutputRules::kNoLimit;
+  for (const bool unique : {false, true}) {  // pieces whose part is foreseen, and others
+    for (const std::uint64_t skip : {0u, 1u, 99u, 100u, 101u, 250u, 300u, 301u}) {
+      for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{120}, no_limit}) {
+        make(format_of("fixed:70"), 1000, 100, {.unique = unique, .skip = skip, .limit = limit});
+        Bytes all;
+        for (int piece = 0; piece < 3; ++piece) {
+          const Bytes records = test::random_records(format_, 100, random_);
+          emit(records);
+          all.insert(all.end(), records.begin(), records.end());
+        }
+        finish();
+        const std::size_t first = std::min<std::size_t>(skip, 300);
+        const std::size_t count = std::min<std::size_t>(limit, 300 - first);
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * 70);
+        EXPECT_EQ(sink_->stream(), Bytes(begin, begin + static_cast<std::ptrdiff_t>(count * 70)));
+        EXPECT_EQ(stage_->removed(), test::hash_of(Bytes(all.begin(), begin), 70));
+        sink_->give_back();
+        EXPECT_EQ(pool_->available(), pool_->count());
+      }
+    }
+  }
+}
+
 // What is written, as key, count (low, high), key, ...
 std::vector<std::uint32_t> OutputStageTest::fold(
-    const std::vector<std::vector<std::uint32_t>>& pieces, std::uint64_t limit) {
+    const std::vector<std::vector<std::uint32_t>>& pieces, std::uint64_t limit,
+    std::uint64_t skip) {
   OutputRules rules;
   rules.fold.emplace();
   rules.fold->fold.count = true;
   rules.fold->format = format_of("u32");
+  rules.skip = skip;
   rules.limit = limit;
   make(format_of("u32"), 20, 100, rules);  // records of 12 bytes lie across blocks
   std::uint64_t records = 0;
@@ -261,6 +289,9 @@ TEST_F(OutputStageTest, groups_go_on_from_piece_to_piece) {
             (Words{1, 1, 0, 2, 1, 0, 3, 2, 0, 4, 1, 0, 5, 1, 0, 6, 1, 0, 7, 1, 0}));
   EXPECT_EQ(fold({{1, 1, 2}, {2, 2, 3}, {3}}, 2), (Words{1, 2, 0, 2, 3, 0}));
   EXPECT_EQ(fold({{1, 1, 2}}, 2), (Words{1, 2, 0, 2, 1, 0}));
+  EXPECT_EQ(fold({{1, 1, 2}, {2, 2, 3}, {3, 4}}, 1, 2), (Words{3, 2, 0}));
+  EXPECT_EQ(fold({{1, 1, 2}, {2}}, OutputRules::kNoLimit, 1), (Words{2, 2, 0}));
+  EXPECT_EQ(fold({{1}, {2}}, OutputRules::kNoLimit, 5), Words{});
 }
 
 TEST_F(OutputStageTest, random_groups_are_folded_as_one_piece_would_be) {

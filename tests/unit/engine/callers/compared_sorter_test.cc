@@ -87,6 +87,8 @@ void sort_all(std::size_t bytes, const sorter_options& options) {
         const auto rest = std::ranges::unique(records, {}, &Record::key);
         records.erase(rest.begin(), rest.end());
       }
+      const std::size_t skip = std::min<std::size_t>(options.skip, records.size());
+      records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(skip));
       if (options.limit && *options.limit < records.size()) records.resize(*options.limit);
       const auto sorted = pull_all(sorter);
       EXPECT_TRUE(std::ranges::equal(sorted, records, [](const Record& a, const Record& b) {
@@ -119,6 +121,9 @@ TEST(ComparedSorter, leaves_out_equal_keys_and_stops_at_the_limit) {
   sort_all<8>(9 << 20, {.unique = true});
   sort_all<64>(9 << 20, {.unique = true, .limit = 1000});
   sort_all<16>(9 << 20, {.limit = 1000});
+  sort_all<16>(9 << 20, {.skip = 1000, .limit = 1000});
+  sort_all<16>(1 << 20, {.skip = 1000, .repeatable = true});
+  sort_all<16>(9 << 20, {.unique = true, .skip = 70000, .repeatable = true});
 }
 
 // With an order that no key has: strings of any content, shorter ones first.

@@ -153,7 +153,7 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(check.text, "a");
   job.inputs.push_back("more");
   EXPECT_EQ(message_of([&] { check_order(job); }),
-            "check_order takes one input, and no merge_only, limit, count or sums");
+            "check_order takes one input, and no merge_only, skip, limit, count or sums");
   EXPECT_EQ(read(path("output")), "");
 }
 

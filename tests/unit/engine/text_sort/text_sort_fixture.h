@@ -65,12 +65,17 @@ inline std::string expected_of(const TextSortOptions& options, Records records) 
   std::stable_sort(keyed.begin(), keyed.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string text;
-  std::uint64_t left = options.limit.value_or(~std::uint64_t{0});
-  for (std::size_t i = 0, end; i < keyed.size() && left > 0; i = end, --left) {
+  std::uint64_t skip = options.skip, left = options.limit.value_or(~std::uint64_t{0});
+  for (std::size_t i = 0, end; i < keyed.size() && left > 0; i = end) {
     end = i + 1;
     if (options.unique) {
       while (end < keyed.size() && keyed[end].first == keyed[i].first) ++end;
     }
+    if (skip > 0) {
+      --skip;
+      continue;
+    }
+    --left;
     text += keyed[i].second;
     if (options.fold) text += "*" + std::to_string(end - i);
     text += options.syntax.terminator;

@@ -47,6 +47,7 @@ TEST_F(TextSortTest, any_records_by_any_options_in_any_order_of_completion) {
     options.unique = random.below(3) == 0;
     options.fold = nullptr;
     if (options.unique && random.below(2) == 0) options.fold = std::make_unique<Counter>;
+    options.skip = random.below(4) == 0 ? random.below(50000) : 0;
     options.limit.reset();
     if (random.below(4) == 0) options.limit = random.below(2) == 0 ? 10 : random.below(50000);
     options.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
