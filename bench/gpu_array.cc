@@ -214,7 +214,7 @@ void run(const std::string& text, std::vector<std::unique_ptr<Device>>& owned, s
                      : strategy == "p2p-merge" ? MultiGpu::p2p_merge
                                                : MultiGpu::partition;
   options.chunks = runs > 1 && !merges ? 3 : 1;
-  TimeLine time_line;
+  IntervalList time_line;
   const char* const time_line_file = std::getenv("TIME_LINE");
   if (time_line_file != nullptr) options.time_line = &time_line;
   const KeyLayout layout(parse_record_format(type));

@@ -276,7 +276,7 @@ class Report {
     bool correct = false;
   };
 
-  void add(const Case& c, const Measured& m, const TimeLine& time_line) {
+  void add(const Case& c, const Measured& m, const IntervalList& time_line) {
     std::map<std::string, double> busy;
     for (const auto& interval : time_line.intervals()) {
       busy[interval.what] += static_cast<double>(interval.end - interval.start) * 1e-9;
@@ -313,7 +313,7 @@ void run_merge(const Case& c, const std::vector<Device*>& devices, const KeyLayo
   const std::span<std::byte> rows(arrays.rows, c.s_count * c.row_bytes());
   for (const std::string result : {"count", "ranges", "rows", "host rows"}) {
     for (int repeat = 0; repeat < 3; ++repeat) {
-      TimeLine time_line;
+      IntervalList time_line;
       ArrayJoinOptions options;
       options.time_line = &time_line;
       options.host_rows = result == "host rows";
@@ -355,7 +355,7 @@ void run_hash(const Case& c, const std::vector<Device*>& devices, const KeyLayou
   const std::span<std::byte> rows(arrays.rows, c.s_count * c.row_bytes());
   for (const std::string result : {"count", "rows"}) {
     for (int repeat = 0; repeat < 3; ++repeat) {
-      TimeLine time_line;
+      IntervalList time_line;
       HashJoinOptions options;
       options.time_line = &time_line;
       options.host_probes = c.method == "hash+host";

@@ -33,7 +33,7 @@ def main():
     moved = {"read": [0.0] * (bins + 1), "write": [0.0] * (bins + 1)}
     tracks = collections.defaultdict(list)
     for row in rows:
-        if row["track"] == "disk":
+        if row["track"].startswith(("disk", "pipe")):
             place = int(float(row["end"]) / end * bins)
             moved[row["what"]][place] += float(row["bytes"]) / (end / bins) / 1e9
         else:

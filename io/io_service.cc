@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/sysmacros.h>
 
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -73,6 +75,13 @@ bool may_block(const File& file) {
          (fcntl(file.fd(), F_GETFL) & O_ACCMODE) != O_RDONLY;
 }
 
+// Of a time line: "disk 254:0", by the numbers of the device.
+std::string track_of(const File& file) {
+  if (!file.is_stored()) return "pipe";
+  return "disk " + std::to_string(major(file.device())) + ":" +
+         std::to_string(minor(file.device()));
+}
+
 }  // namespace
 
 IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned depth) {
@@ -111,7 +120,7 @@ IoQueue& IoService::queue_for(const File& file) {
                                    : wants_threads(file) ? memory_disk_factory_()
                                                          : factory_();
   if (time_line_ != nullptr) {
-    queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_);
+    queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_, track_of(file));
   }
   cancel(*queue);
   return *queues_.emplace(place, std::move(queue)).first->second;

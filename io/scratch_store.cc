@@ -123,7 +123,9 @@ ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t blo
   }
 }
 
-ScratchStore::~ScratchStore() = default;
+ScratchStore::~ScratchStore() {
+  if (counted_in_ != nullptr) *counted_in_ -= slots_in_use_ * block_bytes_;
+}
 
 void ScratchStore::reserve(std::uint64_t bytes) {
   const std::uint64_t slots = ceil_div<std::uint64_t>(bytes, block_bytes_);
@@ -157,6 +159,7 @@ ScratchPlace ScratchStore::allocate_one(ScratchStripe& stripe) {
   Disk& disk = disks_[stripe.disks_[turn]];
   ++disk.allocated_slots;
   peak_slots_ = std::max(peak_slots_, ++slots_in_use_);
+  if (counted_in_ != nullptr) *counted_in_ += block_bytes_;
   return {.slot = static_cast<std::uint32_t>(disk.free.take_lowest()), .disk = stripe.disks_[turn]};
 }
 
@@ -177,6 +180,7 @@ void ScratchStore::release(ScratchPlace place) {
   XXL_CHECK(place.slot < free.capacity() && !free.contains(place.slot));
   free.insert(place.slot);
   --slots_in_use_;
+  if (counted_in_ != nullptr) *counted_in_ -= block_bytes_;
 }
 
 const File& ScratchStore::file(ScratchPlace place) const {

@@ -18,6 +18,7 @@
 // when a sort starts and not hours later.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,10 @@ class ScratchStore {
   // bytes, at once when the free bytes do not suffice.
   void reserve(std::uint64_t bytes);
 
+  // From now on adds to `bytes` what is in use, until destruction. It may be null; must outlive the
+  // store. Call before the first allocation.
+  void count_in(std::atomic<std::uint64_t>* bytes) { counted_in_ = bytes; }
+
   // Begins a run.
   ScratchStripe new_stripe();
 
@@ -141,6 +146,7 @@ class ScratchStore {
   std::uint64_t slots_ = 0;  // reserved on all disks
   std::uint64_t slots_in_use_ = 0;
   std::uint64_t peak_slots_ = 0;
+  std::atomic<std::uint64_t>* counted_in_ = nullptr;
 };
 
 }  // namespace xxl::io

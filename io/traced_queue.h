@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "base/time_line.h"
@@ -13,16 +14,16 @@ namespace xxl::io {
 
 class TracedQueue final : public IoQueue {
  public:
-  // `time_line` must outlive the queue.
-  TracedQueue(std::unique_ptr<IoQueue> queue, TimeLine& time_line)
-      : queue_(std::move(queue)), time_line_(time_line) {}
+  // `time_line` must outlive the queue; `track`: of its transfers.
+  TracedQueue(std::unique_ptr<IoQueue> queue, TimeLine& time_line, std::string track)
+      : queue_(std::move(queue)), time_line_(time_line), track_(std::move(track)) {}
 
   void submit(Request request) noexcept override {
     const bool read = request.op == Op::read;
     try {
       request.done = [this, read, start = TimeLine::now(),
                       done = request.done](const Completion& completion) {
-        time_line_.add("disk", read ? "read" : "write", start, TimeLine::now(), completion.bytes);
+        time_line_.add(track_, read ? "read" : "write", start, TimeLine::now(), completion.bytes);
         done(completion);
       };
     } catch (const std::bad_alloc&) {
@@ -39,6 +40,7 @@ class TracedQueue final : public IoQueue {
  private:
   std::unique_ptr<IoQueue> queue_;
   TimeLine& time_line_;
+  const std::string track_;
 };
 
 }  // namespace xxl::io

@@ -192,6 +192,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   Caller caller = make_caller(argc > 0 ? argv[0] : "xxl", arguments);
   caller.broken_pipe_kills = broken_pipe_kills;
+  caller.arguments = arguments;
   int status = caller.error_status;
   std::string message;
   try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct Progress {
   std::atomic<std::uint64_t> phase_bytes_done{0};   // so far
   std::atomic<unsigned> pass{0};                    // of merging, from 1
   std::atomic<unsigned> passes{0};                  // of merging, in all
+  std::atomic<std::uint64_t> scratch_bytes{0};      // in use now
+  std::atomic<std::uint64_t> read_wait_ns{0};       // so far, as PhaseReport::read_wait_seconds
+  std::atomic<std::uint64_t> write_wait_ns{0};      // ... write_wait_seconds
 };
 
 // A job uses at most FileJob::memory_bytes plus this for code, stacks and libraries.
@@ -51,13 +55,14 @@ struct FileJob {
 
 // What is measured of a phase.
 struct PhaseReport {
-  std::string name;                 // "form runs", "merge pass 1", ...
-  double seconds = 0;               // from its start to its end
-  std::uint64_t bytes_read = 0;     // of files and scratch
-  std::uint64_t bytes_written = 0;  // to files and scratch
-  double read_wait_seconds = 0;     // nothing to do but wait for a read
-  double write_wait_seconds = 0;    // ... for a write to free a buffer
-  double worker_busy_seconds = 0;   // summed over workers
+  std::string name;                             // "form runs", "merge pass 1", ...
+  std::chrono::steady_clock::time_point start;  // when it began
+  double seconds = 0;                           // from its start to its end
+  std::uint64_t bytes_read = 0;                 // of files and scratch
+  std::uint64_t bytes_written = 0;              // to files and scratch
+  double read_wait_seconds = 0;                 // nothing to do but wait for a read
+  double write_wait_seconds = 0;                // ... for a write to free a buffer
+  double worker_busy_seconds = 0;               // summed over workers
 };
 
 // What is measured of a job as a whole.

@@ -4,21 +4,17 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 namespace xxl {
 
+// Is told of each interval when it has ended.
 class TimeLine {
  public:
-  struct Interval {
-    std::string track;    // "GPU 0 copy in"
-    const char* what;     // a literal
-    std::uint64_t start;  // ns, as of now()
-    std::uint64_t end;
-    std::uint64_t bytes;  // bytes moved; 0: unknown
-  };
+  virtual ~TimeLine() = default;
 
   static std::uint64_t now() {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -26,12 +22,28 @@ class TimeLine {
                                           .count());
   }
 
-  // From any thread.
-  void add(std::string track, const char* what, std::uint64_t start, std::uint64_t end,
-           std::uint64_t bytes = 0) noexcept {
+  // From any thread. `track`: "GPU 0 copy in"; `what`: a literal; `start` and `end`: as of now();
+  // `bytes`: that were moved, 0 if unknown.
+  virtual void add(std::string_view track, const char* what, std::uint64_t start, std::uint64_t end,
+                   std::uint64_t bytes = 0) noexcept = 0;
+};
+
+// Keeps them all.
+class IntervalList final : public TimeLine {
+ public:
+  struct Interval {
+    std::string track;
+    const char* what;
+    std::uint64_t start;
+    std::uint64_t end;
+    std::uint64_t bytes;
+  };
+
+  void add(std::string_view track, const char* what, std::uint64_t start, std::uint64_t end,
+           std::uint64_t bytes = 0) noexcept override {
     std::lock_guard lock(mutex_);
     try {
-      intervals_.push_back({std::move(track), what, start, end, bytes});
+      intervals_.push_back({std::string(track), what, start, end, bytes});
     } catch (const std::bad_alloc&) {  // a time line with a gap
     }
   }

@@ -34,11 +34,11 @@ struct JobMeans {
   std::uint64_t worth_accelerating = kWorthAccelerating;  // bytes, where that must pay
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
   std::stop_token stop;                  // ends the job, until its output begins to appear
+  TimeLine* time_line = nullptr;         // what was done when; may be null
 };
 
 // A job of files, as the engine is asked for it.
 struct JobOptions : FileJob, JobMeans {
-  TimeLine* time_line = nullptr;         // what was done when; may be null
   io::IoQueue* output_caller = nullptr;  // if set, takes the output in place of a file (io::File)
 
   Codec output_codec() const { return compressed_by_suffix ? io::codec_of(output) : Codec::none; }

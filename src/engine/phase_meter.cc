@@ -38,11 +38,12 @@ void PhaseMeter::end(std::string name, const WaitTimes& waits) {
   const io::QueueStats io = io_->stats();
   PhaseReport phase;
   phase.name = std::move(name);
+  phase.start = phase_start_;
   phase.seconds = seconds_since(phase_start_);
   phase.bytes_read = io.bytes_read - phase_io_.bytes_read;
   phase.bytes_written = io.bytes_written - phase_io_.bytes_written;
-  phase.read_wait_seconds = waits.read_seconds;
-  phase.write_wait_seconds = waits.write_seconds;
+  phase.read_wait_seconds = waits.read_seconds();
+  phase.write_wait_seconds = waits.write_seconds();
   phase.worker_busy_seconds = workers_->busy_seconds() - phase_busy_seconds_;
   report_.phases.push_back(std::move(phase));
 }

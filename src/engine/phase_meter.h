@@ -2,6 +2,7 @@
 // afterwards (Measurements), and checks that nothing was lost.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -17,10 +18,37 @@ namespace xxl {
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-// Seconds in which nothing could be done but to wait.
-struct WaitTimes {
-  double read_seconds = 0;
-  double write_seconds = 0;
+// Times in which nothing could be done but to wait.
+class WaitTimes {
+ public:
+  // `progress` is told of them; may be null.
+  explicit WaitTimes(Progress* progress = nullptr) : progress_(progress) {}
+
+  // A wait for a read, or for a write, since `start` until now.
+  void add_read(std::chrono::steady_clock::time_point start) {
+    add(start, read_, progress_ != nullptr ? &progress_->read_wait_ns : nullptr);
+  }
+  void add_write(std::chrono::steady_clock::time_point start) {
+    add(start, write_, progress_ != nullptr ? &progress_->write_wait_ns : nullptr);
+  }
+
+  double read_seconds() const { return std::chrono::duration<double>(read_).count(); }
+  double write_seconds() const { return std::chrono::duration<double>(write_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static void add(Clock::time_point start, Clock::duration& sum,
+                  std::atomic<std::uint64_t>* progress) {
+    const Clock::duration time = Clock::now() - start;
+    sum += time;
+    if (progress != nullptr)
+      *progress += static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
+  }
+
+  Progress* progress_;
+  Clock::duration read_{};
+  Clock::duration write_{};
 };
 
 // Measures one sort or join, from when the meter is made. One thread.
@@ -38,7 +66,9 @@ class PhaseMeter {
 
   // `bytes`: of the phase; 0 if unknown. `pass` of `passes`: of merging, from 1.
   void begin(Phase phase, std::uint64_t bytes, unsigned pass = 0, unsigned passes = 0);
-  void end(std::string name, const WaitTimes& waits = {});
+  void end(std::string name, const WaitTimes& waits = WaitTimes());
+  // Of a phase, before any.
+  WaitTimes no_waits() const { return WaitTimes(progress_); }
   void advance(std::uint64_t bytes) {
     if (progress_ != nullptr) progress_->phase_bytes_done += bytes;
   }

@@ -44,6 +44,21 @@ inline constexpr OptionSpec kTimeLine{.long_name = "time-line",
                                       .group = kAsking,
                                       .help = "write to FILE what disks and GPUs did when, as CSV"};
 
+inline constexpr OptionSpec kReport{
+    .long_name = "report",
+    .value = ValueKind::required,
+    .value_name = "FILE",
+    .completion = Completion::file,
+    .group = kAsking,
+    .help =
+        "write to FILE a page (HTML) of what was done when, what it was bound by and what would "
+        "help",
+    .details =
+        "FILE is one page that needs nothing else: the plan, rates, disks, processors, GPUs, "
+        "waits, "
+        "memory and scratch over time, and what bound each phase. It appears when the job ends, "
+        "also when it fails. A page that cannot be written in the end is a warning."};
+
 inline constexpr OptionSpec kExplain{
     .long_name = "explain",
     .group = kAsking,

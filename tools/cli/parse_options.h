@@ -40,6 +40,7 @@ struct Caller {
   bool stands_in = false;         // for sort(1) or join(1), called by its name
   int error_status = 2;           // the exit status of errors
   bool broken_pipe_kills = true;  // as it does unless the parent process said otherwise
+  std::span<const std::string> arguments = {};  // all that the program was given
 };
 
 // "Try 'sort --help' for more information.", as a line of its own behind a message.

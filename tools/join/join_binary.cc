@@ -4,7 +4,6 @@
 #include "engine/files/text_kind.h"
 #include "engine/join/external_join.h"
 #include "join/join_shared.h"
-#include "report/time_line_file.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -41,8 +40,7 @@ int join_binary(const Caller& caller, const JoinArguments& arguments) {
   if (options.has("layout") && join.layout.empty()) {
     throw_usage(options.command(), "--layout= leaves nothing of a row");
   }
-  TimeLineFile time_line_file(options.value("time-line", ""), join.output);
-  join.time_line = time_line_file.time_line();
+  JobWatch watch(caller, options, join);
   const DeviceChoice device = device_option(options, join.time_line);
   join.accelerator = device.accelerator.get();
   join.acceleration = device.acceleration;
@@ -51,13 +49,8 @@ int join_binary(const Caller& caller, const JoinArguments& arguments) {
                             .kind = options.word("how", "inner"),
                             .output = join.count_only ? "" : join.output,
                             .scratch_dirs = join.scratch_dirs};
-  const JoinRunner runner{[&] { return plan_join(join); },
-                          [&] {
-                            const JoinReport report = external_join(join);
-                            time_line_file.write();
-                            return report;
-                          }};
-  return run_join_reports(caller, arguments, join, subject, runner);
+  const JoinRunner runner{[&] { return plan_join(join); }, [&] { return external_join(join); }};
+  return run_join_reports(caller, arguments, join, subject, watch, runner);
 }
 
 }  // namespace xxl::cli

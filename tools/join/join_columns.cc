@@ -65,7 +65,7 @@ bool has_no_null_keys(JoinKind kind) {
 
 }  // namespace
 
-int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
+int join_columns(const Caller& caller, const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   check_keys(options);
   check_inputs(arguments);
@@ -73,7 +73,7 @@ int join_columns(const Caller& /*caller*/, const JoinArguments& arguments) {
   const std::string how = options.word("how", "inner");
   join.kind = parse_join_kind(how);
   join.suffix = suffix_option(options, join.suffix);
-  ColumnsJob job(options, options.has("count"));
+  ColumnsJob job(caller, options, options.has("count"));
   join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
   join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
   join.in_memory = true;  // as of sorts

@@ -87,8 +87,8 @@ std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t sid
   return specs;
 }
 
-int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinOptions& join,
-                     const JoinSubject& subject, const JoinRunner& runner) {
+int run_join_reports(const Caller& caller, const JoinArguments& arguments, const JoinOptions& join,
+                     const JoinSubject& subject, JobWatch& watch, const JoinRunner& runner) {
   const ParsedOptions& options = arguments.options;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);
@@ -98,14 +98,13 @@ int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinO
                stdout);
     return kExitSuccess;
   }
-  Progress progress;
-  join.progress = &progress;
-  JoinReport report;
-  {
-    std::optional<ProgressLine> line;
-    if (show_progress) line.emplace(progress);
-    report = runner.join();
-  }
+  const JoinReport report = watch.run(
+      {join.inputs.begin(), join.inputs.end()}, show_progress, runner.join,
+      [&](const JoinReport* done) -> JobWatch::Texts {
+        if (done == nullptr) return {explain(subject, runner.plan())};
+        return {explain(subject, done->plan), stats_table(subject, *done), done->plan.threads,
+                std::max(done->sides[0].passes, done->sides[1].passes)};
+      });
   if (join.count_only) {
     std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
   }

@@ -4,8 +4,8 @@
 #include "cli/command.h"
 #include "engine/join/join_options.h"
 #include "join/join_arguments.h"
+#include "report/job_watch.h"
 #include "report/join_report.h"
-#include "report/progress_line.h"
 
 namespace xxl::cli {
 
@@ -31,7 +31,7 @@ struct JoinRunner {
   std::function<JoinPlan()> plan;
   std::function<JoinReport()> join;
 };
-int run_join_reports(const Caller& caller, const JoinArguments& arguments, JoinOptions& join,
-                     const JoinSubject& subject, const JoinRunner& runner);
+int run_join_reports(const Caller& caller, const JoinArguments& arguments, const JoinOptions& join,
+                     const JoinSubject& subject, JobWatch& watch, const JoinRunner& runner);
 
 }  // namespace xxl::cli

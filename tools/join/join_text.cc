@@ -10,7 +10,6 @@
 #include "join/join_shared.h"
 #include "record/csv_order.h"
 #include "record/line_order.h"
-#include "report/time_line_file.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -157,8 +156,7 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
   join.syntax.header = options.has("header");
   const std::string record = options.value("record", "lines");
   record == "lines" ? set_lines(arguments, join) : set_rows(arguments, join);
-  TimeLineFile time_line_file(options.value("time-line", ""), join.output);
-  join.time_line = time_line_file.time_line();
+  JobWatch watch(caller, options, join);
   refuse_gpu_options(options);
   refuse_gpus(options, device_option(options, join.time_line));
   const JoinSubject subject{.inputs = join.inputs,
@@ -166,13 +164,8 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
                             .kind = shape_text(arguments),
                             .output = join.count_only ? "" : join.output,
                             .scratch_dirs = join.scratch_dirs};
-  const JoinRunner runner{[&] { return plan_text_join(join); },
-                          [&] {
-                            const JoinReport report = text_join(join);
-                            time_line_file.write();
-                            return report;
-                          }};
-  return run_join_reports(caller, arguments, join, subject, runner);
+  const JoinRunner runner{[&] { return plan_text_join(join); }, [&] { return text_join(join); }};
+  return run_join_reports(caller, arguments, join, subject, watch, runner);
 }
 
 }  // namespace xxl::cli

@@ -298,6 +298,7 @@ constexpr std::array kJoinOptions{
                .help = "show progress on standard error: auto (on a terminal), always, never"},
     kStats,
     kTimeLine,
+    kReport,
     kExplain,
 };
 

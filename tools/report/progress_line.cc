@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -25,40 +24,6 @@ constexpr const char* kEraseLine = "\r\x1b[K";
 std::atomic<bool> line_is_open;
 void end_line() {
   if (line_is_open) (void)!write(STDERR_FILENO, "\n", 1);
-}
-
-std::string phase_name(const Progress& progress) {
-  switch (progress.phase.load()) {
-    case Phase::starting:
-      return "starting";
-    case Phase::forming_runs:
-      return "forming runs";
-    case Phase::merging:
-      if (progress.passes == 0) return "merging";
-      return "merging, pass " + std::to_string(progress.pass.load()) + " of " +
-             std::to_string(progress.passes.load());
-    case Phase::joining:
-      return "joining";
-    case Phase::building_table:
-      return "building the table";
-    case Phase::probing:
-      return "probing";
-    case Phase::finishing:
-      return "finishing";
-  }
-  return "";
-}
-
-// "3:25", "1:02:03".
-std::string format_time(double seconds) {
-  const auto total = static_cast<std::uintmax_t>(std::llround(seconds));
-  char text[48];
-  if (total >= 3600) {
-    std::snprintf(text, sizeof text, "%ju:%02ju:%02ju", total / 3600, total / 60 % 60, total % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%ju:%02ju", total / 60, total % 60);
-  }
-  return text;
 }
 
 // A phase as first seen.
@@ -99,13 +64,35 @@ std::string describe(const Progress& progress, const PhaseStart& start) {
   if (rate == 0) return text;
   text.append(", ").append(decimal_text(rate / 1e9)).append(" GB/s");
   if (total > done) {
-    text.append(", ").append(format_time(static_cast<double>(total - done) / rate));
+    text.append(", ").append(clock_text(static_cast<double>(total - done) / rate));
     text.append(" left");
   }
   return text;
 }
 
 }  // namespace
+
+std::string phase_name(const Progress& progress) {
+  switch (progress.phase.load()) {
+    case Phase::starting:
+      return "starting";
+    case Phase::forming_runs:
+      return "forming runs";
+    case Phase::merging:
+      if (progress.passes == 0) return "merging";
+      return "merging, pass " + std::to_string(progress.pass.load()) + " of " +
+             std::to_string(progress.passes.load());
+    case Phase::joining:
+      return "joining";
+    case Phase::building_table:
+      return "building the table";
+    case Phase::probing:
+      return "probing";
+    case Phase::finishing:
+      return "finishing";
+  }
+  return "";
+}
 
 ProgressLine::ProgressLine(const Progress& progress)
     : progress_(progress), thread_(Thread::try_start([this] { run(); })) {}

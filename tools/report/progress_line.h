@@ -4,11 +4,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string>
 
 #include "base/thread.h"
 #include "xxl/job.h"
 
 namespace xxl::cli {
+
+// "forming runs", "merging, pass 1 of 2".
+std::string phase_name(const Progress& progress);
 
 // Shows `progress` on standard error from construction to destruction, on a thread of its own (not
 // at all if there is none); the destructor erases the line. `progress` belongs to the caller and

@@ -1,6 +1,7 @@
 #include "report/report_text.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,17 @@ std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit,
   if (limit)
     text += ", the " + std::string(skip != 0 ? "next " : "first ") + std::to_string(*limit) + " " +
             records;
+  return text;
+}
+
+std::string clock_text(double seconds) {
+  const auto total = static_cast<std::uintmax_t>(std::llround(seconds));
+  char text[48];
+  if (total >= 3600) {
+    std::snprintf(text, sizeof text, "%ju:%02ju:%02ju", total / 3600, total / 60 % 60, total % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%ju:%02ju", total / 60, total % 60);
+  }
   return text;
 }
 

@@ -18,6 +18,8 @@ void append_fact(std::string& out, const char* name, const std::string& value);
 std::string decimal_text(double value, int digits = 2);
 // Of a result, "" if all is written, or ", the first 7 records" and the like.
 std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit, const char* records);
+// "3:25", "1:02:03".
+std::string clock_text(double seconds);
 // "4 GiB (4294967296 bytes)".
 std::string format_exact(std::uint64_t bytes);
 double gb_per_second(std::uint64_t bytes, double seconds);

@@ -20,11 +20,20 @@ std::FILE* create(const std::string& path) {
 
 }  // namespace
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  // A relative name of which nothing exists stays relative otherwise.
+  const auto whole = [&](const std::string& name) {
+    return fs::weakly_canonical(fs::absolute(name, error), error);
+  };
+  return whole(a) == whole(b);
+}
+
 TimeLineFile::TimeLineFile(const std::string& path, const std::string& output) : path_(path) {
   if (path.empty()) return;
-  std::error_code error;
-  if (std::filesystem::weakly_canonical(path, error) ==
-      std::filesystem::weakly_canonical(output, error)) {
+  if (is_same_file(path, output)) {
     throw Error(ErrorCode::usage, "cannot be the time line and the output", path);
   }
   // It is removed again, so that no empty file is left when the work is interrupted.

@@ -7,6 +7,9 @@
 
 namespace xxl::cli {
 
+// Whether the names are, or would be, of one file.
+bool is_same_file(const std::string& a, const std::string& b);
+
 class TimeLineFile {
  public:
   // Nothing is recorded if `path` is empty. Otherwise it is checked now, before the work: throws
@@ -21,7 +24,7 @@ class TimeLineFile {
 
  private:
   std::string path_;
-  TimeLine time_line_;
+  IntervalList time_line_;
 };
 
 }  // namespace xxl::cli

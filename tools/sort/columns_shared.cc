@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "columns/files/input_names.h"
 #include "columns/files/load_module.h"
-#include "report/progress_line.h"
+#include "engine/callers/shared_resources.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -112,7 +112,7 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
               place + "there is no column '" + column.name + "', the columns are: " + all);
 }
 
-ColumnsJob::ColumnsJob(const ParsedOptions& options, bool count_only)
+ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
     : options_(options), count_only_(count_only) {
   start_ = phase_start_ = std::chrono::steady_clock::now();
   plan_.record = options.value("record", "");
@@ -140,6 +140,8 @@ ColumnsJob::ColumnsJob(const ParsedOptions& options, bool count_only)
   plan_.memory_bytes = job_.memory_bytes;
   plan_.threads = job_.parallel != 0 ? job_.parallel : available_processors();
   plan_.scratch_dirs = job_.scratch_dirs;
+  if (count_only) job_.output.assign(1, '-');
+  watch_.emplace(caller, options, job_);
 }
 
 ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {
@@ -186,6 +188,7 @@ void ColumnsJob::read_sources(Work&& work) {
 
 void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
   const resources shared = make_resources();
+  shared.shared()->time_line = job_.time_line;
   std::vector<ArrowArrayStream> in(sources_.size());
   for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batches, &in[i]);
   const auto release = [&] {
@@ -215,6 +218,7 @@ void ColumnsJob::end_phase(const char* name, std::uint64_t bytes_read,
   const auto now = std::chrono::steady_clock::now();
   PhaseReport phase;
   phase.name = name;
+  phase.start = phase_start_;
   phase.seconds = std::chrono::duration<double>(now - phase_start_).count();
   phase.bytes_read = bytes_read;
   phase.bytes_written = bytes_written;
@@ -222,7 +226,7 @@ void ColumnsJob::end_phase(const char* name, std::uint64_t bytes_read,
   phase_start_ = now;
 }
 
-void ColumnsJob::write(ColumnTarget& target, const Result& result, ArrowArrayStream* rows) {
+void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   module_table::TargetOptions options{};
   options.format = format_ == Format::parquet ? format_ : ipc_format_of(job_.output);
   options.compression = compression_.c_str();
@@ -232,8 +236,8 @@ void ColumnsJob::write(ColumnTarget& target, const Result& result, ArrowArrayStr
   options.memory_bytes = plan_.memory.writing_bytes;
   options.row_group_rows = kRowGroupRows;
   options.threads = plan_.threads;
-  report_.written = target.write(options, rows);
-  report_.bytes_written = target.bytes_written();
+  report_.written = target_->write(options, rows);
+  report_.bytes_written = target_->bytes_written();
 }
 
 // Of a join whose rows are not wanted.
@@ -267,14 +271,41 @@ void ColumnsJob::check_rows(const Result& result) {
                                       std::to_string(rows_read) + " that were read");
 }
 
-void ColumnsJob::report() {
+void ColumnsJob::measure() {
   const auto now = std::chrono::steady_clock::now();
   report_.seconds = std::chrono::duration<double>(now - start_).count();
   report_.peak_memory_bytes = peak_memory_bytes();
   report_.peak_file_memory_bytes = load_arrow_module().peak_memory_bytes();
+}
+
+void ColumnsJob::report() const {
   if (count_only_) std::printf("%ju\n", static_cast<std::uintmax_t>(report_.written.rows));
   if (stats_ == "table") std::fputs(stats_table(plan_, report_).c_str(), stderr);
   if (stats_ == "json") std::fprintf(stderr, "%s\n", stats_json(plan_, report_).c_str());
+}
+
+void ColumnsJob::work(const Result& result, const Begin& begin) {
+  // Before the work: an output that cannot be written is told at once.
+  if (!count_only_) target_.emplace(job_.output, job_.scratch_dirs);
+  watch_->watch_files([&] {
+    return JobSampler::FileBytes{bytes_read(), target_ ? target_->bytes_written() : 0};
+  });
+  load_arrow_module().limit_memory(plan_.memory.module_bytes);
+  OwnedStream rows;
+  begin_result(begin, &rows);
+  const std::uint64_t read = bytes_read();
+  end_phase(plan_.is_join ? "read" : "read and sort", read, 0);
+  load_arrow_module().limit_memory(0);  // writing looks after itself
+  read_sources([&] { target_ ? write(result, &rows) : count(&rows); });
+  check_rows(result);
+  end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
+            report_.bytes_written);
+  if (target_) {
+    watch_->progress().phase = Phase::finishing;
+    target_->publish();
+    report_.output_in_place = target_->in_place();
+    end_phase("sync", 0, 0);
+  }
 }
 
 int ColumnsJob::run(const Result& result, const Begin& begin) {
@@ -283,29 +314,21 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
     explain();
     return kExitSuccess;
   }
-  const bool show_progress = progress_option(options_, true);
-  // Before the work: an output that cannot be written is told at once.
-  std::optional<ColumnTarget> target;
-  if (!count_only_) target.emplace(job_.output, job_.scratch_dirs);
-  load_arrow_module().limit_memory(plan_.memory.module_bytes);
-  std::optional<ProgressLine> line;
-  if (show_progress) line.emplace(progress_);
-  OwnedStream rows;
-  begin_result(begin, &rows);
-  const std::uint64_t read = bytes_read();
-  end_phase(plan_.is_join ? "read" : "read and sort", read, 0);
-  load_arrow_module().limit_memory(0);  // writing looks after itself
-  read_sources([&] { target ? write(*target, result, &rows) : count(&rows); });
-  check_rows(result);
-  end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
-            report_.bytes_written);
-  if (target) {
-    progress_.phase = Phase::finishing;
-    target->publish();
-    report_.output_in_place = target->in_place();
-    end_phase("sync", 0, 0);
+  std::vector<std::string> files;
+  for (const ColumnsInput& input : plan_.inputs) {
+    files.insert(files.end(), input.files.begin(), input.files.end());
   }
-  line.reset();
+  watch_->run(
+      files, progress_option(options_, true),
+      [&] {
+        work(result, begin);
+        measure();
+        return report_;
+      },
+      [&](const ColumnsReport* done) -> JobWatch::Texts {
+        return {cli::explain(plan_), done != nullptr ? stats_table(plan_, *done) : "",
+                plan_.threads};
+      });
   report();
   return kExitSuccess;
 }

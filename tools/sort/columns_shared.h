@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "engine/job.h"
 #include "record/csv_order.h"
 #include "report/columns_report.h"
+#include "report/job_watch.h"
 #include "xxl/columns.h"
 
 namespace xxl::cli {
@@ -50,31 +52,33 @@ class ColumnsJob {
 
   // Reads the options that both have in common, which must outlive it; `count_only`: rows are
   // counted, not written. Throws Error.
-  ColumnsJob(const ParsedOptions& options, bool count_only);
+  ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only);
 
   // Examines a table: the files that `names` stand for. Throws Error.
   ColumnSource& open(const std::vector<std::string>& names);
   // What --explain says is filled in by who knows it.
   ColumnsPlan& plan() { return plan_; }
   // For the options of the library.
-  Progress* progress() { return &progress_; }
+  Progress* progress() { return &watch_->progress(); }
 
   // Explains, or does the work and reports. Returns the exit status. Throws Error.
   int run(const Result& result, const Begin& begin);
 
  private:
   void make_plan();
+  void work(const Result& result, const Begin& begin);
   void explain() const;
   resources make_resources() const;
   template <class Work>
   void read_sources(Work&& work);
   void begin_result(const Begin& begin, ArrowArrayStream* out);
-  void write(ColumnTarget& target, const Result& result, ArrowArrayStream* rows);
+  void write(const Result& result, ArrowArrayStream* rows);
   void count(ArrowArrayStream* rows);
   void check_rows(const Result& result);
   std::uint64_t bytes_read() const;
   void end_phase(const char* name, std::uint64_t bytes_read, std::uint64_t bytes_written);
-  void report();
+  void measure();
+  void report() const;
 
   const ParsedOptions& options_;
   const bool count_only_;
@@ -85,7 +89,8 @@ class ColumnsJob {
   std::string stats_;  // --stats: table, json or nothing
   ColumnsPlan plan_;
   std::vector<std::unique_ptr<ColumnSource>> sources_;
-  Progress progress_;
+  std::optional<ColumnTarget> target_;
+  std::optional<JobWatch> watch_;
   ColumnsReport report_;
   std::chrono::steady_clock::time_point start_, phase_start_;
 };

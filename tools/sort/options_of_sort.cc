@@ -340,6 +340,7 @@ constexpr std::array kSortOptions{
                .details = "Called as sort, the default is never."},
     kStats,
     kTimeLine,
+    kReport,
     kExplain,
     OptionSpec{.short_name = 'y',
                .value = ValueKind::number,

@@ -3,7 +3,6 @@
 
 #include "base/quote.h"
 #include "cli/devices.h"
-#include "report/time_line_file.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -55,8 +54,7 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
   SortOptions sort = sort_options(caller, options);
-  TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
-  sort.time_line = time_line_file.time_line();
+  JobWatch watch(caller, options, sort);
   const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
@@ -77,8 +75,11 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
     return kExitSuccess;
   }
 
-  const SortReport report = run_with_progress(external_sort, sort, show_progress);
-  time_line_file.write();
+  const SortReport report = watch.run(
+      sort.inputs, show_progress, [&] { return external_sort(sort); },
+      [&](const SortReport* done) {
+        return sort_texts(subject, done, [&] { return plan_sort(sort); });
+      });
   warn_of_fewer_threads(caller, sort.memory_bytes, sort.parallel, report.plan);
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

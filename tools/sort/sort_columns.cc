@@ -42,7 +42,7 @@ void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort,
 
 }  // namespace
 
-int sort_columns(const Caller& /*caller*/, const ParsedOptions& options) {
+int sort_columns(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::columns);
   const std::vector<ColumnKeyOption> keys = key_options(options);
   column_sort_options sort;
@@ -50,7 +50,7 @@ int sort_columns(const Caller& /*caller*/, const ParsedOptions& options) {
   const ResultRange range = range_option(options);
   sort.skip = range.skip;
   sort.limit = range.limit;
-  ColumnsJob job(options, false);
+  ColumnsJob job(caller, options, false);
   ColumnSource& source = job.open(input_files(options));
   for (const ColumnKeyOption& key : keys) {
     sort.by.push_back({.column = resolve_column(key.column, source.column_names(), ""),

@@ -181,7 +181,7 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
                            " not allowed with " + check);
   }
   if (arguments.output) throw CommandLineError("options '" + check + "o' are incompatible");
-  for (const char* other : {"stats", "explain", "skip"}) {
+  for (const char* other : {"stats", "explain", "report", "skip"}) {
     if (arguments.options.has(other)) {
       throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
     }
@@ -201,6 +201,9 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
 
 int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (print_if_asked(parsed.options, caller)) return kExitSuccess;
+  if (parsed.debug && parsed.options.has("report")) {
+    throw_usage(parsed.options.command(), "--debug excludes --report");
+  }
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);
 

@@ -16,7 +16,6 @@
 #include "cli/devices.h"
 #include "engine/job_defaults.h"
 #include "io/codec.h"
-#include "report/time_line_file.h"
 
 namespace xxl::cli {
 namespace {
@@ -110,7 +109,7 @@ Check check_option(const ParsedOptions& options) {
   if (silent && asks_for_words) throw_usage(command, "options '-cC' are incompatible");
   if (options.has("output")) throw_usage(command, "options '" + check + "o' are incompatible");
   if (options.has("merge")) throw_usage(command, "options '" + check + "m' are incompatible");
-  for (const char* other : {"stats", "explain", "skip"}) {
+  for (const char* other : {"stats", "explain", "report", "skip"}) {
     if (options.has(other)) {
       throw_usage(command, "options '" + check + "' and '--" + other + "' are incompatible");
     }
@@ -237,8 +236,7 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
 
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject) {
-  TimeLineFile time_line_file(options.value("time-line", ""), sort.output);
-  sort.time_line = time_line_file.time_line();
+  JobWatch watch(caller, options, sort);
   const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
@@ -250,8 +248,11 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
     return kExitSuccess;
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
-  const SortReport report = run_with_progress(text_sort, sort, show_progress);
-  time_line_file.write();
+  const SortReport report = watch.run(
+      sort.inputs, show_progress, [&] { return text_sort(sort); },
+      [&](const SortReport* done) {
+        return sort_texts(subject, done, [&] { return plan_text_sort(sort); });
+      });
   if (sort.syntax.skip_malformed && report.skipped != 0) {
     std::fprintf(stderr, "%swarning: %ju malformed rows left out\n", caller.prefix.c_str(),
                  static_cast<std::uintmax_t>(report.skipped));

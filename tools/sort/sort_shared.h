@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
-#include "report/progress_line.h"
+#include "report/job_watch.h"
 #include "report/sort_report.h"
 
 namespace xxl::cli {
@@ -47,14 +47,12 @@ void set_temp_compression(const ParsedOptions& options, JobOptions& sort);
 // Fills in what lines and rows have in common beside what is above.
 void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort);
 
-// Runs sort(options), shows progress and reports statistics.
-template <class Options>
-SortReport run_with_progress(SortReport (*sort)(const Options&), Options& options, bool show) {
-  Progress progress;
-  options.progress = &progress;
-  std::optional<ProgressLine> line;
-  if (show) line.emplace(progress);
-  return sort(options);
+// What --report shows of a sort. `report` is null if it has failed; `plan()` makes the plan of it.
+template <class Plan>
+JobWatch::Texts sort_texts(const ReportSubject& subject, const SortReport* report, Plan&& plan) {
+  if (report == nullptr) return {explain(subject, plan())};
+  return {explain(subject, report->plan), stats_table(subject, *report), report->plan.threads,
+          report->passes};
 }
 
 // Plans, sorts and reports (--explain, --stats, --progress); `subject` is for the reports.

@@ -1,6 +1,7 @@
 // A file of columns that is written: complete in its place at the end, or not at all.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -37,8 +38,8 @@ class ColumnTarget {
   std::string path_;
   std::optional<io::OutputFile> file_;
   io::File stream_;
-  std::uint64_t bytes_ = 0;
-  std::exception_ptr failed_;  // what the writing of bytes threw
+  std::atomic<std::uint64_t> bytes_ = 0;  // read while it grows
+  std::exception_ptr failed_;             // what the writing of bytes threw
 };
 
 // The format of `path`: a stream where it is written to a pipe or named .arrows, else a file.

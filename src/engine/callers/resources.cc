@@ -70,6 +70,7 @@ JobMeans Grant::means() const {
   means.worth_accelerating = finder_of(options).start_bytes;
   means.queue_factory = given_.shared()->queue_factory;
   means.stop = options.stop;
+  means.time_line = given_.shared()->time_line;
   return means;
 }
 

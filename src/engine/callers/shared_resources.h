@@ -33,6 +33,7 @@ class SharedResources {
   }
 
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues (tests)
+  TimeLine* time_line = nullptr;         // of all users; may be null
 
  private:
   mutable std::mutex mutex_;

@@ -99,7 +99,7 @@ class HashJoining {
   std::unique_ptr<Output> output_;
   std::unique_ptr<HashTable> table_;
   std::size_t running_ = 0;  // tasks of for_partitions()
-  WaitTimes finish_waits_;
+  WaitTimes finish_waits_ = meter_.no_waits();
   MultisetHash output_hash_;
 
   Mailbox mailbox_{options_.stop};
@@ -250,7 +250,7 @@ WaitTimes HashJoining::read_build_side() {
   const std::size_t record_bytes = this->record_bytes(build_);
   io::SequentialReader reader(inputs_[index_of(build_)].files, record_bytes,
                               geometry_.read_block_bytes, read_memory_, *io_, mailbox_);
-  WaitTimes waits;
+  WaitTimes waits = meter_.no_waits();
   std::size_t read = 0;
   std::size_t under_way = 0;
   Ticket tickets{};
@@ -281,7 +281,7 @@ WaitTimes HashJoining::read_build_side() {
     const bool idle = under_way == 0;
     const auto start = Clock::now();
     mailbox_.wait_and_run();
-    if (idle) waits.read_seconds += seconds_since(start);
+    if (idle) waits.add_read(start);
   }
   XXL_CHECK(read == build_records_);
   return waits;
@@ -324,7 +324,7 @@ void HashJoining::probe() {
   const auto start = Clock::now();
   while (sink->pending() > 0) mailbox_.wait_and_run();
   sink->finish();
-  finish_waits_.write_seconds += seconds_since(start);
+  finish_waits_.add_write(start);
   output_hash_ = stage->hash();
 }
 

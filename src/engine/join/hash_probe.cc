@@ -93,7 +93,7 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next, ProbeInput* i
   using Clock = std::chrono::steady_clock;
   lister_ = lister;
   input_ = input;
-  WaitTimes waits;
+  WaitTimes waits = c_.meter.no_waits();
   for (;;) {
     write_ready();
     // In order: a later morsel must not take what the first one waits for.
@@ -111,10 +111,7 @@ WaitTimes HashProbe::run(const Lister& lister, const Source& next, ProbeInput* i
     const bool idle = running_ == 0 && (input == nullptr || !input->busy());
     const auto start = Clock::now();
     c_.mailbox.wait_and_run();
-    if (idle) {
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      (output_full_ ? waits.write_seconds : waits.read_seconds) += seconds;
-    }
+    if (idle) output_full_ ? waits.add_write(start) : waits.add_read(start);
   }
 }
 

@@ -102,7 +102,7 @@ class SortMergeJoin {
   bool in_memory_ = false;  // sides are sorted there, and not in runs
   std::unique_ptr<Output> output_;
   Mailbox mailbox_{options_.stop};
-  WaitTimes waits_;
+  WaitTimes waits_ = meter_.no_waits();
 };
 
 SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt)
@@ -429,9 +429,9 @@ void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
     const auto start = Clock::now();
     mailbox_.wait_and_run();
     if (writes) {
-      waits_.write_seconds += seconds_since(start);
+      waits_.add_write(start);
     } else if (reads) {
-      waits_.read_seconds += seconds_since(start);
+      waits_.add_read(start);
     }
   }
 }

@@ -28,7 +28,8 @@ RunFormation::RunFormation(const KeyLayout& layout, io::SequentialReader& reader
       mailbox_(mailbox),
       open_run_(std::move(open_run)),
       close_run_(std::move(close_run)),
-      progress_(progress) {}
+      progress_(progress),
+      waits_(progress) {}
 
 void RunFormation::run() {
   while (pump()) {
@@ -36,9 +37,7 @@ void RunFormation::run() {
     const bool workers_idle = pieces_running_ == 0;
     mailbox_.wait_and_run();
     if (workers_idle) {
-      const double seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      (output_full_ ? waits_.write_seconds : waits_.read_seconds) += seconds;
+      output_full_ ? waits_.add_write(start) : waits_.add_read(start);
     }
   }
   finish();

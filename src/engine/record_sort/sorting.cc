@@ -167,6 +167,7 @@ void Sorting::reserve_scratch() {
 
 void Sorting::open_scratch(std::uint64_t bytes) {
   scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.slot_bytes, seed_);
+  if (options_.progress != nullptr) scratch_->count_in(&options_.progress->scratch_bytes);
   if (bytes > 0 && options_.temp_codec == Codec::none) scratch_->reserve(bytes);
 }
 
@@ -179,7 +180,6 @@ Run Sorting::new_run() {
 
 void Sorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.bytes);
-  WaitTimes waits;
   input_sorting_ = std::make_unique<InputSorting>(
       InputSorting::Context{layout_, geometry_, options_.unique, inputs_, *io_, *workers_, mailbox_,
                             seed_, options_.progress},
@@ -190,7 +190,7 @@ void Sorting::form_runs() {
   input_sorting_->formation().run();
   if (grid_ == nullptr && geometry_.chunk.keeps_all) make_grid(input_sorting_->sorter());
   const bool keeps = geometry_.chunk.keeps_rest && spill_what_cannot_stay();
-  waits = input_sorting_->formation().waits();
+  WaitTimes waits = input_sorting_->formation().waits();
   for (const auto& sink : sinks_) drain(*sink, waits);
   sinks_.clear();
   input_hash_ = input_sorting_->sorter().input_hash();
@@ -333,7 +333,7 @@ void Sorting::drain(BlockSink& sink, WaitTimes& waits) {
   const auto start = Clock::now();
   while (sink.pending() > 0) mailbox_.wait_and_run();
   sink.finish();
-  waits.write_seconds += seconds_since(start);
+  waits.add_write(start);
 }
 
 // Each input is open while its triggers are read, which says how long it is, and again while it is
@@ -397,7 +397,7 @@ void Sorting::merge_runs(bool into_output) {
     const bool stays = last && options_.repeatable;
     meter_.begin(Phase::merging, bytes_of(runs_) + kept_bytes(), pass, std::max(pass, passes));
     std::vector<Run> merged;
-    WaitTimes waits;
+    WaitTimes waits = meter_.no_waits();
     for (std::size_t first = 0; first == 0 || first < runs_.size(); first += degree) {
       const std::size_t count = std::min(degree, runs_.size() - first);
       std::vector<Run> group(
@@ -457,9 +457,9 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     const auto start = Clock::now();
     mailbox_.wait_and_run();
     if (writing) {
-      waits.write_seconds += seconds_since(start);
+      waits.add_write(start);
     } else if (reading) {
-      waits.read_seconds += seconds_since(start);
+      waits.add_read(start);
     }
     const std::uint64_t bytes = (merger.records_merged() - reported) * run_layout().record_bytes();
     meter_.advance(bytes);
@@ -489,7 +489,7 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
 
 MergeStretches::State Sorting::merge_state(const WaitTimes& waits) const {
   const std::chrono::duration<double> now = Clock::now().time_since_epoch();
-  return {now.count(), waits.read_seconds + waits.write_seconds, workers_->busy_seconds(),
+  return {now.count(), waits.read_seconds() + waits.write_seconds(), workers_->busy_seconds(),
           report_.merged_bytes};
 }
 

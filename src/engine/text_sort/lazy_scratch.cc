@@ -11,6 +11,7 @@ TextScratch& LazyScratch::get() {
   if (scratch_ != nullptr) return *scratch_;
   const TextGeometry& geometry = memory_.geometry();
   store_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry.slot_bytes, 1);
+  if (options_.progress != nullptr) store_->count_in(&options_.progress->scratch_bytes);
   BlockPacker packer;
   if (!options_.compress_program.empty()) {
     packer = BlockPacker(options_.compress_program, options_.on_no_compress_program);
