@@ -19,6 +19,13 @@ std::size_t free_descriptors(std::size_t most) {
   return free;
 }
 
+void allow_more_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::size_t files_to_read_ahead(std::size_t files) {
   constexpr std::size_t kMost = 64;
   constexpr std::size_t kPart = 4;  // of the free descriptors

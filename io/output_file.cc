@@ -40,6 +40,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "io/file_attributes.h"
+#include "io/open_beside.h"
 
 namespace xxl::io {
 namespace {
@@ -47,12 +48,6 @@ namespace {
 constexpr int kMaxLinksFollowed = 40;  // as the kernel
 constexpr int kMaxNameAttempts = 100;
 constexpr std::size_t kCopyBytes = kMiB;
-
-std::string directory_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // The target of the symbolic link `path`; empty if it is none.
 std::string read_link(const std::string& path) {
@@ -97,18 +92,6 @@ File open_existing(int directory, const std::string& name, const std::string& pa
   return {fd, path, false};
 }
 
-// The directory, to be synced, too, if it may be read.
-File open_directory(const std::string& directory, bool& can_sync) {
-  int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  can_sync = fd >= 0;
-  if (fd < 0 && errno == EACCES) fd = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
-    throw Error(ErrorCode::io, "cannot open this directory", directory, Error::kNoOffset, errno,
-                Operation::open_output);
-  }
-  return {fd, directory, false};
-}
-
 bool is_same_file(const struct stat& status, const struct statx& named) {
   return status.st_ino == named.stx_ino &&
          status.st_dev == makedev(named.stx_dev_major, named.stx_dev_minor);
@@ -116,32 +99,6 @@ bool is_same_file(const struct stat& status, const struct statx& named) {
 
 std::string descriptor_path(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
-}
-
-// Gives the unnamed file `fd` a name; returns 0 or an errno value.
-int link_unnamed(int fd, const File& directory, const char* name) {
-  const std::string source = descriptor_path(fd);
-  const int result = linkat(AT_FDCWD, source.c_str(), directory.fd(), name, AT_SYMLINK_FOLLOW);
-  return result == 0 ? 0 : errno;
-}
-
-// Asking the system call for the umask sets it, for all threads.
-mode_t current_umask() {
-  std::ifstream status("/proc/self/status");
-  for (std::string field; status >> field;) {
-    if (field == "Umask:" && status >> field) return static_cast<mode_t>(std::stoul(field, {}, 8));
-  }
-  return 077;
-}
-
-// Kernels before 5.19 forget the umask when they make an unnamed file where there are no access
-// control lists.
-void apply_umask(int fd) {
-  if (fgetxattr(fd, "system.posix_acl_access", nullptr, 0) >= 0 || errno != EOPNOTSUPP) return;
-  struct stat status;
-  if (fstat(fd, &status) != 0) return;
-  const mode_t mode = status.st_mode & 0777 & ~current_umask();
-  if (mode != (status.st_mode & 0777)) fchmod(fd, mode);
 }
 
 }  // namespace
@@ -181,15 +138,8 @@ OutputFile::OutputFile(const std::string& path, bool direct,
 // from the start; one that replaces another is private until it has that one's.
 int OutputFile::open_beside(bool is_new) {
   const mode_t mode = is_new ? 0666 : 0600;
-  const int fd = openat(directory_.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-  // No unnamed files, or no way to name them later (/proc is not mounted)?
-  if (fd < 0) return open_named(mode);
-  if (access(descriptor_path(fd).c_str(), F_OK) != 0) {
-    close(fd);
-    return open_named(mode);
-  }
-  if (is_new) apply_umask(fd);
-  return fd;
+  const int fd = open_unnamed_beside(directory_, mode, is_new);
+  return fd >= 0 ? fd : open_named(mode);
 }
 
 int OutputFile::open_named(mode_t mode) {
@@ -245,7 +195,7 @@ void OutputFile::publish(std::uint64_t bytes) {
   if (in_place_) {
     write_in_place(bytes);
   } else {
-    sync_directory();
+    sync_directory(directory_, can_sync_directory_, file_);
   }
 }
 
@@ -303,16 +253,6 @@ bool OutputFile::give_name() {
   }
   temp_name_.reset();
   return false;
-}
-
-void OutputFile::sync_directory() const {
-  // A directory that may not be opened is usually synced with the file, in the same transaction.
-  // Some file systems cannot sync directories; they do it by themselves, or not at all.
-  if (fsync(can_sync_directory_ ? directory_.fd() : file_.fd()) == 0 || errno == EINVAL) return;
-  throw_io_error(errno,
-                 "the output is complete and in its place, but this directory cannot be synced: it "
-                 "may not survive a power failure",
-                 directory_.path());
 }
 
 // For file systems that do not reserve, and long before others must.

@@ -61,7 +61,6 @@ class OutputFile {
   bool can_be_replaced_by(int fd) const;
   bool give_name();
   void give_temp_name();
-  void sync_directory() const;
   void check_room_in_place(std::uint64_t bytes) const;
   void write_in_place(std::uint64_t bytes);
 

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -53,6 +55,36 @@ void free_slot(int slot) {
   if (slot >= 0) name_slots[static_cast<std::size_t>(slot)].state = NameSlot::free;
 }
 
+// Async-signal-safe, which opendir() is not.
+void remove_directory(int parent, const char* name) {
+  const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  alignas(dirent64) std::array<char, 4096> buffer;
+  // Removing names may hide others from this reader: until a round finds none.
+  for (bool removed = true; removed;) {
+    removed = false;
+    lseek(fd, 0, SEEK_SET);
+    for (;;) {
+      const long bytes = syscall(SYS_getdents64, fd, buffer.data(), buffer.size());
+      if (bytes <= 0) break;
+      for (long at = 0; at < bytes;) {
+        const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
+        removed = unlinkat(fd, entry->d_name, 0) == 0 || removed;
+        at += entry->d_reclen;
+      }
+    }
+  }
+  close(fd);
+  unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+// A file, or a directory with files in it. Async-signal-safe.
+void remove_name(int directory, const char* name) {
+  if (unlinkat(directory, name, 0) != 0 && (errno == EISDIR || errno == EPERM)) {
+    remove_directory(directory, name);
+  }
+}
+
 // True for what random_name() makes, and no other name that begins and ends so.
 bool is_temp_name(std::string_view name) {
   constexpr std::size_t kRandomDigits = 16;
@@ -65,13 +97,14 @@ bool is_temp_name(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", process + 1) == name.npos;
 }
 
-// True if `fd` is a file of this user that was not written to for a day, that has no other name,
-// and whose lock is free: that of a file in use is held. The process number in the name says
+// True if `fd` is a file of this user that was not written to for a day, that has no other name, or
+// such a directory, and whose lock is free: that of a file in use is held. The process number in the name says
 // nothing, since it may be from another machine or container.
 bool is_left_over(int fd) {
   struct stat status;
-  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
-         status.st_uid == geteuid() && time(nullptr) - status.st_mtime > kLeftOverSeconds &&
+  if (fstat(fd, &status) != 0) return false;
+  const bool is_ours = S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_nlink == 1);
+  return is_ours && status.st_uid == geteuid() && time(nullptr) - status.st_mtime > kLeftOverSeconds &&
          lock_temp_file(fd);
 }
 
@@ -86,9 +119,10 @@ void remove_left_over(int directory) {
   }
   while (const dirent* entry = readdir(names)) {
     if (!is_temp_name(entry->d_name)) continue;
-    const int file = openat(directory, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int file =
+        openat(directory, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
-    if (is_left_over(file)) unlinkat(directory, entry->d_name, 0);
+    if (is_left_over(file)) remove_name(directory, entry->d_name);
     close(file);
   }
   closedir(names);
@@ -115,7 +149,7 @@ TempName::TempName(int directory) : directory_(directory), text_(random_name()) 
 }
 
 TempName::~TempName() {
-  if (!text_.empty()) unlinkat(directory_, text_.c_str(), 0);
+  if (!text_.empty()) remove_name(directory_, text_.c_str());
   free_slot(slot_);
 }
 
@@ -127,7 +161,7 @@ void TempName::let_go() {
 
 void remove_temp_names() {
   for (const NameSlot& slot : name_slots) {
-    if (slot.state == NameSlot::taken) unlinkat(slot.directory, slot.name.data(), 0);
+    if (slot.state == NameSlot::taken) remove_name(slot.directory, slot.name.data());
   }
 }
 

@@ -1,12 +1,12 @@
-// A temporary name of a file, before it gets its own.
+// A temporary name of a file or a directory, before it gets its own.
 #pragma once
 
 #include <string>
 
 namespace xxl::io {
 
-// A random name in an open directory; its file is removed with the object, and by signals that end
-// the program. Making one also removes what this user's processes left in the directory when they
+// A random name in an open directory; what has it is removed with the object, and by signals that
+// end the program: a file, or a directory and the files in it. Making one also removes what this user's processes left in the directory when they
 // were killed, if it is a day old and not locked.
 class TempName {
  public:

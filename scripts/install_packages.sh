@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
   libboost-program-options-dev libtbb-dev liburing-dev libxxhash-dev nettle-dev
-  zlib1g-dev libzstd-dev liblz4-dev libgtest-dev gzip zstd lz4 locales)
+  zlib1g-dev libzstd-dev liblz4-dev nlohmann-json3-dev libgtest-dev gzip zstd lz4 locales)
 case ${1:-} in
   --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache doxygen) ;;
   --browser) packages+=(chromium) ;;

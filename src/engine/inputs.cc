@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/part_manifest.h"
 #include "io/codec.h"
 #include "io/input_checks.h"
 #include "io/io_queue.h"
@@ -24,7 +25,15 @@ std::vector<std::string> input_paths(std::vector<std::string> paths) {
   if (paths.empty()) return {"-"};
   const auto first = std::find(paths.begin(), paths.end(), "-");
   if (first != paths.end()) paths.erase(std::remove(first + 1, paths.end(), "-"), paths.end());
-  return paths;
+  return with_parts(paths);
+}
+
+io::File& only_file(Inputs& inputs) {
+  if (inputs.files.size() > 1) {
+    throw Error(ErrorCode::usage, "is one of several parts, and only one file can be checked or read in its order here",
+                inputs.files.front().path());
+  }
+  return inputs.files.front();
 }
 
 std::optional<std::uint64_t> Inputs::records(std::size_t record_bytes) const {

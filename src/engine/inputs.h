@@ -44,8 +44,12 @@ struct Inputs {
 std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
                                      std::initializer_list<const Inputs*> inputs);
 
-// `paths`, or standard input ("-") if there are none. Named again, it gives nothing.
+// `paths`, or standard input ("-") if there are none. Named again, it gives nothing. A directory of
+// parts stands for its files.
 std::vector<std::string> input_paths(std::vector<std::string> paths);
+
+// The one of `inputs` for those who can read but one. Throws Error{usage} if there are more.
+io::File& only_file(Inputs& inputs);
 
 // Examines `paths` as input_paths() has them. With `by_suffix`, names tell
 // which files are compressed. Throws Error when one cannot be read or is not a whole number of

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 
 #include "base/time_line.h"
 #include "io/codec.h"
@@ -41,7 +44,11 @@ struct JobMeans {
 struct JobOptions : FileJob, JobMeans {
   io::IoQueue* output_caller = nullptr;  // if set, takes the output in place of a file (io::File)
 
-  Codec output_codec() const { return compressed_by_suffix ? io::codec_of(output) : Codec::none; }
+  std::string record_kind;  // of the output, as --record has it: for the manifest of its parts
+  std::function<std::string(std::string_view record)> key_text;  // for that; empty: the record
+
+  bool in_parts() const { return parts != 0 || part_bytes != 0 || !part_by.empty(); }
+  Codec output_codec() const { return compressed_by_suffix && !in_parts() ? io::codec_of(output) : Codec::none; }
 };
 
 }  // namespace xxl

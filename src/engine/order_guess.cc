@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/memory_region.h"
@@ -32,6 +34,8 @@ std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::stri
   std::vector<io::File> files;
   for (const std::string& path : paths) {
     if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return std::nullopt;
+    std::error_code error;
+    if (path != "-" && std::filesystem::is_directory(path, error)) return std::nullopt;  // of parts
     files.push_back(io::File::examine_input(path));
     if (!files.back().seekable()) return std::nullopt;
   }

@@ -13,8 +13,8 @@
 
 namespace xxl {
 
-// The files of `paths`, to be sampled; nothing if one cannot be read twice, or is compressed, so
-// that a guess would be useless. Throws Error.
+// The files of `paths`, to be sampled; nothing if one cannot be read twice, is compressed, or is
+// a directory, so that a guess would be useless. Throws Error.
 std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::string>& paths,
                                                      const JobOptions& options);
 

@@ -9,14 +9,15 @@
 #include "base/units.h"
 #include "run/block_packer.h"
 #include "run/compressed_bytes.h"
+#include "run/part_sink.h"
 #include "run/sinks.h"
 
 namespace xxl {
 namespace {
 
-// Steps in which space is reserved for output of unknown size.
-constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
-constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
+// Records of a fixed size are written to smaller parts than this without alignment: the space
+// between two parts would need more memory than there is for the output.
+constexpr std::uint64_t kLeastAlignedBytes = 64 * kKiB;
 
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
 
@@ -32,9 +33,20 @@ std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
 }  // namespace
 
 Output::Output(const JobOptions& options, std::uint64_t bytes)
-    : path_(options.output), scratch_dirs_(options.scratch_dirs), codec_(options.output_codec()) {
+    : options_(options), path_(options.output), scratch_dirs_(options.scratch_dirs), codec_(options.output_codec()) {
   if (options.output_caller != nullptr) {
     stream_ = io::File::of_caller(*options.output_caller, path_);
+  } else if (options.in_parts()) {
+    if (path_ == "-") {
+      throw Error(ErrorCode::usage, "parts need a directory: give its name with -o");
+    }
+    part_files_ = std::make_unique<PartFiles>(path_);
+    const std::uint64_t free = part_files_->free_bytes();
+    if (bytes > free) {
+      throw Error(ErrorCode::no_space,
+                  "needs " + format_bytes(bytes) + ", and " + format_bytes(free) + " are free",
+                  path_);
+    }
   } else if (is_file_path(path_)) {
     open_file(bytes);
   } else {
@@ -45,19 +57,20 @@ Output::Output(const JobOptions& options, std::uint64_t bytes)
 void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
   if (codec_ != Codec::none) return;  // the size is unknown
-  reserved_bytes_ = round_up<std::uint64_t>(bytes, kSectorBytes);
+  bytes = round_up<std::uint64_t>(bytes, kSectorBytes);
+  space_.emplace([this](std::uint64_t at, std::uint64_t more) { file_->reserve(at, more); }, bytes);
   // In memory that takes about as long as writing: it is done while the input is read, if there is
   // ample room, for scratch as well.
-  if (file_->file().is_in_memory() && file_->free_bytes() / 4 >= reserved_bytes_) {
-    reserving_ = Thread::try_start([this] {
+  if (file_->file().is_in_memory() && file_->free_bytes() / 4 >= bytes) {
+    reserving_ = Thread::try_start([this, bytes] {
       try {
-        file_->reserve(0, reserved_bytes_);
+        file_->reserve(0, bytes);
       } catch (...) {
         reserving_failed_ = std::current_exception();
       }
     });
   }
-  if (!reserving_) file_->reserve(0, reserved_bytes_);
+  if (!reserving_) file_->reserve(0, bytes);
 }
 
 void Output::finish_reserving() {
@@ -68,22 +81,25 @@ void Output::finish_reserving() {
 void Output::reserve_up_to(std::uint64_t end) {
   std::lock_guard lock(mutex_);
   finish_reserving();
-  if (end <= reserved_bytes_) return;
-  const std::uint64_t needed = end - reserved_bytes_;
-  std::uint64_t step =
-      std::max(needed, std::clamp(reserved_bytes_, kMinReserveBytes, kMaxReserveBytes));
-  try {
-    file_->reserve(reserved_bytes_, step);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::no_space || step == needed) throw;
-    step = needed;  // the rest of the disk
-    file_->reserve(reserved_bytes_, step);
-  }
-  reserved_bytes_ += step;
+  space_->reserve_up_to(end);
 }
 
 std::uint64_t Output::free_bytes() const {
-  return file_->free_bytes();
+  return in_parts() ? part_files_->free_bytes() : file_->free_bytes();
+}
+
+OutputParts* Output::cut_parts(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
+                               std::size_t record_bytes) {
+  if (!in_parts()) return nullptr;
+  const std::uint64_t size =
+      options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
+  const bool aligned = record_bytes == 0 || size >= kLeastAlignedBytes;
+  parts_ = std::make_unique<OutputParts>(
+      PartRules{options_.parts, options_.part_bytes, std::move(key)}, aligned ? kSectorBytes : 1);
+  parts_->expect(bytes);
+  record_bytes_ = record_bytes;
+  most_bytes_ = size == 0 ? ~std::uint64_t{0} : round_up<std::uint64_t>(size, kSectorBytes);
+  return parts_.get();
 }
 
 std::size_t Output::memory_bytes(Codec codec, std::size_t block_bytes, unsigned threads) {
@@ -97,6 +113,16 @@ std::unique_ptr<ByteSink> Output::make_sink(std::size_t block_bytes, unsigned th
   if (codec_ != Codec::none) {
     return std::make_unique<CompressedBytes>(target(), codec_, 0,
                                              most_kept_bytes(block_bytes, threads), io, monitor);
+  }
+  if (in_parts()) {
+    XXL_CHECK(parts_ != nullptr);
+    const bool direct = parts_->alignment() == kSectorBytes;
+    return std::make_unique<PartSink>(
+        *parts_, block_bytes,
+        [this, direct](std::size_t part, std::uint64_t end) -> const io::File& {
+          return part_files_->file(part, end, direct, most_bytes_);
+        },
+        io);
   }
   if (!is_file()) return std::make_unique<StreamBytes>(stream_, io);
   return std::make_unique<FileBytes>(file_->file(), block_bytes, io,
@@ -114,8 +140,24 @@ std::unique_ptr<BlockSink> Output::make_record_sink(std::size_t record_bytes,
                                       std::move(monitor));
 }
 
-bool output_is_file(const JobOptions& options) {
-  return options.output_caller == nullptr && is_file_path(options.output);
+bool output_appears_at_end(const JobOptions& options) {
+  return options.output_caller == nullptr && (options.in_parts() || is_file_path(options.output));
+}
+
+void check_parts(const JobOptions& options, bool by_key, bool knows_size) {
+  const bool by_column = !options.part_by.empty();
+  const auto refuse = [](const char* message) { throw Error(ErrorCode::usage, message); };
+  if ((options.parts != 0) + (options.part_bytes != 0) + by_column > 1) {
+    refuse("--parts, --part-bytes and --part-by exclude each other");
+  }
+  if (options.parts > kMostParts) refuse("--parts can be at most 100000");
+  if (by_column && !by_key) {
+    refuse("--part-by is for sorts of lines and rows, without --count, --sum and other folds: "
+           "use --parts or --part-bytes");
+  }
+  if (options.parts != 0 && !knows_size) {
+    refuse("--parts needs to know how large the output will be: use --part-bytes");
+  }
 }
 
 std::uint64_t output_packing_bytes(const JobOptions& options) {
@@ -134,7 +176,12 @@ std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
 }
 
 void Output::publish(std::uint64_t bytes) {
-  if (is_file()) {
+  if (in_parts()) {
+    if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
+    while (parts_->lacks_parts()) parts_->cut();
+    part_files_->publish(parts_->parts(), parts_->alignment() == kSectorBytes,
+                         options_.record_kind, record_bytes_ == 0 ? 1 : 0, options_.key_text);
+  } else if (is_file()) {
     finish_reserving();
     file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());
   } else if (stream_.caller() == nullptr) {

@@ -5,33 +5,46 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/mailbox.h"
 #include "base/monitor.h"
 #include "base/thread.h"
+#include "engine/growing_file.h"
 #include "engine/job.h"
+#include "engine/part_files.h"
 #include "io/buffer_pool.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
 #include "io/output_file.h"
 #include "run/block_sink.h"
 #include "run/byte_sink.h"
+#include "run/output_parts.h"
 
 namespace xxl {
 
 class Output {
  public:
-  // The output of `options`: "-" is standard output; a device or pipe is written as a stream.
+  // The output of `options`, which must outlive it: "-" is standard output; a device or pipe is written as a stream.
   // Reserves `bytes` for a file. One of the scratch directories is used if a file is written in
   // place. Throws Error.
   Output(const JobOptions& options, std::uint64_t bytes);
 
   bool is_file() const { return file_ != nullptr; }
+  // It appears at the end: until then a job may start again.
+  bool appears_at_end() const { return is_file() || part_files_ != nullptr; }
+  bool in_parts() const { return part_files_ != nullptr; }
   bool is_compressed() const { return codec_ != Codec::none; }
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
+
+  // If it is in parts, before a sink is made: where it is to be cut, which the sink follows; else
+  // null. `bytes`: of all records, as OutputParts::expect(). `key`: that of a part, if there is
+  // one. `record_bytes`: of records of a fixed size, otherwise 0. Lasts until the next call.
+  OutputParts* cut_parts(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key = {},
+                         std::size_t record_bytes = 0);
 
   // Most memory for compressing blocks of `block_bytes` by `threads` threads; 0 for an output that
   // is not compressed.
@@ -66,19 +79,29 @@ class Output {
   // The file that is to appear, or the stream.
   const io::File& target() const { return is_file() ? file_->file() : stream_; }
 
+  const JobOptions& options_;
   std::string path_;
   std::vector<std::string> scratch_dirs_;
   Codec codec_;
   std::shared_ptr<io::OutputFile> file_;
+  std::unique_ptr<PartFiles> part_files_;
+  std::unique_ptr<OutputParts> parts_;
+  std::size_t record_bytes_ = 0;   // of parts
+  std::uint64_t most_bytes_ = 0;   // of a part
   io::File stream_;
   std::mutex mutex_;
-  std::uint64_t reserved_bytes_ = 0;
+  std::optional<GrowingFile> space_;
   std::exception_ptr reserving_failed_;
   Thread reserving_;  // the last member: it uses others
 };
 
-// True if the output is a file that appears at the end: until then a job may start again.
-bool output_is_file(const JobOptions& options);
+// True if the output is a file, or a directory of parts, that appears at the end: until then a job
+// may start again.
+bool output_appears_at_end(const JobOptions& options);
+
+// Throws Error{usage} where parts are asked for that there cannot be. `by_key`: the job has a key
+// for part_by; `knows_size`: it knows the size of its output before it writes.
+void check_parts(const JobOptions& options, bool by_key, bool knows_size);
 
 // The part of -S for compressing the output of records; 0 if it is not compressed.
 std::uint64_t output_packing_bytes(const JobOptions& options);

@@ -56,7 +56,7 @@ class RowOutput {
     if (output_ == nullptr) return;
     if (syntax_.counted) buffer_.resize(row_begin_ - sizeof(RecordCount));
     if (!piece_) piece_ = output_->begin(ticket_, buffer_.size());
-    piece_->append(buffer_);
+    if (!buffer_.empty()) piece_->append_records(buffer_, syntax_);
     piece_->finish();
   }
 
@@ -76,7 +76,7 @@ class RowOutput {
   }
   void flush() {
     take_turn();
-    piece_->append(buffer_);
+    piece_->append_records(buffer_, syntax_);
     buffer_.clear();
   }
 

@@ -8,11 +8,9 @@
 #include "base/units.h"
 
 namespace xxl {
-namespace {
 
-// The result of the write of `bytes`: null, or an Error.
-std::exception_ptr failure_of(const io::Completion& completion, std::size_t bytes,
-                              const io::File& file, std::uint64_t offset) {
+std::exception_ptr write_failure(const io::Completion& completion, std::size_t bytes,
+                                 const io::File& file, std::uint64_t offset) {
   if (completion.error == 0 && completion.bytes == bytes) return nullptr;
   try {
     throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write, file.path(),
@@ -21,8 +19,6 @@ std::exception_ptr failure_of(const io::Completion& completion, std::size_t byte
     return std::current_exception();
   }
 }
-
-}  // namespace
 
 void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
   const std::size_t padded = round_up(bytes, kSectorBytes);
@@ -35,7 +31,7 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, D
   if (reserve_) reserve_(request.offset + padded);
   request.done = [this, offset = request.offset, padded, done = std::move(done),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
-    done(failure_of(completion, padded, file_, offset));
+    done(write_failure(completion, padded, file_, offset));
     token.reset();
   };
   io_.queue_for(file_).submit(std::move(request));
@@ -48,7 +44,7 @@ void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
   request.data = {buffer, bytes};
   request.done = [this, bytes, done = std::move(done),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
-    std::exception_ptr failure = failure_of(completion, bytes, file_, Error::kNoOffset);
+    std::exception_ptr failure = write_failure(completion, bytes, file_, Error::kNoOffset);
     if (failure != nullptr) give_up();  // nothing may follow what is missing
     done(std::move(failure));
     submit_next(std::unique_lock(mutex_));

@@ -33,6 +33,10 @@ class ByteSink {
   virtual void give_up() {}
 };
 
+// What a write of `bytes` to `offset` of `file` came to: null, or an Error.
+std::exception_ptr write_failure(const io::Completion& completion, std::size_t bytes,
+                                 const io::File& file, std::uint64_t offset);
+
 // A file that can be written at any place. The last block is padded with zeros to a whole sector:
 // the file must be cut to its size afterwards.
 class FileBytes final : public ByteSink {

@@ -34,6 +34,11 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
 OutputStage::~OutputStage() = default;
 
 std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
+  Place place;
+  place.record_bytes = bytes;
+  bytes += most_gap_bytes(bytes);
+  if (rules_.fold) bytes += most_gap_bytes(record_bytes_);  // of the last group, which may stay
+  place.admitted = bytes;
   std::lock_guard lock(mutex_);
   const std::size_t room = current_ ? payload_bytes_ - current_used_ : 0;
   const std::size_t wanted = admitted_ + bytes;
@@ -41,12 +46,10 @@ std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
   if (blocks > ready_.size() + buffers_.available()) return std::nullopt;
   while (ready_.size() < blocks) ready_.push_back(buffers_.take());
   admitted_ += bytes;
-  Place place;
   place.ticket = next_ticket_++;
-  place.admitted = bytes;
   if (is_foreseen()) {
-    place.skipped = take_skipped(bytes / record_bytes_);
-    place.spans = reserve_locked(bytes, bytes - place.skipped * record_bytes_);
+    place.skipped = take_skipped(place.record_bytes / record_bytes_);
+    place.spans = reserve_locked(bytes, place.record_bytes - place.skipped * record_bytes_);
   }
   return place;
 }
@@ -68,6 +71,29 @@ std::vector<OutputStage::Span> OutputStage::reserve_locked(std::size_t admitted,
   admitted_ -= admitted;
   bytes_ += bytes;
   std::vector<Span> spans;
+  if (rules_.parts == nullptr) {
+    append_spans(bytes, false, spans);
+    return spans;
+  }
+  OutputParts& parts = *rules_.parts;
+  while (bytes > 0) {
+    const std::uint64_t records =
+        std::min<std::uint64_t>(parts.room(record_bytes_), bytes / record_bytes_);
+    if (records == 0) {
+      append_spans(parts.cut(), true, spans);
+      continue;
+    }
+    const auto taken = static_cast<std::size_t>(records) * record_bytes_;
+    parts.note(parts.present(), parts.end(), {records, record_bytes_, record_bytes_});
+    parts.add(taken);
+    append_spans(taken, false, spans);
+    bytes -= taken;
+  }
+  return spans;
+}
+
+// Of the stream.
+void OutputStage::append_spans(std::size_t bytes, bool is_gap, std::vector<Span>& spans) {
   while (bytes > 0) {
     if (!current_) {
       XXL_CHECK(!ready_.empty());
@@ -76,12 +102,18 @@ std::vector<OutputStage::Span> OutputStage::reserve_locked(std::size_t admitted,
       current_used_ = 0;
     }
     const std::size_t part = std::min(bytes, payload_bytes_ - current_used_);
-    spans.push_back({current_, current_->buffer + current_used_, part});
+    spans.push_back({current_, current_->buffer + current_used_, part, is_gap});
     bytes -= part;
     current_used_ += part;
     if (current_used_ == payload_bytes_) current_.reset();
   }
-  return spans;
+}
+
+// Of records of `bytes` in all, anywhere in the stream.
+std::size_t OutputStage::most_gap_bytes(std::size_t bytes) const {
+  if (rules_.parts == nullptr) return 0;
+  return static_cast<std::size_t>(rules_.parts->most_cuts(bytes, record_bytes_)) *
+         (rules_.parts->alignment() - 1);
 }
 
 // Within its turn: number of records at the start of the piece (0 or 1) whose key has been written.
@@ -103,7 +135,7 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
 
 void OutputStage::write(Place& place, const RecordSource& source) {
   if (is_foreseen()) {
-    XXL_CHECK(source.size() * record_bytes_ == place.admitted);
+    XXL_CHECK(source.size() * record_bytes_ == place.record_bytes);
     pass_over(source, 0, place.skipped);
     return fill(place.spans, source, place.skipped);
   }
@@ -125,7 +157,8 @@ void OutputStage::write_folds(Place& place, const RecordSource& source) {
   turns_.wait_for(*place.ticket);
   const bool was_open = !open_->empty();
   piece.join(*open_);
-  const std::size_t held = !was_open && !open_->empty() ? record_bytes_ : 0;
+  const std::size_t held =
+      !was_open && !open_->empty() ? record_bytes_ + most_gap_bytes(record_bytes_) : 0;
   std::size_t skipped;
   const auto spans = reserve_in_turn(place.admitted - held, piece.size(), skipped);
   end_turn(place);
@@ -161,7 +194,8 @@ void OutputStage::finish_folding() {
     FoldedPiece piece(nothing, layout_, *rules_.fold);
     piece.end(*open_);
     std::size_t skipped;
-    const auto spans = reserve_in_turn(record_bytes_, 1, skipped);
+    const auto spans =
+        reserve_in_turn(record_bytes_ + most_gap_bytes(record_bytes_), 1, skipped);
     write_folded(spans, piece, skipped);
   }
   removed_.records -= hash_.records;
@@ -202,6 +236,12 @@ void OutputStage::fill(const std::vector<Span>& spans, const RecordSource& sourc
   std::vector<std::byte> split;  // the record across two blocks
   std::size_t split_left = 0;    // bytes of it still to be copied
   for (const Span& span : spans) {
+    if (span.is_gap) {
+      XXL_CHECK(split_left == 0);
+      std::memset(span.data, 0, span.bytes);
+      commit(span);
+      continue;
+    }
     const std::size_t head = std::min(split_left, span.bytes);
     if (head > 0) std::memcpy(span.data, split.data() + record_bytes - split_left, head);
     split_left -= head;
@@ -252,6 +292,7 @@ void OutputStage::finish() {
     XXL_CHECK(last->filled == current_used_);
     finish_block(*last, current_used_);
   }
+  while (rules_.parts != nullptr && rules_.parts->lacks_parts()) rules_.parts->cut();
   for (std::byte* buffer : ready_) buffers_.give_back(buffer);
   ready_.clear();
 }

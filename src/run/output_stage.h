@@ -9,7 +9,8 @@
 //     stream   |  block 7          |  block 8          |  block 9
 //     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
 //
-// The worker that fills the last byte of a block gives it to the sink.
+// The worker that fills the last byte of a block gives it to the sink. If the output is cut into
+// parts, the zeros between two parts are filled with the piece behind them.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +31,7 @@
 #include "record/key_layout.h"
 #include "record/record_fold.h"
 #include "run/block_sink.h"
+#include "run/output_parts.h"
 #include "sort/piece_sorter.h"
 
 namespace xxl {
@@ -45,6 +47,7 @@ struct OutputRules {
   std::uint64_t skip = 0;           // of those, the first ones are left out
   std::uint64_t limit = kNoLimit;   // only so many records are written
   bool hash_output = true;          // keep a multiset hash of what is written
+  OutputParts* parts = nullptr;     // where it is cut; null: nowhere. Must outlive the stage
 };
 
 class OutputStage {
@@ -58,6 +61,7 @@ class OutputStage {
     std::shared_ptr<OutputBlock> block;
     std::byte* data;
     std::size_t bytes;
+    bool is_gap = false;  // zeros before a part
   };
 
  public:
@@ -65,7 +69,8 @@ class OutputStage {
   class Place {
     friend class OutputStage;
     std::optional<Ticket> ticket;  // of a turn that is not over
-    std::size_t admitted = 0;      // bytes
+    std::size_t record_bytes = 0;  // of the piece, at most
+    std::size_t admitted = 0;      // the same with room for gaps
     std::size_t skipped = 0;       // records, if that is known already
     std::vector<Span> spans;       // if it is reserved already
   };
@@ -133,6 +138,8 @@ class OutputStage {
   std::vector<Span> reserve_in_turn(std::size_t admitted, std::size_t records,
                                     std::size_t& skipped);
   std::vector<Span> reserve_locked(std::size_t admitted, std::size_t bytes);
+  void append_spans(std::size_t bytes, bool is_gap, std::vector<Span>& spans);
+  std::size_t most_gap_bytes(std::size_t bytes) const;
   std::size_t skip_duplicate(const RecordSource& source);
   std::size_t take_skipped(std::size_t records);
   void pass_over(const RecordSource& source, std::size_t first, std::size_t count);

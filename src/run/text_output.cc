@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "record/text_records.h"
 
 namespace xxl {
 namespace {
@@ -16,12 +17,13 @@ constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0} / 2;
 
 // Two workers that begin a block at once take a buffer each, of which one goes back: hence less 1.
 TextOutput::TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes,
-                       Monitor& monitor)
+                       Monitor& monitor, OutputParts* parts)
     : sink_(sink),
       buffers_(buffers),
       block_bytes_(block_bytes),
       most_begun_(sink.in_order() ? buffers.total_bytes() / block_bytes - 1 : kAnyNumber),
-      monitor_(monitor) {
+      monitor_(monitor),
+      parts_(parts) {
   XXL_CHECK(most_begun_ > 0);
 }
 
@@ -38,11 +40,22 @@ void TextOutput::end_turn() {
   monitor_.notify();
 }
 
-TextOutput::Reservation TextOutput::begin(Ticket ticket, std::uint64_t bytes) {
+TextOutput::Reservation TextOutput::begin_piece(Ticket ticket) {
   wait_for_turn(ticket);
   Reservation piece;
   piece.output_ = this;
-  piece.position_ = bytes_;
+  piece.position_ = piece.place_ = bytes_;
+  if (parts_ != nullptr) piece.part_ = parts_->present();
+  return piece;
+}
+
+TextOutput::Reservation TextOutput::begin(Ticket ticket, std::uint64_t bytes) {
+  Reservation piece = begin_piece(ticket);
+  if (parts_ != nullptr && !parts_->takes(bytes)) {
+    piece.open_ended_ = piece.cuts_ = true;
+    return piece;
+  }
+  if (parts_ != nullptr) parts_->add(bytes);
   piece.left_ = bytes;
   bytes_ += bytes;
   end_turn();
@@ -50,12 +63,53 @@ TextOutput::Reservation TextOutput::begin(Ticket ticket, std::uint64_t bytes) {
 }
 
 TextOutput::Reservation TextOutput::begin_open_ended(Ticket ticket) {
-  wait_for_turn(ticket);
-  Reservation piece;
-  piece.output_ = this;
-  piece.position_ = bytes_;
+  Reservation piece = begin_piece(ticket);
   piece.open_ended_ = true;
+  piece.cuts_ = parts_ != nullptr;
   return piece;
+}
+
+void TextOutput::write_header(Ticket ticket, std::string_view header, const TextSyntax& syntax) {
+  const std::uint64_t bytes = header.size() + syntax.frame_bytes();
+  if (parts_ != nullptr) {
+    XXL_CHECK(!syntax.counted);
+    header_.assign(header).push_back(syntax.terminator);
+    parts_->add_header(bytes);
+  }
+  Reservation piece = begin_piece(ticket);
+  piece.left_ = bytes;
+  bytes_ += bytes;
+  end_turn();
+  piece.append(header);
+  piece.append(syntax.terminator);
+  piece.finish();
+}
+
+void TextOutput::Reservation::before_record(std::string_view record, std::uint64_t bytes) {
+  if (cuts_) {
+    if (output_->parts_->must_cut_before(record, bytes)) cut();
+    output_->parts_->add(bytes);
+  }
+  records_.add(bytes);
+}
+
+void TextOutput::Reservation::cut() {
+  OutputParts& parts = *output_->parts_;
+  parts.note(part_, place_, records_);
+  records_ = {};
+  for (std::uint64_t gap = parts.cut(); gap > 0; --gap) append('\0');
+  part_ = parts.present();
+  place_ = parts.end();
+  append(output_->header_);
+  parts.add_header(output_->header_.size());
+}
+
+void TextOutput::Reservation::append_records(std::string_view text, const TextSyntax& syntax) {
+  if (output_->parts_ == nullptr) return append(text);
+  visit_records(text, syntax, [&](std::string_view record) {
+    append_record(record, syntax);
+    return true;
+  });
 }
 
 void TextOutput::Reservation::next_block() {
@@ -92,6 +146,7 @@ void TextOutput::Reservation::append(std::string_view bytes) {
 void TextOutput::Reservation::finish() {
   XXL_CHECK(left_ == 0 && (open_ended_ || at_ == end_));
   commit();
+  if (output_->parts_ != nullptr) output_->parts_->note(part_, place_, records_);
   if (!open_ended_) return;
   output_->bytes_ = position_;
   output_->end_turn();
@@ -142,7 +197,18 @@ void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t byt
   sink_.put(index, buffer, bytes, done);
 }
 
+// Those that were asked for and that no record has come to.
+void TextOutput::write_empty_parts() {
+  Reservation piece;
+  piece.output_ = this;
+  piece.open_ended_ = true;
+  piece.position_ = bytes_;
+  while (parts_->lacks_parts()) piece.cut();
+  piece.finish();
+}
+
 void TextOutput::finish() {
+  if (parts_ != nullptr) write_empty_parts();
   XXL_CHECK(blocks_.size() <= 1);
   if (!blocks_.empty()) {
     const auto [index, block] = *blocks_.begin();

@@ -4,12 +4,16 @@
 // the output, then fills it while others fill theirs; the one that fills the last byte of a block
 // hands it on. Of an output that leaves in order (a pipe), only as many blocks are begun as have
 // buffers for certain: the block that is to leave next could not be filled if later ones had all.
+//
+// If the output is cut into parts, a reservation that lies in one part is like any other; one that
+// may not keeps its turn until it is filled, and cuts where a cut is due.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "base/in_flight.h"
@@ -17,6 +21,7 @@
 #include "base/turns.h"
 #include "record/text_syntax.h"
 #include "run/byte_sink.h"
+#include "run/output_parts.h"
 #include "run/text_scratch.h"
 
 namespace xxl {
@@ -25,7 +30,9 @@ class TextOutput {
  public:
   // The references must outlive it. Of `buffers`, three blocks at least; if the sink is in order,
   // nobody else may wait for the output while it holds some of them.
-  TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor);
+  // `parts`: where it is cut; null: nowhere.
+  TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor,
+             OutputParts* parts = nullptr);
   // Gives up what finish() has not seen written.
   ~TextOutput() { sink_.give_up(); }
   TextOutput(const TextOutput&) = delete;
@@ -44,6 +51,8 @@ class TextOutput {
     }
     // A record as `syntax` has it.
     void append_record(std::string_view record, const TextSyntax& syntax) {
+      if (output_->parts_ != nullptr) [[unlikely]]
+        before_record(record, record.size() + syntax.frame_bytes());
       if (syntax.counted) {
         const auto bytes = static_cast<RecordCount>(record.size());
         append(std::string_view(reinterpret_cast<const char*>(&bytes), sizeof(bytes)));
@@ -57,10 +66,14 @@ class TextOutput {
         append(syntax.terminator);
       }
     }
+    // Whole records with their frames, at least one.
+    void append_records(std::string_view text, const TextSyntax& syntax);
     void finish();
 
    private:
     friend class TextOutput;
+    void before_record(std::string_view record, std::uint64_t bytes);
+    void cut();
     void next_block();
     void commit();
 
@@ -72,8 +85,15 @@ class TextOutput {
     char* begin_ = nullptr;  // of what this fills in the current block
     char* at_ = nullptr;
     char* end_ = nullptr;
+    // With parts:
+    bool cuts_ = false;       // where it is due
+    std::size_t part_ = 0;    // that it is in
+    std::uint64_t place_ = 0;  // where it begins in there
+    PartRecords records_;
   };
 
+  // Writes what comes before the records, each part's if the output is cut. As the first ticket.
+  void write_header(Ticket ticket, std::string_view header, const TextSyntax& syntax);
   // Waits for the turn of `ticket` (0, 1, 2, ...; each must come once) and reserves `bytes`.
   Reservation begin(Ticket ticket, std::uint64_t bytes);
   // For any number of bytes, all before those of later tickets.
@@ -89,9 +109,11 @@ class TextOutput {
     std::size_t filled = 0;
   };
 
+  Reservation begin_piece(Ticket ticket);
   void wait_for_turn(Ticket ticket);
   void end_turn();
   std::byte* block(std::uint64_t index);
+  void write_empty_parts();
   void fill(std::uint64_t index, std::size_t bytes);
   void hand_on(std::uint64_t index, std::byte* buffer, std::size_t bytes);
 
@@ -100,6 +122,8 @@ class TextOutput {
   const std::size_t block_bytes_;
   const std::uint64_t most_begun_;  // blocks that are begun and not written
   Monitor& monitor_;
+  OutputParts* const parts_;
+  std::string header_;  // of each part, with its frame
   // With the monitor's lock:
   Ticket turn_{};
   std::uint64_t bytes_ = 0;  // reserved

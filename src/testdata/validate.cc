@@ -3,16 +3,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "base/error.h"
 #include "base/memory_region.h"
+#include "base/sector_checksum.h"
 #include "base/units.h"
 #include "engine/chunk_threads.h"
 #include "engine/inputs.h"
+#include "engine/part_manifest.h"
 #include "engine/record_chunks.h"
 #include "io/file.h"
 #include "io/input_checks.h"
+#include "io/transfer.h"
 #include "record/key_layout.h"
 #include "testdata/record_checksum.h"
 
@@ -57,6 +63,20 @@ Tally examine(const KeyLayout& layout, const RecordChunk& chunk) {
   return tally;
 }
 
+// Record number `record` of `file`.
+std::vector<std::byte> read_record(const io::File& file, std::uint64_t record,
+                                   std::size_t record_bytes) {
+  const std::uint64_t offset = record * record_bytes;
+  const std::uint64_t begin = round_down<std::uint64_t>(offset, kSectorBytes);
+  const auto skipped = static_cast<std::size_t>(offset - begin);
+  const MemoryRegion buffer(round_up(skipped + record_bytes, kSectorBytes));
+  if (io::read_at(file, begin, buffer.span()) < skipped + record_bytes) {
+    throw_io_error(EIO, Operation::read, file.path(), offset);
+  }
+  const auto bytes = buffer.span().subspan(skipped, record_bytes);
+  return {bytes.begin(), bytes.end()};
+}
+
 template <class Source>
 Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned parallel) {
   Source source(file, layout.record_bytes(), kRecordChunkBytes);
@@ -82,10 +102,21 @@ Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned paral
 ValidateReport validate(const RecordFormat& format, const std::string& input, unsigned parallel) {
   const KeyLayout layout(format);
   Inputs inputs = open_inputs({input}, format.record_bytes, true);
-  io::File& file = inputs.files.front();
-  file.open();
-  const Tally tally = file.seekable() ? examine_file<SeekableSource>(layout, file, parallel)
-                                      : examine_file<StreamSource>(layout, file, parallel);
+  Tally tally;
+  std::vector<std::byte> last;  // of the parts before
+  for (io::File& file : inputs.files) {
+    file.open();
+    Tally of_file = file.seekable() ? examine_file<SeekableSource>(layout, file, parallel)
+                                    : examine_file<StreamSource>(layout, file, parallel);
+    if (of_file.first_unordered != Tally::kNone) of_file.first_unordered += tally.records;
+    if (inputs.files.size() > 1 && of_file.records > 0) {
+      const auto first = read_record(file, 0, format.record_bytes);
+      if (!last.empty()) tally.add_pair(layout.compare(last.data(), first.data()), tally.records);
+      last = read_record(file, of_file.records - 1, format.record_bytes);
+    }
+    tally += of_file;
+    if (inputs.files.size() > 1) file.close();
+  }
   ValidateReport report;
   report.records = tally.records;
   report.checksum_high = static_cast<std::uint64_t>(tally.checksum >> 64);
@@ -94,6 +125,27 @@ ValidateReport validate(const RecordFormat& format, const std::string& input, un
   if (tally.unordered_records != 0) report.first_unordered = tally.first_unordered;
   report.unordered_records = tally.unordered_records;
   return report;
+}
+
+std::size_t validate_parts(const std::string& directory) {
+  const auto manifest = read_manifest(directory);
+  if (!manifest) {
+    throw Error(ErrorCode::bad_input, "is a directory without a manifest of parts", directory);
+  }
+  const MemoryRegion buffer(kMiB);
+  for (const PartManifest::Part& part : manifest->parts) {
+    const io::File file = io::File::open_input(directory + "/" + part.file);
+    std::uint64_t sum = 0, bytes = 0;
+    for (std::size_t read = buffer.size(); read == buffer.size(); bytes += read) {
+      read = io::read_at(file, bytes, buffer.span());
+      sum += sector_checksum(buffer.span().first(read), bytes / kSectorBytes);
+    }
+    if (bytes != part.bytes || sum != part.checksum) {
+      throw Error(ErrorCode::corrupt, "is not what the manifest of its directory says",
+                  file.path());
+    }
+  }
+  return manifest->parts.size();
 }
 
 }  // namespace xxl

@@ -21,7 +21,12 @@ struct ValidateReport {
 // Reads `input` ("-" is standard input; .gz, .zst, .lz4 are decompressed) on `parallel` threads (0:
 // as many as processors), in at most 64 MiB unless single records are very large. Throws Error,
 // also when the file is not a whole number of records.
+// A directory of parts is taken for its files, one after the other.
 ValidateReport validate(const RecordFormat& format, const std::string& input,
                         unsigned parallel = 0);
+
+// Compares the files of a directory of parts with its manifest. Throws Error{corrupt} where they
+// differ, Error{bad_input} if it has none. Returns the number of files.
+std::size_t validate_parts(const std::string& directory);
 
 }  // namespace xxl

@@ -10,6 +10,7 @@ inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 k
 // Titles of options in help.
 inline constexpr std::string_view kResources = "Resources";
 inline constexpr std::string_view kAsking = "Information";
+inline constexpr std::string_view kInParts = "Output in parts";
 
 inline constexpr OptionSpec kIo{.long_name = "io",
                                 .value = ValueKind::required,
@@ -130,6 +131,55 @@ inline constexpr OptionSpec kOutput{
     .details =
         "FILE appears complete or not at all; one that exists is replaced only when the new "
         "one is complete and on disk. FILE may be one of the inputs."};
+
+inline constexpr OptionSpec kParts{
+    .long_name = "parts",
+    .value = ValueKind::required,
+    .value_name = "N",
+    .scope = Scope::records,
+    .group = kInParts,
+    .help = "write N files of about the same size into the directory FILE of -o",
+    .details = "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
+               "says what is in them (see PARTS). If records are left out (-u, folds), the last "
+               "parts may be smaller, or empty."};
+
+inline constexpr OptionSpec kPartBytes{
+    .long_name = "part-bytes",
+    .value = ValueKind::required,
+    .value_name = "SIZE",
+    .scope = Scope::records,
+    .group = kInParts,
+    .help = "write files of at most SIZE into the directory FILE of -o",
+    .details = "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
+               "file of its own."};
+
+inline constexpr OptionSpec kPartBy{
+    .long_name = "part-by",
+    .value = ValueKind::required,
+    .value_name = "COLUMN",
+    .scope = Scope::text,
+    .group = kInParts,
+    .help = "write a file for each value of COLUMN into the directory FILE of -o",
+    .details = "Sorts by this column first: of rows it is given as a --key, of lines as the number "
+               "of a field."};
+
+inline constexpr Section kPartsSection{
+    "PARTS",
+    "With --parts, --part-bytes or --part-by the output is a directory, which appears with all its "
+    "files at once. It must not exist yet, or be one of parts, which is replaced. Each file begins "
+    "with the header, if there is one. manifest.json has, in the order of the files:\n"
+    "\n"
+    "  format, record          xxl parts 1; the kind of records\n"
+    "  records, bytes          of all files\n"
+    "  files                   for each: file, records, bytes, first_key, last_key, checksum\n"
+    "\n"
+    "Keys are those of the first and the last record: of rows the fields of the key, of lines the "
+    "line, of binary records numbers, and other bytes as hexadecimal text; at most 256 bytes. "
+    "checksum is the sum of the XXH3 hashes (64 bits) of the file's 4096-byte sectors, each seeded "
+    "with its number, the last one filled up with zeros.\n"
+    "\n"
+    "Such a directory can be given in place of its files, in their order: to sort, also with -m, "
+    "and to join. xxl validate DIR compares it with its manifest.\n"};
 
 inline constexpr Section kColumns{
     "COLUMNS",

@@ -32,7 +32,8 @@ std::array<bool, kJoinSides> presorted_option(const JoinArguments& arguments) {
 bool are_one_pipe(const std::string& r, const std::string& s) {
   const auto find = [](const std::string& name, struct stat& status) {
     const int failed = name == "-" ? fstat(STDIN_FILENO, &status) : stat(name.c_str(), &status);
-    return failed == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode);
+    return failed == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
   };
   struct stat first {
   }, second{};

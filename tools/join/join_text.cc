@@ -155,6 +155,7 @@ int join_text(const Caller& caller, const JoinArguments& arguments) {
   join.shape = shape_option(arguments, join.kind);
   join.syntax.header = options.has("header");
   const std::string record = options.value("record", "lines");
+  join.record_kind = record;
   record == "lines" ? set_lines(arguments, join) : set_rows(arguments, join);
   JobWatch watch(caller, options, join);
   refuse_gpu_options(options);

@@ -296,6 +296,9 @@ constexpr std::array kJoinOptions{
                .completion = Completion::words,
                .group = kAsking,
                .help = "show progress on standard error: auto (on a terminal), always, never"},
+    kParts,
+    kPartBytes,
+    kPartBy,
     kStats,
     kTimeLine,
     kReport,
@@ -357,6 +360,7 @@ constexpr std::array kJoinSections{
         "Through a link named join, the program is join(1): it takes the options of join(1) only, "
         "expects its inputs in order, joins them as they are read, and what it prints is what "
         "GNU join 9.1 prints, to the letter. Its exit status is 1 on errors.\n"},
+    kPartsSection,
     Section{
         "STATISTICS",
         "--stats=json prints one object on standard error:\n"

@@ -338,6 +338,9 @@ constexpr std::array kSortOptions{
                .group = kAsking,
                .help = "show progress on standard error: auto (on a terminal), always, never",
                .details = "Called as sort, the default is never."},
+    kParts,
+    kPartBytes,
+    kPartBy,
     kStats,
     kTimeLine,
     kReport,
@@ -395,6 +398,7 @@ constexpr std::array kSortSections{
     kColumnKeys,
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
+    kPartsSection,
     Section{
         "STATISTICS",
         "--stats=json prints one object on standard error:\n"

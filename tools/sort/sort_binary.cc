@@ -3,6 +3,7 @@
 
 #include "base/quote.h"
 #include "cli/devices.h"
+#include "record/key_text.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -22,6 +23,8 @@ SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
   static_cast<ResultRange&>(sort) = range_option(options);
   sort.compressed_by_suffix = !caller.stands_in;
   set_temp_compression(options, sort);
+  sort.record_kind = sort.output_format().name;
+  sort.key_text = key_text_of(sort.output_format());
   return sort;
 }
 

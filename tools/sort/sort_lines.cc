@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "cli/manual.h"
 #include "engine/inputs.h"
+#include "engine/files/line_sort.h"
 #include "engine/job_defaults.h"
 #include "record/group_folds.h"
 #include "record/line_keys.h"
@@ -110,6 +111,9 @@ TextSortOptions text_options(const Caller& caller, const LineArguments& argument
   order.unique |= sort.unique;
   if (arguments.options.has("count")) sort.fold = make_line_counter;
   if (needs_random(order)) fill_salt(arguments.random_source, order);
+  set_part_options(arguments.options, sort);
+  sort.record_kind = "lines";
+  set_parts_of_lines(order, sort);
   sort.keys = make_line_keys(order);
   sort.syntax.terminator = arguments.terminator;
   sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
@@ -209,7 +213,7 @@ int sort_lines(const Caller& caller, const LineArguments& parsed) {
 
   TextSortOptions sort = text_options(caller, parsed);
   check_inputs(parsed.files, "cannot read");
-  if (parsed.output) check_output(*parsed.output);
+  if (parsed.output && !sort.in_parts()) check_output(*parsed.output);
   refuse_unreadable(parsed.files);
   try {
     if (parsed.debug) return run_debug(parsed, sort);

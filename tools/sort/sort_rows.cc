@@ -33,6 +33,7 @@ TextSortOptions text_options(const Caller& caller, const ParsedOptions& options)
   set_job_options(options, sort);
   set_text_options(caller, options, sort);
   sort.inputs = input_files(options);
+  sort.record_kind = options.value("record", "");
   sort.syntax.skip_malformed = options.word("malformed", "error") == "skip";
   set_rows({.order = order_option(options), .count = options.has("count")}, sort);
   return sort;

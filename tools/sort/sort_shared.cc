@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cli/devices.h"
 #include "engine/job_defaults.h"
+#include "engine/part_files.h"
 #include "io/codec.h"
 
 namespace xxl::cli {
@@ -134,7 +135,28 @@ std::vector<std::string> scratch_option(const ParsedOptions& options) {
   return directories;
 }
 
+void set_part_options(const ParsedOptions& options, FileJob& job) {
+  if (options.has("parts")) {
+    job.parts = options.number("parts", 0, 1, static_cast<unsigned>(kMostParts));
+  }
+  if (options.has("part-bytes")) {
+    job.part_bytes = parse_size(options.value("part-bytes", ""), "--part-bytes", 0);
+    if (job.part_bytes == 0) throw_usage(options.command(), "--part-bytes must be at least 1b");
+  }
+  if (options.has("part-by")) {
+    job.part_by = options.value("part-by", "");
+    if (job.part_by.empty()) throw_usage(options.command(), "--part-by names no column");
+  }
+  for (const char* option : {"parts", "part-bytes", "part-by"}) {
+    if (options.has(option) && !options.has("output")) {
+      throw_usage(options.command(),
+                  std::string("--") + option + " needs a directory: give its name with --output");
+    }
+  }
+}
+
 void set_job_options(const ParsedOptions& options, FileJob& job) {
+  set_part_options(options, job);
   job.output = output_option(options);
   job.scratch_dirs = scratch_option(options);
   job.parallel = parallel_option(options);

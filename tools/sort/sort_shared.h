@@ -34,6 +34,8 @@ Backend backend_option(const ParsedOptions& options);
 std::vector<std::string> scratch_option(const ParsedOptions& options);
 // Output, memory, scratch directories, threads and I/O.
 void set_job_options(const ParsedOptions& options, FileJob& job);
+// --parts, --part-bytes and --part-by. Throws Error{usage} if the output is no directory then.
+void set_part_options(const ParsedOptions& options, FileJob& job);
 // The files to sort: operands, those of --files0-from, or standard input.
 std::vector<std::string> input_files(const ParsedOptions& options);
 // The names in `file` ("-": standard input), each ended by a zero byte. Throws CommandLineError.

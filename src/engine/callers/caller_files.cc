@@ -160,7 +160,9 @@ class FileReaderCore::Reading {
  public:
   Reading(const std::string& path, std::size_t record_bytes, const file_options& options)
       : inputs_(open_inputs({path}, record_bytes, options.compressed_by_suffix)),
-        reader_(inputs_.files, record_bytes, options) {}
+        reader_(inputs_.files, record_bytes, options) {
+    only_file(inputs_);
+  }
 
   std::optional<std::uint64_t> size() const {
     return file().seekable() ? std::optional(file().size()) : std::nullopt;

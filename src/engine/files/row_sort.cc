@@ -20,6 +20,28 @@ struct Keys {
   void make() { made = make_csv_keys(order); }
 };
 
+// Sorts by `key` first, and makes it the key of parts.
+void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, TextSortOptions& sort) {
+  std::vector<CsvKey>& all = keys->order.keys;
+  if (all.empty() || all.front().column != key.column) all.insert(all.begin(), key);
+  sort.keys_of_parts = [keys] {
+    CsvOrder of_parts = keys->order;
+    of_parts.keys.resize(1);
+    of_parts.sum.reset();
+    return make_csv_keys(of_parts);
+  };
+}
+
+// The fields of the key, or the whole row.
+std::string key_text(const CsvOrder& order, std::string_view row) {
+  std::string text;
+  for (const CsvKey& key : order.keys) {
+    if (!text.empty()) text += order.separator;
+    text += field_content(row, order.separator, key.column.index);
+  }
+  return order.keys.empty() ? std::string(row) : text;
+}
+
 }  // namespace
 
 void check_names_of_columns(const CsvOrder& order, bool header) {
@@ -31,6 +53,8 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
   check_names_of_columns(rows.order, sort.syntax.header);
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
+  if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by), keys, sort);
+  sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
   sort.syntax.quoted = true;
   sort.syntax.separator = rows.order.separator;
   if (sort.syntax.header) {

@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 #include "engine/files/file_jobs.h"
+#include "engine/files/line_sort.h"
 #include "engine/files/row_sort.h"
 #include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
 #include "record/group_folds.h"
+#include "record/key_text.h"
 #include "record/line_keys.h"
 #include "record/line_order.h"
 #include "xxl/sort.h"
@@ -41,6 +43,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
 template <class Options>
 Options options_of(const SortJob& job, const JobMeans& means) {
   auto options = engine_options<Options>(job, means);
+  options.record_kind = job.record;
   options.inputs = job.inputs;
   if (options.inputs.empty()) options.inputs.push_back("-");
   options.unique = job.unique;
@@ -58,6 +61,7 @@ SortOptions record_options(const SortJob& job, const JobMeans& means) {
   }
   options.fold.count = job.count;
   options.unique &= !options.fold.folds();
+  options.key_text = key_text_of(options.output_format());
   return options;
 }
 
@@ -102,7 +106,9 @@ TextSortOptions text_options(const SortJob& job, const JobMeans& means, TextKind
     set_rows({.order = row_order(job), .count = job.count}, options);
     return options;
   }
-  options.keys = make_line_keys(line_order(job));
+  LineOrder order = line_order(job);
+  set_parts_of_lines(order, options);
+  options.keys = make_line_keys(order);
   options.syntax.terminator = job.zero_terminated ? '\0' : '\n';
   if (job.count) options.fold = make_line_counter;
   return options;

@@ -45,6 +45,14 @@ JoinPlan choose(const RecordJoinOptions& options) {
     return plan;
   };
   if (options.method == JoinMethod::sort_merge) return sort_merge("asked for");
+  if (options.in_parts()) {
+    if (options.method == JoinMethod::hash) {
+      throw Error(ErrorCode::usage,
+                  "parts are ranges of keys, and a hash join gives rows in no order of keys: leave "
+                  "out --method=hash");
+    }
+    return sort_merge("parts are ranges of keys");
+  }
   if (options.method == JoinMethod::hash) {
     auto plan = plan_hash_join(options, reason);
     if (!plan) return sort_merge("a table was asked for, but " + reason);

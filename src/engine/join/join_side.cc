@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "record/descending_record.h"
 
 namespace xxl {
@@ -55,7 +56,12 @@ void JoinTextSide::start(io::IoService& io, Workers& workers, Monitor& monitor) 
   }
 }
 
-void JoinTextSide::take_header(std::string_view header) {
+void JoinTextSide::take_header(std::size_t file, std::string_view header) {
+  if (header_) {
+    if (*header_ == header) return;
+    throw Error(ErrorCode::bad_input, "the header is not that of the part before",
+                inputs_.files[file].path(), 0);
+  }
   header_ = std::string(header);
   if (join_.first_record[index_]) join_.first_record[index_](header);
   if (join_.keys_of_header[index_]) {
@@ -66,7 +72,7 @@ void JoinTextSide::take_header(std::string_view header) {
 void JoinTextSide::form_runs() {
   formation_ = std::make_unique<TextFormation>(
       FormationContext{options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr,
-                       [this](std::size_t, std::string_view header) { take_header(header); },
+                       [this](std::size_t file, std::string_view header) { take_header(file, header); },
                        [this]() -> const KeyExtractor& { return *keys_; }});
   formation_->run();
   if (keys_ == nullptr) keys_ = any_keys();
@@ -86,10 +92,10 @@ std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
 }
 
 FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
-  cursor_ = std::make_unique<FileCursor>(inputs_.files[0], options_, memory, budget, *io_,
+  cursor_ = std::make_unique<FileCursor>(only_file(inputs_), options_, memory, budget, *io_,
                                          *monitor_, hash_, skipped_);
   if (join_.syntax.header) {
-    if (const auto header = cursor_->take_header()) take_header(*header);
+    if (const auto header = cursor_->take_header()) take_header(0, *header);
   }
   if (keys_ == nullptr) keys_ = any_keys();
   return *cursor_;

@@ -73,7 +73,7 @@ class JoinTextSide {
   LazyScratch& scratch() { return *scratch_; }
 
  private:
-  void take_header(std::string_view header);
+  void take_header(std::size_t file, std::string_view header);
 
   const TextJoinOptions& join_;
   std::size_t index_;

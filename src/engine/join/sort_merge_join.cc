@@ -27,6 +27,7 @@
 #include "io/output_file.h"
 #include "join/output_layout.h"
 #include "join/stream_joiner.h"
+#include "record/key_text.h"
 
 namespace xxl {
 namespace {
@@ -120,7 +121,7 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
   runs_bytes_ = memory_bytes();
   // If the input turns out not to be in order, it must be possible to start again.
   const bool assumes_order = attempt.assumes_order &&
-                             (output_is_file(options_) || options_.count_only) &&
+                             (output_appears_at_end(options_) || options_.count_only) &&
                              sides_[0].size_known && sides_[1].size_known;
   for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
   find_plan(attempt.in_memory);
@@ -293,7 +294,10 @@ void SortMergeJoin::report_plan() {
 }
 
 JoinReport SortMergeJoin::run() {
-  if (!options_.count_only) output_ = std::make_unique<Output>(options_, 0);
+  if (!options_.count_only) {
+    check_parts(options_, false, false);
+    output_ = std::make_unique<Output>(options_, 0);
+  }
   region_ = MemoryRegion(static_cast<std::size_t>(memory_bytes()));
   if (!in_memory_) make_runs();
   join();
@@ -362,11 +366,16 @@ void SortMergeJoin::join() {
   const KeyLayout row_layout(rows_.row_format());
   std::unique_ptr<BlockSink> sink;
   std::unique_ptr<OutputStage> stage;
+  OutputRules rules;
   if (output_) {
+    options_.record_kind = "fixed:" + std::to_string(row_layout.record_bytes());
+    RecordFormat whole_row = rows_.row_format();
+    whole_row.key = {{.offset = 0, .length = whole_row.record_bytes}};
+    options_.key_text = key_text_of(whole_row);
+    rules.parts = output_->cut_parts(0, {}, row_layout.record_bytes());
     sink = output_->make_record_sink(row_layout.record_bytes(), geometry_.output_block_bytes,
                                      threads_, output_blocks, io, mailbox_);
-    stage =
-        std::make_unique<OutputStage>(row_layout, OutputRules{}, output_blocks, *sink, mailbox_);
+    stage = std::make_unique<OutputStage>(row_layout, rules, output_blocks, *sink, mailbox_);
   }
   StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
                        options_.kind,

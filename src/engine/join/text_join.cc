@@ -270,6 +270,7 @@ JoinPlan TextJoining::plan() const {
 JoinReport TextJoining::run() {
   report_.plan = plan();
   if (!options_.count_only) {
+    check_parts(options_, false, false);
     output_ = std::make_unique<Output>(options_, 0);
   }
   io_ = open_io(options_, {}, is_little_);
@@ -345,18 +346,17 @@ void TextJoining::set_rules() {
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
+  OutputParts* const parts = output_->cut_parts(0);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory().output_buffers(),
-                                              geometry.output_block_bytes, monitor_);
+                                              geometry.output_block_bytes, monitor_, parts);
   write_header();
 }
 
 void TextJoining::write_header() {
   if (!options_.header_row || !(sides_[0].header() || sides_[1].header())) return;
   const std::string header = options_.header_row({sides_[0].header(), sides_[1].header()});
-  auto piece = text_output_->begin(tickets_++, header.size() + 1);
-  piece.append_record(header, options_.syntax);
-  piece.finish();
+  text_output_->write_header(tickets_++, header, options_.syntax);
 }
 
 // Merges what was sorted: both inputs by cells, if there is room for that.
@@ -501,7 +501,7 @@ void check_method(const TextJoinOptions& options) {
 std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
   if (options.input_callers[0] != nullptr) return guessed;
-  if (!output_is_file(options) && !options.count_only) return guessed;
+  if (!output_appears_at_end(options) && !options.count_only) return guessed;
   const auto inputs = inputs_to_guess({options.inputs.begin(), options.inputs.end()}, options);
   if (!inputs) return guessed;
   for (std::size_t i = 0; i < kJoinSides; ++i) {

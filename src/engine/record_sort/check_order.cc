@@ -98,7 +98,7 @@ std::uint64_t find_disorder(const SortOptions& options, std::uint64_t given, con
 OrderCheck check_order(const SortOptions& options) {
   Inputs inputs = open_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
                               options.format.record_bytes, options.compressed_by_suffix);
-  io::File& file = inputs.files.front();
+  io::File& file = only_file(inputs);
   file.open();
   const std::uint64_t memory = memory_beside_decoders(options.memory_bytes, {&inputs});
   const std::uint64_t disorder = file.seekable()

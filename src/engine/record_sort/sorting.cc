@@ -57,6 +57,7 @@ void Sorting::plan_again(const SortOptions& options, const SortSurroundings& sur
 }
 
 SortReport Sorting::run() {
+  check_parts(options_, false, true);
   output_ = std::make_unique<Output>(options_, most_output_bytes());
   set_up();
   if (options_.merge_only) {
@@ -292,9 +293,11 @@ RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferP
   const bool perhaps_all = all_in_memory || looks_sorted;
   if (first && (surely_all || (perhaps_all && may_write_output_early()))) {
     ++runs_made_;
+    OutputRules output_rules = rules(true, surely_all);
+    output_rules.parts = cut_parts(sorter.input_hash().records);
     sinks_.push_back(output_->make_record_sink(output_layout_.record_bytes(), geometry_.block_bytes,
                                                geometry_.threads, buffers, *io_, mailbox_));
-    return {*sinks_.back(), rules(true, surely_all)};
+    return {*sinks_.back(), output_rules};
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
@@ -303,6 +306,12 @@ RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferP
     sinks_.push_back(make_scratch_sink(forming_.back(), buffers));
     return {*sinks_.back(), rules(false, false)};
   }
+}
+
+// Of the output, to which so many records go unless some are left out.
+OutputParts* Sorting::cut_parts(std::uint64_t records) {
+  const std::size_t bytes = output_layout_.record_bytes();
+  return output_->cut_parts(options_.written_of(records) * bytes, {}, bytes);
 }
 
 void Sorting::close_run(const OutputStage& stage) {
@@ -426,8 +435,13 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
     if (run.file != nullptr) run.file->open();
   }
   const ChunkSorter* const keeper = input_sorting_ != nullptr ? &input_sorting_->sorter() : nullptr;
+  OutputRules output_rules = rules(target == nullptr, target == nullptr);
+  if (target == nullptr) {
+    output_rules.parts =
+        cut_parts((bytes_of(runs) + kept_bytes()) / run_layout().record_bytes());
+  }
   RunMerge merge(
-      {run_layout(), geometry_, rules(target == nullptr, target == nullptr), *io_, *workers_,
+      {run_layout(), geometry_, output_rules, *io_, *workers_,
        mailbox_, scratch_.get(), packer(), keeper, target == nullptr && options_.repeatable},
       region_, runs, block_bytes, [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
         if (target == nullptr)

@@ -62,7 +62,7 @@ class Sorting final : public CallerSort {
   // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
-           (output_ == nullptr || output_->is_file());
+           (output_ == nullptr || output_->appears_at_end());
   }
 
   // Before make_runs(), if other work comes first: reserves the scratch that is planned. Throws
@@ -108,6 +108,7 @@ class Sorting final : public CallerSort {
   RunFormation::OpenedRun open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
                                    bool all_in_memory, bool looks_sorted);
   OutputRules rules(bool is_output, bool is_whole) const;
+  OutputParts* cut_parts(std::uint64_t records);
   void close_run(const OutputStage& stage);
   void take_output(const OutputStage& stage);
   bool spill_what_cannot_stay();

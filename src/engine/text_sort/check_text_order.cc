@@ -47,7 +47,9 @@ class OrderChecking {
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
             memory_bytes_ / kMinThreadBytes, 1,
             options.parallel != 0 ? options.parallel : available_processors()))),
-        workers_(threads_) {}
+        workers_(threads_) {
+    only_file(inputs_);
+  }
 
   OrderCheck run() {
     try {

@@ -182,12 +182,16 @@ class TextSorting final : public CallerSort {
   // After an accelerator has failed: true if the CPU may take over.
   bool may_start_again() const {
     return options_.acceleration == Acceleration::if_it_pays &&
-           (output_ == nullptr || output_->is_file());
+           (output_ == nullptr || output_->appears_at_end());
   }
 
  private:
   void open_output();
-  void open_sink();
+  // Of the records of all runs, with their frames.
+  std::uint64_t text_bytes() const {
+    return formation_->record_bytes() + input_hash_.records * options_.syntax.frame_bytes();
+  }
+  void open_sink(std::uint64_t text_bytes);
   void take_header(std::size_t input, std::string_view header);
   void write_header();
   void perform(const std::function<void()>& work);
@@ -290,12 +294,12 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
 void TextSorting::write_header() {
   if (!header_) return;
   const std::string header = options_.header_written ? options_.header_written(*header_) : *header_;
-  auto piece = text_output_->begin(tickets_++, header.size() + options_.syntax.frame_bytes());
-  piece.append_record(header, options_.syntax);
-  piece.finish();
+  text_output_->write_header(tickets_++, header, options_.syntax);
 }
 
 void TextSorting::open_output() {
+  check_parts(options_, options_.keys_of_parts && !options_.fold,
+              !options_.merge_only || inputs_.size_known);
   const bool whole = inputs_.size_known && !options_.skip && !options_.limit && !options_.unique &&
                      options_.output_codec() == Codec::none;
   output_ = std::make_unique<Output>(options_, whole ? inputs_.bytes + inputs_.files.size() : 0);
@@ -331,14 +335,17 @@ void TextSorting::perform(const std::function<void()>& work) {
   finish();
 }
 
-// Output goes here from now on; memory is not divided again.
-void TextSorting::open_sink() {
+// Output goes here from now on: records which take `text_bytes` with their frames, if none is left
+// out. Memory is not divided again.
+void TextSorting::open_sink(std::uint64_t text_bytes) {
   const TextGeometry& geometry = memory_.geometry();
   tickets_ = {};
   text_output_.reset();  // uses the sink
+  OutputParts* const parts = output_->cut_parts(
+      text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
-                                              geometry.output_block_bytes, monitor_);
+                                              geometry.output_block_bytes, monitor_, parts);
   write_header();
 }
 
@@ -386,7 +393,7 @@ void TextSorting::merge_formed() {
   report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources_.size();
   give_back_free_memory();
-  open_sink();
+  open_sink(text_bytes());
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
     merge_cells(bytes, blocks);
@@ -401,7 +408,7 @@ void TextSorting::merge_formed() {
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
   meter_.begin(Phase::merging, record_bytes);
-  open_sink();
+  open_sink(text_bytes());
   totals_ +=
       offload.emit(*text_output_, tickets_, [this](std::uint64_t bytes) { meter_.advance(bytes); });
   text_output_->finish();
@@ -437,7 +444,7 @@ void TextSorting::merge_files() {
   auto cursors = open_files(0, count);
   if (count == inputs_.files.size()) {
     report_.merge_degree = inputs_.files.size();
-    open_sink();
+    open_sink(inputs_.bytes);
     write_merge(std::move(cursors), on_disorder());
   } else {
     // More files than can be merged at once: groups of them become runs.
@@ -457,7 +464,7 @@ void TextSorting::merge_files() {
     totals_.removed += reducer.removed();
     report_.passes += reducer.passes() + 1;
     report_.merge_degree = sources.size();
-    open_sink();
+    open_sink(inputs_.bytes);
     write_merge(cursors_of(sources, scratch_->opened(), blocks));
   }
   text_output_->finish();
@@ -554,7 +561,7 @@ void TextSorting::check_output() const {
 bool may_be_sorted(const TextSortOptions& options) {
   if (options.merge_only || options.limit || options.keys == nullptr ||
       options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
-      !output_is_file(options)) {
+      !output_appears_at_end(options)) {
     return false;
   }
   const std::vector<std::string> paths = input_paths(options.inputs);

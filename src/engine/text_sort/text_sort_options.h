@@ -37,6 +37,8 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::function<std::unique_ptr<GroupFold>()> fold;
   bool merge_only = false;       // -m
   bool repeatable = false;       // the output may be written again (CallerSort)
+  // With parts by a key: gives that key once the header is known.
+  std::function<std::shared_ptr<const KeyExtractor>()> keys_of_parts;
   bool check_merged = true;      // -m of an input that is not in order is an error
   std::string compress_program;  // --compress-program: filters scratch blocks; empty: none
   // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that

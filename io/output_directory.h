@@ -1,0 +1,59 @@
+// A directory of output files that appears complete or not at all.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/file.h"
+#include "io/temp_name.h"
+
+namespace xxl::io {
+
+// Its files are unnamed until they are complete, so that nothing remains of them however the
+// process ends. Then they get names in a directory with a temporary name, which publish() renames:
+//
+//     open(parent, O_TMPFILE) ...        write ...        mkdir(.xxl-PID-RANDOM.tmp)
+//     ftruncate, fsync, linkat ...       fsync            rename(.xxl-PID-RANDOM.tmp, name)
+//
+// Where the file system has no unnamed files, that directory is made with the first file. An
+// existing directory is exchanged with the new one and then removed with all files in it: whether
+// it may be is the caller's business.
+class OutputDirectory {
+ public:
+  // Throws Error{io} if there can be no directory `path`, or something else has that name.
+  explicit OutputDirectory(const std::string& path);
+  OutputDirectory(const OutputDirectory&) = delete;
+  OutputDirectory& operator=(const OutputDirectory&) = delete;
+
+  // True if there was such a directory when this was made, and something in it.
+  bool replaces() const { return replaces_; }
+  // Free bytes where it is.
+  std::uint64_t free_bytes() const;
+
+  // A new file, which will be called `name`. `direct` asks for O_DIRECT where it exists. Throws
+  // Error{io}.
+  File create(const std::string& name, bool direct);
+  // Cuts such a file to `bytes`, syncs it and gives it its name. Throws Error{io}.
+  void add(const File& file, const std::string& name, std::uint64_t bytes);
+  // Adds a file with this content.
+  void add(const std::string& name, std::string_view content);
+  // Makes the directory appear with what was added. Throws Error{io}; then nothing appeared, unless
+  // the message says so: the sync at the very end.
+  void publish();
+
+ private:
+  void make_directory();
+  std::string path_of(const std::string& name) const { return path_ + "/" + name; }
+
+  std::string path_;
+  std::string name_;  // in its parent:
+  File parent_;
+  bool can_sync_parent_ = false;
+  bool replaces_ = false;
+  std::optional<TempName> temp_name_;  // of directory_, or of the one that it replaced
+  File directory_;                     // not open until it is made
+};
+
+}  // namespace xxl::io

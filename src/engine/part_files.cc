@@ -1,0 +1,111 @@
+#include "engine/part_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "base/error.h"
+#include "base/memory_region.h"
+#include "base/sector_checksum.h"
+#include "base/units.h"
+#include "engine/part_manifest.h"
+#include "io/open_files.h"
+#include "io/transfer.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kMostKeyBytes = 256;      // in a manifest
+constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
+constexpr std::size_t kCheckBytes = kMiB;       // read at a time for a checksum
+
+std::string name_of(std::size_t part) {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "part-%05zu", part);
+  return name.data();
+}
+
+// Bytes of a file that may be open for direct I/O.
+std::string read_text(const io::File& file, std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t begin = round_down<std::uint64_t>(offset, kSectorBytes);
+  const MemoryRegion buffer(
+      round_up(static_cast<std::size_t>(offset - begin) + bytes, kSectorBytes));
+  const std::size_t read = io::read_at(file, begin, buffer.span());
+  const auto skipped = static_cast<std::size_t>(offset - begin);
+  if (read < skipped + bytes) throw_io_error(EIO, Operation::read, file.path(), offset);
+  return {reinterpret_cast<const char*>(buffer.span().data()) + skipped, bytes};
+}
+
+std::uint64_t checksum_of(const io::File& file, std::uint64_t bytes) {
+  const MemoryRegion buffer(kCheckBytes);
+  std::uint64_t sum = 0;
+  for (std::uint64_t at = 0; at < bytes; at += kCheckBytes) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCheckBytes, bytes - at));
+    if (io::read_at(file, at, buffer.span()) < size) {
+      throw_io_error(EIO, Operation::read, file.path(), at);
+    }
+    sum += sector_checksum(buffer.span().first(size), at / kSectorBytes);
+  }
+  return sum;
+}
+
+}  // namespace
+
+PartFiles::PartFiles(const std::string& path) : path_(path), directory_(path) {
+  if (directory_.replaces()) check_replaceable_parts(path);
+  io::allow_more_files();
+}
+
+PartFiles::PartFile& PartFiles::open(std::size_t part, bool direct, std::uint64_t most) {
+  std::lock_guard lock(mutex_);
+  if (part >= kMostParts) {
+    throw Error(ErrorCode::usage,
+                "would get more than " + std::to_string(kMostParts) +
+                    " parts: let them be larger (--part-bytes), or fewer (--parts)",
+                path_);
+  }
+  if (files_.size() <= part) files_.resize(part + 1);
+  if (files_[part] == nullptr) {
+    files_[part] = std::make_unique<PartFile>(directory_.create(name_of(part), direct), most);
+  }
+  return *files_[part];
+}
+
+const io::File& PartFiles::file(std::size_t part, std::uint64_t end, bool direct,
+                                std::uint64_t most) {
+  PartFile& file = open(part, direct, most);
+  std::lock_guard lock(file.mutex);
+  file.space.reserve_up_to(end);
+  return file.file;
+}
+
+void PartFiles::publish(std::vector<OutputPart> parts, bool has_checksums,
+                        const std::string& record, std::size_t terminator_bytes,
+                        const KeyText& key_text) {
+  PartManifest manifest;
+  manifest.record = record;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const OutputPart& part = parts[i];
+    const io::File& file = open(i, false, 0).file;
+    PartManifest::Part& entry = manifest.parts.emplace_back();
+    entry.file = name_of(i);
+    entry.records = part.records;
+    entry.bytes = part.bytes;
+    directory_.add(file, entry.file, part.bytes);
+    entry.checksum = has_checksums ? part.checksum : checksum_of(file, part.bytes);
+    const auto key_at = [&](std::uint64_t offset, std::uint64_t bytes) {
+      bytes = std::min<std::uint64_t>(bytes - terminator_bytes, kMostRecordBytes);
+      std::string text = read_text(file, offset, static_cast<std::size_t>(bytes));
+      if (key_text) text = key_text(text);
+      return text.substr(0, kMostKeyBytes);
+    };
+    if (part.records == 0) continue;
+    entry.first_key = key_at(part.header_bytes, part.first_bytes);
+    entry.last_key = key_at(part.bytes - part.last_bytes, part.last_bytes);
+  }
+  directory_.add(kManifestName, manifest.text());
+  directory_.publish();
+}
+
+}  // namespace xxl

@@ -1,0 +1,63 @@
+// The files of an output in parts: they appear together, in a directory with a manifest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/growing_file.h"
+#include "io/file.h"
+#include "io/output_directory.h"
+#include "run/output_parts.h"
+
+namespace xxl {
+
+// The key of a record of the output, as text for the manifest.
+using KeyText = std::function<std::string(std::string_view record)>;
+
+// Whose names sort.
+inline constexpr std::size_t kMostParts = 100'000;
+
+class PartFiles {
+ public:
+  // Throws Error{io} if there cannot be such a directory, or it exists and is not one of parts.
+  explicit PartFiles(const std::string& path);
+
+  std::uint64_t free_bytes() const { return directory_.free_bytes(); }
+
+  // The file of `part`, with space for its first `end` bytes. `direct` asks for O_DIRECT, `most` is
+  // how large it may become. From any thread. Throws Error.
+  const io::File& file(std::size_t part, std::uint64_t end, bool direct, std::uint64_t most);
+
+  // Makes the directory appear, with what `parts` says was written. `record`: the kind of records;
+  // `terminator_bytes`: at their ends. `key_text` may be empty: then it is the record. Parts whose
+  // checksums were not noted are read for them.
+  void publish(std::vector<OutputPart> parts, bool has_checksums, const std::string& record,
+               std::size_t terminator_bytes, const KeyText& key_text);
+
+ private:
+  struct PartFile {
+    io::File file;
+    std::mutex mutex;
+    GrowingFile space;
+
+    PartFile(io::File opened, std::uint64_t most)
+        : file(std::move(opened)),
+          space([this](std::uint64_t at, std::uint64_t bytes) { file.reserve(at, bytes); }, 0,
+                most) {}
+  };
+
+  PartFile& open(std::size_t part, bool direct, std::uint64_t most);
+
+  std::string path_;
+  io::OutputDirectory directory_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it
+};
+
+}  // namespace xxl
