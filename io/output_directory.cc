@@ -114,9 +114,9 @@ void OutputDirectory::publish() {
   }
   const int parent = parent_.fd();
   // An empty directory is replaced as well.
-  const int result = replaces_ ? renameat2(parent, temp_name_->text(), parent, name_.c_str(),
-                                           RENAME_EXCHANGE)
-                               : renameat(parent, temp_name_->text(), parent, name_.c_str());
+  const int result =
+      replaces_ ? renameat2(parent, temp_name_->text(), parent, name_.c_str(), RENAME_EXCHANGE)
+                : renameat(parent, temp_name_->text(), parent, name_.c_str());
   if (result != 0) {
     const bool unknown = replaces_ && (errno == EINVAL || errno == ENOSYS);
     throw_io_error(errno,

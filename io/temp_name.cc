@@ -98,14 +98,14 @@ bool is_temp_name(std::string_view name) {
 }
 
 // True if `fd` is a file of this user that was not written to for a day, that has no other name, or
-// such a directory, and whose lock is free: that of a file in use is held. The process number in the name says
-// nothing, since it may be from another machine or container.
+// such a directory, and whose lock is free: that of a file in use is held. The process number in
+// the name says nothing, since it may be from another machine or container.
 bool is_left_over(int fd) {
   struct stat status;
   if (fstat(fd, &status) != 0) return false;
   const bool is_ours = S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_nlink == 1);
-  return is_ours && status.st_uid == geteuid() && time(nullptr) - status.st_mtime > kLeftOverSeconds &&
-         lock_temp_file(fd);
+  return is_ours && status.st_uid == geteuid() &&
+         time(nullptr) - status.st_mtime > kLeftOverSeconds && lock_temp_file(fd);
 }
 
 // Removes what killed processes left.

@@ -6,8 +6,8 @@
 namespace xxl::io {
 
 // A random name in an open directory; what has it is removed with the object, and by signals that
-// end the program: a file, or a directory and the files in it. Making one also removes what this user's processes left in the directory when they
-// were killed, if it is a day old and not locked.
+// end the program: a file, or a directory and the files in it. Making one also removes what this
+// user's processes left in the directory when they were killed, if it is a day old and not locked.
 class TempName {
  public:
   // `directory`: a descriptor that must stay open as long as this.

@@ -24,6 +24,7 @@ tests/cli/join_records_differential.py --xxl build-release/bin/xxl \
 tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
 tests/cli/long_lines.py --xxl build-release/bin/xxl --junit "$results/long_lines.xml" || true
 tests/cli/output_file.py --xxl build-release/bin/xxl --junit "$results/output_file.xml" || true
+tests/cli/parts.py --xxl build-release/bin/xxl --junit "$results/parts.xml" || true
 tests/cli/limits.py --xxl build-release/bin/xxl --junit "$results/limits.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines,parts}.xml

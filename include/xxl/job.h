@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kMemoryConstantBytes = std::uint64_t{48} << 20;
 
 // What every job has.
 struct FileJob {
-  std::string output = "-";        // "-" is standard output; may be one of the inputs
+  std::string output = "-";  // "-" is standard output; may be one of the inputs
   // The output as several files, by ranges of keys: if one of the three is given, `output` is a
   // directory that appears with them and a manifest, in which each part has its size, first and
   // last key, and checksum.

@@ -30,8 +30,10 @@ std::vector<std::string> input_paths(std::vector<std::string> paths) {
 
 io::File& only_file(Inputs& inputs) {
   if (inputs.files.size() > 1) {
-    throw Error(ErrorCode::usage, "is one of several parts, and only one file can be checked or read in its order here",
-                inputs.files.front().path());
+    throw Error(
+        ErrorCode::usage,
+        "is one of several parts, and only one file can be checked or read in its order here",
+        inputs.files.front().path());
   }
   return inputs.files.front();
 }

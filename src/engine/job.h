@@ -48,7 +48,9 @@ struct JobOptions : FileJob, JobMeans {
   std::function<std::string(std::string_view record)> key_text;  // for that; empty: the record
 
   bool in_parts() const { return parts != 0 || part_bytes != 0 || !part_by.empty(); }
-  Codec output_codec() const { return compressed_by_suffix && !in_parts() ? io::codec_of(output) : Codec::none; }
+  Codec output_codec() const {
+    return compressed_by_suffix && !in_parts() ? io::codec_of(output) : Codec::none;
+  }
 };
 
 }  // namespace xxl

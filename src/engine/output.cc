@@ -33,7 +33,10 @@ std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
 }  // namespace
 
 Output::Output(const JobOptions& options, std::uint64_t bytes)
-    : options_(options), path_(options.output), scratch_dirs_(options.scratch_dirs), codec_(options.output_codec()) {
+    : options_(options),
+      path_(options.output),
+      scratch_dirs_(options.scratch_dirs),
+      codec_(options.output_codec()) {
   if (options.output_caller != nullptr) {
     stream_ = io::File::of_caller(*options.output_caller, path_);
   } else if (options.in_parts()) {
@@ -91,8 +94,7 @@ std::uint64_t Output::free_bytes() const {
 OutputParts* Output::cut_parts(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
                                std::size_t record_bytes) {
   if (!in_parts()) return nullptr;
-  const std::uint64_t size =
-      options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
+  const std::uint64_t size = options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
   const bool aligned = record_bytes == 0 || size >= kLeastAlignedBytes;
   parts_ = std::make_unique<OutputParts>(
       PartRules{options_.parts, options_.part_bytes, std::move(key)}, aligned ? kSectorBytes : 1);
@@ -152,8 +154,9 @@ void check_parts(const JobOptions& options, bool by_key, bool knows_size) {
   }
   if (options.parts > kMostParts) refuse("--parts can be at most 100000");
   if (by_column && !by_key) {
-    refuse("--part-by is for sorts of lines and rows, without --count, --sum and other folds: "
-           "use --parts or --part-bytes");
+    refuse(
+        "--part-by is for sorts of lines and rows, without --count, --sum and other folds: "
+        "use --parts or --part-bytes");
   }
   if (options.parts != 0 && !knows_size) {
     refuse("--parts needs to know how large the output will be: use --part-bytes");
@@ -179,8 +182,8 @@ void Output::publish(std::uint64_t bytes) {
   if (in_parts()) {
     if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
     while (parts_->lacks_parts()) parts_->cut();
-    part_files_->publish(parts_->parts(), parts_->alignment() == kSectorBytes,
-                         options_.record_kind, record_bytes_ == 0 ? 1 : 0, options_.key_text);
+    part_files_->publish(parts_->parts(), parts_->alignment() == kSectorBytes, options_.record_kind,
+                         record_bytes_ == 0 ? 1 : 0, options_.key_text);
   } else if (is_file()) {
     finish_reserving();
     file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());

@@ -27,9 +27,9 @@ namespace xxl {
 
 class Output {
  public:
-  // The output of `options`, which must outlive it: "-" is standard output; a device or pipe is written as a stream.
-  // Reserves `bytes` for a file. One of the scratch directories is used if a file is written in
-  // place. Throws Error.
+  // The output of `options`, which must outlive it: "-" is standard output; a device or pipe is
+  // written as a stream. Reserves `bytes` for a file. One of the scratch directories is used if a
+  // file is written in place. Throws Error.
   Output(const JobOptions& options, std::uint64_t bytes);
 
   bool is_file() const { return file_ != nullptr; }
@@ -86,8 +86,8 @@ class Output {
   std::shared_ptr<io::OutputFile> file_;
   std::unique_ptr<PartFiles> part_files_;
   std::unique_ptr<OutputParts> parts_;
-  std::size_t record_bytes_ = 0;   // of parts
-  std::uint64_t most_bytes_ = 0;   // of a part
+  std::size_t record_bytes_ = 0;  // of parts
+  std::uint64_t most_bytes_ = 0;  // of a part
   io::File stream_;
   std::mutex mutex_;
   std::optional<GrowingFile> space_;

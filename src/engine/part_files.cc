@@ -16,9 +16,9 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kMostKeyBytes = 256;      // in a manifest
+constexpr std::size_t kMostKeyBytes = 256;           // in a manifest
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
-constexpr std::size_t kCheckBytes = kMiB;       // read at a time for a checksum
+constexpr std::size_t kCheckBytes = kMiB;            // read at a time for a checksum
 
 std::string name_of(std::size_t part) {
   std::array<char, 32> name{};

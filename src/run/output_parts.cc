@@ -42,8 +42,7 @@ std::uint64_t OutputParts::room(std::uint64_t record_bytes) const {
 
 std::uint64_t OutputParts::most_cuts(std::uint64_t bytes, std::uint64_t record_bytes) const {
   if (rules_.part_bytes != 0) {
-    const std::uint64_t part =
-        std::max(round_down(rules_.part_bytes, record_bytes), record_bytes);
+    const std::uint64_t part = std::max(round_down(rules_.part_bytes, record_bytes), record_bytes);
     return bytes / part + 1;
   }
   const std::uint64_t least = expected_bytes_ / rules_.parts;

@@ -25,9 +25,9 @@ namespace xxl {
 
 // One of the three, or none: then the output is not cut.
 struct PartRules {
-  std::uint64_t parts = 0;                  // so many, of which the last ones may be empty
-  std::uint64_t part_bytes = 0;             // at most, unless one record is larger
-  std::shared_ptr<const KeyExtractor> key;  // a part for each of its values; of text only
+  std::uint64_t parts = 0;                    // so many, of which the last ones may be empty
+  std::uint64_t part_bytes = 0;               // at most, unless one record is larger
+  std::shared_ptr<const KeyExtractor> key{};  // a part for each of its values; of text only
 
   bool any() const { return parts != 0 || part_bytes != 0 || key != nullptr; }
 };

@@ -194,8 +194,7 @@ void OutputStage::finish_folding() {
     FoldedPiece piece(nothing, layout_, *rules_.fold);
     piece.end(*open_);
     std::size_t skipped;
-    const auto spans =
-        reserve_in_turn(record_bytes_ + most_gap_bytes(record_bytes_), 1, skipped);
+    const auto spans = reserve_in_turn(record_bytes_ + most_gap_bytes(record_bytes_), 1, skipped);
     write_folded(spans, piece, skipped);
   }
   removed_.records -= hash_.records;

@@ -86,8 +86,8 @@ class TextOutput {
     char* at_ = nullptr;
     char* end_ = nullptr;
     // With parts:
-    bool cuts_ = false;       // where it is due
-    std::size_t part_ = 0;    // that it is in
+    bool cuts_ = false;        // where it is due
+    std::size_t part_ = 0;     // that it is in
     std::uint64_t place_ = 0;  // where it begins in there
     PartRecords records_;
   };

@@ -139,9 +139,10 @@ inline constexpr OptionSpec kParts{
     .scope = Scope::records,
     .group = kInParts,
     .help = "write N files of about the same size into the directory FILE of -o",
-    .details = "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
-               "says what is in them (see PARTS). If records are left out (-u, folds), the last "
-               "parts may be smaller, or empty."};
+    .details =
+        "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
+        "says what is in them (see PARTS). If records are left out (-u, folds), the last "
+        "parts may be smaller, or empty."};
 
 inline constexpr OptionSpec kPartBytes{
     .long_name = "part-bytes",
@@ -150,8 +151,9 @@ inline constexpr OptionSpec kPartBytes{
     .scope = Scope::records,
     .group = kInParts,
     .help = "write files of at most SIZE into the directory FILE of -o",
-    .details = "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
-               "file of its own."};
+    .details =
+        "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
+        "file of its own."};
 
 inline constexpr OptionSpec kPartBy{
     .long_name = "part-by",
@@ -160,8 +162,9 @@ inline constexpr OptionSpec kPartBy{
     .scope = Scope::text,
     .group = kInParts,
     .help = "write a file for each value of COLUMN into the directory FILE of -o",
-    .details = "Sorts by this column first: of rows it is given as a --key, of lines as the number "
-               "of a field."};
+    .details =
+        "Sorts by this column first: of rows it is given as a --key, of lines as the number "
+        "of a field."};
 
 inline constexpr Section kPartsSection{
     "PARTS",

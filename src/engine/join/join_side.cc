@@ -70,10 +70,10 @@ void JoinTextSide::take_header(std::size_t file, std::string_view header) {
 }
 
 void JoinTextSide::form_runs() {
-  formation_ = std::make_unique<TextFormation>(
-      FormationContext{options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr,
-                       [this](std::size_t file, std::string_view header) { take_header(file, header); },
-                       [this]() -> const KeyExtractor& { return *keys_; }});
+  formation_ = std::make_unique<TextFormation>(FormationContext{
+      options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr,
+      [this](std::size_t file, std::string_view header) { take_header(file, header); },
+      [this]() -> const KeyExtractor& { return *keys_; }});
   formation_->run();
   if (keys_ == nullptr) keys_ = any_keys();
   sources_ = formation_->sources();

@@ -437,18 +437,17 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
   const ChunkSorter* const keeper = input_sorting_ != nullptr ? &input_sorting_->sorter() : nullptr;
   OutputRules output_rules = rules(target == nullptr, target == nullptr);
   if (target == nullptr) {
-    output_rules.parts =
-        cut_parts((bytes_of(runs) + kept_bytes()) / run_layout().record_bytes());
+    output_rules.parts = cut_parts((bytes_of(runs) + kept_bytes()) / run_layout().record_bytes());
   }
-  RunMerge merge(
-      {run_layout(), geometry_, output_rules, *io_, *workers_,
-       mailbox_, scratch_.get(), packer(), keeper, target == nullptr && options_.repeatable},
-      region_, runs, block_bytes, [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
-        if (target == nullptr)
-          return output_->make_record_sink(output_layout_.record_bytes(), block_bytes,
-                                           geometry_.threads, buffers, *io_, mailbox_);
-        return make_scratch_sink(*target, buffers);
-      });
+  RunMerge merge({run_layout(), geometry_, output_rules, *io_, *workers_, mailbox_, scratch_.get(),
+                  packer(), keeper, target == nullptr && options_.repeatable},
+                 region_, runs, block_bytes,
+                 [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
+                   if (target == nullptr)
+                     return output_->make_record_sink(output_layout_.record_bytes(), block_bytes,
+                                                      geometry_.threads, buffers, *io_, mailbox_);
+                   return make_scratch_sink(*target, buffers);
+                 });
   large_staging_ = merge.large_staging();
   RunMerger& merger = merge.merger();
   OutputStage& stage = merge.stage();

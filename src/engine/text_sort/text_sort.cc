@@ -187,10 +187,6 @@ class TextSorting final : public CallerSort {
 
  private:
   void open_output();
-  // Of the records of all runs, with their frames.
-  std::uint64_t text_bytes() const {
-    return formation_->record_bytes() + input_hash_.records * options_.syntax.frame_bytes();
-  }
   void open_sink(std::uint64_t text_bytes);
   void take_header(std::size_t input, std::string_view header);
   void write_header();
@@ -341,8 +337,8 @@ void TextSorting::open_sink(std::uint64_t text_bytes) {
   const TextGeometry& geometry = memory_.geometry();
   tickets_ = {};
   text_output_.reset();  // uses the sink
-  OutputParts* const parts = output_->cut_parts(
-      text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
+  OutputParts* const parts =
+      output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
                                               geometry.output_block_bytes, monitor_, parts);
@@ -393,7 +389,7 @@ void TextSorting::merge_formed() {
   report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources_.size();
   give_back_free_memory();
-  open_sink(text_bytes());
+  open_sink(formation_->record_bytes());
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
     merge_cells(bytes, blocks);
@@ -408,7 +404,7 @@ void TextSorting::merge_formed() {
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
   meter_.begin(Phase::merging, record_bytes);
-  open_sink(text_bytes());
+  open_sink(formation_->record_bytes());
   totals_ +=
       offload.emit(*text_output_, tickets_, [this](std::uint64_t bytes) { meter_.advance(bytes); });
   text_output_->finish();

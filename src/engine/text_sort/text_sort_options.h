@@ -35,8 +35,8 @@ struct TextSortOptions : JobOptions, ResultRange {
   bool unique = false;              // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
-  bool merge_only = false;       // -m
-  bool repeatable = false;       // the output may be written again (CallerSort)
+  bool merge_only = false;  // -m
+  bool repeatable = false;  // the output may be written again (CallerSort)
   // With parts by a key: gives that key once the header is known.
   std::function<std::shared_ptr<const KeyExtractor>()> keys_of_parts;
   bool check_merged = true;      // -m of an input that is not in order is an error
