@@ -127,7 +127,7 @@ File::File(int fd, std::string path, bool direct)
     throw_io_error(error, "cannot examine", path_);
   }
   is_stored_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
-  in_memory_ = is_stored_ && (is_on(fd_, TMPFS_MAGIC) || is_on(fd_, RAMFS_MAGIC));
+  in_memory_ = is_stored_ && is_on_memory(fd_);
   seekable_ = is_stored_;
   size_ = measure(fd_, status);
   device_ = status.st_dev;
@@ -342,6 +342,10 @@ int File::wrote(std::size_t bytes) const {
 bool is_on(int fd, std::int64_t file_system) {
   struct statfs system {};
   return fstatfs(fd, &system) == 0 && system.f_type == file_system;
+}
+
+bool is_on_memory(int fd) {
+  return is_on(fd, TMPFS_MAGIC) || is_on(fd, RAMFS_MAGIC);
 }
 
 bool enable_direct(int fd) {

@@ -137,6 +137,9 @@ class File {
 // True if the open file is on a file system of this kind (a number of <linux/magic.h>).
 bool is_on(int fd, std::int64_t file_system);
 
+// True if it is on a file system in memory (tmpfs, ramfs).
+bool is_on_memory(int fd);
+
 // Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants
 // them aligned to more than kSectorBytes.
 bool enable_direct(int fd);

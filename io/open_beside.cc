@@ -13,10 +13,6 @@
 namespace xxl::io {
 namespace {
 
-std::string descriptor_path(int fd) {
-  return "/proc/self/fd/" + std::to_string(fd);
-}
-
 // Asking the system call for the umask sets it, for all threads.
 mode_t current_umask() {
   std::ifstream status("/proc/self/status");
@@ -37,6 +33,10 @@ void apply_umask(int fd) {
 }
 
 }  // namespace
+
+std::string descriptor_path(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');

@@ -9,6 +9,9 @@
 
 namespace xxl::io {
 
+// A name of an open file, as long as /proc is mounted.
+std::string descriptor_path(int fd);
+
 // The directory that `path` lies in, as a path.
 std::string directory_of(const std::string& path);
 

@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
+#include "io/file_attributes.h"
 #include "io/open_beside.h"
 #include "io/transfer.h"
 
@@ -39,22 +41,33 @@ bool holds_anything(const std::string& path) {
 
 }  // namespace
 
-OutputDirectory::OutputDirectory(const std::string& path)
-    : path_(plain_path(path)), name_(path_.substr(path_.rfind('/') + 1)) {
+OutputDirectory::OutputDirectory(const std::string& path, Check check)
+    : path_(plain_path(path)), name_(path_.substr(path_.rfind('/') + 1)), check_(std::move(check)) {
   if (name_.empty() || name_ == "." || name_ == "..") {
     throw Error(ErrorCode::io, "cannot be replaced by a directory of parts: give another name",
                 path);
   }
   parent_ = open_directory(directory_of(path_), can_sync_parent_);
-  struct stat status;
-  if (lstat(path_.c_str(), &status) == 0) {
-    if (!S_ISDIR(status.st_mode)) throw_io_error(ENOTDIR, Operation::open_output, path_);
-    replaces_ = holds_anything(path_);
-  }
+  const bool replaces = must_replace();
   if (faccessat(parent_.fd(), ".", W_OK, AT_EACCESS) != 0) {
     throw Error(ErrorCode::io, "cannot create a directory in this one", parent_.path(),
                 Error::kNoOffset, errno, Operation::open_output);
   }
+  if (!replaces) return;
+  make_directory();  // to see whether that can be done
+  give_attributes();
+  directory_ = {};
+  temp_name_.reset();
+}
+
+// True if there is something in a directory of this name now, which may be replaced.
+bool OutputDirectory::must_replace() const {
+  struct stat status;
+  if (lstat(path_.c_str(), &status) != 0) return false;
+  if (!S_ISDIR(status.st_mode)) throw_io_error(ENOTDIR, Operation::open_output, path_);
+  if (!holds_anything(path_)) return false;
+  check_(path_);
+  return true;
 }
 
 std::uint64_t OutputDirectory::free_bytes() const {
@@ -107,25 +120,48 @@ void OutputDirectory::add(const std::string& name, std::string_view content) {
   add(file, name, content.size());
 }
 
+// To the new directory, those of the existing one.
+void OutputDirectory::give_attributes() const {
+  const int existing = openat(parent_.fd(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (existing < 0) throw_io_error(errno, Operation::open_output, path_);
+  const File closed_at_end(existing, path_, false);
+  if (copy_attributes(existing, directory_.fd())) return;
+  throw Error(
+      ErrorCode::io,
+      "its owner or attributes cannot be given to a new directory: remove it first, or give "
+      "another name",
+      path_);
+}
+
+// The temporary name then is that of what was replaced.
+void OutputDirectory::exchange() {
+  give_attributes();
+  if (renameat2(parent_.fd(), temp_name_->text(), parent_.fd(), name_.c_str(), RENAME_EXCHANGE) ==
+      0) {
+    return;
+  }
+  const bool unknown = errno == EINVAL || errno == ENOSYS;
+  throw_io_error(errno,
+                 unknown ? "cannot be replaced on this file system: remove it first, or give "
+                           "another name"
+                         : "cannot be replaced",
+                 path_);
+}
+
 void OutputDirectory::publish() {
   make_directory();
   if (fsync(directory_.fd()) != 0 && errno != EINVAL) {
     throw_io_error(errno, "cannot sync", path_);
   }
-  const int parent = parent_.fd();
-  // An empty directory is replaced as well.
-  const int result =
-      replaces_ ? renameat2(parent, temp_name_->text(), parent, name_.c_str(), RENAME_EXCHANGE)
-                : renameat(parent, temp_name_->text(), parent, name_.c_str());
-  if (result != 0) {
-    const bool unknown = replaces_ && (errno == EINVAL || errno == ENOSYS);
-    throw_io_error(errno,
-                   unknown ? "cannot be replaced on this file system: remove it first, or give "
-                             "another name"
-                           : "cannot name the output",
-                   path_);
+  if (must_replace()) {
+    exchange();
+  } else {
+    // An empty directory is replaced as well.
+    if (renameat(parent_.fd(), temp_name_->text(), parent_.fd(), name_.c_str()) != 0) {
+      throw_io_error(errno, "cannot name the output", path_);
+    }
+    temp_name_->let_go();
   }
-  if (!replaces_) temp_name_->let_go();
   sync_directory(parent_, can_sync_parent_, directory_);
   temp_name_.reset();  // removes what was replaced
 }

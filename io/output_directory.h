@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,17 +19,21 @@ namespace xxl::io {
 //     ftruncate, fsync, linkat ...       fsync            rename(.xxl-PID-RANDOM.tmp, name)
 //
 // Where the file system has no unnamed files, that directory is made with the first file. An
-// existing directory is exchanged with the new one and then removed with all files in it: whether
-// it may be is the caller's business.
+// existing directory is exchanged with the new one, which gets its attributes, and then removed
+// with all files in it, if the caller says that it may be.
 class OutputDirectory {
  public:
-  // Throws Error{io} if there can be no directory `path`, or something else has that name.
-  explicit OutputDirectory(const std::string& path);
+  // Is given the path of a directory with something in it, and throws Error unless that may be
+  // replaced: when this is made, and again when it is published.
+  using Check = std::function<void(const std::string& path)>;
+
+  // Throws Error{io} if there can be no directory `path`, or something else has that name, and what
+  // `check` throws.
+  OutputDirectory(const std::string& path, Check check);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-  // True if there was such a directory when this was made, and something in it.
-  bool replaces() const { return replaces_; }
+  bool is_in_memory() const { return is_on_memory(parent_.fd()); }
   // Free bytes where it is.
   std::uint64_t free_bytes() const;
 
@@ -44,14 +49,17 @@ class OutputDirectory {
   void publish();
 
  private:
+  bool must_replace() const;
   void make_directory();
+  void give_attributes() const;
+  void exchange();
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
   std::string path_;
   std::string name_;  // in its parent:
   File parent_;
   bool can_sync_parent_ = false;
-  bool replaces_ = false;
+  Check check_;
   std::optional<TempName> temp_name_;  // of directory_, or of the one that it replaced
   File directory_;                     // not open until it is made
 };

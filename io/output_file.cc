@@ -97,10 +97,6 @@ bool is_same_file(const struct stat& status, const struct statx& named) {
          status.st_dev == makedev(named.stx_dev_major, named.stx_dev_minor);
 }
 
-std::string descriptor_path(int fd) {
-  return "/proc/self/fd/" + std::to_string(fd);
-}
-
 }  // namespace
 
 bool OutputFile::is_replaceable(const std::string& path) {

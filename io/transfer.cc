@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/memory_region.h"
 #include "base/no_pipe_signal.h"
 #include "base/units.h"
 
@@ -126,6 +127,17 @@ std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte>
   const Completion completion = transfer.carry_out(cancel_fd);
   if (completion.error != 0) throw_io_error(completion.error, Operation::read, file.path(), offset);
   return completion.bytes;
+}
+
+std::vector<std::byte> read_bytes(const File& file, std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t begin = round_down<std::uint64_t>(offset, kSectorBytes);
+  const auto skipped = static_cast<std::size_t>(offset - begin);
+  const MemoryRegion buffer(round_up(skipped + bytes, kSectorBytes));
+  if (read_at(file, begin, buffer.span()) < skipped + bytes) {
+    throw_io_error(EIO, "ends too early", file.path(), offset);
+  }
+  const auto read = buffer.span().subspan(skipped, bytes);
+  return {read.begin(), read.end()};
 }
 
 void write_at(const File& file, std::uint64_t offset, std::span<const std::byte> data) {

@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "io/io_queue.h"
 
@@ -63,6 +65,9 @@ class Transfer {
 // Transfer::carry_out().
 std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data,
                     int cancel_fd = -1);
+// The same of bytes anywhere in a file, which may be open for direct transfers. Throws Error{io}
+// if it does not have them all.
+std::vector<std::byte> read_bytes(const File& file, std::uint64_t offset, std::size_t bytes);
 void write_at(const File& file, std::uint64_t offset, std::span<const std::byte> data);
 
 }  // namespace xxl::io

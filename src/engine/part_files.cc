@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/memory_region.h"
-#include "base/sector_checksum.h"
 #include "base/units.h"
 #include "engine/part_manifest.h"
 #include "io/open_files.h"
@@ -18,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMostKeyBytes = 256;           // in a manifest
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
-constexpr std::size_t kCheckBytes = kMiB;            // read at a time for a checksum
 
 std::string name_of(std::size_t part) {
   std::array<char, 32> name{};
@@ -26,34 +23,10 @@ std::string name_of(std::size_t part) {
   return name.data();
 }
 
-// Bytes of a file that may be open for direct I/O.
-std::string read_text(const io::File& file, std::uint64_t offset, std::size_t bytes) {
-  const std::uint64_t begin = round_down<std::uint64_t>(offset, kSectorBytes);
-  const MemoryRegion buffer(
-      round_up(static_cast<std::size_t>(offset - begin) + bytes, kSectorBytes));
-  const std::size_t read = io::read_at(file, begin, buffer.span());
-  const auto skipped = static_cast<std::size_t>(offset - begin);
-  if (read < skipped + bytes) throw_io_error(EIO, Operation::read, file.path(), offset);
-  return {reinterpret_cast<const char*>(buffer.span().data()) + skipped, bytes};
-}
-
-std::uint64_t checksum_of(const io::File& file, std::uint64_t bytes) {
-  const MemoryRegion buffer(kCheckBytes);
-  std::uint64_t sum = 0;
-  for (std::uint64_t at = 0; at < bytes; at += kCheckBytes) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCheckBytes, bytes - at));
-    if (io::read_at(file, at, buffer.span()) < size) {
-      throw_io_error(EIO, Operation::read, file.path(), at);
-    }
-    sum += sector_checksum(buffer.span().first(size), at / kSectorBytes);
-  }
-  return sum;
-}
-
 }  // namespace
 
-PartFiles::PartFiles(const std::string& path) : path_(path), directory_(path) {
-  if (directory_.replaces()) check_replaceable_parts(path);
+PartFiles::PartFiles(const std::string& path)
+    : path_(path), directory_(path, check_replaceable_parts) {
   io::allow_more_files();
 }
 
@@ -93,10 +66,11 @@ void PartFiles::publish(std::vector<OutputPart> parts, bool has_checksums,
     entry.records = part.records;
     entry.bytes = part.bytes;
     directory_.add(file, entry.file, part.bytes);
-    entry.checksum = has_checksums ? part.checksum : checksum_of(file, part.bytes);
+    entry.checksum = has_checksums ? part.checksum : sum_of(file).checksum;
     const auto key_at = [&](std::uint64_t offset, std::uint64_t bytes) {
       bytes = std::min<std::uint64_t>(bytes - terminator_bytes, kMostRecordBytes);
-      std::string text = read_text(file, offset, static_cast<std::size_t>(bytes));
+      const auto read = io::read_bytes(file, offset, static_cast<std::size_t>(bytes));
+      std::string text(reinterpret_cast<const char*>(read.data()), read.size());
       if (key_text) text = key_text(text);
       return text.substr(0, kMostKeyBytes);
     };

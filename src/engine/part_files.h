@@ -28,10 +28,11 @@ class PartFiles {
   // Throws Error{io} if there cannot be such a directory, or it exists and is not one of parts.
   explicit PartFiles(const std::string& path);
 
+  bool is_in_memory() const { return directory_.is_in_memory(); }
   std::uint64_t free_bytes() const { return directory_.free_bytes(); }
 
   // The file of `part`, with space for its first `end` bytes. `direct` asks for O_DIRECT, `most` is
-  // how large it may become. From any thread. Throws Error.
+  // how large it may become, as far as space is reserved ahead. From any thread. Throws Error.
   const io::File& file(std::size_t part, std::uint64_t end, bool direct, std::uint64_t most);
 
   // Makes the directory appear, with what `parts` says was written. `record`: the kind of records;

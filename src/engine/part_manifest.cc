@@ -10,6 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/memory_region.h"
+#include "base/sector_checksum.h"
+#include "base/units.h"
+#include "io/transfer.h"
 
 namespace xxl {
 namespace {
@@ -74,6 +78,16 @@ std::string PartManifest::text() const {
   }
   // Bytes of keys that are not UTF-8 become U+FFFD.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+FileSum sum_of(const io::File& file) {
+  const MemoryRegion buffer(kMiB);
+  FileSum sum;
+  for (std::size_t read = buffer.size(); read == buffer.size(); sum.bytes += read) {
+    read = io::read_at(file, sum.bytes, buffer.span());
+    sum.checksum += sector_checksum(buffer.span().first(read), sum.bytes / kSectorBytes);
+  }
+  return sum;
 }
 
 std::optional<PartManifest> read_manifest(const std::string& directory) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "io/file.h"
+
 namespace xxl {
 
 inline constexpr const char* kManifestName = "manifest.json";
@@ -25,6 +27,16 @@ struct PartManifest {
   // As JSON.
   std::string text() const;
 };
+
+// What a part of a manifest says of the content of a file.
+struct FileSum {
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+
+  friend bool operator==(const FileSum&, const FileSum&) = default;
+};
+// Reads `file` to its end.
+FileSum sum_of(const io::File& file);
 
 // Of `directory`; none if it has no file of that name. Throws Error{bad_input} if that is not such
 // a manifest.

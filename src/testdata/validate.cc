@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/memory_region.h"
-#include "base/sector_checksum.h"
 #include "base/units.h"
 #include "engine/chunk_threads.h"
 #include "engine/inputs.h"
@@ -63,20 +61,6 @@ Tally examine(const KeyLayout& layout, const RecordChunk& chunk) {
   return tally;
 }
 
-// Record number `record` of `file`.
-std::vector<std::byte> read_record(const io::File& file, std::uint64_t record,
-                                   std::size_t record_bytes) {
-  const std::uint64_t offset = record * record_bytes;
-  const std::uint64_t begin = round_down<std::uint64_t>(offset, kSectorBytes);
-  const auto skipped = static_cast<std::size_t>(offset - begin);
-  const MemoryRegion buffer(round_up(skipped + record_bytes, kSectorBytes));
-  if (io::read_at(file, begin, buffer.span()) < skipped + record_bytes) {
-    throw_io_error(EIO, Operation::read, file.path(), offset);
-  }
-  const auto bytes = buffer.span().subspan(skipped, record_bytes);
-  return {bytes.begin(), bytes.end()};
-}
-
 template <class Source>
 Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned parallel) {
   Source source(file, layout.record_bytes(), kRecordChunkBytes);
@@ -110,9 +94,9 @@ ValidateReport validate(const RecordFormat& format, const std::string& input, un
                                     : examine_file<StreamSource>(layout, file, parallel);
     if (of_file.first_unordered != Tally::kNone) of_file.first_unordered += tally.records;
     if (inputs.files.size() > 1 && of_file.records > 0) {
-      const auto first = read_record(file, 0, format.record_bytes);
+      const auto first = io::read_bytes(file, 0, format.record_bytes);
       if (!last.empty()) tally.add_pair(layout.compare(last.data(), first.data()), tally.records);
-      last = read_record(file, of_file.records - 1, format.record_bytes);
+      last = io::read_bytes(file, (of_file.records - 1) * format.record_bytes, format.record_bytes);
     }
     tally += of_file;
     if (inputs.files.size() > 1) file.close();
@@ -132,15 +116,9 @@ std::size_t validate_parts(const std::string& directory) {
   if (!manifest) {
     throw Error(ErrorCode::bad_input, "is a directory without a manifest of parts", directory);
   }
-  const MemoryRegion buffer(kMiB);
   for (const PartManifest::Part& part : manifest->parts) {
     const io::File file = io::File::open_input(directory + "/" + part.file);
-    std::uint64_t sum = 0, bytes = 0;
-    for (std::size_t read = buffer.size(); read == buffer.size(); bytes += read) {
-      read = io::read_at(file, bytes, buffer.span());
-      sum += sector_checksum(buffer.span().first(read), bytes / kSectorBytes);
-    }
-    if (bytes != part.bytes || sum != part.checksum) {
+    if (sum_of(file) != FileSum{part.bytes, part.checksum}) {
       throw Error(ErrorCode::corrupt, "is not what the manifest of its directory says",
                   file.path());
     }

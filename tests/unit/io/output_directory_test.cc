@@ -33,10 +33,14 @@ class OutputDirectoryTest : public testing::Test {
   }
 
   fs::path root_;
+  OutputDirectory::Check allow_ = [](const std::string&) {};
+  OutputDirectory::Check refuse_ = [](const std::string& path) {
+    throw Error(ErrorCode::io, "is not ours", path);
+  };
 };
 
 TEST_F(OutputDirectoryTest, appears_with_all_its_files) {
-  OutputDirectory output(root_ / "out");
+  OutputDirectory output(root_ / "out", refuse_);
   File file = output.create("a", false);
   output.add(file, "a", 3);
   output.add("b", "text");
@@ -49,7 +53,7 @@ TEST_F(OutputDirectoryTest, appears_with_all_its_files) {
 
 TEST_F(OutputDirectoryTest, without_publish_nothing_remains) {
   {
-    OutputDirectory output(root_ / "out");
+    OutputDirectory output(root_ / "out", refuse_);
     output.create("a", true);
     output.add("b", "text");
   }
@@ -59,8 +63,7 @@ TEST_F(OutputDirectoryTest, without_publish_nothing_remains) {
 TEST_F(OutputDirectoryTest, an_existing_one_stays_until_it_is_replaced) {
   fs::create_directory(root_ / "out");
   std::ofstream(root_ / "out" / "old") << "old";
-  OutputDirectory output((root_ / "out").string() + "/");
-  EXPECT_TRUE(output.replaces());
+  OutputDirectory output((root_ / "out").string() + "/", allow_);
   output.add("new", "new");
   EXPECT_EQ(content(root_ / "out" / "old"), "old");
   output.publish();
@@ -71,15 +74,14 @@ TEST_F(OutputDirectoryTest, an_existing_one_stays_until_it_is_replaced) {
 
 TEST_F(OutputDirectoryTest, an_empty_one_is_taken) {
   fs::create_directory(root_ / "out");
-  OutputDirectory output(root_ / "out");
-  EXPECT_FALSE(output.replaces());
+  OutputDirectory output(root_ / "out", refuse_);
   output.add("new", "new");
   output.publish();
   EXPECT_EQ(content(root_ / "out" / "new"), "new");
 }
 
 TEST_F(OutputDirectoryTest, one_that_was_filled_meanwhile_is_not_replaced) {
-  OutputDirectory output(root_ / "out");
+  OutputDirectory output(root_ / "out", refuse_);
   output.add("new", "new");
   fs::create_directory(root_ / "out");
   std::ofstream(root_ / "out" / "other") << "other";
@@ -87,11 +89,39 @@ TEST_F(OutputDirectoryTest, one_that_was_filled_meanwhile_is_not_replaced) {
   EXPECT_EQ(content(root_ / "out" / "other"), "other");
 }
 
+TEST_F(OutputDirectoryTest, one_that_may_not_be_replaced_is_refused_at_once) {
+  fs::create_directory(root_ / "out");
+  std::ofstream(root_ / "out" / "old") << "old";
+  EXPECT_THROW(OutputDirectory(root_ / "out", refuse_), Error);
+  EXPECT_EQ(names(), 1u);
+}
+
+TEST_F(OutputDirectoryTest, one_that_has_vanished_need_not_be_replaced) {
+  fs::create_directory(root_ / "out");
+  std::ofstream(root_ / "out" / "old") << "old";
+  OutputDirectory output(root_ / "out", allow_);
+  fs::remove_all(root_ / "out");
+  output.add("new", "new");
+  output.publish();
+  EXPECT_EQ(content(root_ / "out" / "new"), "new");
+}
+
+TEST_F(OutputDirectoryTest, nobody_gets_rights_to_what_replaces_a_private_one) {
+  fs::create_directory(root_ / "out");
+  std::ofstream(root_ / "out" / "old") << "old";
+  fs::permissions(root_ / "out", fs::perms::owner_all);
+  OutputDirectory output(root_ / "out", allow_);
+  output.add("new", "new");
+  output.publish();
+  EXPECT_EQ(fs::status(root_ / "out").permissions(), fs::perms::owner_all);
+  EXPECT_EQ(names(), 1u);
+}
+
 TEST_F(OutputDirectoryTest, what_a_link_leads_to_is_replaced) {
   fs::create_directory(root_ / "real");
   std::ofstream(root_ / "real" / "old") << "old";
   fs::create_directory_symlink(root_ / "real", root_ / "link");
-  OutputDirectory output(root_ / "link");
+  OutputDirectory output(root_ / "link", allow_);
   output.add("new", "new");
   output.publish();
   EXPECT_TRUE(fs::is_symlink(root_ / "link"));
@@ -100,9 +130,9 @@ TEST_F(OutputDirectoryTest, what_a_link_leads_to_is_replaced) {
 
 TEST_F(OutputDirectoryTest, refuses_what_is_no_directory) {
   std::ofstream(root_ / "file") << "text";
-  EXPECT_THROW(OutputDirectory(root_ / "file"), Error);
-  EXPECT_THROW(OutputDirectory(root_ / "none" / "out"), Error);
-  EXPECT_THROW(OutputDirectory("."), Error);
+  EXPECT_THROW(OutputDirectory(root_ / "file", allow_), Error);
+  EXPECT_THROW(OutputDirectory(root_ / "none" / "out", allow_), Error);
+  EXPECT_THROW(OutputDirectory(".", allow_), Error);
 }
 
 }  // namespace
