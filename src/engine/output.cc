@@ -33,47 +33,65 @@ std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
 }  // namespace
 
 Output::Output(const JobOptions& options, std::uint64_t bytes)
-    : options_(options),
-      path_(options.output),
-      scratch_dirs_(options.scratch_dirs),
-      codec_(options.output_codec()) {
+    : options_(options), codec_(options.output_codec()) {
+  const std::string& path = options.output;
   if (options.output_caller != nullptr) {
-    stream_ = io::File::of_caller(*options.output_caller, path_);
+    stream_ = io::File::of_caller(*options.output_caller, path);
   } else if (options.in_parts()) {
-    if (path_ == "-") {
-      throw Error(ErrorCode::usage, "parts need a directory: give its name with -o");
-    }
-    part_files_ = std::make_unique<PartFiles>(path_);
-    const std::uint64_t free = part_files_->free_bytes();
-    if (bytes > free) {
-      throw Error(ErrorCode::no_space,
-                  "needs " + format_bytes(bytes) + ", and " + format_bytes(free) + " are free",
-                  path_);
-    }
-  } else if (is_file_path(path_)) {
+    open_parts(bytes);
+  } else if (is_file_path(path)) {
     open_file(bytes);
   } else {
-    stream_ = io::open_output_stream(path_);
+    stream_ = io::open_output_stream(path);
   }
 }
 
 void Output::open_file(std::uint64_t bytes) {
-  file_ = std::make_shared<io::OutputFile>(path_, codec_ == Codec::none, scratch_dirs_);
+  file_ = std::make_shared<io::OutputFile>(options_.output, codec_ == Codec::none,
+                                           options_.scratch_dirs);
   if (codec_ != Codec::none) return;  // the size is unknown
   bytes = round_up<std::uint64_t>(bytes, kSectorBytes);
   space_.emplace([this](std::uint64_t at, std::uint64_t more) { file_->reserve(at, more); }, bytes);
-  // In memory that takes about as long as writing: it is done while the input is read, if there is
-  // ample room, for scratch as well.
-  if (file_->file().is_in_memory() && file_->free_bytes() / 4 >= bytes) {
-    reserving_ = Thread::try_start([this, bytes] {
-      try {
-        file_->reserve(0, bytes);
-      } catch (...) {
-        reserving_failed_ = std::current_exception();
-      }
-    });
+  if (file_->file().is_in_memory()) {
+    reserve_beside([this, bytes] { file_->reserve(0, bytes); }, bytes);
   }
   if (!reserving_) file_->reserve(0, bytes);
+}
+
+void Output::open_parts(std::uint64_t bytes) {
+  const std::string& path = options_.output;
+  if (path == "-") {
+    throw Error(ErrorCode::usage, "parts need a directory: give its name with -o");
+  }
+  part_files_ = std::make_unique<PartFiles>(path);
+  if (bytes > free_bytes()) {
+    throw Error(
+        ErrorCode::no_space,
+        "needs " + format_bytes(bytes) + ", and " + format_bytes(free_bytes()) + " are free", path);
+  }
+  if (options_.parts == 0 || bytes == 0 || !part_files_->is_in_memory()) return;
+  const std::uint64_t part_bytes =
+      round_up<std::uint64_t>(bytes / options_.parts + 1, kSectorBytes);
+  reserve_beside(
+      [this, part_bytes] {
+        for (std::size_t part = 0; part < options_.parts; ++part) {
+          part_files_->file(part, part_bytes, false, part_bytes);
+        }
+      },
+      bytes);
+}
+
+// In memory, reserving takes about as long as writing: it is done while the input is read, if there
+// is ample room, for scratch as well.
+void Output::reserve_beside(std::function<void()> reserve, std::uint64_t bytes) {
+  if (free_bytes() / 4 < bytes) return;
+  reserving_ = Thread::try_start([this, reserve = std::move(reserve)] {
+    try {
+      reserve();
+    } catch (...) {
+      reserving_failed_ = std::current_exception();
+    }
+  });
 }
 
 void Output::finish_reserving() {
@@ -180,6 +198,7 @@ std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
 
 void Output::publish(std::uint64_t bytes) {
   if (in_parts()) {
+    finish_reserving();
     if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
     while (parts_->lacks_parts()) parts_->cut();
     part_files_->publish(parts_->parts(), parts_->alignment() == kSectorBytes, options_.record_kind,
@@ -188,7 +207,7 @@ void Output::publish(std::uint64_t bytes) {
     finish_reserving();
     file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());
   } else if (stream_.caller() == nullptr) {
-    io::end_output_stream(path_, stream_);
+    io::end_output_stream(options_.output, stream_);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,6 +72,8 @@ class Output {
 
  private:
   void open_file(std::uint64_t bytes);
+  void open_parts(std::uint64_t bytes);
+  void reserve_beside(std::function<void()> reserve, std::uint64_t bytes);
   // Waits until the space that is being reserved has been. Throws Error{no_space}.
   void finish_reserving();
   // Makes sure that a file has space for `end` bytes, and reserves more in growing steps where its
@@ -80,9 +83,7 @@ class Output {
   const io::File& target() const { return is_file() ? file_->file() : stream_; }
 
   const JobOptions& options_;
-  std::string path_;
-  std::vector<std::string> scratch_dirs_;
-  Codec codec_;
+  const Codec codec_;
   std::shared_ptr<io::OutputFile> file_;
   std::unique_ptr<PartFiles> part_files_;
   std::unique_ptr<OutputParts> parts_;

@@ -37,7 +37,7 @@ std::string field_text(const KeyField& field, std::string_view record) {
   const char* at = bytes.data();
   switch (field.type) {
     case KeyType::u8:
-      return std::to_string(static_cast<std::uint8_t>(*at));
+      return number_text<std::uint8_t>(at);
     case KeyType::u16:
       return number_text<std::uint16_t>(at);
     case KeyType::u32:
@@ -45,7 +45,7 @@ std::string field_text(const KeyField& field, std::string_view record) {
     case KeyType::u64:
       return number_text<std::uint64_t>(at);
     case KeyType::i8:
-      return std::to_string(static_cast<std::int8_t>(*at));
+      return number_text<std::int8_t>(at);
     case KeyType::i16:
       return number_text<std::int16_t>(at);
     case KeyType::i32:

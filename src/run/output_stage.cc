@@ -291,7 +291,6 @@ void OutputStage::finish() {
     XXL_CHECK(last->filled == current_used_);
     finish_block(*last, current_used_);
   }
-  while (rules_.parts != nullptr && rules_.parts->lacks_parts()) rules_.parts->cut();
   for (std::byte* buffer : ready_) buffers_.give_back(buffer);
   ready_.clear();
 }

@@ -111,8 +111,8 @@ std::string tips(const Chart& chart, const TimeAxis& axis, std::size_t count) {
       for (std::size_t i = first; i < last; ++i) {
         sum += curve.values[i] * (axis.edges[i + 1] - axis.edges[i]);
       }
-      out.append("\n" + html(curve.label) + ": " +
-                 chart.text_of(to > from ? sum / (to - from) : 0));
+      out.append("\n").append(html(curve.label)).append(": ");
+      out.append(chart.text_of(to > from ? sum / (to - from) : 0));
     }
     out.append("</title></rect>");
   }

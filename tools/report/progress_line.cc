@@ -9,6 +9,7 @@
 
 #include "base/fatal_signals.h"
 #include "base/units.h"
+#include "engine/phase_name.h"
 #include "report/report_text.h"
 
 namespace xxl::cli {
@@ -73,25 +74,7 @@ std::string describe(const Progress& progress, const PhaseStart& start) {
 }  // namespace
 
 std::string phase_name(const Progress& progress) {
-  switch (progress.phase.load()) {
-    case Phase::starting:
-      return "starting";
-    case Phase::forming_runs:
-      return "forming runs";
-    case Phase::merging:
-      if (progress.passes == 0) return "merging";
-      return "merging, pass " + std::to_string(progress.pass.load()) + " of " +
-             std::to_string(progress.passes.load());
-    case Phase::joining:
-      return "joining";
-    case Phase::building_table:
-      return "building the table";
-    case Phase::probing:
-      return "probing";
-    case Phase::finishing:
-      return "finishing";
-  }
-  return "";
+  return phase_name(progress.phase, progress.pass, progress.passes);
 }
 
 ProgressLine::ProgressLine(const Progress& progress)

@@ -52,6 +52,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
 template <class Options>
 Options options_of(const JoinJob& job, const JobMeans& means) {
   auto options = engine_options<Options>(job, means);
+  options.record_kind = job.records[0];  // of text; rows of binary records have a size of their own
   options.inputs = job.inputs;
   options.kind = job.kind;
   options.method = job.method;

@@ -26,6 +26,7 @@
 #include "engine/text_sort/lazy_scratch.h"
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/text_formation.h"
+#include "engine/text_sort/text_job_plan.h"
 #include "engine/text_sort/text_memory.h"
 #include "io/open_files.h"
 #include "merge/cell_emitter.h"
@@ -42,118 +43,8 @@ namespace {
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
 constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
-constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 // More files take longer to be merged than to be sorted, by one thread.
 constexpr std::size_t kMostGuessedFiles = 16;
-
-// Memory through which an accelerator is reached.
-constexpr std::uint64_t kStagingPart = 4;  // of -S
-constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
-// Before any has been seen. An accelerator's memory holds more of longer ones.
-constexpr double kAssumedRecordBytes = 16;
-
-bool is_little(const TextSortOptions& options, const Inputs& inputs) {
-  return is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);
-}
-
-TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs) {
-  TextPlanInput input;
-  input.memory_bytes = options.memory_bytes;
-  input.input_bytes = inputs.bytes;
-  input.size_known = inputs.size_known;
-  input.temp_codec = options.temp_codec;
-  input.temp_level = options.temp_level;
-  input.temp_program = !options.compress_program.empty();
-  input.output_codec = options.output_codec();
-  if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
-  // With little memory, fewer threads get more of it each.
-  input.threads = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
-                                options.parallel != 0 ? options.parallel : available_processors()));
-  input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
-  const auto keys = sorting_keys(options.keys);
-  input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_in_record();
-  return input;
-}
-
-struct Planned {
-  TextPlanInput input;
-  std::optional<AcceleratorPlan> accelerator;
-  std::string no_accelerator;  // why not, if it could have been used
-};
-
-// The plan `input` for the CPU, extended for the accelerator; unchanged if that cannot be used.
-Planned plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
-  Planned planned{input, std::nullopt, {}};
-  if (options.syntax.counted) {
-    planned.no_accelerator = "records of any length are sorted on processors";
-    return planned;
-  }
-  if (options.syntax.quoted && !options.malformed) {
-    planned.no_accelerator = "rows must be checked to be sorted there";
-    return planned;
-  }
-  input.staging_bytes = round_down(
-      static_cast<std::size_t>(std::min(options.memory_bytes / kStagingPart, kMaxStagingBytes)),
-      kSectorBytes);
-  TextSorterSpec spec;
-  spec.terminator = options.syntax.terminator;
-  spec.input_bytes = input.size_known ? std::max<std::uint64_t>(input.input_bytes, 1) : 0;
-  spec.record_bytes = kAssumedRecordBytes;
-  spec.key_bytes = input.keys_are_records ? 0 : kAssumedRecordBytes;
-  spec.threads = input.threads;
-  planned.accelerator = options.accelerator->plan_text(
-      spec, input.staging_bytes, most_driver_bytes(options.acceleration, options.memory_bytes),
-      planned.no_accelerator);
-  if (!planned.accelerator) return planned;
-  input.accelerator_bytes = planned.accelerator->chunk_bytes;
-  // The driver's memory counts, unless that leaves next to nothing.
-  input.memory_bytes -= std::min(planned.accelerator->host_bytes, input.memory_bytes / 2);
-  planned.input = input;
-  return planned;
-}
-
-// Throws Error{no_space} if nothing is left to sort with beside the largest decoder.
-void check_decoders_fit(TextPlanInput input, const Inputs& inputs) {
-  if (input.decoder_bytes == 0) return;
-  const std::uint64_t given = input.memory_bytes;
-  input.threads = 1;
-  for (;; input.memory_bytes += kMiB) {
-    try {
-      plan_text(input);
-      break;
-    } catch (const Error&) {
-    }
-  }
-  if (input.memory_bytes != given) inputs.refuse_decoders(given, input.memory_bytes);
-}
-
-Planned make_plan(const TextSortOptions& options, const Inputs& inputs) {
-  TextPlanInput input = plan_for_cpu(options, inputs);
-  check_decoders_fit(input, inputs);
-  Planned planned;
-  if (options.acceleration == Acceleration::always) {
-    if (options.merge_only) {
-      throw Error(ErrorCode::usage, "files that are sorted already are merged on the CPU");
-    }
-    planned = plan_for_accelerator(options, input);
-    if (!planned.accelerator) throw Error(ErrorCode::device, planned.no_accelerator);
-    return planned;
-  }
-  // What fits in memory is sorted there as fast as disks deliver it.
-  if (options.acceleration == Acceleration::if_it_pays && !options.merge_only &&
-      inputs.size_known &&
-      inputs.bytes >= std::max(options.worth_accelerating, options.memory_bytes)) {
-    // An accelerator wants whole keys.
-    if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
-      return plan_for_accelerator(options, input);
-    }
-    planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
-  }
-  planned.input = input;
-  if (is_little(options, inputs)) planned.input.threads = 1;
-  return planned;
-}
 
 // Thrown by a merge of inputs that were only assumed to be sorted.
 struct WrongGuess {};
@@ -171,7 +62,7 @@ class TextSorting final : public CallerSort {
         assumes_sorted_(assumes_sorted),
         keys_(sorting_keys(options.keys)),
         inputs_(std::move(inputs)),
-        planned_(make_plan(options, inputs_)),
+        planned_(plan_text_job(options, inputs_)),
         memory_(planned_.input, monitor_) {}
 
   SortPlan plan() const;
@@ -211,7 +102,7 @@ class TextSorting final : public CallerSort {
   SortReport report_;
   PhaseMeter meter_{report_, options_.progress};
   Inputs inputs_;
-  const Planned planned_;
+  const PlannedText planned_;
   const bool is_little_ = !planned_.accelerator && is_little(options_, inputs_);
   Monitor monitor_{options_.stop};
   TextMemory memory_;

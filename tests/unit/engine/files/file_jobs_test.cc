@@ -157,6 +157,39 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(read(path("output")), "");
 }
 
+TEST_F(FileJobs, WriteAndReadParts) {
+  SortJob sort;
+  sort.parts = 2;
+  sort.inputs = {write("input", "b\nd\na\nc\n")};
+  sort.output = path("parts");
+  sort.scratch_dirs = {directory_.path()};
+  sort_files(sort);
+  EXPECT_EQ(read(path("parts/part-00000")), "a\nb\n");
+  EXPECT_EQ(read(path("parts/part-00001")), "c\nd\n");
+  JoinJob join;
+  join.part_bytes = 4;
+  join.inputs = {path("parts"), write("s", "a\nc\nd\n")};
+  join.output = path("joined");
+  join.scratch_dirs = {directory_.path()};
+  join_files(join);
+  EXPECT_EQ(read(path("joined/part-00000")), "a\nc\n");
+  EXPECT_EQ(read(path("joined/part-00001")), "d\n");
+  EXPECT_NE(read(path("joined/manifest.json")).find("\"record\": \"lines\""), std::string::npos);
+}
+
+TEST_F(FileJobs, RefusePartsThereCannotBe) {
+  SortJob sort;
+  sort.parts = 2;
+  sort.inputs = {write("input", "b\n")};
+  EXPECT_NE(message_of([&] { sort_files(sort); }).find("directory"), std::string::npos);
+  sort.output = path("parts");
+  sort.part_bytes = 1;
+  EXPECT_NE(message_of([&] { sort_files(sort); }).find("exclude each other"), std::string::npos);
+  sort.part_bytes = 0;
+  sort.parts = 100'001;
+  EXPECT_NE(message_of([&] { sort_files(sort); }).find("100000"), std::string::npos);
+}
+
 TEST_F(FileJobs, ShareResources) {
   const resources shared(
       {.memory_bytes = 64 << 20, .users = 2, .scratch_dirs = {directory_.path()}, .threads = 1});
