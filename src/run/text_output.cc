@@ -53,6 +53,7 @@ TextOutput::Reservation TextOutput::begin(Ticket ticket, std::uint64_t bytes) {
   Reservation piece = begin_piece(ticket);
   if (parts_ != nullptr && !parts_->takes(bytes)) {
     piece.open_ended_ = piece.cuts_ = true;
+    piece.unfilled_ = bytes;
     return piece;
   }
   if (parts_ != nullptr) parts_->add(bytes);
@@ -88,7 +89,8 @@ void TextOutput::write_header(Ticket ticket, std::string_view header, const Text
 void TextOutput::Reservation::before_record(std::string_view record, std::uint64_t bytes) {
   if (cuts_) {
     if (output_->parts_->must_cut_before(record, bytes)) cut();
-    output_->parts_->add(bytes);
+    if (cuts_) output_->parts_->add(bytes);
+    unfilled_ -= std::min(unfilled_, bytes);
   }
   records_.add(bytes);
 }
@@ -102,6 +104,21 @@ void TextOutput::Reservation::cut() {
   place_ = parts.end();
   append(output_->header_);
   parts.add_header(output_->header_.size());
+  if (unfilled_ > 0 && parts.takes(unfilled_)) close();
+}
+
+// The rest is known and lies in this part: others may have their turns.
+void TextOutput::Reservation::close() {
+  output_->parts_->add(unfilled_);
+  const auto here = static_cast<std::uint64_t>(end_ - at_);  // left in this block
+  position_ -= here;
+  output_->bytes_ = position_ + unfilled_;
+  const std::uint64_t filled_here = std::min(unfilled_, here);
+  end_ = at_ + filled_here;
+  position_ += filled_here;
+  left_ = unfilled_ - filled_here;
+  open_ended_ = cuts_ = false;
+  output_->end_turn();
 }
 
 void TextOutput::Reservation::append_records(std::string_view text, const TextSyntax& syntax) {

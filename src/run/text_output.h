@@ -6,7 +6,7 @@
 // buffers for certain: the block that is to leave next could not be filled if later ones had all.
 //
 // If the output is cut into parts, a reservation that lies in one part is like any other; one that
-// may not keeps its turn until it is filled, and cuts where a cut is due.
+// may not keeps its turn and cuts where a cut is due, until the rest of it lies in one part.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +74,7 @@ class TextOutput {
     friend class TextOutput;
     void before_record(std::string_view record, std::uint64_t bytes);
     void cut();
+    void close();
     void next_block();
     void commit();
 
@@ -86,9 +87,10 @@ class TextOutput {
     char* at_ = nullptr;
     char* end_ = nullptr;
     // With parts:
-    bool cuts_ = false;        // where it is due
-    std::size_t part_ = 0;     // that it is in
-    std::uint64_t place_ = 0;  // where it begins in there
+    bool cuts_ = false;           // where it is due
+    std::uint64_t unfilled_ = 0;  // then: of a number of bytes that is known
+    std::size_t part_ = 0;        // that it is in
+    std::uint64_t place_ = 0;     // where it begins in there
     PartRecords records_;
   };
 

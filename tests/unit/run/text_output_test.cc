@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
+#include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "base/memory_region.h"
 #include "base/random.h"
 #include "io_test_support.h"
+#include "run/part_sink.h"
 #include "simulated_queue.h"
 #include "watchdog.h"
 
@@ -50,14 +54,14 @@ std::string text_of(const std::vector<PieceData>& pieces) {
 
 // Threads take the tickets in order, and write the pieces beside each other.
 void write_pieces(TextOutput& output, const std::vector<PieceData>& pieces, unsigned threads,
-                  Monitor& monitor) {
+                  Monitor& monitor, std::size_t first_ticket = 0) {
   std::atomic<std::size_t> next{0};
   std::vector<std::thread> workers;
   for (unsigned i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       monitor.guard([&] {
         for (std::size_t index; (index = next++) < pieces.size();) {
-          const Ticket ticket{index};
+          const Ticket ticket{first_ticket + index};
           const PieceData& data = pieces[index];
           std::size_t bytes = 0;
           for (const std::string& record : data.records) bytes += record.size() + 1;
@@ -104,6 +108,97 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_one_file) {
     ASSERT_EQ(output.bytes(), expected.size());
     ASSERT_TRUE(file_text(path).substr(0, expected.size()) == expected);
   }
+}
+
+TEST_P(TextOutputTest, pieces_of_many_threads_become_parts) {
+  Random random(13);
+  const std::string header = "header";
+  for (int round = 0; round < 40; ++round) {
+    const auto pieces = random_pieces(random.below(60), random);
+    const std::string expected = text_of(pieces);
+    PartRules rules;
+    if (random.below(2) == 0) {
+      rules.parts = 1 + random.below(6);
+    } else {
+      rules.part_bytes = 1000 + random.below(expected.size() + 1);
+    }
+    OutputParts parts(rules, kSectorBytes);
+    parts.expect(expected.size());
+    std::mutex mutex;
+    std::map<std::size_t, io::File> files;
+    const auto path_of = [&](std::size_t part) {
+      return directory_ / ("part" + std::to_string(round) + "." + std::to_string(part));
+    };
+    io::IoService io(test::simulated_queues(static_cast<std::uint64_t>(round)));
+    WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
+    {
+      PartSink sink(
+          parts, kBlockBytes,
+          [&](std::size_t part, std::uint64_t) -> const io::File& {
+            std::lock_guard lock(mutex);
+            const auto found = files.find(part);
+            if (found != files.end()) return found->second;
+            const std::string path = path_of(part);
+            const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+            return files.emplace(part, io::File(fd, path, false)).first->second;
+          },
+          io);
+      TextOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
+      output.write_header(Ticket{0}, header, TextSyntax());
+      write_pieces(output, pieces, GetParam(), monitor_, 1);
+      output.finish();
+    }
+    monitor_.check();
+    std::string content;
+    const auto all = parts.parts();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const OutputPart& part = all[i];
+      const std::string text = file_text(path_of(i)).substr(0, part.bytes);
+      ASSERT_EQ(text.size(), part.bytes);
+      ASSERT_EQ(text.substr(0, header.size() + 1), header + "\n");
+      const std::string records = text.substr(header.size() + 1);
+      ASSERT_EQ(part.records, std::count(records.begin(), records.end(), '\n'));
+      ASSERT_TRUE(records.empty() || records.back() == '\n');
+      if (part.records > 0) {
+        ASSERT_EQ(part.first_bytes, records.find('\n') + 1);
+        ASSERT_EQ(records.size() - part.last_bytes,
+                  records.rfind('\n', records.size() - 2) + 1);  // (npos + 1 is 0)
+      }
+      if (rules.part_bytes != 0 && part.records > 1) {
+        ASSERT_LE(part.bytes, rules.part_bytes);
+      }
+      content += records;
+    }
+    if (rules.parts != 0) {
+      ASSERT_EQ(all.size(), rules.parts);
+    }
+    ASSERT_TRUE(content == expected);
+  }
+}
+
+// Of the first, a cut lies in the middle: when it has been made, nobody waits for the rest.
+TEST_P(TextOutputTest, what_lies_behind_a_cut_is_filled_by_all_at_once) {
+  PartRules rules;
+  rules.part_bytes = 4;
+  OutputParts parts(rules, kSectorBytes);
+  const std::string path = directory_ / "out";
+  const io::File file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path, false);
+  io::IoService io(test::simulated_queues(9));
+  WriteBuffers buffers(memory_.span(), monitor_);
+  PartSink sink(
+      parts, kBlockBytes, [&](std::size_t, std::uint64_t) -> const io::File& { return file; }, io);
+  TextOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
+  TextOutput::Reservation first = output.begin(Ticket{0}, 6);
+  first.append_record("a", TextSyntax());
+  first.append_record("b", TextSyntax());
+  first.append_record("c", TextSyntax());
+  TextOutput::Reservation second = output.begin(Ticket{1}, 2);
+  second.append_record("d", TextSyntax());
+  second.finish();
+  first.finish();
+  output.finish();
+  ASSERT_EQ(parts.parts().size(), 2u);
+  EXPECT_EQ(parts.parts()[1].bytes, 4u);
 }
 
 TEST_P(TextOutputTest, a_stream_gets_them_in_order) {
