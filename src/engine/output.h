@@ -37,6 +37,7 @@ class Output {
   // It appears at the end: until then a job may start again.
   bool appears_at_end() const { return is_file() || part_files_ != nullptr; }
   bool in_parts() const { return part_files_ != nullptr; }
+  bool is_parts_in_memory() const { return in_parts() && part_files_->is_in_memory(); }
   bool is_compressed() const { return codec_ != Codec::none; }
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;

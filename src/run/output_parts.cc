@@ -60,8 +60,8 @@ bool OutputParts::must_cut_before(std::string_view record, std::uint64_t bytes) 
   return std::exchange(any_key_, true);
 }
 
-std::uint64_t OutputParts::cut() {
-  const std::uint64_t next = round_up<std::uint64_t>(end(), alignment_);
+std::uint64_t OutputParts::cut_at(std::uint64_t alignment) {
+  const std::uint64_t next = round_up<std::uint64_t>(end(), alignment);
   const std::uint64_t gap = next - end();
   std::lock_guard lock(mutex_);
   parts_.back().bytes = bytes_;
@@ -72,6 +72,24 @@ std::uint64_t OutputParts::cut() {
   start_ = next;
   bytes_ = header_bytes_ = 0;
   return gap;
+}
+
+std::vector<OutputParts::PartPlace> OutputParts::cut_all(std::uint64_t records,
+                                                         std::uint64_t record_bytes,
+                                                         std::uint64_t alignment) {
+  std::vector<PartPlace> places;
+  for (std::uint64_t first = 0; first < records;) {
+    const std::uint64_t count = std::min(room(record_bytes), records - first);
+    if (count == 0) {
+      cut_at(alignment);
+      continue;
+    }
+    places.push_back({first, count, end()});
+    note(present_, end(), {count, record_bytes, record_bytes});
+    add(count * record_bytes);
+    first += count;
+  }
+  return places;
 }
 
 void OutputParts::add_header(std::uint64_t bytes) {

@@ -78,12 +78,21 @@ class OutputParts {
   // True if a cut is due before `record`, which takes `bytes` with its frame.
   bool must_cut_before(std::string_view record, std::uint64_t bytes);
   // Ends the present part and begins the next one. Returns how many zeros lie between the two.
-  std::uint64_t cut();
+  std::uint64_t cut() { return cut_at(alignment_); }
   // The present part grows.
   void add_header(std::uint64_t bytes);
   void add(std::uint64_t bytes);
   // True at the end while there are fewer parts than were asked for.
   bool lacks_parts() const { return present_ + 1 < rules_.parts; }
+  // In place of all that is above, if all records are known: cuts `records` of `record_bytes` each.
+  // Parts begin at multiples of `alignment`. Returns where their records are.
+  struct PartPlace {
+    std::uint64_t first_record;
+    std::uint64_t records;
+    std::uint64_t start;  // in the stream
+  };
+  std::vector<PartPlace> cut_all(std::uint64_t records, std::uint64_t record_bytes,
+                                 std::uint64_t alignment);
   // The number of the present part, and where it ends so far in the stream.
   std::size_t present() const { return present_; }
   std::uint64_t end() const { return start_ + bytes_; }
@@ -114,6 +123,7 @@ class OutputParts {
   };
   // Where the present part ends at the latest, in bytes of records, if their number says so.
   std::uint64_t boundary() const;
+  std::uint64_t cut_at(std::uint64_t alignment);
 
   const PartRules rules_;
   const std::size_t alignment_;

@@ -26,6 +26,10 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
       payload_bytes_(sink.payload_bytes()),
       skip_left_(rules.skip) {
   XXL_CHECK(payload_bytes_ <= buffers.buffer_bytes());
+  if (rules.any_order > 0) {
+    XXL_CHECK(rules.parts != nullptr && is_foreseen() && rules.skip == 0);
+    places_ = rules.parts->cut_all(rules.any_order, record_bytes_, payload_bytes_);
+  }
   if (!rules_.fold) return;
   XXL_CHECK(layout.record_bytes() == rules_.fold->bytes_in());
   open_.emplace(*rules_.fold);
@@ -33,18 +37,19 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
 
 OutputStage::~OutputStage() = default;
 
-std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
+std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes, std::uint64_t first) {
+  if (!places_.empty()) return admit_anywhere(bytes, first);
   Place place;
   place.record_bytes = bytes;
   bytes += most_gap_bytes(bytes);
   if (rules_.fold) bytes += most_gap_bytes(record_bytes_);  // of the last group, which may stay
   place.admitted = bytes;
   std::lock_guard lock(mutex_);
-  const std::size_t room = current_ ? payload_bytes_ - current_used_ : 0;
+  const std::size_t room = round_up<std::uint64_t>(end_, payload_bytes_) - end_;
   const std::size_t wanted = admitted_ + bytes;
-  const std::size_t blocks = wanted <= room ? 0 : ceil_div(wanted - room, payload_bytes_);
-  if (blocks > ready_.size() + buffers_.available()) return std::nullopt;
-  while (ready_.size() < blocks) ready_.push_back(buffers_.take());
+  if (!set_aside(wanted <= room ? 0 : ceil_div(wanted - room, payload_bytes_))) {
+    return std::nullopt;
+  }
   admitted_ += bytes;
   place.ticket = next_ticket_++;
   if (is_foreseen()) {
@@ -52,6 +57,51 @@ std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes) {
     place.spans = reserve_locked(bytes, place.record_bytes - place.skipped * record_bytes_);
   }
   return place;
+}
+
+// Blocks of a part are opened as its pieces come: only the last one may lie in another piece, too.
+std::optional<OutputStage::Place> OutputStage::admit_anywhere(std::size_t bytes,
+                                                              std::uint64_t first) {
+  struct Stretch {
+    std::uint64_t at;
+    std::size_t bytes;
+    std::uint64_t end;  // of the part
+  };
+  std::vector<Stretch> stretches;
+  std::uint64_t records = bytes / record_bytes_;
+  auto part = std::prev(std::upper_bound(
+      places_.begin(), places_.end(), first,
+      [](std::uint64_t record, const auto& each) { return record < each.first_record; }));
+  std::lock_guard lock(mutex_);
+  std::size_t new_blocks = 0;
+  for (; records > 0; ++part) {
+    XXL_CHECK(part != places_.end());
+    const std::uint64_t before = first - part->first_record;
+    const std::uint64_t count = std::min(records, part->records - before);
+    const std::uint64_t at = part->start + before * record_bytes_;
+    const auto here = static_cast<std::size_t>(count * record_bytes_);
+    stretches.push_back({at, here, part->start + part->records * record_bytes_});
+    for (std::uint64_t index = at / payload_bytes_; index * payload_bytes_ < at + here; ++index) {
+      if (!open_blocks_.contains(index)) ++new_blocks;
+    }
+    first += count;
+    records -= count;
+  }
+  if (!set_aside(new_blocks)) return std::nullopt;
+  Place place;
+  place.record_bytes = bytes;
+  bytes_ += bytes;
+  for (const Stretch& each : stretches) {
+    append_spans(each.at, each.bytes, each.end, false, place.spans);
+  }
+  return place;
+}
+
+// With the lock: as many buffers in ready_.
+bool OutputStage::set_aside(std::size_t blocks) {
+  if (blocks > ready_.size() + buffers_.available()) return false;
+  while (ready_.size() < blocks) ready_.push_back(buffers_.take());
+  return true;
 }
 
 // Within a turn: for the next `records`, of which the first `skipped` are left out.
@@ -92,20 +142,32 @@ std::vector<OutputStage::Span> OutputStage::reserve_locked(std::size_t admitted,
   return spans;
 }
 
-// Of the stream.
+// What follows in the stream.
 void OutputStage::append_spans(std::size_t bytes, bool is_gap, std::vector<Span>& spans) {
+  append_spans(end_, bytes, ~std::uint64_t{0}, is_gap, spans);
+  end_ += bytes;
+}
+
+// The stream from `at` on. `end`: where a block ends at the latest.
+void OutputStage::append_spans(std::uint64_t at, std::size_t bytes, std::uint64_t end, bool is_gap,
+                               std::vector<Span>& spans) {
   while (bytes > 0) {
-    if (!current_) {
+    const std::uint64_t index = at / payload_bytes_;
+    const std::uint64_t start = index * payload_bytes_;
+    OpenBlock& open = open_blocks_[index];
+    if (open.block == nullptr) {
       XXL_CHECK(!ready_.empty());
-      current_ = std::make_shared<OutputBlock>(ready_.back(), blocks_++);
+      const std::uint64_t size = std::min<std::uint64_t>(payload_bytes_, end - start);
+      open.block = std::make_shared<OutputBlock>(ready_.back(), index, size);
       ready_.pop_back();
-      current_used_ = 0;
     }
-    const std::size_t part = std::min(bytes, payload_bytes_ - current_used_);
-    spans.push_back({current_, current_->buffer + current_used_, part, is_gap});
+    const std::shared_ptr<OutputBlock> block = open.block;
+    const std::size_t part = std::min<std::size_t>(bytes, start + block->bytes - at);
+    spans.push_back({block, block->buffer + (at - start), part, is_gap});
     bytes -= part;
-    current_used_ += part;
-    if (current_used_ == payload_bytes_) current_.reset();
+    at += part;
+    open.reserved += part;
+    if (open.reserved == block->bytes) open_blocks_.erase(index);
   }
 }
 
@@ -271,7 +333,7 @@ void OutputStage::fill(const std::vector<Span>& spans, const RecordSource& sourc
 
 void OutputStage::commit(const Span& span) {
   const std::size_t filled = span.block->filled.fetch_add(span.bytes, std::memory_order_acq_rel);
-  if (filled + span.bytes == payload_bytes_) finish_block(*span.block, payload_bytes_);
+  if (filled + span.bytes == span.block->bytes) finish_block(*span.block, span.block->bytes);
 }
 
 // Failures are thrown by the mailbox: on a worker nothing would catch them.
@@ -285,12 +347,12 @@ void OutputStage::finish_block(const OutputBlock& block, std::size_t bytes) {
 
 void OutputStage::finish() {
   if (rules_.fold) finish_folding();
-  const std::shared_ptr<OutputBlock> last = std::move(current_);
-  XXL_CHECK(admitted_ == 0);
-  if (last) {
-    XXL_CHECK(last->filled == current_used_);
-    finish_block(*last, current_used_);
+  XXL_CHECK(admitted_ == 0 && open_blocks_.size() <= (places_.empty() ? 1 : 0));
+  for (const auto& [index, last] : open_blocks_) {
+    XXL_CHECK(last.block->filled == last.reserved);
+    finish_block(*last.block, last.reserved);
   }
+  open_blocks_.clear();
   for (std::byte* buffer : ready_) buffers_.give_back(buffer);
   ready_.clear();
 }

@@ -10,13 +10,15 @@
 //     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
 //
 // The worker that fills the last byte of a block gives it to the sink. If the output is cut into
-// parts, the zeros between two parts are filled with the piece behind them.
+// parts, the zeros between two parts are filled with the piece behind them. Where all of its
+// records are known, pieces may come in any order, so that several parts are written at a time:
+// parts begin at blocks then, and the blocks that are open are some of each.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,14 +50,22 @@ struct OutputRules {
   std::uint64_t limit = kNoLimit;   // only so many records are written
   bool hash_output = true;          // keep a multiset hash of what is written
   OutputParts* parts = nullptr;     // where it is cut; null: nowhere. Must outlive the stage
+  // With parts, and without all of the above: pieces come in any order, of so many records in all.
+  std::uint64_t any_order = 0;
 };
 
 class OutputStage {
   struct OutputBlock {
     std::byte* buffer;
     std::uint64_t index;
+    std::size_t bytes;  // when it is full
     std::atomic<std::size_t> filled{0};
-    OutputBlock(std::byte* b, std::uint64_t i) : buffer(b), index(i) {}
+    OutputBlock(std::byte* b, std::uint64_t i, std::size_t n) : buffer(b), index(i), bytes(n) {}
+  };
+  // Of which not all is reserved yet.
+  struct OpenBlock {
+    std::shared_ptr<OutputBlock> block;
+    std::size_t reserved = 0;
   };
   struct Span {
     std::shared_ptr<OutputBlock> block;
@@ -85,8 +95,9 @@ class OutputStage {
   // Of a record that leaves.
   std::size_t record_bytes() const { return record_bytes_; }
   // Sets buffers aside for the next piece, of `bytes` (so many records of record_bytes()), or up to
-  // that if the rules leave some out; nothing when there are not enough now.
-  std::optional<Place> admit(std::size_t bytes);
+  // that if the rules leave some out; nothing when there are not enough now. `first`: if pieces
+  // come in any order, the number of its first record in the stream.
+  std::optional<Place> admit(std::size_t bytes, std::uint64_t first = 0);
   // Gives the last, partial block to the sink. All admitted pieces must have been emitted.
   void finish();
   std::uint64_t records() const {
@@ -138,7 +149,11 @@ class OutputStage {
   std::vector<Span> reserve_in_turn(std::size_t admitted, std::size_t records,
                                     std::size_t& skipped);
   std::vector<Span> reserve_locked(std::size_t admitted, std::size_t bytes);
+  std::optional<Place> admit_anywhere(std::size_t bytes, std::uint64_t first);
+  bool set_aside(std::size_t blocks);
   void append_spans(std::size_t bytes, bool is_gap, std::vector<Span>& spans);
+  void append_spans(std::uint64_t at, std::size_t bytes, std::uint64_t end, bool is_gap,
+                    std::vector<Span>& spans);
   std::size_t most_gap_bytes(std::size_t bytes) const;
   std::size_t skip_duplicate(const RecordSource& source);
   std::size_t take_skipped(std::size_t records);
@@ -155,18 +170,19 @@ class OutputStage {
   const std::size_t record_bytes_;
   const std::size_t payload_bytes_;
 
-  mutable std::mutex mutex_;       // of what follows
-  std::vector<std::byte*> ready_;  // empty buffers set aside
-  std::size_t admitted_ = 0;       // bytes admitted and not yet reserved
-  std::shared_ptr<OutputBlock> current_;
-  std::size_t current_used_ = 0;
-  std::uint64_t blocks_ = 0;
-  std::uint64_t bytes_ = 0;
+  mutable std::mutex mutex_;                        // of what follows
+  std::vector<std::byte*> ready_;                   // empty buffers set aside
+  std::size_t admitted_ = 0;                        // bytes admitted and not yet reserved
+  std::map<std::uint64_t, OpenBlock> open_blocks_;  // by index
+  std::uint64_t end_ = 0;    // of the stream so far, unless pieces come in any order
+  std::uint64_t bytes_ = 0;  // of records
   std::uint64_t skip_left_;  // records still to be left out
   MultisetHash hash_;
   MultisetHash removed_;
   std::uint64_t records_folded_ = 0;
   bool has_parted_ = false;
+
+  std::vector<OutputParts::PartPlace> places_;  // if pieces come in any order
 
   Ticket next_ticket_{};  // coordinator only
   Turns turns_;

@@ -22,9 +22,11 @@ namespace xxl {
 // All calls by the coordinator thread, from its mailbox's loop.
 class ChunkSorter {
  public:
-  // Consecutive records of a run. Pieces come in the order of their run.
+  // Consecutive records of a run. Pieces come in the order of their run, unless spread() says
+  // otherwise.
   struct Piece {
     std::uint64_t run = 0;    // 0, 1, 2, ...
+    std::uint64_t first = 0;  // with spread(): number of its first record in the run
     std::size_t records = 0;  // at most: `unique` may leave fewer
     std::size_t cell = 0;     // of cell_boundaries(), which all records belong to
     bool whole_cell = false;  // all of the run's records of that cell are in this piece
@@ -52,6 +54,9 @@ class ChunkSorter {
   // True if what has arrived so far may become more than one run. (If not, and there is no more
   // input, the run that is pulled is the only one.)
   virtual bool may_be_several_runs() const { return false; }
+  // Sealed, with one run only: pieces from now on may come in any order, from `streams` places of
+  // the run in turns, each of them in order. False if this sorter cannot do that.
+  virtual bool spread(std::size_t /*streams*/) { return false; }
   // The keys that divide the key space into cells, chosen with the first push; none if pieces never
   // are whole cells.
   virtual std::span<const SplitterKey> cell_boundaries() const { return {}; }

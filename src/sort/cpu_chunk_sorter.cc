@@ -194,7 +194,7 @@ void CpuChunkSorter::touch_more(std::size_t records) {
 bool CpuChunkSorter::wants_to_close() const {
   if (table_records_ == 0 || splitting_ > 0) return false;
   if (sealed_ && waiting_.empty()) {
-    return tasks_ == 0 && ready_.size() < kReadyPieces * workers_.width();
+    return tasks_ == 0 && (streams_ > 1 || ready_.size() < kReadyPieces * workers_.width());
   }
   if ((refused_ || !waiting_.empty()) && tasks_ == 0 && leaving_slabs() == 0) return true;
   return slabs_.available() + leaving_slabs() < geometry_.headroom_slabs + expected_slabs_;
@@ -356,16 +356,57 @@ void CpuChunkSorter::make_ready(const Chain& chain, std::size_t cell, bool whole
   ready_.push_back({first_running_ + running_.size(), run_, cell, whole_cell, chain});
 }
 
-std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
-  work();
-  if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
+// The next piece, all of a bucket or a part of it.
+CpuChunkSorter::Ready CpuChunkSorter::take_ready() {
   Ready ready = ready_.front();
   if (ready.chain.records > geometry_.piece_capacity) {
     ready.chain = table_.slab_chains().take_front(ready_.front().chain, piece_slabs());
   } else {
     ready_.pop_front();
   }
+  return ready;
+}
+
+bool CpuChunkSorter::spread(std::size_t streams) {
+  XXL_CHECK(sealed_ && !closed_early_ && !keeps_rest());
+  streams_ = streams;
+  return true;
+}
+
+// Brings all pieces into the order in which they leave; false while some are still in the table.
+bool CpuChunkSorter::spread_out() {
+  if (is_spread_) return true;
+  if (table_records_ > 0 || tasks_ > 0 || !waiting_.empty()) return false;
+  std::vector<std::deque<Ready>> streams(streams_);
+  std::uint64_t first = given_records_;
+  std::uint64_t records = first;
+  for (const Ready& ready : ready_) records += ready.chain.records;
+  while (!ready_.empty()) {
+    Ready piece = take_ready();
+    piece.first = first;
+    streams[first * streams_ / records].push_back(piece);
+    first += piece.chain.records;
+  }
+  for (bool any = true; any;) {
+    any = false;
+    for (auto& stream : streams) {
+      if (stream.empty()) continue;
+      ready_.push_back(stream.front());
+      stream.pop_front();
+      any = true;
+    }
+  }
+  return is_spread_ = true;
+}
+
+std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
+  work();
+  if (streams_ > 1 && !spread_out()) return std::nullopt;
+  if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
+  const Ready ready = take_ready();
+  given_records_ += ready.chain.records;
   Piece piece;
+  piece.first = ready.first;
   piece.run = ready.run;
   piece.records = ready.chain.records;
   piece.cell = ready.cell;

@@ -58,6 +58,7 @@ class CpuChunkSorter final : public ChunkSorter {
   std::optional<Piece> pull() override;
   bool finished() const override;
   bool may_be_several_runs() const override { return closed_early_; }
+  bool spread(std::size_t streams) override;
   std::span<const SplitterKey> cell_boundaries() const override { return table_.cells(); }
   std::uint64_t kept_records(std::size_t cell) const override {
     return cell < kept_.size() ? kept_[cell].records : 0;
@@ -84,6 +85,7 @@ class CpuChunkSorter final : public ChunkSorter {
     std::size_t cell;
     bool whole_cell;
     Chain chain;
+    std::uint64_t first = 0;  // record of the run, if pieces are spread
   };
 
   // The kept records of a cell. If the frontier lay inside it, the buckets of its upper part are
@@ -110,6 +112,8 @@ class CpuChunkSorter final : public ChunkSorter {
   void close(const Chain& chain, std::size_t cell, bool whole_cell);
   void keep(const Chain& chain, std::size_t cell);
   void make_ready(const Chain& chain, std::size_t cell, bool whole_cell);
+  Ready take_ready();
+  bool spread_out();
   std::size_t piece_slabs() const;
   std::size_t slabs_for(std::uint64_t records) const;
   std::size_t leaving_slabs() const { return closed_slabs_ - freed_slabs_; }
@@ -136,6 +140,9 @@ class CpuChunkSorter final : public ChunkSorter {
   std::size_t tasks_ = 0;            // distributions under way
   std::size_t expected_slabs_ = 0;   // slabs that they will take
   std::deque<Ready> ready_;
+  std::uint64_t given_records_ = 0;  // pulled
+  std::size_t streams_ = 1;          // of spread()
+  bool is_spread_ = false;           // ready_ is in their order
   std::uint64_t table_records_ = 0;  // in the table, or on their way there
   std::uint64_t input_records_ = 0;
   std::size_t closed_slabs_ = 0;             // of all buckets ever closed

@@ -103,14 +103,15 @@ void RunFormation::pull_pieces() {
       close_run();
     }
     if (stage_ == nullptr) {
-      const auto [sink, rules] =
+      auto [sink, rules, streams] =
           open_run_(input_ended_ && !sorter_.may_be_several_runs(), looks_sorted());
+      if (streams == 1 || !sorter_.spread(streams)) rules.any_order = 0;
       stage_ = std::make_unique<OutputStage>(layout_, rules, output_blocks_, sink, mailbox_);
       run_ = piece_->run;
       run_records_ = 0;
       cells_ = sink.run() != nullptr && sink.run()->cells ? &*sink.run()->cells : nullptr;
     }
-    auto place = stage_->admit(piece_->records * stage_->record_bytes());
+    auto place = stage_->admit(piece_->records * stage_->record_bytes(), piece_->first);
     output_full_ = !place;
     if (!place) return;
     start_piece(std::move(*place));

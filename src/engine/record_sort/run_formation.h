@@ -27,6 +27,7 @@ class RunFormation {
   struct OpenedRun {
     BlockSink& sink;
     OutputRules rules;
+    std::size_t streams = 1;  // of ChunkSorter::spread(), if rules.any_order
   };
   using OpenRun = std::function<OpenedRun(bool all_in_memory, bool looks_sorted)>;
   // The run is complete but for writes under way. (A run with cells is left unsorted within them

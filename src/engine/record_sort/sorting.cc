@@ -33,6 +33,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kLeastBlocksOfPart = 8;  // to be written beside others
+
 }  // namespace
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
@@ -297,7 +299,10 @@ RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferP
     output_rules.parts = cut_parts(sorter.input_hash().records);
     sinks_.push_back(output_->make_record_sink(output_layout_.record_bytes(), geometry_.block_bytes,
                                                geometry_.threads, buffers, *io_, mailbox_));
-    return {*sinks_.back(), output_rules};
+    const std::size_t streams =
+        surely_all ? part_streams(output_rules, sorter.input_hash().records) : 1;
+    if (streams > 1) output_rules.any_order = sorter.input_hash().records;
+    return {*sinks_.back(), output_rules, streams};
   } else {
     if (!scratch_) open_scratch(inputs_.bytes);  // planned for memory, but it grew too uneven
     forming_.push_back(new_run());
@@ -312,6 +317,20 @@ RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferP
 OutputParts* Sorting::cut_parts(std::uint64_t records) {
   const std::size_t bytes = output_layout_.record_bytes();
   return output_->cut_parts(options_.written_of(records) * bytes, {}, bytes);
+}
+
+// Parts in memory are written several at a time, since each file there is written by one thread at a
+// time. On a disk, one file after the other keeps it busy.
+std::size_t Sorting::part_streams(const OutputRules& rules, std::uint64_t records) const {
+  const bool all_known = !rules.unique && !rules.fold && rules.skip == 0 && !options_.limit;
+  if (!all_known || rules.parts == nullptr || !output_->is_parts_in_memory()) return 1;
+  const std::uint64_t bytes = records * output_layout_.record_bytes();
+  const std::uint64_t part_bytes =
+      options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
+  // Each stream has an open block; most buffers stay for pieces under way.
+  const std::size_t most = std::min<std::size_t>(geometry_.threads, geometry_.output_blocks / 4);
+  if (part_bytes < kLeastBlocksOfPart * geometry_.block_bytes) return 1;
+  return std::clamp<std::size_t>(bytes / part_bytes, 1, std::max<std::size_t>(most, 1));
 }
 
 void Sorting::close_run(const OutputStage& stage) {

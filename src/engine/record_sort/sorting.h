@@ -109,6 +109,7 @@ class Sorting final : public CallerSort {
                                    bool all_in_memory, bool looks_sorted);
   OutputRules rules(bool is_output, bool is_whole) const;
   OutputParts* cut_parts(std::uint64_t records);
+  std::size_t part_streams(const OutputRules& rules, std::uint64_t records) const;
   void close_run(const OutputStage& stage);
   void take_output(const OutputStage& stage);
   bool spill_what_cannot_stay();

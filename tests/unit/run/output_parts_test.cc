@@ -68,6 +68,28 @@ TEST(OutputParts, never_cuts_more_often_than_was_announced) {
   }
 }
 
+TEST(OutputParts, cut_beforehand_they_are_as_they_become_on_the_way) {
+  for (const std::uint64_t size : {99u, 5000u, 100000u}) {
+    OutputParts now({.part_bytes = size}, kSectorBytes);
+    put(now, 120);
+    OutputParts before({.part_bytes = size}, kSectorBytes);
+    const auto places = before.cut_all(120, 100, 16 * kKiB);
+    const auto parts = before.parts(), expected = now.parts();
+    ASSERT_EQ(parts.size(), expected.size());
+    ASSERT_EQ(places.size(), expected.size());
+    std::uint64_t records = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      EXPECT_EQ(parts[i].records, expected[i].records);
+      EXPECT_EQ(parts[i].bytes, expected[i].bytes);
+      EXPECT_EQ(parts[i].start % (16 * kKiB), 0u);
+      EXPECT_EQ(places[i].start, parts[i].start);
+      EXPECT_EQ(places[i].first_record, records);
+      EXPECT_EQ(places[i].records, parts[i].records);
+      records += parts[i].records;
+    }
+  }
+}
+
 TEST(OutputParts, stretches_of_the_stream_lie_in_one_part_each) {
   OutputParts parts({.part_bytes = 5000}, kSectorBytes);
   put(parts, 120);  // parts of 5000, 5000 and 2000 bytes, at 0, 8192 and 16384

@@ -190,6 +190,37 @@ TEST_F(OutputStageTest, workers_emit_in_any_order_and_the_stream_is_in_order_of_
   EXPECT_EQ(stage_->hash(), test::hash_of(all, 12));
 }
 
+TEST_F(OutputStageTest, pieces_in_any_order_go_to_their_places_in_parts) {
+  constexpr std::size_t kRecords = 1000, kRecordBytes = 12, kPayload = 512;
+  for (const std::uint64_t part_bytes : {100u, 1200u, 3000u, 100000u}) {
+    OutputParts parts({.part_bytes = part_bytes}, 64);
+    make(format_of("fixed:12"), kPayload, 200, {.parts = &parts, .any_order = kRecords});
+    const Bytes records = test::random_records(format_, kRecords, random_);
+    std::vector<std::size_t> firsts;
+    for (std::size_t first = 0; first < kRecords; first += 50) firsts.push_back(first);
+    std::shuffle(firsts.begin(), firsts.end(), random_);
+    for (const std::size_t first : firsts) {
+      const auto begin = records.begin() + static_cast<std::ptrdiff_t>(first * kRecordBytes);
+      const Bytes piece(begin, begin + 50 * kRecordBytes);
+      const auto place = stage_->admit(piece.size(), first);
+      ASSERT_TRUE(place);
+      stage_->emit(*place, SortedPiece(piece, kRecordBytes));
+    }
+    finish();
+    EXPECT_EQ(stage_->records(), kRecords);
+    EXPECT_EQ(stage_->hash(), test::hash_of(records, kRecordBytes));
+    Bytes all;
+    for (const OutputPart& part : parts.parts()) {
+      EXPECT_EQ(part.start % kPayload, 0u);
+      const auto begin = sink_->stream().begin() + static_cast<std::ptrdiff_t>(part.start);
+      all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(part.bytes));
+    }
+    EXPECT_EQ(all, records);
+    sink_->give_back();
+    EXPECT_EQ(pool_->available(), pool_->count());
+  }
+}
+
 TEST_F(OutputStageTest, what_a_sink_refuses_comes_out_of_the_mailbox) {
   make(format_of("u64"), 64, 10);
   sink_->refuse();

@@ -26,6 +26,7 @@ struct Shape {
   bool gradual = false;         // memory is touched bit by bit
   bool leave_unsorted = false;  // what is a whole cell
   bool keeps_rest = false;
+  std::size_t streams = 1;  // that pieces are spread over, once the first has left
 };
 
 // Pushes records through a sorter as run formation does, but with a pace of its own.
@@ -40,6 +41,7 @@ class Harness {
             2 * std::max<std::size_t>(16, shape.piece_bytes / format.record_bytes))),
         memory_(geometry_.memory_bytes),
         leave_unsorted_(shape.leave_unsorted),
+        streams_(shape.streams),
         workers_(shape.threads),
         random_(seed) {
     geometry_.keeps_rest = shape.keeps_rest;
@@ -73,6 +75,10 @@ class Harness {
     for (std::size_t i = 0; i < most; ++i) {
       std::optional<ChunkSorter::Piece> piece = sorter_->pull();
       if (!piece) return i > 0;
+      if (streams_ > 1 && runs_.empty()) {
+        EXPECT_FALSE(sorter_->may_be_several_runs());
+        EXPECT_TRUE(sorter_->spread(streams_));
+      }
       start(std::move(*piece));
     }
     return true;
@@ -140,6 +146,7 @@ class Harness {
     std::size_t cell = 0;
     bool whole_cell = false;
     Bytes content;
+    std::uint64_t first = 0;
   };
   using Pieces = std::vector<std::shared_ptr<Left>>;
   const std::map<std::uint64_t, Pieces>& pieces_of_runs() const { return runs_; }
@@ -150,7 +157,7 @@ class Harness {
     EXPECT_GT(piece.records, 0u);
     EXPECT_LE(piece.records, geometry_.piece_capacity);
     EXPECT_TRUE(runs_.empty() || piece.run >= runs_.rbegin()->first);
-    auto left = std::make_shared<Left>(Left{piece.cell, piece.whole_cell, {}});
+    auto left = std::make_shared<Left>(Left{piece.cell, piece.whole_cell, {}, piece.first});
     runs_[piece.run].push_back(left);
     ++pieces_running_;
     workers_.run([this, left, piece = std::move(piece)](unsigned thread) {
@@ -174,6 +181,7 @@ class Harness {
   CpuChunkGeometry geometry_;
   MemoryRegion memory_;
   bool leave_unsorted_;
+  std::size_t streams_;
   Mailbox mailbox_;
   std::vector<MemoryRegion> scratch_;
   std::vector<std::unique_ptr<PieceSorter>> sorters_;

@@ -95,6 +95,36 @@ TEST_P(CpuChunkSorterOfFormat, forms_sorted_runs_that_merge_to_a_stable_sort) {
   }
 }
 
+TEST_P(CpuChunkSorterOfFormat, spreads_pieces_over_the_run_each_at_its_place) {
+  const RecordFormat& format = GetParam().format;
+  std::uint64_t seed = 150;
+  for (const test::Distribution& distribution : test::distributions()) {
+    SCOPED_TRACE(distribution.name + " seed " + std::to_string(++seed));
+    Random random(seed);
+    const Bytes records = distribution.make(format, 300 * kKiB / format.record_bytes, random);
+    Harness harness(format, {.memory_bytes = 2 * kMiB, .streams = 5}, seed);
+    harness.form_runs(records, seed % 2 == 0);
+    std::map<std::uint64_t, const Bytes*> places;
+    std::size_t steps_back = 0;
+    std::uint64_t last = 0;
+    ASSERT_EQ(harness.pieces_of_runs().size(), 1u);
+    for (const auto& piece : harness.pieces_of_runs().begin()->second) {
+      EXPECT_TRUE(places.emplace(piece->first, &piece->content).second);
+      steps_back += piece->first < last ? 1 : 0;
+      last = piece->first;
+    }
+    Bytes all;
+    for (const auto& [first, content] : places) {
+      EXPECT_EQ(first, all.size() / format.record_bytes);
+      all.insert(all.end(), content->begin(), content->end());
+    }
+    EXPECT_EQ(all, test::sorted_records(format, records));
+    if (distribution.name == "uniform") {
+      EXPECT_GT(steps_back, 0u);
+    }
+  }
+}
+
 TEST_P(CpuChunkSorterOfFormat, a_piece_said_to_be_a_whole_cell_is_all_of_it_in_its_run) {
   const RecordFormat& format = GetParam().format;
   std::uint64_t seed = 200;
