@@ -319,8 +319,8 @@ OutputParts* Sorting::cut_parts(std::uint64_t records) {
   return output_->cut_parts(options_.written_of(records) * bytes, {}, bytes);
 }
 
-// Parts in memory are written several at a time, since each file there is written by one thread at a
-// time. On a disk, one file after the other keeps it busy.
+// Parts in memory are written several at a time, since each file there is written by one thread at
+// a time. On a disk, one file after the other keeps it busy.
 std::size_t Sorting::part_streams(const OutputRules& rules, std::uint64_t records) const {
   const bool all_known = !rules.unique && !rules.fold && rules.skip == 0 && !options_.limit;
   if (!all_known || rules.parts == nullptr || !output_->is_parts_in_memory()) return 1;
