@@ -173,8 +173,8 @@ void check_parts(const JobOptions& options, bool by_key, bool knows_size) {
   if (options.parts > kMostParts) refuse("--parts can be at most 100000");
   if (by_column && !by_key) {
     refuse(
-        "--part-by is for sorts of lines and rows, without --count, --sum and other folds: "
-        "use --parts or --part-bytes");
+        "--part-by is for sorts of lines, rows and columns, without --count, --sum and other "
+        "folds: use --parts or --part-bytes");
   }
   if (options.parts != 0 && !knows_size) {
     refuse("--parts needs to know how large the output will be: use --part-bytes");

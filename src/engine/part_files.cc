@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "engine/part_manifest.h"
 #include "io/open_files.h"
 #include "io/transfer.h"
 
@@ -17,17 +16,17 @@ namespace {
 constexpr std::size_t kMostKeyBytes = 256;           // in a manifest
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
 
-std::string name_of(std::size_t part) {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "part-%05zu", part);
-  return name.data();
-}
-
 }  // namespace
 
-PartFiles::PartFiles(const std::string& path)
-    : path_(path), directory_(path, check_replaceable_parts) {
+PartFiles::PartFiles(const std::string& path, std::string ending)
+    : path_(path), ending_(std::move(ending)), directory_(path, check_replaceable_parts) {
   io::allow_more_files();
+}
+
+std::string PartFiles::name_of(std::size_t part) const {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "part-%05zu", part);
+  return name.data() + ending_;
 }
 
 PartFiles::PartFile& PartFiles::open(std::size_t part, bool direct, std::uint64_t most) {
@@ -53,33 +52,43 @@ const io::File& PartFiles::file(std::size_t part, std::uint64_t end, bool direct
   return file.file;
 }
 
-void PartFiles::publish(std::vector<OutputPart> parts, bool has_checksums,
+void PartFiles::publish(PartManifest manifest, bool has_checksums) {
+  for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
+    PartManifest::Part& part = manifest.parts[i];
+    const io::File& file = open(i, false, 0).file;
+    part.file = name_of(i);
+    part.first_key.resize(std::min(part.first_key.size(), kMostKeyBytes));
+    part.last_key.resize(std::min(part.last_key.size(), kMostKeyBytes));
+    directory_.add(file, part.file, part.bytes);
+    if (!has_checksums) part.checksum = sum_of(file).checksum;
+  }
+  directory_.add(kManifestName, manifest.text());
+  directory_.publish();
+}
+
+void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums,
                         const std::string& record, std::size_t terminator_bytes,
                         const KeyText& key_text) {
   PartManifest manifest;
   manifest.record = record;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const OutputPart& part = parts[i];
-    const io::File& file = open(i, false, 0).file;
     PartManifest::Part& entry = manifest.parts.emplace_back();
-    entry.file = name_of(i);
     entry.records = part.records;
     entry.bytes = part.bytes;
-    directory_.add(file, entry.file, part.bytes);
-    entry.checksum = has_checksums ? part.checksum : sum_of(file).checksum;
+    entry.checksum = part.checksum;
+    if (part.records == 0) continue;
+    const io::File& file = open(i, false, 0).file;
     const auto key_at = [&](std::uint64_t offset, std::uint64_t bytes) {
       bytes = std::min<std::uint64_t>(bytes - terminator_bytes, kMostRecordBytes);
       const auto read = io::read_bytes(file, offset, static_cast<std::size_t>(bytes));
-      std::string text(reinterpret_cast<const char*>(read.data()), read.size());
-      if (key_text) text = key_text(text);
-      return text.substr(0, kMostKeyBytes);
+      const std::string text(reinterpret_cast<const char*>(read.data()), read.size());
+      return key_text ? key_text(text) : text;
     };
-    if (part.records == 0) continue;
     entry.first_key = key_at(part.header_bytes, part.first_bytes);
     entry.last_key = key_at(part.bytes - part.last_bytes, part.last_bytes);
   }
-  directory_.add(kManifestName, manifest.text());
-  directory_.publish();
+  publish(std::move(manifest), has_checksums);
 }
 
 }  // namespace xxl

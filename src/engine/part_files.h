@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/growing_file.h"
+#include "engine/part_manifest.h"
 #include "io/file.h"
 #include "io/output_directory.h"
 #include "run/output_parts.h"
@@ -26,7 +27,8 @@ inline constexpr std::size_t kMostParts = 100'000;
 class PartFiles {
  public:
   // Throws Error{io} if there cannot be such a directory, or it exists and is not one of parts.
-  explicit PartFiles(const std::string& path);
+  // `ending`: of the names of files.
+  explicit PartFiles(const std::string& path, std::string ending = {});
 
   bool is_in_memory() const { return directory_.is_in_memory(); }
   std::uint64_t free_bytes() const { return directory_.free_bytes(); }
@@ -35,10 +37,13 @@ class PartFiles {
   // how large it may become, as far as space is reserved ahead. From any thread. Throws Error.
   const io::File& file(std::size_t part, std::uint64_t end, bool direct, std::uint64_t most);
 
-  // Makes the directory appear, with what `parts` says was written. `record`: the kind of records;
+  // Makes the directory appear, with what `manifest` says was written, but for names of files, and
+  // without `has_checksums` for their checksums, for which they are read.
+  void publish(PartManifest manifest, bool has_checksums);
+  // The same of records, with what `parts` says was written. `record`: the kind of records;
   // `terminator_bytes`: at their ends. `key_text` may be empty: then it is the record. Parts whose
   // checksums were not noted are read for them.
-  void publish(std::vector<OutputPart> parts, bool has_checksums, const std::string& record,
+  void publish(const std::vector<OutputPart>& parts, bool has_checksums, const std::string& record,
                std::size_t terminator_bytes, const KeyText& key_text);
 
  private:
@@ -54,8 +59,10 @@ class PartFiles {
   };
 
   PartFile& open(std::size_t part, bool direct, std::uint64_t most);
+  std::string name_of(std::size_t part) const;
 
   std::string path_;
+  std::string ending_;
   io::OutputDirectory directory_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it

@@ -136,7 +136,6 @@ inline constexpr OptionSpec kParts{
     .long_name = "parts",
     .value = ValueKind::required,
     .value_name = "N",
-    .scope = Scope::records,
     .group = kInParts,
     .help = "write N files of about the same size into the directory FILE of -o",
     .details =
@@ -148,23 +147,22 @@ inline constexpr OptionSpec kPartBytes{
     .long_name = "part-bytes",
     .value = ValueKind::required,
     .value_name = "SIZE",
-    .scope = Scope::records,
     .group = kInParts,
     .help = "write files of at most SIZE into the directory FILE of -o",
     .details =
         "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
-        "file of its own."};
+        "file of its own. Files of columns are of about that size, as far as the rows before say "
+        "what rows take; the first may be smaller."};
 
 inline constexpr OptionSpec kPartBy{
     .long_name = "part-by",
     .value = ValueKind::required,
     .value_name = "COLUMN",
-    .scope = Scope::text,
     .group = kInParts,
     .help = "write a file for each value of COLUMN into the directory FILE of -o",
     .details =
-        "Sorts by this column first: of rows it is given as a --key, of lines as the number "
-        "of a field."};
+        "Sorts by this column first: of rows and columns it is given as a --key, of lines as the "
+        "number of a field."};
 
 inline constexpr Section kPartsSection{
     "PARTS",

@@ -9,6 +9,9 @@ namespace xxl::cli {
 namespace {
 
 constexpr const char* kSideNames[] = {"R", "S"};
+constexpr const char* kNoHashInParts =
+    "parts are ranges of keys, and a hash join gives rows in no order of keys: leave out "
+    "--method=hash";
 
 // The names of the columns that a side is joined by.
 std::vector<std::string> key_columns(const ParsedOptions& options, std::size_t side,
@@ -78,6 +81,10 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
   join.in_memory = true;  // as of sorts
   join.method = method_option(options);
+  if (job.in_parts()) {
+    if (join.method == JoinMethod::hash) throw_usage(options.command(), kNoHashInParts);
+    join.method = JoinMethod::sort_merge;
+  }
   JoinMethod used = JoinMethod::automatic;
   join.used_method = &used;
   join.progress = job.progress();

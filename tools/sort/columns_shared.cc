@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "columns/column_parts.h"
 #include "columns/files/input_names.h"
 #include "columns/files/load_module.h"
 #include "engine/callers/shared_resources.h"
+#include "engine/output.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -132,10 +134,8 @@ ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool 
   if (!load_arrow_module().check_compression(format_, compression_.c_str(), level_, &failure)) {
     throw_failure(failure);
   }
-  const Format output_format =
-      format_ == Format::parquet ? Format::parquet : ipc_format_of(job_.output);
   plan_.output = count_only ? "" : job_.output;
-  plan_.format = format_text(output_format);
+  plan_.format = format_text(output_format());
   plan_.compression = compression;
   plan_.memory_bytes = job_.memory_bytes;
   plan_.threads = job_.parallel != 0 ? job_.parallel : available_processors();
@@ -226,9 +226,19 @@ void ColumnsJob::end_phase(const char* name, std::uint64_t bytes_read,
   phase_start_ = now;
 }
 
+Format ColumnsJob::output_format() const {
+  if (format_ == Format::parquet) return format_;
+  return job_.in_parts() ? Format::ipc_file : ipc_format_of(job_.output);
+}
+
+std::unique_ptr<ColumnTarget> ColumnsJob::make_target() const {
+  if (!job_.in_parts()) return std::make_unique<ColumnFile>(job_.output, job_.scratch_dirs);
+  return std::make_unique<ColumnParts>(job_.output, plan_.record, "." + plan_.record);
+}
+
 void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   module_table::TargetOptions options{};
-  options.format = format_ == Format::parquet ? format_ : ipc_format_of(job_.output);
+  options.format = output_format();
   options.compression = compression_.c_str();
   options.level = level_;
   options.sorted_by = result.sorted_by.data();
@@ -236,6 +246,10 @@ void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   options.memory_bytes = plan_.memory.writing_bytes;
   options.row_group_rows = kRowGroupRows;
   options.threads = plan_.threads;
+  options.parts.parts = job_.parts;
+  if (job_.parts != 0) options.parts.rows = result.rows_written(rows_read());
+  options.parts.bytes = job_.part_bytes;
+  if (!result.part_by.empty()) options.parts.column = result.part_by.c_str();
   report_.written = target_->write(options, rows);
   report_.bytes_written = target_->bytes_written();
 }
@@ -256,19 +270,24 @@ void ColumnsJob::count(ArrowArrayStream* rows) {
   }
 }
 
+std::uint64_t ColumnsJob::rows_read() const {
+  std::uint64_t rows = 0;
+  for (const auto& source : sources_) rows += source->facts().rows_read;
+  return rows;
+}
+
 void ColumnsJob::check_rows(const Result& result) {
-  std::uint64_t rows_read = 0;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     module_table::SourceFacts& facts = plan_.inputs[i].facts;
     facts = sources_[i]->facts();
-    rows_read += facts.rows_read;
     if (facts.rows_known == 0 || facts.rows_read == facts.rows - facts.rows_left_out) continue;
     throw Error(ErrorCode::corrupt, std::to_string(facts.rows_read) + " rows were read of " +
                                         std::to_string(facts.rows - facts.rows_left_out));
   }
-  if (!result.has_all_rows || report_.written.rows == rows_read) return;
+  const std::uint64_t all = rows_read();
+  if (!result.has_all_rows || report_.written.rows == all) return;
   throw Error(ErrorCode::corrupt, std::to_string(report_.written.rows) + " rows were written of " +
-                                      std::to_string(rows_read) + " that were read");
+                                      std::to_string(all) + " that were read");
 }
 
 void ColumnsJob::measure() {
@@ -286,7 +305,7 @@ void ColumnsJob::report() const {
 
 void ColumnsJob::work(const Result& result, const Begin& begin) {
   // Before the work: an output that cannot be written is told at once.
-  if (!count_only_) target_.emplace(job_.output, job_.scratch_dirs);
+  if (!count_only_) target_ = make_target();
   watch_->watch_files([&] {
     return JobSampler::FileBytes{bytes_read(), target_ ? target_->bytes_written() : 0};
   });
@@ -309,6 +328,7 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
 }
 
 int ColumnsJob::run(const Result& result, const Begin& begin) {
+  check_parts(job_, !result.part_by.empty(), static_cast<bool>(result.rows_written));
   make_plan();
   if (options_.has("explain")) {
     explain();

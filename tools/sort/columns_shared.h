@@ -48,6 +48,10 @@ class ColumnsJob {
   struct Result {
     std::vector<module_table::SortedBy> sorted_by = {};  // what its rows are in the order of
     bool has_all_rows = false;                           // those that were read, and no others
+    // With a number of parts: how many rows there will be, of those that were read; if some are
+    // left out beside these, the last parts are smaller.
+    std::function<std::uint64_t(std::uint64_t rows_read)> rows_written = {};
+    std::string part_by = {};  // the column of --part-by
   };
 
   // Reads the options that both have in common, which must outlive it; `count_only`: rows are
@@ -56,6 +60,7 @@ class ColumnsJob {
 
   // Examines a table: the files that `names` stand for. Throws Error.
   ColumnSource& open(const std::vector<std::string>& names);
+  bool in_parts() const { return job_.in_parts(); }
   // What --explain says is filled in by who knows it.
   ColumnsPlan& plan() { return plan_; }
   // For the options of the library.
@@ -66,6 +71,7 @@ class ColumnsJob {
 
  private:
   void make_plan();
+  module_table::Format output_format() const;
   void work(const Result& result, const Begin& begin);
   void explain() const;
   resources make_resources() const;
@@ -74,6 +80,8 @@ class ColumnsJob {
   void begin_result(const Begin& begin, ArrowArrayStream* out);
   void write(const Result& result, ArrowArrayStream* rows);
   void count(ArrowArrayStream* rows);
+  std::unique_ptr<ColumnTarget> make_target() const;
+  std::uint64_t rows_read() const;
   void check_rows(const Result& result);
   std::uint64_t bytes_read() const;
   void end_phase(const char* name, std::uint64_t bytes_read, std::uint64_t bytes_written);
@@ -89,7 +97,7 @@ class ColumnsJob {
   std::string stats_;  // --stats: table, json or nothing
   ColumnsPlan plan_;
   std::vector<std::unique_ptr<ColumnSource>> sources_;
-  std::optional<ColumnTarget> target_;
+  std::unique_ptr<ColumnTarget> target_;
   std::optional<JobWatch> watch_;
   ColumnsReport report_;
   std::chrono::steady_clock::time_point start_, phase_start_;

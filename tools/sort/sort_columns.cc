@@ -6,8 +6,12 @@
 namespace xxl::cli {
 namespace {
 
+// That of --part-by comes first.
 std::vector<ColumnKeyOption> key_options(const ParsedOptions& options) {
   std::vector<ColumnKeyOption> keys;
+  if (options.has("part-by")) {
+    keys.push_back(parse_column_key(options.value("part-by", ""), options.has("reverse")));
+  }
   for (const std::string& spec : options.values("key")) {
     keys.push_back(parse_column_key(spec, options.has("reverse")));
   }
@@ -52,11 +56,12 @@ int sort_columns(const Caller& caller, const ParsedOptions& options) {
   sort.limit = range.limit;
   ColumnsJob job(caller, options, false);
   ColumnSource& source = job.open(input_files(options));
-  for (const ColumnKeyOption& key : keys) {
+  const auto add_key = [&](const ColumnKeyOption& key) {
     sort.by.push_back({.column = resolve_column(key.column, source.column_names(), ""),
                        .descending = key.descending,
                        .nulls_first = key.nulls_first});
-  }
+  };
+  for (const ColumnKeyOption& key : keys) add_key(key);
   leave_out_row_groups(source, sort, range);
   sort.in_memory = true;  // its batches are part of what the module takes
   sort.progress = job.progress();
@@ -65,6 +70,8 @@ int sort_columns(const Caller& caller, const ParsedOptions& options) {
   job.plan().limit = sort.limit;
 
   ColumnsJob::Result result{.has_all_rows = !sort.unique && !sort.skip && !sort.limit};
+  result.rows_written = [&](std::uint64_t rows_read) { return range.written_of(rows_read); };
+  if (options.has("part-by")) result.part_by = sort.by.front().column;
   for (const column_key& key : sort.by) {
     result.sorted_by.push_back({key.column.c_str(), key.descending, key.nulls_first});
   }

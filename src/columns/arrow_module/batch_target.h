@@ -17,6 +17,14 @@ class BatchTarget {
   virtual void write(const ::arrow::RecordBatch& batch) = 0;
   // Writes the end of the file. Throws Failed, as write().
   virtual void finish() = 0;
+  // Rows that have been written, and as how many bytes.
+  struct Written {
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;
+  };
+  virtual Written written() const = 0;
+  // Memory of the others, which wait, encoded, to be written.
+  virtual std::int64_t waiting_bytes() const { return 0; }
   const module_table::TargetFacts& facts() const { return facts_; }
 
  protected:
@@ -28,9 +36,5 @@ std::unique_ptr<BatchTarget> make_parquet_target(const module_table::TargetOptio
                                                  const std::shared_ptr<::arrow::Schema>& schema);
 std::unique_ptr<BatchTarget> make_ipc_target(const module_table::TargetOptions& options,
                                              const std::shared_ptr<::arrow::Schema>& schema);
-
-// Writes all of `in`. Throws Failed, also for what `in` reports.
-module_table::TargetFacts write_stream(const module_table::TargetOptions& options,
-                                       ArrowArrayStream* in);
 
 }  // namespace xxl::arrow_module

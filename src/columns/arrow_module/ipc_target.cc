@@ -55,6 +55,10 @@ class IpcTarget : public BatchTarget {
     check(buffered_->Close(), "");
   }
 
+  Written written() const override {
+    return {static_cast<std::int64_t>(facts_.rows), check(output_->Tell(), "")};
+  }
+
  private:
   std::shared_ptr<Output> output_;
   std::shared_ptr<::arrow::io::BufferedOutputStream> buffered_;

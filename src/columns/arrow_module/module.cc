@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "columns/arrow_module/batch_source.h"
-#include "columns/arrow_module/batch_target.h"
 #include "columns/arrow_module/compression.h"
 #include "columns/arrow_module/failed.h"
 #include "columns/arrow_module/ipc_source.h"
 #include "columns/arrow_module/memory.h"
 #include "columns/arrow_module/parquet_source.h"
+#include "columns/arrow_module/write_stream.h"
 
 namespace xxl::arrow_module {
 namespace {

@@ -108,7 +108,13 @@ class ParquetTarget : public BatchTarget {
     facts_.rows += static_cast<std::uint64_t>(batch.num_rows());
   }
 
-  void finish() override { check(writer_->Close(), ""); }
+  void finish() override {
+    check(writer_->Close(), "");
+    rows_before_group_ += group_rows_;
+  }
+
+  Written written() const override { return {rows_before_group_, check(output_->Tell(), "")}; }
+  std::int64_t waiting_bytes() const override { return encoder_pool_.bytes_allocated(); }
 
  private:
   // Columns of ever new values fill a dictionary in vain, again in each row group: the smaller
@@ -136,6 +142,7 @@ class ParquetTarget : public BatchTarget {
   void begin_row_group() {
     check(writer_->NewBufferedRowGroup(), "");
     in_group_ = true;
+    rows_before_group_ += group_rows_;
     group_rows_ = 0;
     ++facts_.row_groups;
   }
@@ -148,6 +155,7 @@ class ParquetTarget : public BatchTarget {
   std::unique_ptr<::parquet::arrow::FileWriter> writer_;
   bool in_group_ = false;
   std::int64_t group_rows_ = 0;
+  std::int64_t rows_before_group_ = 0;
   std::int64_t first_bytes_ = 0;  // allocated after its first rows
 };
 

@@ -18,36 +18,34 @@ bool is_file(const std::string& path) {
 
 }  // namespace
 
-ColumnTarget::ColumnTarget(const std::string& path, const std::vector<std::string>& scratch_dirs)
-    : path_(path) {
-  if (is_file(path)) {
-    file_.emplace(path, false, scratch_dirs);
-  } else {
-    stream_ = io::open_output_stream(path);
-  }
-}
-
 // Called by the module, which knows no exceptions.
-bool ColumnTarget::take(void* self, const void* data, std::uint64_t bytes) {
-  auto& target = *static_cast<ColumnTarget*>(self);
+template <class Work>
+bool ColumnTarget::call(Work&& work) {
   try {
-    const std::span written(static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes));
-    if (target.file_) {
-      io::write_at(target.file_->file(), target.bytes_, written);
-    } else {
-      io::write_at(target.stream_, io::Request::kStream, written);
-    }
-    target.bytes_ += bytes;
+    work();
     return true;
   } catch (...) {
-    target.failed_ = std::current_exception();
+    failed_ = std::current_exception();
     return false;
   }
 }
 
 module_table::TargetFacts ColumnTarget::write(module_table::TargetOptions options,
                                               ArrowArrayStream* in) {
-  options.write = take;
+  options.write = [](void* self, const void* data, std::uint64_t bytes) {
+    auto& target = *static_cast<ColumnTarget*>(self);
+    return target.call([&] {
+      target.put({static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)});
+      target.bytes_ += bytes;
+    });
+  };
+  const auto& rules = options.parts;
+  if (rules.parts != 0 || rules.bytes != 0 || rules.column != nullptr) {
+    options.end_part = [](void* self, const module_table::PartFacts* part) {
+      auto& target = *static_cast<ColumnTarget*>(self);
+      return target.call([&] { target.end_part(*part); });
+    };
+  }
   options.context = this;
   module_table::TargetFacts facts{};
   module_table::Failure failure{};
@@ -58,9 +56,26 @@ module_table::TargetFacts ColumnTarget::write(module_table::TargetOptions option
   return facts;
 }
 
-void ColumnTarget::publish() {
+ColumnFile::ColumnFile(const std::string& path, const std::vector<std::string>& scratch_dirs)
+    : path_(path) {
+  if (is_file(path)) {
+    file_.emplace(path, false, scratch_dirs);
+  } else {
+    stream_ = io::open_output_stream(path);
+  }
+}
+
+void ColumnFile::put(std::span<const std::byte> data) {
   if (file_) {
-    file_->publish(bytes_);
+    io::write_at(file_->file(), bytes_written(), data);
+  } else {
+    io::write_at(stream_, io::Request::kStream, data);
+  }
+}
+
+void ColumnFile::publish() {
+  if (file_) {
+    file_->publish(bytes_written());
   } else {
     io::end_output_stream(path_, stream_);
   }

@@ -1,10 +1,12 @@
-// A file of columns that is written: complete in its place at the end, or not at all.
+// Files of columns that are written: complete in their place at the end, or not at all.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,30 +18,47 @@ namespace xxl {
 
 class ColumnTarget {
  public:
-  // Opens `path`, "-" being standard output. `scratch_dirs`: as of io::OutputFile. Throws Error.
-  ColumnTarget(const std::string& path, const std::vector<std::string>& scratch_dirs);
+  virtual ~ColumnTarget() = default;
 
-  // True for a pipe, a device or standard output.
-  bool is_stream() const { return !file_; }
-
-  // Writes all rows of `in`, which it releases. `options` without `write` and `context`. Throws
+  // Writes all rows of `in`, which it releases. `options` without functions and `context`. Throws
   // Error; then nothing has appeared.
   module_table::TargetFacts write(module_table::TargetOptions options, ArrowArrayStream* in);
-  // Makes the file appear. Throws Error.
-  void publish();
+  // Makes what was written appear. Throws Error.
+  virtual void publish() = 0;
 
   std::uint64_t bytes_written() const { return bytes_; }
   // True if an existing file was written in place. After publish().
-  bool in_place() const { return file_ && file_->in_place(); }
+  virtual bool in_place() const { return false; }
+
+ protected:
+  // Takes the next bytes of the present file. Throws Error.
+  virtual void put(std::span<const std::byte> data) = 0;
+  // The present file is complete. Only with PartRules.
+  virtual void end_part(const module_table::PartFacts& /*part*/) {}
 
  private:
-  static bool take(void* self, const void* data, std::uint64_t bytes);
+  template <class Work>
+  bool call(Work&& work);
+
+  std::atomic<std::uint64_t> bytes_ = 0;  // read while it grows
+  std::exception_ptr failed_;             // what put() or end_part() threw
+};
+
+// One file, or a stream.
+class ColumnFile final : public ColumnTarget {
+ public:
+  // Opens `path`, "-" being standard output. `scratch_dirs`: as of io::OutputFile. Throws Error.
+  ColumnFile(const std::string& path, const std::vector<std::string>& scratch_dirs);
+
+  void publish() override;
+  bool in_place() const override { return file_ && file_->in_place(); }
+
+ private:
+  void put(std::span<const std::byte> data) override;
 
   std::string path_;
   std::optional<io::OutputFile> file_;
   io::File stream_;
-  std::atomic<std::uint64_t> bytes_ = 0;  // read while it grows
-  std::exception_ptr failed_;             // what the writing of bytes threw
 };
 
 // The format of `path`: a stream where it is written to a pipe or named .arrows, else a file.

@@ -17,7 +17,7 @@
 namespace xxl::module_table {
 
 // To be raised with every change of this header.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr const char* kEntryName = "xxl_arrow_module";
 
 // What went wrong, filled in by functions that return false.
@@ -90,6 +90,21 @@ struct SortedBy {
   std::int32_t nulls_first;
 };
 
+// Where the rows are cut into files; at most one is set.
+struct PartRules {
+  std::uint64_t parts;  // so many files of about equal numbers of rows, of `rows` in all
+  std::uint64_t rows;   // at most; with fewer the last parts have fewer, or none
+  std::uint64_t bytes;  // a file ends with the rows with which it takes so much, about
+  const char* column;   // a file for each stretch of equal values; null: not so
+};
+
+// What became a file.
+struct PartFacts {
+  std::uint64_t rows;
+  const char* first_key;  // values of the columns of sorted_by, as text; empty without rows
+  const char* last_key;
+};
+
 struct TargetOptions {
   Format format;
   const char* compression;  // zstd, snappy, lz4, gzip or none
@@ -101,9 +116,14 @@ struct TargetOptions {
   std::uint32_t threads;  // that encode
   // Takes the next bytes of the file. False ends the writing; the caller knows why.
   bool (*write)(void* context, const void* data, std::uint64_t bytes);
+  // The file is complete; what is written next belongs to another one. Called for each part, also
+  // the last one; not without parts. Returns as write().
+  bool (*end_part)(void* context, const PartFacts*);
   void* context;
+  PartRules parts;
 };
 
+// Of all files.
 struct TargetFacts {
   std::uint64_t rows;
   std::uint64_t row_groups;  // of Parquet
@@ -115,7 +135,7 @@ struct ModuleTable {
   std::uint32_t version;  // kVersion; if it differs nothing else may be looked at
   const char* arrow;      // "Apache Arrow 26.0.1"
   bool (*open_source)(const SourceOptions*, Source* out, Failure*);
-  // Reads `in` to its end and writes a file of it. Does not release it.
+  // Reads `in` to its end and writes a file, or parts, of it. Does not release it.
   bool (*write_target)(const TargetOptions*, ArrowArrayStream* in, TargetFacts* out, Failure*);
   // Whether `compression` and `level` can be written in this format.
   bool (*check_compression)(Format, const char* compression, std::int32_t level, Failure*);

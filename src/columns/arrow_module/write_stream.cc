@@ -1,4 +1,4 @@
-#include "columns/arrow_module/batch_target.h"
+#include "columns/arrow_module/write_stream.h"
 
 #include <arrow/c/bridge.h>
 
@@ -8,6 +8,7 @@
 
 #include "columns/arrow_module/ahead.h"
 #include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/part_writer.h"
 
 namespace xxl::arrow_module {
 namespace {
@@ -51,17 +52,15 @@ class InputStream {
 module_table::TargetFacts write_stream(const module_table::TargetOptions& options,
                                        ArrowArrayStream* in) {
   InputStream batches(in);
-  const bool parquet = options.format == module_table::Format::parquet;
   // Rows are made while those before them are encoded.
   const std::uint64_t ahead_bytes = std::min(options.memory_bytes / kAheadPart, kMostAheadBytes);
   module_table::TargetOptions rest = options;
   rest.memory_bytes -= ahead_bytes;
-  const auto target = parquet ? make_parquet_target(rest, batches.schema())
-                              : make_ipc_target(rest, batches.schema());
+  PartWriter writer(rest, batches.schema());
   Ahead ahead([&batches] { return batches.next(); }, ahead_bytes);
-  while (const auto batch = ahead.take()) target->write(*batch);
-  target->finish();
-  return target->facts();
+  while (const auto batch = ahead.take()) writer.write(batch);
+  writer.finish();
+  return writer.facts();
 }
 
 }  // namespace xxl::arrow_module

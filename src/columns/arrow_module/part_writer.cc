@@ -1,0 +1,144 @@
+#include "columns/arrow_module/part_writer.h"
+
+#include <arrow/array.h>
+#include <arrow/scalar.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "columns/arrow_module/failed.h"
+
+namespace xxl::arrow_module {
+namespace {
+
+constexpr std::int64_t kStepRows = std::int64_t{1} << 14;  // after which a size is looked at
+
+int column_of(const ::arrow::Schema& schema, const char* name) {
+  const int index = schema.GetFieldIndex(name);
+  if (index >= 0) return index;
+  throw Failed(ErrorCode::usage, std::string("there is no column '") + name + "' to cut parts by");
+}
+
+std::unique_ptr<BatchTarget> make_target(const module_table::TargetOptions& options,
+                                         const std::shared_ptr<::arrow::Schema>& schema) {
+  return options.format == module_table::Format::parquet ? make_parquet_target(options, schema)
+                                                         : make_ipc_target(options, schema);
+}
+
+// Batches may have different dictionaries.
+std::shared_ptr<::arrow::Scalar> value_of(const ::arrow::Array& values, std::int64_t row) {
+  auto value = check(values.GetScalar(row), "");
+  if (value->type->id() != ::arrow::Type::DICTIONARY) return value;
+  return check(static_cast<const ::arrow::DictionaryScalar&>(*value).GetEncodedValue(), "");
+}
+
+}  // namespace
+
+PartWriter::PartWriter(const module_table::TargetOptions& options,
+                       std::shared_ptr<::arrow::Schema> schema)
+    : options_(options), rules_(options.parts), schema_(std::move(schema)) {
+  for (std::uint64_t i = 0; in_parts() && i < options.sorted_by_count; ++i) {
+    key_columns_.push_back(column_of(*schema_, options.sorted_by[i].column));
+  }
+  if (rules_.column != nullptr) part_column_ = column_of(*schema_, rules_.column);
+  begin_part();
+}
+
+void PartWriter::begin_part() {
+  target_ = make_target(options_, schema_);
+  part_rows_ = 0;
+  first_key_.clear();
+}
+
+void PartWriter::end_part() {
+  target_->finish();
+  facts_.rows += target_->facts().rows;
+  facts_.row_groups += target_->facts().row_groups;
+  facts_.batches += target_->facts().batches;
+  before_.rows += target_->written().rows;
+  before_.bytes += target_->written().bytes;
+  ++part_;
+  if (!in_parts()) return;
+  const std::string last_key = part_rows_ > 0 ? key_of(*last_, 0) : "";
+  const module_table::PartFacts part{part_rows_, first_key_.c_str(), last_key.c_str()};
+  if (!options_.end_part(options_.context, &part)) {
+    throw Failed(ErrorCode::io, "the output could not be written");
+  }
+}
+
+std::string PartWriter::key_of(const ::arrow::RecordBatch& batch, std::int64_t row) const {
+  std::string key;
+  for (const int column : key_columns_) {
+    if (!key.empty()) key.append(", ");
+    key.append(value_of(*batch.column(column), row)->ToString());
+  }
+  return key;
+}
+
+// From `row` on, how many have the value of the row before in the column of parts.
+std::int64_t PartWriter::equal_rows(const ::arrow::RecordBatch& batch, std::int64_t row) const {
+  const ::arrow::Array& values = *batch.column(part_column_);
+  const auto options = ::arrow::EqualOptions::Defaults().nans_equal(true);
+  if (part_rows_ > 0 &&
+      !value_of(*last_->column(part_column_), 0)->Equals(*value_of(values, row), options)) {
+    return 0;
+  }
+  std::int64_t end = row + 1;
+  while (end < batch.num_rows() && values.RangeEquals(values, row, row + 1, end, options)) ++end;
+  return end - row;
+}
+
+// What waits to be written will take as much as what was written for each of its rows. Before
+// anything was, it is as much as its memory, which is more.
+bool PartWriter::is_full() const {
+  const BatchTarget::Written here = target_->written();
+  const auto known_rows = static_cast<double>(before_.rows + here.rows);
+  const auto waiting_rows = static_cast<double>(part_rows_) - static_cast<double>(here.rows);
+  const double waiting =
+      known_rows > 0 ? waiting_rows * static_cast<double>(before_.bytes + here.bytes) / known_rows
+                     : static_cast<double>(target_->waiting_bytes());
+  return part_rows_ > 0 &&
+         static_cast<double>(here.bytes) + waiting >= static_cast<double>(rules_.bytes);
+}
+
+// From `row` on, how many go to the present part; 0: it has ended.
+std::int64_t PartWriter::rows_before_cut(const ::arrow::RecordBatch& batch, std::int64_t row) {
+  const std::int64_t rest = batch.num_rows() - row;
+  if (rules_.parts != 0) {
+    if (part_ + 1 >= rules_.parts) return rest;
+    const auto bound = static_cast<std::uint64_t>(static_cast<unsigned __int128>(rules_.rows) *
+                                                  (part_ + 1) / rules_.parts);
+    const std::uint64_t before = facts_.rows + part_rows_;
+    return std::min(rest, static_cast<std::int64_t>(bound - std::min(bound, before)));
+  }
+  if (part_column_ >= 0) return equal_rows(batch, row);
+  if (rules_.bytes == 0) return rest;
+  return is_full() ? 0 : std::min(rest, kStepRows);
+}
+
+void PartWriter::write(const Batch& batch) {
+  for (std::int64_t row = 0; row < batch->num_rows();) {
+    const std::int64_t rows = rows_before_cut(*batch, row);
+    if (rows == 0) {
+      end_part();
+      begin_part();
+      continue;
+    }
+    if (part_rows_ == 0) first_key_ = key_of(*batch, row);
+    target_->write(rows == batch->num_rows() ? *batch : *batch->Slice(row, rows));
+    row += rows;
+    part_rows_ += static_cast<std::uint64_t>(rows);
+    if (in_parts()) last_ = batch->Slice(row - 1, 1);
+  }
+}
+
+void PartWriter::finish() {
+  end_part();
+  while (part_ < rules_.parts) {
+    begin_part();
+    end_part();
+  }
+}
+
+}  // namespace xxl::arrow_module

@@ -1,0 +1,31 @@
+// Files of columns in a directory of parts (docs/parts.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "columns/files/column_target.h"
+#include "engine/part_files.h"
+#include "engine/part_manifest.h"
+
+namespace xxl {
+
+class ColumnParts final : public ColumnTarget {
+ public:
+  // `record`: of the manifest; `ending`: of the names of files. Throws Error.
+  ColumnParts(const std::string& directory, const std::string& record, const std::string& ending);
+
+  void publish() override;
+
+ private:
+  void put(std::span<const std::byte> data) override;
+  void end_part(const module_table::PartFacts& part) override;
+
+  PartFiles files_;
+  PartManifest manifest_;         // of the parts before
+  std::uint64_t part_bytes_ = 0;  // of the present one
+};
+
+}  // namespace xxl
