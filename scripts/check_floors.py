@@ -30,7 +30,7 @@ FLOORS = (
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),
-    ("tools/join",),
+    ("tools/join", "tools/shuf"),
     ("tools",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

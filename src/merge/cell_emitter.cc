@@ -20,7 +20,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   };
   if (rules.limit != kNoLimit || rules.fold || skips_) {
     // The number of bytes is not known beforehand.
-    PieceWriter writer(output_.begin_open_ended(ticket), options_.syntax);
+    PieceWriter writer(output_.begin_open_ended(ticket), options_.syntax, options_.dropped_bytes);
     RecordEmitter emitter(writer, rules_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
     const bool more = settle(emitter.finish());
@@ -28,15 +28,16 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
     return more;
   }
   const std::size_t frame_bytes = options_.syntax.frame_bytes();
-  std::uint64_t bytes = sides[0].bytes + items.size() * frame_bytes;
+  const std::size_t dropped_bytes = options_.dropped_bytes;
+  std::uint64_t bytes = sides[0].bytes + items.size() * (frame_bytes - dropped_bytes);
   if (rules.unique) {
     bytes = 0;
     each([&](std::string_view record, bool same) {
-      if (!same) bytes += record.size() + frame_bytes;
+      if (!same) bytes += record.size() + frame_bytes - dropped_bytes;
       return true;
     });
   }
-  PieceWriter writer(output_.begin(ticket, bytes), options_.syntax);
+  PieceWriter writer(output_.begin(ticket, bytes), options_.syntax, dropped_bytes);
   EmitRules rules_of_all = rules;
   rules_of_all.skip = 0;
   RecordEmitter emitter(writer, rules_of_all);
@@ -48,7 +49,8 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
 
 bool CellEmitter::stream(std::size_t cell, std::span<RecordMerge> sides) {
   RecordMerge& merge = sides[0];
-  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.syntax);
+  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.syntax,
+                     options_.dropped_bytes);
   RecordEmitter emitter(writer, rules_left());
   while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }

@@ -15,8 +15,9 @@
 namespace xxl {
 
 struct TextMergeOptions {
-  TextSyntax syntax;
+  TextSyntax syntax;  // of the output
   EmitRules rules;
+  std::size_t dropped_bytes = 0;               // of the front of each record: not written
   const std::atomic<bool>* stopped = nullptr;  // set: nothing more is needed
 };
 

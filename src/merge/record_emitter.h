@@ -29,7 +29,8 @@ struct EmitRules {
   std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
   std::uint64_t skip = 0;                            // of those, the first ones are left out
   std::uint64_t limit = kNoLimit;                    // records written
-  bool hash_written = true;  // not needed for runs, whose records will be written again
+  bool hash_written = true;   // not needed for runs, whose records will be written again
+  std::size_t tag_bytes = 0;  // in front of each record (record_tags.h): not hashed
 };
 
 // Totals of the records.
@@ -51,15 +52,21 @@ struct TextTotals {
 // Writes records to a reserved part of the output.
 class PieceWriter {
  public:
-  // `syntax`: of the output; must outlive it.
-  PieceWriter(TextOutput::Reservation piece, const TextSyntax& syntax)
-      : piece_(piece), syntax_(syntax) {}
-  void add(std::string_view record) { piece_.append_record(record, syntax_); }
+  // `syntax`: of the output; must outlive it. Of each record, the first `dropped_bytes` are left
+  // out.
+  PieceWriter(TextOutput::Reservation piece, const TextSyntax& syntax,
+              std::size_t dropped_bytes = 0)
+      : piece_(piece), syntax_(syntax), dropped_bytes_(dropped_bytes) {}
+  void add(std::string_view record) {
+    record.remove_prefix(dropped_bytes_);
+    piece_.append_record(record, syntax_);
+  }
   void finish() { piece_.finish(); }
 
  private:
   TextOutput::Reservation piece_;
   const TextSyntax& syntax_;
+  const std::size_t dropped_bytes_;
 };
 
 // `Writer` has add(std::string_view record), as PieceWriter and TextRunWriter have. One thread.
@@ -71,6 +78,7 @@ class RecordEmitter {
       : writer_(writer),
         unique_(rules.unique),
         hash_written_(rules.hash_written),
+        tag_bytes_(rules.tag_bytes),
         skip_(rules.skip),
         limit_(rules.limit) {
     if (rules.fold) fold_ = rules.fold();
@@ -82,19 +90,19 @@ class RecordEmitter {
   // reached: then the record was not taken, and nothing more may be added.
   bool add(std::string_view record, bool same_key) {
     if (unique_ && same_key) {
-      add_record(totals_.removed, record);
+      hash(totals_.removed, record);
       if (in_group_) fold_->add(record);
       return true;
     }
     end_group();
     if (totals_.records_skipped < skip_) {
       ++totals_.records_skipped;
-      add_record(totals_.removed, record);
+      hash(totals_.removed, record);
       return true;
     }
     if (totals_.records_out == limit_) return false;
     ++totals_.records_out;
-    if (hash_written_) add_record(totals_.written, record);
+    if (hash_written_) hash(totals_.written, record);
     if (fold_) {
       fold_->begin(record);
       in_group_ = true;
@@ -111,6 +119,10 @@ class RecordEmitter {
   }
 
  private:
+  void hash(MultisetHash& sum, std::string_view record) const {
+    record.remove_prefix(tag_bytes_);
+    add_record(sum, record);
+  }
   void end_group() {
     if (!in_group_) return;
     in_group_ = false;
@@ -122,6 +134,7 @@ class RecordEmitter {
   Writer& writer_;
   const bool unique_;
   const bool hash_written_;
+  const std::size_t tag_bytes_;
   const std::uint64_t skip_;
   const std::uint64_t limit_;
   std::unique_ptr<GroupFold> fold_;

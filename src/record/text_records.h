@@ -28,11 +28,22 @@ std::size_t visit_counted(std::string_view text, Visit&& visit) {
   return at;
 }
 
+// The same of records of `record_bytes`.
+template <class Visit>
+std::size_t visit_fixed(std::string_view text, std::size_t record_bytes, Visit&& visit) {
+  std::size_t at = 0;
+  while (text.size() - at >= record_bytes && visit(text.substr(at, record_bytes))) {
+    at += record_bytes;
+  }
+  return at;
+}
+
 // Calls visit(record) for each record of `text` (without terminator), which starts with one, until
 // it returns false. Returns the bytes of the records visited, terminators included.
 template <class Visit>
 std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
   if (syntax.counted) return visit_counted(text, visit);
+  if (syntax.record_bytes != 0) return visit_fixed(text, syntax.record_bytes, visit);
   if (!syntax.quoted) return visit_lines(text, syntax.terminator, visit);
   std::size_t begin = 0;
   if (syntax.skip_malformed) {

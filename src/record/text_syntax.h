@@ -11,15 +11,19 @@ using RecordCount = std::uint32_t;
 
 // A last record without its terminator is a record like any other, and gets one in the output.
 struct TextSyntax {
-  char terminator = '\n';       // '\0' with sort -z
-  bool counted = false;         // records have no terminators: each follows its RecordCount
-  bool quoted = false;          // rows of RFC 4180: a terminator between quotes is part of a field
-  char separator = ',';         // of the fields of a row (quoted only)
-  bool header = false;          // the first record of each input is a header: kept first, once
-  bool skip_malformed = false;  // quoted only: leave malformed rows out and count them
+  char terminator = '\n';        // '\0' with sort -z
+  std::size_t record_bytes = 0;  // not 0: records are of this size, and nothing lies between them
+  bool counted = false;          // records have no terminators: each follows its RecordCount
+  bool quoted = false;           // rows of RFC 4180: a terminator between quotes is part of a field
+  char separator = ',';          // of the fields of a row (quoted only)
+  bool header = false;           // the first record of each input is a header: kept first, once
+  bool skip_malformed = false;   // quoted only: leave malformed rows out and count them
 
   // What a record takes beside its own bytes.
-  std::size_t frame_bytes() const { return counted ? sizeof(RecordCount) : 1; }
+  std::size_t frame_bytes() const {
+    if (record_bytes != 0) return 0;
+    return counted ? sizeof(RecordCount) : 1;
+  }
 };
 
 }  // namespace xxl

@@ -57,6 +57,8 @@ class TextOutput {
         const auto bytes = static_cast<RecordCount>(record.size());
         append(std::string_view(reinterpret_cast<const char*>(&bytes), sizeof(bytes)));
         append(record);
+      } else if (syntax.record_bytes != 0) {
+        append(record);
       } else if (record.size() < static_cast<std::size_t>(end_ - at_)) {
         std::memcpy(at_, record.data(), record.size());
         at_ += record.size();

@@ -12,7 +12,7 @@ constexpr unsigned kMaxThreads = 4096;
 }  // namespace
 
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
-  const bool text_too = options.command().name == "sort";
+  const bool text_too = options.command().name == "sort" || options.command().name == "shuf";
   return parse_record_format(options.value("record", fallback), options.values("key"), reverse,
                              text_too ? kOtherRecords : "");
 }

@@ -159,6 +159,7 @@ const auto& all_commands() {
   static const std::array all{
       sort_command(),
       join_command(),
+      shuf_command(),
       CommandSpec{
           .name = "gen",
           .operands = "RECORDS",

@@ -18,6 +18,9 @@ CommandSpec sort_command();
 CommandSpec join_command();
 CommandSpec stand_in_join_command();
 
+// The command shuf (options_of_shuf.cc).
+CommandSpec shuf_command();
+
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();
 

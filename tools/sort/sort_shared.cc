@@ -143,12 +143,12 @@ void set_part_options(const ParsedOptions& options, FileJob& job) {
     job.part_bytes = parse_size(options.value("part-bytes", ""), "--part-bytes", 0);
     if (job.part_bytes == 0) throw_usage(options.command(), "--part-bytes must be at least 1b");
   }
-  if (options.has("part-by")) {
+  if (options.knows("part-by") && options.has("part-by")) {
     job.part_by = options.value("part-by", "");
     if (job.part_by.empty()) throw_usage(options.command(), "--part-by names no column");
   }
   for (const char* option : {"parts", "part-bytes", "part-by"}) {
-    if (options.has(option) && !options.has("output")) {
+    if (options.knows(option) && options.has(option) && !options.has("output")) {
       throw_usage(options.command(),
                   std::string("--") + option + " needs a directory: give its name with --output");
     }
@@ -245,11 +245,16 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
   sort.unique = options.has("unique") || options.has("count") || options.has("sum");
   sort.merge_only = options.has("merge");
   sort.syntax.header = options.has("header");
+  static_cast<ResultRange&>(sort) = range_option(options);
+  set_text_compression(caller, options, sort);
+}
+
+void set_text_compression(const Caller& caller, const ParsedOptions& options,
+                          TextSortOptions& sort) {
   sort.compress_program = options.value("compress-program", "");
   sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
   };
-  static_cast<ResultRange&>(sort) = range_option(options);
   set_temp_compression(options, sort);
   if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
     throw_usage(options.command(), "--temp-compress excludes --compress-program");
@@ -259,7 +264,8 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject) {
   JobWatch watch(caller, options, sort);
-  const DeviceChoice device = device_option(options, sort.time_line);
+  const DeviceChoice device =
+      options.knows("device") ? device_option(options, sort.time_line) : DeviceChoice();
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";

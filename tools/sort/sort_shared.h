@@ -46,6 +46,9 @@ bool progress_option(const ParsedOptions& options, bool by_default);
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].
 void set_temp_compression(const ParsedOptions& options, JobOptions& sort);
+// Compression of scratch data: that, or --compress-program.
+void set_text_compression(const Caller& caller, const ParsedOptions& options,
+                          TextSortOptions& sort);
 // Fills in what lines and rows have in common beside what is above.
 void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort);
 

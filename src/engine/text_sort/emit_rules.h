@@ -11,6 +11,7 @@ inline EmitRules emit_rules(const TextSortOptions& options) {
   EmitRules rules;
   rules.unique = options.unique;
   rules.fold = options.fold;
+  rules.tag_bytes = options.tags.bytes();
   rules.skip = options.skip;
   if (options.limit) rules.limit = *options.limit;
   return rules;

@@ -31,12 +31,22 @@ class RegionRecords {
   // True if records are checked, which costs more than finding them.
   bool are_checked() const { return options_.malformed != nullptr; }
 
+  // To be called before visits that move records, which is to say, that tag them: a message about a
+  // malformed one could not say any more where it is. Throws Error{bad_input}.
+  void check(const TextSegment& segment) {
+    if (!are_checked_before()) return;
+    visit_records(segment.text, options_.syntax,
+                  [&](std::string_view record) { return accept(segment, record); });
+  }
+
   // Calls visit(record) for each record of `segment` from `offset` on, until it returns false.
   // Returns where the unvisited records begin. Throws Error{bad_input}.
   template <class Visit>
   std::size_t visit(const TextSegment& segment, std::size_t offset, Visit&& visit) {
     const std::string_view text = segment.text.substr(offset);
-    if (!are_checked()) return offset + visit_records(text, options_.syntax, visit);
+    if (!are_checked() || are_checked_before()) {
+      return offset + visit_records(text, options_.syntax, visit);
+    }
     return offset + visit_records(text, options_.syntax, [&](std::string_view record) {
              return !accept(segment, record) || visit(record);
            });
@@ -46,6 +56,9 @@ class RegionRecords {
   std::uint64_t skipped() const { return skipped_; }
 
  private:
+  bool are_checked_before() const {
+    return are_checked() && options_.tags.any() && !options_.syntax.skip_malformed;
+  }
   bool accept(const TextSegment& segment, std::string_view record) {
     const auto fault = options_.malformed(record);
     if (!fault) return true;

@@ -1,6 +1,7 @@
 #include "engine/text_sort/text_formation.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -82,8 +83,17 @@ bool TextFormation::make_larger_regions() {
   return false;
 }
 
-// How much to read into a region, so that there is room for the items.
-std::size_t TextFormation::data_bytes() const {
+// What `record`, with its tag, takes in the input and the output.
+std::size_t TextFormation::text_bytes(std::string_view record) const {
+  return record.size() - context_.options.tags.bytes() + context_.options.syntax.frame_bytes();
+}
+
+// How much to read into a region, so that there is room for the items, and for tags: as records
+// move to the front, where each takes so many bytes more, the free bytes shrink to nothing.
+//
+//     |  free    | fox.cow.dog. |            |        before
+//     | 0fox4cow8dog            | items |             after
+TextFormation::Filling TextFormation::filling() const {
   const std::uint64_t records = seen_records_, bytes = seen_bytes_;
   const double record =
       records == 0
@@ -91,17 +101,32 @@ std::size_t TextFormation::data_bytes() const {
           : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
   const std::size_t taken = reader_.headroom(geometry().region_bytes) + 2 * kSectorBytes;
   const std::size_t room = geometry().region_bytes - std::min(geometry().region_bytes, taken);
-  const double share = record / (record + sizeof(StringItem));
+  const std::size_t more = context_.options.tag_growth();  // a record
+  const double share = record / (record + sizeof(StringItem) + static_cast<double>(more));
   double data = std::min(static_cast<double>(room) * share,
                          static_cast<double>(geometry().item_capacity) * record);
   data = std::min(data, static_cast<double>(geometry().chunk_bytes));
+  Filling result;
+  if (more != 0) {
+    // With less than it takes, which long records may leave, they get their tags part by part.
+    const auto wanted = static_cast<std::size_t>(data / record * static_cast<double>(more));
+    const std::size_t most = geometry().region_bytes / 8;
+    result.free_bytes =
+        reader_.carried_bytes() > most ? kSectorBytes : std::min(wanted, most) + kSectorBytes;
+    result.free_bytes = round_down(result.free_bytes, kSectorBytes);
+  }
   // A long record may continue among short ones: then items may find no room here.
-  const std::size_t rest = std::min(2 * reader_.carried_bytes(), room);
-  return round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
+  const std::size_t rest =
+      std::min(2 * reader_.carried_bytes(), room - std::min(room, result.free_bytes));
+  result.data_bytes =
+      round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
+  return result;
 }
 
 void TextFormation::start_reading(TextRegion& region) {
-  const std::size_t bytes = reader_.headroom(region.bytes) + data_bytes();
+  const Filling filled = filling();
+  region.free_bytes = filled.free_bytes;
+  const std::size_t bytes = filled.free_bytes + reader_.headroom(region.bytes) + filled.data_bytes;
   reader_.start(region, std::min(bytes, region.bytes));
 }
 
@@ -270,6 +295,7 @@ void TextFormation::finish_offload() {
   input_hash_ += offload_->input_hash();
   removed_hash_ += offload_->removed_hash();
   record_bytes_ += offload_->record_bytes();
+  output_bytes_ += offload_->record_bytes();
 }
 
 void TextFormation::run() {
@@ -359,7 +385,7 @@ void TextFormation::submit(TextRegion* region) {
   if (!fits_in_memory_) {
     const std::uint64_t left =
         context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
-    const std::uint64_t kept = geometry().regions / kResidentPart * data_bytes();
+    const std::uint64_t kept = geometry().regions / kResidentPart * filling().data_bytes;
     chunk.spill = left >= kept;
   }
   {
@@ -386,16 +412,29 @@ void TextFormation::run_sort(const Chunk& chunk) {
   });
 }
 
-// Makes items of the records of `region` from `place` on, as many as fit.
+// Makes items of the records of `region` from `place` on, as many as fit. Tags are put in front of
+// records, which move to the start of the region then.
 std::size_t TextFormation::load_items(const TextRegion& region, std::span<StringItem> items,
                                       RegionPlace& place, MultisetHash& hash) {
-  const char* const memory = reinterpret_cast<const char*>(region.memory);
+  char* const memory = reinterpret_cast<char*>(region.memory);
+  const RecordTags& tags = context_.options.tags;
+  char* to = memory;  // with tags, where the next record goes
   std::size_t count = 0;
   while (place.segment < region.segments.size()) {
     const TextSegment& from = region.segments[place.segment];
+    if (place.offset == 0) records_.check(from);
     place.offset = records_.visit(from, place.offset, [&](std::string_view record) {
-      if (count == items.size()) return false;
+      const bool has_room = !tags.any() || to + kTagBytes <= record.data();
+      if (count == items.size() || !has_room) return false;
       add_record(hash, record);
+      if (tags.any()) {
+        const std::uint64_t tag = tags.of(from.place_of(record));
+        std::memmove(to + kTagBytes, record.data(), record.size());
+        put_tag(to, tag);
+        items[count].word = tag;
+        record = {to, kTagBytes + record.size()};
+        to += record.size();
+      }
       items[count++].ref =
           chunk_place(static_cast<std::size_t>(record.data() - memory), record.size());
       return true;
@@ -428,21 +467,26 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     const bool whole = from_start && order.part == 0 && place.segment == region.segments.size();
     items = drop(items, memory);
     const std::size_t depth = context_.keys().is_whole_record() ? common_prefix(items, access) : 0;
-    sorter.sort(items, depth);
+    if (context_.options.tags.are_keys()) {
+      sorter.sort_by_words(items, 0);
+    } else {
+      sorter.sort(items, depth);
+    }
     Formed formed{order, nullptr, nullptr, {}, 0};
     MultisetHash removed;
     const bool unique = context_.options.unique && !context_.options.fold;
     const std::size_t sorted = items.size();
-    std::uint64_t bytes = 0, sorted_bytes = 0;
+    std::uint64_t bytes = 0, output_bytes = 0, sorted_bytes = 0;
     std::size_t kept = 0;
     for (const StringItem& item : items) {
       const std::string_view record = access(item.place());
-      sorted_bytes += record.size() + 1;
+      sorted_bytes += text_bytes(record);
       if (unique && item.same_key()) {
-        add_record(removed, record);
+        add_record(removed, record.substr(context_.options.tags.bytes()));
         continue;
       }
       bytes += record.size() + 1;
+      output_bytes += text_bytes(record);
       items[kept++] = item;
     }
     items = items.first(kept);
@@ -466,6 +510,7 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     input_hash_ += hash;
     removed_hash_ += removed;
     record_bytes_ += bytes;
+    output_bytes_ += output_bytes;
     formed_.push_back(std::move(formed));
     if (stays) return;
   }

@@ -76,7 +76,9 @@ class TextFormation {
   const MultisetHash& input_hash() const { return input_hash_; }
   const MultisetHash& removed_hash() const { return removed_hash_; }
   std::uint64_t skipped() const { return records_.skipped(); }
+  // Of the records of the runs, with frames; without tags, as the output has them.
   std::uint64_t record_bytes() const { return record_bytes_; }
+  std::uint64_t output_bytes() const { return output_bytes_; }
 
  private:
   struct Chunk {
@@ -96,7 +98,12 @@ class TextFormation {
   const TextGeometry& geometry() const { return context_.memory.geometry(); }
   void make_regions(std::size_t longest_record);
   bool make_larger_regions();
-  std::size_t data_bytes() const;
+  // How much of a region is filled.
+  struct Filling {
+    std::size_t free_bytes = 0;  // at its start, into which records move when they get their tags
+    std::size_t data_bytes = 0;
+  };
+  Filling filling() const;
   void start_reading(TextRegion& region);
   TextRegion* try_take_region();
   TextRegion* take_region();
@@ -115,6 +122,7 @@ class TextFormation {
   void write_run(Formed& formed, std::span<const StringItem> items, const char* memory);
   std::size_t load_items(const TextRegion& region, std::span<StringItem> items, RegionPlace& place,
                          MultisetHash& hash);
+  std::size_t text_bytes(std::string_view record) const;
   std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
   void learn_threshold(std::span<const StringItem> items, const char* memory, std::uint64_t needed);
 
@@ -139,6 +147,7 @@ class TextFormation {
   MultisetHash input_hash_;
   MultisetHash removed_hash_;
   std::uint64_t record_bytes_ = 0;
+  std::uint64_t output_bytes_ = 0;
   std::uint64_t next_identity_ = 0;
   std::optional<std::string> threshold_;  // no record with a larger key is wanted (--limit)
   InFlight in_flight_;

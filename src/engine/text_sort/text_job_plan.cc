@@ -4,9 +4,12 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/job_io.h"
-#include "record/descending_record.h"
+#include "io/transfer.h"
+#include "record/record_tags.h"
+#include "record/text_records.h"
 
 namespace xxl {
 namespace {
@@ -18,11 +21,35 @@ constexpr std::uint64_t kStagingPart = 4;  // of -S
 constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
 // Before any has been seen. An accelerator's memory holds more of longer ones.
 constexpr double kAssumedRecordBytes = 16;
+constexpr std::size_t kSampleBytes = 64 * kKiB;
+
+// Of the records of text: how many bytes one takes in a sample, with its frame.
+double sampled_record_bytes(const TextSortOptions& options, const Inputs& inputs) {
+  const MemoryRegion memory(kSampleBytes);
+  const io::File& first = inputs.files.front();
+  if (!first.seekable() || !first.is_open()) return kAssumedRecordBytes;
+  const std::size_t bytes = io::read_at(first, 0, memory.span().first(kSampleBytes));
+  std::size_t records = 0;
+  visit_records({reinterpret_cast<const char*>(memory.data()), bytes}, options.syntax,
+                [&](std::string_view) { return ++records, true; });
+  return records == 0 ? kAssumedRecordBytes
+                      : static_cast<double>(bytes) / static_cast<double>(records);
+}
+
+// What tags add to the records of `inputs`.
+std::uint64_t tag_bytes(const TextSortOptions& options, const Inputs& inputs) {
+  if (options.tag_growth() == 0 || !inputs.size_known || inputs.bytes == 0) return 0;
+  const double record_bytes = options.syntax.record_bytes != 0
+                                  ? static_cast<double>(options.syntax.record_bytes)
+                                  : sampled_record_bytes(options, inputs);
+  return static_cast<std::uint64_t>(static_cast<double>(inputs.bytes) / record_bytes *
+                                    static_cast<double>(options.tag_growth()));
+}
 
 TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs) {
   TextPlanInput input;
   input.memory_bytes = options.memory_bytes;
-  input.input_bytes = inputs.bytes;
+  input.input_bytes = inputs.bytes + tag_bytes(options, inputs);
   input.size_known = inputs.size_known;
   input.temp_codec = options.temp_codec;
   input.temp_level = options.temp_level;
@@ -34,7 +61,7 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs)
       std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
                                 options.parallel != 0 ? options.parallel : available_processors()));
   input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
-  const auto keys = sorting_keys(options.keys);
+  const auto keys = sorting_keys(options.tags, options.keys);
   input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_in_record();
   return input;
 }
@@ -42,6 +69,10 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs)
 // The plan `input` for the CPU, extended for the accelerator; unchanged if that cannot be used.
 PlannedText plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
   PlannedText planned{input, std::nullopt, {}};
+  if (options.tags.any()) {
+    planned.no_accelerator = "tagged records are sorted on processors";
+    return planned;
+  }
   if (options.syntax.counted) {
     planned.no_accelerator = "records of any length are sorted on processors";
     return planned;

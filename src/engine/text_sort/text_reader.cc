@@ -69,7 +69,7 @@ std::size_t TextReader::headroom(std::size_t region_bytes) const {
 }
 
 void TextReader::start(TextRegion& region, std::size_t bytes) {
-  region.base = region.memory + headroom(region.bytes);
+  region.base = region.memory + region.free_bytes + headroom(region.bytes);
   if (started_++ == 0) take_carry(region);
   region.limit = region.memory + bytes;
   region.read_end = region.base;
@@ -101,7 +101,7 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
       std::min<std::uint64_t>({kReadBytes, most, file.size() - position_}));
   position_ += read.wanted;
   region.read_end += read.wanted;
-  if (position_ == file.size() && !file.has_grown()) {
+  if (position_ == file.size() && !file.has_grown(std::max<std::size_t>(syntax_.record_bytes, 1))) {
     read.ends = true;
     region.read_end = read.to + round_up(read.wanted, kSectorBytes);
     ++input_;
@@ -258,6 +258,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
 // Of `text`, the bytes that are whole records.
 std::size_t TextReader::whole_records(std::string_view text, bool at_limit) const {
   if (syntax_.counted) return visit_counted(text, [](std::string_view) { return true; });
+  if (syntax_.record_bytes != 0) return round_down(text.size(), syntax_.record_bytes);
   if (!syntax_.quoted) {
     const void* last = memrchr(text.data(), syntax_.terminator, text.size());
     return last == nullptr
@@ -288,11 +289,14 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
     carry_offset_ = offset + whole;
     text = text.substr(0, whole);
   }
+  if (input_ends && syntax_.record_bytes != 0) {
+    io::check_whole_records(inputs_.files[input], offset + text.size(), syntax_.record_bytes);
+  }
   const std::uint64_t lines = lines_;
   if (syntax_.quoted) {
     lines_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), syntax_.terminator));
   }
-  TextSegment segment{text, input, offset, lines};
+  TextSegment segment{text, input, offset, lines, place_ + offset};
   const auto first_of = [this](std::string_view records) {
     return records.substr(0, syntax_.quoted ? find_row_end(records, 0, syntax_.terminator)
                                             : records.find(syntax_.terminator));
@@ -306,12 +310,14 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
         text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
     segment.text.remove_prefix(taken);
     segment.offset += taken;
+    segment.place += taken;
   }
   if (on_first_ && first_pending_ && !segment.text.empty()) {
     first_pending_ = false;
     on_first_(first_of(segment.text));
   }
   if (input_ends) {
+    place_ += offset + text.size();
     lines_ = 0;
     header_pending_ = syntax_.header;
     first_pending_ = true;

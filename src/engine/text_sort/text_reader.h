@@ -33,6 +33,12 @@ struct TextSegment {
   std::size_t input = 0;
   std::uint64_t offset = 0;  // in the input, in bytes
   std::uint64_t lines = 0;   // line ends in the input before (rows only)
+  std::uint64_t place = 0;   // in all inputs, one after the other, in bytes
+
+  // Of one of its records, as it was read.
+  std::uint64_t place_of(std::string_view record) const {
+    return place + static_cast<std::uint64_t>(record.data() - text.data());
+  }
 };
 
 // Throws Error{bad_input}: `record` of `segment`, which is of the file `path`, has this `fault`.
@@ -50,6 +56,7 @@ struct TextSegment {
 struct TextRegion {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;
+  std::size_t free_bytes = 0;  // at its start, where the reader leaves nothing
   // Set by the reader:
   std::vector<TextSegment> segments;
   std::byte* data_end = nullptr;  // nothing lies after it
@@ -95,14 +102,16 @@ class TextReader {
   // True if the next chunk can be read ahead, while the one before has not been finished.
   bool can_read_ahead() const;
 
-  // Starts reading into the first `bytes` of `region`, a whole number of sectors; `region` stays
+  // Starts reading into the first `bytes` of `region`, as its free bytes a whole number of sectors;
+  // `region` stays
   // where it is until finish(). Of the record that the chunk before ended within, the beginning is
   // moved there, unless that chunk is still to be finished: see take_carry().
   void start(TextRegion& region, std::size_t bytes);
   // False if the chunk before left more than was known when `region` was started: then it must be
   // cancelled and started again, before another region is started.
   bool has_room_for_carry(const TextRegion& region) const {
-    return carry_.size() <= static_cast<std::size_t>(region.base - region.memory);
+    return carry_.size() <=
+           static_cast<std::size_t>(region.base - region.memory) - region.free_bytes;
   }
   // Moves what the chunk before left to `region`, which was started ahead: before any other region
   // is started, as the next one may lie where it is now.
@@ -161,6 +170,7 @@ class TextReader {
   bool header_pending_ = true;  // of the input that the next segment is of
   bool first_pending_ = true;   // likewise its first record
   std::uint64_t lines_ = 0;     // in the current input before the next segment
+  std::uint64_t place_ = 0;     // of the current input
   std::uint64_t bytes_read_ = 0;
   std::size_t most_open_;  // files that can be read at any place
   std::size_t open_;

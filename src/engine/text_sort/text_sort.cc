@@ -54,13 +54,16 @@ class TextSorting final : public CallerSort {
  public:
   // `assumes_sorted`: merges inputs that look sorted; throws WrongGuess where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
-      : TextSorting(options, open_inputs(options.inputs, 1, options.compressed_by_suffix),
-                    assumes_sorted) {}
+      : TextSorting(
+            options,
+            open_inputs(options.inputs, std::max<std::size_t>(options.syntax.record_bytes, 1),
+                        options.compressed_by_suffix),
+            assumes_sorted) {}
   // With `inputs` that are open, those of the options.
   TextSorting(const TextSortOptions& options, Inputs inputs, bool assumes_sorted = false)
       : options_(options),
         assumes_sorted_(assumes_sorted),
-        keys_(sorting_keys(options.keys)),
+        keys_(sorting_keys(options.tags, options.keys)),
         inputs_(std::move(inputs)),
         planned_(plan_text_job(options, inputs_)),
         memory_(planned_.input, monitor_) {}
@@ -133,7 +136,9 @@ SortPlan TextSorting::plan() const {
   plan.sort_memory_bytes = geometry.regions * geometry.region_bytes;
   plan.block_bytes = geometry.block_bytes;
   plan.threads = memory_.threads();
-  plan.record_kind = options_.syntax.quoted ? "rows" : "lines";
+  plan.record_kind = options_.syntax.record_bytes != 0 ? "records"
+                     : options_.syntax.quoted          ? "rows"
+                                                       : "lines";
   plan.merge_degree = geometry.merge_degree;
   if (options_.batch_size != 0)
     plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
@@ -167,7 +172,9 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   };
   if (!header_) {
     header_ = std::string(header);
-    if (options_.keys_of_header) keys_ = sorting_keys(options_.keys_of_header(content(header)));
+    if (options_.keys_of_header) {
+      keys_ = sorting_keys(options_.tags, options_.keys_of_header(content(header)));
+    }
     return;
   }
   if (options_.keys_of_header && content(*header_) != content(header)) {
@@ -229,7 +236,8 @@ void TextSorting::open_sink(std::uint64_t text_bytes) {
   tickets_ = {};
   text_output_.reset();  // uses the sink
   OutputParts* const parts =
-      output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
+      output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+                         options_.syntax.record_bytes);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
                                               geometry.output_block_bytes, monitor_, parts);
@@ -280,7 +288,7 @@ void TextSorting::merge_formed() {
   report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources_.size();
   give_back_free_memory();
-  open_sink(formation_->record_bytes());
+  open_sink(formation_->output_bytes());
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
     merge_cells(bytes, blocks);
@@ -295,7 +303,7 @@ void TextSorting::merge_formed() {
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
   meter_.begin(Phase::merging, record_bytes);
-  open_sink(formation_->record_bytes());
+  open_sink(record_bytes);
   totals_ +=
       offload.emit(*text_output_, tickets_, [this](std::uint64_t bytes) { meter_.advance(bytes); });
   text_output_->finish();
@@ -304,7 +312,8 @@ void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes)
 }
 
 void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks) {
-  const TextMergeOptions merge{options_.syntax, emit_rules(options_), &stopped_};
+  const TextMergeOptions merge{options_.syntax, emit_rules(options_), options_.tags.bytes(),
+                               &stopped_};
   CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
   TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
                     memory_.workspaces(), blocks, emitter, *workers_, monitor_);
@@ -406,7 +415,8 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
-  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax);
+  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax,
+                     options_.tags.bytes());
   RecordEmitter emitter(writer, emit_rules(options_));
   while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
     meter_.advance(merge.record().size() + 1);
@@ -446,7 +456,7 @@ void TextSorting::check_output() const {
 // memory, and one thread compares their keys as fast as disks deliver; and if they are not, the
 // sort can start again. Not with a limit: what is not read would not be checked.
 bool may_be_sorted(const TextSortOptions& options) {
-  if (options.merge_only || options.limit || options.keys == nullptr ||
+  if (options.merge_only || options.tags.any() || options.limit || options.keys == nullptr ||
       options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
       !output_appears_at_end(options)) {
     return false;

@@ -15,6 +15,7 @@
 #include "engine/result_range.h"
 #include "record/group_fold.h"
 #include "record/key_extractor.h"
+#include "record/record_tags.h"
 #include "record/text_syntax.h"
 
 namespace xxl {
@@ -35,6 +36,9 @@ struct TextSortOptions : JobOptions, ResultRange {
   bool unique = false;              // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
+  // If there are any, what records are sorted by has to do with where they stand in the input
+  // (record_tags.h). Without fold and merge_only.
+  RecordTags tags;
   bool merge_only = false;  // -m
   bool repeatable = false;  // the output may be written again (CallerSort)
   // With parts by a key: gives that key once the header is known.
@@ -45,6 +49,9 @@ struct TextSortOptions : JobOptions, ResultRange {
   // is an error.
   std::function<void(const Error&)> on_no_compress_program;
   std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
+
+  // By how much a record grows in memory: it gets its tag and loses its frame.
+  std::size_t tag_growth() const { return tags.any() ? kTagBytes - syntax.frame_bytes() : 0; }
 };
 
 }  // namespace xxl

@@ -1,0 +1,100 @@
+// Sorts of text by where records stand in the input.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/text_sort/text_sort_fixture.h"
+#include "record/record_tags.h"
+#include "simulated_queue.h"
+
+namespace xxl {
+namespace {
+
+using namespace test;
+
+class TaggedSortTest : public TextSortTest {
+ protected:
+  TaggedSortTest() { options_.keys = nullptr; }
+
+  // The records in the order of random tags, of which the options let pass some.
+  std::string shuffled() const {
+    std::vector<std::pair<std::uint64_t, std::string>> tagged;
+    std::uint64_t place = 0;
+    for (const std::string& record : all_) {
+      tagged.emplace_back(options_.tags.of(place), record);
+      place += record.size() + options_.syntax.frame_bytes();
+    }
+    std::stable_sort(tagged.begin(), tagged.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::string text;
+    const std::size_t begin = std::min<std::size_t>(options_.skip, tagged.size());
+    const std::size_t end = begin + options_.written_of(tagged.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      text += tagged[i].second;
+      if (options_.syntax.record_bytes == 0) text += options_.syntax.terminator;
+    }
+    return text;
+  }
+};
+
+TEST_F(TaggedSortTest, random_tags_shuffle_any_records_in_any_order_of_completion) {
+  for (unsigned round = 0; round < 60; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Random random(round);
+    forget_inputs();
+    options_.tags = {.kind = RecordTags::Kind::random, .key = {round, 1}};
+    const unsigned kind = round % kKinds;
+    const std::size_t files = random.below(3) == 0 ? 1 + random.below(5) : 1;
+    const std::size_t bytes = random.below(3) == 0 ? random.below(2000) : 2 * kMiB / files;
+    for (std::size_t i = 0; i < files; ++i) {
+      // Only the last file may lack its end: what follows would stand elsewhere.
+      add_input(random_records(kind, random.below(5) == 0 ? 0 : bytes, random),
+                i + 1 < files || random.below(2) == 0);
+    }
+    options_.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
+    options_.parallel = static_cast<unsigned>(1 + random.below(8));
+    options_.skip = random.below(4) == 0 ? random.below(50000) : 0;
+    options_.limit.reset();
+    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(50000);
+    options_.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
+    options_.queue_factory = nullptr;
+    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
+    options_.spare_table_bytes.reset();
+    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
+    const SortReport report = text_sort(options_);
+    const std::string expected = shuffled();
+    ASSERT_TRUE(file_text(options_.output) == expected);
+    EXPECT_EQ(report.records_in, all_.size());
+    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
+    expect_nothing_left();
+  }
+}
+
+TEST_F(TaggedSortTest, random_tags_shuffle_records_of_a_fixed_size) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{100}}) {
+    SCOPED_TRACE(size);
+    forget_inputs();
+    Random random(size);
+    std::string text(200000 / size * size, ' ');
+    for (char& c : text) c = static_cast<char>(random());
+    const std::string path = directory_ / "records";
+    write_file(path, text);
+    options_.inputs = {path};
+    for (std::size_t at = 0; at < text.size(); at += size) all_.push_back(text.substr(at, size));
+    options_.syntax.record_bytes = size;
+    options_.tags = {.kind = RecordTags::Kind::random, .key = {1, 2}};
+    text_sort(options_);
+    EXPECT_TRUE(file_text(options_.output) == shuffled());
+    write_file(path, text + "x");
+    if (size > 1) {
+      EXPECT_EQ(error_of(options_).code(), ErrorCode::bad_input);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xxl
