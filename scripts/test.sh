@@ -26,6 +26,7 @@ tests/cli/long_lines.py --xxl build-release/bin/xxl --junit "$results/long_lines
 tests/cli/output_file.py --xxl build-release/bin/xxl --junit "$results/output_file.xml" || true
 tests/cli/parts.py --xxl build-release/bin/xxl --junit "$results/parts.xml" || true
 tests/cli/limits.py --xxl build-release/bin/xxl --junit "$results/limits.xml" || true
+tests/cli/keep_order.py --xxl build-release/bin/xxl --junit "$results/keep_order.xml" || true
 tests/cli/shuffles.py --xxl build-release/bin/xxl --junit "$results/shuffles.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines,parts,shuffles}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines,parts,keep_order,shuffles}.xml

@@ -29,17 +29,24 @@ struct RecordTags {
   enum class Kind : std::uint8_t {
     none,
     random,  // a random number for each place; records are sorted by it
+    place,   // the place itself; records are sorted by their keys
+    given,   // records come with tags, and are sorted by them
   };
   Kind kind = Kind::none;
   PhiloxKey key{};  // of random ones
 
   bool any() const { return kind != Kind::none; }
   // Records are sorted by their tags.
-  bool are_keys() const { return kind == Kind::random; }
+  bool are_keys() const { return kind == Kind::random || kind == Kind::given; }
+  // They are not there yet.
+  bool are_made() const { return kind == Kind::random || kind == Kind::place; }
   // In front of each record.
   std::size_t bytes() const { return any() ? kTagBytes : 0; }
 
-  std::uint64_t of(std::uint64_t place) const { return philox({place}, key)[0]; }
+  // Of those that are made.
+  std::uint64_t of(std::uint64_t place) const {
+    return kind == Kind::place ? place : philox({place}, key)[0];
+  }
 };
 
 inline void put_tag(char* to, std::uint64_t tag) {
@@ -60,11 +67,38 @@ class TagKey final : public KeyExtractor {
   }
 };
 
-// What records are sorted by, given the keys of records without tags.
+// The key is that of the record behind the tag.
+class KeyBehindTag final : public KeyExtractor {
+ public:
+  // `keys` are not to be reversed (sorting_keys()).
+  explicit KeyBehindTag(std::shared_ptr<const KeyExtractor> keys) : keys_(std::move(keys)) {}
+  bool is_in_record() const override { return keys_->is_in_record(); }
+  std::string_view key_in(std::string_view record) const override {
+    return keys_->key_in(record.substr(kTagBytes));
+  }
+  bool is_costly_in_full() const override { return keys_->is_costly_in_full(); }
+  void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
+    keys_->append_key(record.substr(kTagBytes), limit, key);
+  }
+  void append_key_part(std::string_view record, std::size_t from, std::size_t limit,
+                       std::string& key) const override {
+    keys_->append_key_part(record.substr(kTagBytes), from, limit, key);
+  }
+  std::unique_ptr<KeyReader> read_key(std::string_view record) const override {
+    return keys_->read_key(record.substr(kTagBytes));
+  }
+
+ private:
+  std::shared_ptr<const KeyExtractor> keys_;
+};
+
+// What records are sorted by, given the keys of records without tags (null: not known yet).
 inline std::shared_ptr<const KeyExtractor> sorting_keys(const RecordTags& tags,
                                                         std::shared_ptr<const KeyExtractor> keys) {
-  if (tags.any()) return std::make_shared<TagKey>();
-  return sorting_keys(std::move(keys));
+  if (tags.are_keys()) return std::make_shared<TagKey>();
+  keys = sorting_keys(std::move(keys));
+  if (!tags.any() || keys == nullptr) return keys;
+  return std::make_shared<KeyBehindTag>(std::move(keys));
 }
 
 }  // namespace xxl

@@ -266,6 +266,15 @@ constexpr std::array kSortOptions{
                .scope = Scope::rows,
                .group = kDoing,
                .help = "rows that cannot be read: error (the default) or skip, and count them"},
+    OptionSpec{
+        .long_name = "keep-order",
+        .scope = Scope::records,
+        .group = kDoing,
+        .help = "with -u: leave records where they are, without those whose key was there before",
+        .details =
+            "The first record of each key is kept, in the order of the input; keys only say which "
+            "records are equal. It takes two sorts at once, each in half of the memory, and "
+            "scratch for both. Not with -m, -c, --count, --sum, --part-by, or on GPUs."},
     OptionSpec{.long_name = "count",
                .scope = Scope::records,
                .group = kDoing,

@@ -1,8 +1,10 @@
 // xxl sort of binary records.
 #include <cstdio>
+#include <memory>
 
 #include "base/quote.h"
 #include "cli/devices.h"
+#include "record/format_key.h"
 #include "record/key_text.h"
 #include "sort/sort_shared.h"
 
@@ -51,12 +53,28 @@ int run_check(const Caller& caller, const SortOptions& sort, Check check) {
   return kExitDisorder;
 }
 
+// -u --keep-order: as records of text of a fixed size.
+int sort_in_kept_order(const Caller& caller, const ParsedOptions& options,
+                       const SortOptions& records) {
+  TextSortOptions sort;
+  static_cast<JobOptions&>(sort) = records;
+  static_cast<ResultRange&>(sort) = records;
+  sort.inputs = records.inputs;
+  sort.unique = true;
+  sort.syntax.record_bytes = records.format.record_bytes;
+  sort.keys = std::make_shared<FormatKey>(records.format);
+  return run_text_sort(caller, options, sort, subject_of(records));
+}
+
 }  // namespace
 
 int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
   SortOptions sort = sort_options(caller, options);
+  if (check == Check::none && keep_order_option(options)) {
+    return sort_in_kept_order(caller, options, sort);
+  }
   JobWatch watch(caller, options, sort);
   const DeviceChoice device = device_option(options, sort.time_line);
   sort.accelerator = device.accelerator.get();

@@ -185,7 +185,7 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
                            " not allowed with " + check);
   }
   if (arguments.output) throw CommandLineError("options '" + check + "o' are incompatible");
-  for (const char* other : {"stats", "explain", "report", "skip"}) {
+  for (const char* other : {"stats", "explain", "report", "skip", "keep-order"}) {
     if (arguments.options.has(other)) {
       throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
     }
@@ -205,8 +205,10 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
 
 int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (print_if_asked(parsed.options, caller)) return kExitSuccess;
-  if (parsed.debug && parsed.options.has("report")) {
-    throw_usage(parsed.options.command(), "--debug excludes --report");
+  for (const char* other : {"report", "keep-order"}) {
+    if (parsed.debug && parsed.options.has(other)) {
+      throw_usage(parsed.options.command(), std::string("--debug excludes --") + other);
+    }
   }
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);

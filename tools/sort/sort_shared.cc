@@ -16,6 +16,7 @@
 #include "cli/devices.h"
 #include "engine/job_defaults.h"
 #include "engine/part_files.h"
+#include "engine/text_sort/kept_order.h"
 #include "io/codec.h"
 
 namespace xxl::cli {
@@ -110,7 +111,7 @@ Check check_option(const ParsedOptions& options) {
   if (silent && asks_for_words) throw_usage(command, "options '-cC' are incompatible");
   if (options.has("output")) throw_usage(command, "options '" + check + "o' are incompatible");
   if (options.has("merge")) throw_usage(command, "options '" + check + "m' are incompatible");
-  for (const char* other : {"stats", "explain", "report", "skip"}) {
+  for (const char* other : {"stats", "explain", "report", "skip", "keep-order"}) {
     if (options.has(other)) {
       throw_usage(command, "options '" + check + "' and '--" + other + "' are incompatible");
     }
@@ -215,6 +216,21 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
   return when == "always" || (when == "auto" && isatty(STDERR_FILENO) == 1);
 }
 
+bool keep_order_option(const ParsedOptions& options) {
+  if (!options.knows("keep-order") || !options.has("keep-order")) return false;
+  const CommandSpec& command = options.command();
+  for (const char* other : {"count", "sum", "merge", "part-by"}) {
+    if (options.has(other)) throw_usage(command, std::string("--keep-order excludes --") + other);
+  }
+  if (!options.has("unique")) {
+    throw_usage(command, "--keep-order needs -u: what would be sorted keeps no order");
+  }
+  if (options.value("device", "cpu").starts_with("gpu")) {
+    throw_usage(command, "--keep-order is not for GPUs: leave out --device");
+  }
+  return true;
+}
+
 ResultRange range_option(const ParsedOptions& options) {
   ResultRange range;
   range.skip = options.number("skip", 0, 0, ~std::uint64_t{0});
@@ -264,22 +280,25 @@ void set_text_compression(const Caller& caller, const ParsedOptions& options,
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject) {
   JobWatch watch(caller, options, sort);
-  const DeviceChoice device =
-      options.knows("device") ? device_option(options, sort.time_line) : DeviceChoice();
+  const bool keeps_order = keep_order_option(options);
+  const auto plan_sort = keeps_order ? plan_sort_in_kept_order : plan_text_sort;
+  const auto run_sort = keeps_order ? sort_in_kept_order : text_sort;
+  const bool has_devices = options.knows("device") && !keeps_order;
+  const DeviceChoice device = has_devices ? device_option(options, sort.time_line) : DeviceChoice();
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   if (options.has("explain")) {
-    const SortPlan plan = plan_text_sort(sort);
+    const SortPlan plan = plan_sort(sort);
     std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
                stdout);
     return kExitSuccess;
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
   const SortReport report = watch.run(
-      sort.inputs, show_progress, [&] { return text_sort(sort); },
+      sort.inputs, show_progress, [&] { return run_sort(sort); },
       [&](const SortReport* done) {
-        return sort_texts(subject, done, [&] { return plan_text_sort(sort); });
+        return sort_texts(subject, done, [&] { return plan_sort(sort); });
       });
   if (sort.syntax.skip_malformed && report.skipped != 0) {
     std::fprintf(stderr, "%swarning: %ju malformed rows left out\n", caller.prefix.c_str(),

@@ -42,6 +42,8 @@ std::vector<std::string> input_files(const ParsedOptions& options);
 std::vector<std::string> read_names0(const std::string& file);
 // `by_default`: whether progress is shown without --progress, if standard error is a terminal.
 bool progress_option(const ParsedOptions& options, bool by_default);
+// --keep-order. Throws Error{usage} if other options exclude it.
+bool keep_order_option(const ParsedOptions& options);
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].

@@ -83,9 +83,10 @@ bool TextFormation::make_larger_regions() {
   return false;
 }
 
-// What `record`, with its tag, takes in the input and the output.
-std::size_t TextFormation::text_bytes(std::string_view record) const {
-  return record.size() - context_.options.tags.bytes() + context_.options.syntax.frame_bytes();
+// What `record`, with its tag, takes in the input.
+std::size_t TextFormation::input_bytes(std::string_view record) const {
+  const TextSortOptions& options = context_.options;
+  return record.size() - options.put_tag_bytes() + options.syntax.frame_bytes();
 }
 
 // How much to read into a region, so that there is room for the items, and for tags: as records
@@ -418,23 +419,24 @@ std::size_t TextFormation::load_items(const TextRegion& region, std::span<String
                                       RegionPlace& place, MultisetHash& hash) {
   char* const memory = reinterpret_cast<char*>(region.memory);
   const RecordTags& tags = context_.options.tags;
-  char* to = memory;  // with tags, where the next record goes
+  const std::size_t own_bytes = tags.bytes() - context_.options.put_tag_bytes();
+  char* to = memory;  // with its tag, where the next record goes
   std::size_t count = 0;
   while (place.segment < region.segments.size()) {
     const TextSegment& from = region.segments[place.segment];
     if (place.offset == 0) records_.check(from);
     place.offset = records_.visit(from, place.offset, [&](std::string_view record) {
-      const bool has_room = !tags.any() || to + kTagBytes <= record.data();
+      const bool has_room = !tags.are_made() || to + kTagBytes <= record.data();
       if (count == items.size() || !has_room) return false;
-      add_record(hash, record);
-      if (tags.any()) {
+      add_record(hash, record.substr(own_bytes));
+      if (tags.are_made()) {
         const std::uint64_t tag = tags.of(from.place_of(record));
         std::memmove(to + kTagBytes, record.data(), record.size());
         put_tag(to, tag);
-        items[count].word = tag;
         record = {to, kTagBytes + record.size()};
         to += record.size();
       }
+      if (tags.are_keys()) items[count].word = key_word(record, 0);
       items[count++].ref =
           chunk_place(static_cast<std::size_t>(record.data() - memory), record.size());
       return true;
@@ -476,17 +478,19 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     MultisetHash removed;
     const bool unique = context_.options.unique && !context_.options.fold;
     const std::size_t sorted = items.size();
+    const std::size_t output_frame_bytes =
+        context_.options.output_syntax().frame_bytes() - context_.options.dropped_bytes();
     std::uint64_t bytes = 0, output_bytes = 0, sorted_bytes = 0;
     std::size_t kept = 0;
     for (const StringItem& item : items) {
       const std::string_view record = access(item.place());
-      sorted_bytes += text_bytes(record);
+      sorted_bytes += input_bytes(record);
       if (unique && item.same_key()) {
         add_record(removed, record.substr(context_.options.tags.bytes()));
         continue;
       }
       bytes += record.size() + 1;
-      output_bytes += text_bytes(record);
+      output_bytes += record.size() + output_frame_bytes;
       items[kept++] = item;
     }
     items = items.first(kept);

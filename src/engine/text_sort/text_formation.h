@@ -122,7 +122,7 @@ class TextFormation {
   void write_run(Formed& formed, std::span<const StringItem> items, const char* memory);
   std::size_t load_items(const TextRegion& region, std::span<StringItem> items, RegionPlace& place,
                          MultisetHash& hash);
-  std::size_t text_bytes(std::string_view record) const;
+  std::size_t input_bytes(std::string_view record) const;
   std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
   void learn_threshold(std::span<const StringItem> items, const char* memory, std::uint64_t needed);
 

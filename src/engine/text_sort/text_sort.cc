@@ -172,6 +172,7 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   };
   if (!header_) {
     header_ = std::string(header);
+    if (options_.keep_header) options_.keep_header(header);
     if (options_.keys_of_header) {
       keys_ = sorting_keys(options_.tags, options_.keys_of_header(content(header)));
     }
@@ -186,9 +187,10 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
 
 // The header comes before all records.
 void TextSorting::write_header() {
-  if (!header_) return;
+  if (options_.header_kept) header_ = options_.header_kept();
+  if (!header_ || options_.keep_header) return;
   const std::string header = options_.header_written ? options_.header_written(*header_) : *header_;
-  text_output_->write_header(tickets_++, header, options_.syntax);
+  text_output_->write_header(tickets_++, header, options_.output_syntax());
 }
 
 void TextSorting::open_output() {
@@ -237,7 +239,7 @@ void TextSorting::open_sink(std::uint64_t text_bytes) {
   text_output_.reset();  // uses the sink
   OutputParts* const parts =
       output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
-                         options_.syntax.record_bytes);
+                         options_.output_syntax().record_bytes);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
                                               geometry.output_block_bytes, monitor_, parts);
@@ -312,8 +314,8 @@ void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes)
 }
 
 void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks) {
-  const TextMergeOptions merge{options_.syntax, emit_rules(options_), options_.tags.bytes(),
-                               &stopped_};
+  const TextMergeOptions merge{options_.output_syntax(), emit_rules(options_),
+                               options_.dropped_bytes(), &stopped_};
   CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
   TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
                     memory_.workspaces(), blocks, emitter, *workers_, monitor_);
@@ -415,8 +417,8 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
-  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.syntax,
-                     options_.tags.bytes());
+  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.output_syntax(),
+                     options_.dropped_bytes());
   RecordEmitter emitter(writer, emit_rules(options_));
   while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
     meter_.advance(merge.record().size() + 1);
@@ -429,6 +431,7 @@ void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
   if (!stopped_) check_output();
+  if (options_.check_input) options_.check_input(input_hash_);
   output_->publish(text_output_->bytes());
   report_.output_in_place = output_->in_place();
   meter_.end("finish");

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "engine/job.h"
 #include "engine/result_range.h"
@@ -36,9 +37,17 @@ struct TextSortOptions : JobOptions, ResultRange {
   bool unique = false;              // of records with equal keys, the first
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
-  // If there are any, what records are sorted by has to do with where they stand in the input
-  // (record_tags.h). Without fold and merge_only.
+  // If there are any, the order has to do with where records stand in the input (record_tags.h).
+  // Without fold and merge_only.
   RecordTags tags;
+  bool writes_tags = false;               // to the output, as a part of the records
+  std::optional<TextSyntax> output_as{};  // the output's syntax, if it is not that of the inputs
+  // With a header: gets that of the first input, which is not written then.
+  std::function<void(std::string_view header)> keep_header;
+  // The header of the output, if the inputs have none: called before the first record is written.
+  std::function<std::optional<std::string>()> header_kept;
+  // Throws if these are not the records that were to be read; called before the output appears.
+  std::function<void(const MultisetHash& records)> check_input;
   bool merge_only = false;  // -m
   bool repeatable = false;  // the output may be written again (CallerSort)
   // With parts by a key: gives that key once the header is known.
@@ -50,8 +59,13 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::function<void(const Error&)> on_no_compress_program;
   std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
 
+  const TextSyntax& output_syntax() const { return output_as ? *output_as : syntax; }
+  // What is put in front of each record that is read; of what is in front then, what is not
+  // written.
+  std::size_t put_tag_bytes() const { return tags.are_made() ? kTagBytes : 0; }
+  std::size_t dropped_bytes() const { return writes_tags ? 0 : tags.bytes(); }
   // By how much a record grows in memory: it gets its tag and loses its frame.
-  std::size_t tag_growth() const { return tags.any() ? kTagBytes - syntax.frame_bytes() : 0; }
+  std::size_t tag_growth() const { return tags.are_made() ? kTagBytes - syntax.frame_bytes() : 0; }
 };
 
 }  // namespace xxl

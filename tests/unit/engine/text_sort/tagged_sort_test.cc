@@ -2,11 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/text_sort/kept_order.h"
 #include "engine/text_sort/text_sort_fixture.h"
 #include "record/record_tags.h"
 #include "simulated_queue.h"
@@ -36,6 +42,22 @@ class TaggedSortTest : public TextSortTest {
     for (std::size_t i = begin; i < end; ++i) {
       text += tagged[i].second;
       if (options_.syntax.record_bytes == 0) text += options_.syntax.terminator;
+    }
+    return text;
+  }
+
+  // The first record of each key, in the order of the input, of which the options let pass some.
+  std::string kept() const {
+    std::set<std::string> keys;
+    std::string text;
+    std::uint64_t number = 0;
+    for (const std::string& record : all_) {
+      if (!keys.insert(test::key_of(*options_.keys, record)).second) continue;
+      if (number >= options_.skip &&
+          number - options_.skip < options_.limit.value_or(all_.size())) {
+        text += record + '\n';
+      }
+      ++number;
     }
     return text;
   }
@@ -72,6 +94,64 @@ TEST_F(TaggedSortTest, random_tags_shuffle_any_records_in_any_order_of_completio
     EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
     expect_nothing_left();
   }
+}
+
+TEST_F(TaggedSortTest, of_equal_keys_the_first_stays_in_any_order_of_completion) {
+  for (unsigned round = 0; round < 60; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Random random(round);
+    forget_inputs();
+    options_.keys = random.below(2) == 0 ? std::shared_ptr<const KeyExtractor>(new WholeLine)
+                                         : std::make_shared<BackwardsKey>();
+    options_.unique = true;
+    const unsigned kind = round % kKinds;
+    const std::size_t files = random.below(3) == 0 ? 1 + random.below(5) : 1;
+    const std::size_t bytes = random.below(3) == 0 ? random.below(2000) : kMiB / files;
+    for (std::size_t i = 0; i < files; ++i) {
+      add_input(random_records(kind, random.below(5) == 0 ? 0 : bytes, random),
+                random.below(2) == 0);
+    }
+    options_.memory_bytes = (kind == 6 ? 6 * kMiB : 2 * kMiB) + random.below(4 * kMiB);
+    options_.parallel = static_cast<unsigned>(1 + random.below(4));
+    options_.skip = random.below(4) == 0 ? random.below(5000) : 0;
+    options_.limit.reset();
+    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(50000);
+    options_.queue_factory = nullptr;
+    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
+    options_.spare_table_bytes.reset();
+    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
+    const SortReport report = sort_in_kept_order(options_);
+    const std::string expected = kept();
+    ASSERT_TRUE(file_text(options_.output) == expected);
+    EXPECT_EQ(report.records_in, all_.size());
+    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
+    expect_nothing_left();
+  }
+}
+
+TEST_F(TaggedSortTest, a_failure_of_either_sort_is_that_of_both) {
+  Random random(1);
+  options_.keys = std::make_shared<WholeLine>();
+  options_.unique = true;
+  options_.memory_bytes = 4 * kMiB;
+  add_input(random_records(0, 2 * kMiB, random));
+  TextSortOptions options = options_;
+  options.malformed = [&](std::string_view record) {
+    return record == all_[all_.size() / 2] ? std::optional<std::string>("bad") : std::nullopt;
+  };
+  const auto sort = [&] { sort_in_kept_order(options); };
+  EXPECT_EQ(error_of_sort(options.output, sort).code(), ErrorCode::bad_input);
+  options = options_;
+  options.output = directory_ / "none/output";
+  EXPECT_THROW(sort(), Error);
+  options = options_;
+  options.inputs.push_back(directory_ / "none");
+  EXPECT_EQ(error_of_sort(options.output, sort).code(), ErrorCode::io);
+  options = options_;
+  std::stop_source stop;
+  stop.request_stop();
+  options.stop = stop.get_token();
+  EXPECT_EQ(error_of_sort(options.output, sort).sys_errno(), ECANCELED);
 }
 
 TEST_F(TaggedSortTest, random_tags_shuffle_records_of_a_fixed_size) {
