@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "base/thread.h"
 #include "engine/inputs.h"
 #include "engine/phase_meter.h"
+#include "engine/text_sort/text_job_plan.h"
 #include "engine/text_sort/text_plan.h"
 #include "engine/text_sort/text_sort.h"
 #include "io/caller_queue.h"
@@ -76,7 +78,11 @@ SortPlan plan_of(SortPlan plan, const TextSortOptions& options) {
 
 class KeptOrder {
  public:
-  explicit KeptOrder(const TextSortOptions& options) : options_(options) {}
+  explicit KeptOrder(const TextSortOptions& options)
+      : options_(options),
+        inputs_(open_inputs(options.inputs, std::max<std::size_t>(options.syntax.record_bytes, 1),
+                            options.compressed_by_suffix)),
+        most_kept_bytes_(inputs_.size_known ? tagged_bytes(options_by_key(options), inputs_) : 0) {}
   SortReport run();
 
  private:
@@ -86,6 +92,8 @@ class KeptOrder {
   SortReport report_of(SortReport by_place) const;
 
   const TextSortOptions& options_;
+  Inputs inputs_;
+  const std::uint64_t most_kept_bytes_;
   const Clock::time_point start_ = Clock::now();
   io::CallerQueue found_;  // the output of the first sort
   io::CallerQueue kept_;   // the input of the second one
@@ -104,9 +112,7 @@ void KeptOrder::sort_by_key() noexcept {
     by_key.output_caller = &found_;
     by_key.stop = stop_.get_token();
     by_key.keep_header = [this](std::string_view header) { header_ = std::string(header); };
-    Inputs inputs = open_inputs(by_key.inputs, std::max<std::size_t>(by_key.syntax.record_bytes, 1),
-                                by_key.compressed_by_suffix);
-    by_key_ = make_text_caller_sort(by_key, std::move(inputs))->run();
+    by_key_ = make_text_caller_sort(by_key, std::move(inputs_))->run();
   } catch (...) {
     failure_ = std::current_exception();
     by_key_failed_ = true;
@@ -144,6 +150,7 @@ void KeptOrder::move_records() noexcept {
 
 SortReport KeptOrder::sort_by_place() {
   TextSortOptions by_place = options_by_place(options_);
+  by_place.most_input_bytes = most_kept_bytes_;
   by_place.header_kept = [this] { return header_; };
   by_place.check_input = [this](const MultisetHash& records) {
     check_permutation({by_key_.records_out, by_key_.checksum}, records);

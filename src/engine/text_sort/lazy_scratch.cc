@@ -23,10 +23,11 @@ TextScratch& LazyScratch::get() {
   return *scratch_;
 }
 
-// The size of packed blocks, or of the records that may be among the first of --limit, is not known
-// beforehand.
+// The size of packed blocks, of the records that may be among the first of --limit, or of fewer
+// records than there may be, is not known beforehand.
 void LazyScratch::reserve_for_sort() {
-  if (memory_.input().size_known && !scratch_->packs() && !options_.limit) {
+  if (memory_.input().size_known && options_.most_input_bytes == 0 && !scratch_->packs() &&
+      !options_.limit) {
     store_->reserve(memory_.scratch_bytes());
   }
 }

@@ -360,12 +360,24 @@ void TextFormation::run() {
       auto lock = context_.monitor.lock();
       for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);
     }
-    if (in_scratch == 0 || resident <= geometry().regions / kResidentPart) break;
+    // As much room as all runs need to be merged at once, if there is so much.
+    const bool has_room =
+        merges_at_once(in_scratch, resident) || !merges_at_once(in_scratch + resident, 0);
+    if (in_scratch == 0 || resident == 0 ||
+        (resident <= geometry().regions / kResidentPart && has_room)) {
+      break;
+    }
     spill_oldest();
     wait_for_workers();
   }
   std::sort(formed_.begin(), formed_.end(),
             [](const Formed& a, const Formed& b) { return a.order < b.order; });
+}
+
+// Whether there is memory for two blocks of each run in scratch beside `resident` runs.
+bool TextFormation::merges_at_once(std::size_t in_scratch, std::size_t resident) const {
+  const std::size_t free_bytes = (geometry().regions - resident) * geometry().region_bytes;
+  return in_scratch * 2 * geometry().block_bytes <= free_bytes / 8 * 7;
 }
 
 void TextFormation::submit(TextRegion* region) {

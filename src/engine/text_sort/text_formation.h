@@ -116,6 +116,7 @@ class TextFormation {
   void make_offload();
   void finish_offload();
   std::uint64_t new_identity();
+  bool merges_at_once(std::size_t in_scratch, std::size_t resident) const;
   void submit(TextRegion* region);
   void run_sort(const Chunk& chunk);
   void sort_chunk(const Chunk& chunk, unsigned thread);

@@ -36,21 +36,12 @@ double sampled_record_bytes(const TextSortOptions& options, const Inputs& inputs
                       : static_cast<double>(bytes) / static_cast<double>(records);
 }
 
-// What tags add to the records of `inputs`.
-std::uint64_t tag_bytes(const TextSortOptions& options, const Inputs& inputs) {
-  if (options.tag_growth() == 0 || !inputs.size_known || inputs.bytes == 0) return 0;
-  const double record_bytes = options.syntax.record_bytes != 0
-                                  ? static_cast<double>(options.syntax.record_bytes)
-                                  : sampled_record_bytes(options, inputs);
-  return static_cast<std::uint64_t>(static_cast<double>(inputs.bytes) / record_bytes *
-                                    static_cast<double>(options.tag_growth()));
-}
-
 TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs) {
   TextPlanInput input;
   input.memory_bytes = options.memory_bytes;
-  input.input_bytes = inputs.bytes + tag_bytes(options, inputs);
-  input.size_known = inputs.size_known;
+  const bool any_bound = options.most_input_bytes != 0;
+  input.input_bytes = any_bound ? options.most_input_bytes : tagged_bytes(options, inputs);
+  input.size_known = inputs.size_known || any_bound;
   input.temp_codec = options.temp_codec;
   input.temp_level = options.temp_level;
   input.temp_program = !options.compress_program.empty();
@@ -117,6 +108,16 @@ void check_decoders_fit(TextPlanInput input, const Inputs& inputs) {
 }
 
 }  // namespace
+
+std::uint64_t tagged_bytes(const TextSortOptions& options, const Inputs& inputs) {
+  if (options.tag_growth() == 0 || !inputs.size_known || inputs.bytes == 0) return inputs.bytes;
+  const double record_bytes = options.syntax.record_bytes != 0
+                                  ? static_cast<double>(options.syntax.record_bytes)
+                                  : sampled_record_bytes(options, inputs);
+  return inputs.bytes +
+         static_cast<std::uint64_t>(static_cast<double>(inputs.bytes) / record_bytes *
+                                    static_cast<double>(options.tag_growth()));
+}
 
 bool is_little(const TextSortOptions& options, const Inputs& inputs) {
   return is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);

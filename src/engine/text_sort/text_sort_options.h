@@ -46,6 +46,7 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::function<void(std::string_view header)> keep_header;
   // The header of the output, if the inputs have none: called before the first record is written.
   std::function<std::optional<std::string>()> header_kept;
+  std::uint64_t most_input_bytes = 0;  // of inputs whose size is not known: no more come; or 0
   // Throws if these are not the records that were to be read; called before the output appears.
   std::function<void(const MultisetHash& records)> check_input;
   bool merge_only = false;  // -m
