@@ -153,6 +153,7 @@ File& File::operator=(File&& other) noexcept {
   device_ = other.device_;
   inode_ = other.inode_;
   has_name_ = other.has_name_;
+  is_limited_ = other.is_limited_;
   codec_ = other.codec_;
   window_bytes_ = other.window_bytes_;
   decoder_ = std::move(other.decoder_);
@@ -205,6 +206,7 @@ void File::open() {
   }
   const std::uint64_t size = size_;
   const bool seekable = seekable_;
+  const bool is_limited = is_limited_;
   const Codec codec = codec_;
   const std::size_t window_bytes = window_bytes_;
   *this = std::move(now);
@@ -218,6 +220,7 @@ void File::open() {
   if (seekable) {  // it is read as planned, whatever was added
     seekable_ = true;
     size_ = size;
+    is_limited_ = is_limited;
   }
 }
 
@@ -255,7 +258,14 @@ void File::disable_direct() {
   direct_ = false;
 }
 
+void File::limit_to(std::uint64_t bytes) {
+  XXL_CHECK(seekable_ && bytes <= size_);
+  size_ = bytes;
+  is_limited_ = true;
+}
+
 bool File::has_grown(std::size_t record_bytes) {
+  if (is_limited_) return false;
   struct stat status;
   if (fstat(fd_, &status) != 0) throw_io_error(errno, "cannot examine", path_);
   const auto now = S_ISREG(status.st_mode) ? round_down<std::uint64_t>(status.st_size, record_bytes)

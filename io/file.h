@@ -58,6 +58,9 @@ class File {
   // is left at its end, for its next reader.
   bool has_grown(std::size_t record_bytes = 1);
 
+  // Of a seekable input, only the first `bytes`, up to size(), are read, however it grows.
+  void limit_to(std::uint64_t bytes);
+
   // Takes ownership of `fd`, to be read or written at its own position (Request::kStream), even if
   // it is a regular file.
   static File stream(int fd, std::string path);
@@ -126,6 +129,7 @@ class File {
   dev_t device_ = 0;
   ino_t inode_ = 0;
   bool has_name_ = false;  // path_ opens it again
+  bool is_limited_ = false;
   Codec codec_ = Codec::none;
   std::size_t window_bytes_ = 0;  // of its first frame
   std::shared_ptr<Decoder> decoder_;

@@ -92,6 +92,21 @@ void OutputDirectory::make_directory() {
   }
 }
 
+std::string OutputDirectory::temp_name() const {
+  return temp_name_ ? temp_name_->text() : "";
+}
+
+std::string OutputDirectory::make() {
+  make_directory();
+  return temp_name();
+}
+
+void OutputDirectory::join(const std::string& temp_name) {
+  const int fd = openat(parent_.fd(), temp_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw_io_error(errno, Operation::open_output, path_);
+  directory_ = File(fd, path_, false);
+}
+
 File OutputDirectory::create(const std::string& name, bool direct) {
   int fd = open_unnamed_beside(parent_, 0666, true);
   if (fd < 0 && errno != EMFILE && errno != ENFILE && errno != ENOSPC) {

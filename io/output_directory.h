@@ -44,6 +44,16 @@ class OutputDirectory {
   void add(const File& file, const std::string& name, std::uint64_t bytes);
   // Adds a file with this content.
   void add(const std::string& name, std::string_view content);
+  // --- where several processes make it, maybe on several machines ---
+
+  // The name that it has now in its parent; empty if it has none before something is added.
+  std::string temp_name() const;
+  // As temp_name(), and from now on it has one.
+  std::string make();
+  // In place of one of its own, adds to the one that another process made(), which publishes it
+  // when all have added theirs.
+  void join(const std::string& temp_name);
+
   // Makes the directory appear with what was added. Throws Error{io}; then nothing appeared, unless
   // the message says so: the sync at the very end.
   void publish();

@@ -180,6 +180,17 @@ std::uint64_t OutputFile::free_bytes() const {
   return io::free_bytes(in_place_ ? file_.path() : directory_.path());
 }
 
+std::string OutputFile::shared_path() {
+  if (in_place_) {
+    throw Error(ErrorCode::io,
+                "cannot be replaced by a new file, which several processes need: remove it first, "
+                "or give another name",
+                path_);
+  }
+  if (!temp_name_) give_temp_name();
+  return directory_of(path_) + "/" + temp_name_->text();
+}
+
 void OutputFile::publish(std::uint64_t bytes) {
   const int fd = file_.fd();
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)

@@ -43,6 +43,10 @@ class OutputFile {
   // Free bytes where it is.
   std::uint64_t free_bytes() const;
 
+  // The path of file() for other processes, which may write to it as well until publish(): it has a
+  // temporary name from now on. Throws Error{io}, also if the output is written in place.
+  std::string shared_path();
+
   // True if the output is written in place. Known for certain after publish() only.
   bool in_place() const { return in_place_; }
 

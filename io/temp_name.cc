@@ -13,11 +13,14 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <optional>
 #include <random>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/fatal_signals.h"
+#include "io/name_guard.h"
 
 namespace xxl::io {
 namespace {
@@ -142,21 +145,47 @@ bool lock_temp_file(int fd) {
   return flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+namespace {
+
+std::optional<NameGuard> name_guard;
+
+std::string path_in(int directory, const std::string& name) {
+  std::error_code error;
+  const auto path =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(directory), error);
+  return error ? "" : (path / name).string();
+}
+
+}  // namespace
+
+void guard_temp_names() {
+  name_guard.emplace([](const char* path) { remove_name(AT_FDCWD, path); });
+}
+
 TempName::TempName(int directory) : directory_(directory), text_(random_name()) {
   remove_left_over(directory);
   on_fatal_signal(remove_temp_names);
   slot_ = take_slot(directory, text_);  // before the file exists, so that every signal finds it
+  if (!name_guard) return;
+  path_ = path_in(directory, text_);
+  name_guard->add(path_);
 }
 
 TempName::~TempName() {
   if (!text_.empty()) remove_name(directory_, text_.c_str());
-  free_slot(slot_);
+  forget();
 }
 
 void TempName::let_go() {
-  free_slot(slot_);
+  forget();
   slot_ = -1;
   text_.clear();
+}
+
+void TempName::forget() {
+  free_slot(slot_);
+  if (!path_.empty()) name_guard->drop(path_);
+  path_.clear();
 }
 
 void remove_temp_names() {

@@ -21,10 +21,17 @@ class TempName {
   void let_go();
 
  private:
+  void forget();
+
   int directory_;
   std::string text_;
-  int slot_;  // of those that signal handlers know; -1: none was free
+  std::string path_;  // that a guard knows; empty: none
+  int slot_;          // of those that signal handlers know; -1: none was free
 };
+
+// From now on such names are removed even if the process is killed by SIGKILL (NameGuard): for a
+// process whose parent ends it so. Call before any thread is made, once.
+void guard_temp_names();
 
 // Locks an open file, so that it is not taken for a leftover while it has such a name. False if
 // another has it locked.

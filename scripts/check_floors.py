@@ -22,15 +22,15 @@ FLOORS = (
     ("gpu/array", "gpu/join", "src/join"),
     ("gpu/probe", "gpu/simulated", "src/engine"),
     ("gpu/cuda", "src/engine/record_sort", "src/testdata"),
-    ("gpu/find", "src/engine/text_sort"),
-    ("src/engine/join",),
+    ("gpu/find", "src/engine/cluster", "src/engine/text_sort"),
+    ("mpi", "src/engine/join"),
     ("src/engine/files",),
     ("src/engine/callers",),
     ("src/columns",),
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),
-    ("tools/join", "tools/shuf"),
+    ("tools/join", "tools/shuf", "tools/mpi"),
     ("tools",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -95,7 +95,7 @@ def find_circles(arrows):
 
 
 def main():
-    sources = [path for room in ("include", "src", "io", "gpu", "tools")
+    sources = [path for room in ("include", "src", "io", "gpu", "mpi", "tools")
                for path in sorted((ROOT / room).rglob("*"))
                if path.suffix in (".h", ".cc", ".cu", ".cuh")]
     arrows = {}

@@ -2,9 +2,9 @@
 # Installs what xxl needs to be built and tested, from the distribution's own packages (Debian 12,
 # Ubuntu 24.04). With --checks also what the further checks of .ci/run need, with --bench what the
 # benchmarks need, with --columns what the module for Parquet and Arrow files and its tests need: these
-# are Python packages, in build-columns/venv; with --python what the Python package needs; with --browser
-# the browser in which pages are tested (Debian's: Ubuntu has none but as a snap). Packages that are there
-# already are left alone.
+# are Python packages, in build-columns/venv; with --python what the Python package needs; with --mpi
+# what the program for several machines needs (Open MPI); with --browser the browser in which pages are
+# tested (Debian's: Ubuntu has none but as a snap). Packages that are there already are left alone.
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
@@ -15,6 +15,7 @@ case ${1:-} in
   --browser) packages+=(chromium) ;;
   --columns) packages+=(python3-venv) ;;
   --python) packages+=(python3-dev python3-venv) ;;
+  --mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
   --bench) packages+=(libbenchmark-dev libboost-dev libstxxl-dev libhwy-dev) ;;
 esac
 

@@ -42,7 +42,7 @@ std::optional<std::uint64_t> Inputs::records(std::size_t record_bytes) const {
   if (!size_known) return std::nullopt;
   std::uint64_t records = 0;
   for (const io::File& file : files) records += file.size() / record_bytes;
-  return records;
+  return records - start / record_bytes;
 }
 
 const io::File& Inputs::largest_decoder() const {

@@ -18,15 +18,38 @@ constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
 
 }  // namespace
 
+std::string part_name(std::size_t part) {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "part-%05zu", part);
+  return name.data();
+}
+
+PartManifest::Part described_part(const io::File& file, const OutputPart& part,
+                                  std::size_t terminator_bytes, const KeyText& key_text) {
+  PartManifest::Part entry;
+  entry.records = part.records;
+  entry.bytes = part.bytes;
+  entry.checksum = part.checksum;
+  if (part.records == 0) return entry;
+  const auto key_at = [&](std::uint64_t offset, std::uint64_t bytes) {
+    bytes = std::min<std::uint64_t>(bytes - terminator_bytes, kMostRecordBytes);
+    const auto read = io::read_bytes(file, offset, static_cast<std::size_t>(bytes));
+    std::string text(reinterpret_cast<const char*>(read.data()), read.size());
+    if (key_text) text = key_text(text);
+    return text.substr(0, kMostKeyBytes);
+  };
+  entry.first_key = key_at(part.header_bytes, part.first_bytes);
+  entry.last_key = key_at(part.bytes - part.last_bytes, part.last_bytes);
+  return entry;
+}
+
 PartFiles::PartFiles(const std::string& path, std::string ending)
     : path_(path), ending_(std::move(ending)), directory_(path, check_replaceable_parts) {
   io::allow_more_files();
 }
 
 std::string PartFiles::name_of(std::size_t part) const {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "part-%05zu", part);
-  return name.data() + ending_;
+  return part_name(part) + ending_;
 }
 
 PartFiles::PartFile& PartFiles::open(std::size_t part, bool direct, std::uint64_t most) {
@@ -73,20 +96,8 @@ void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums
   manifest.record = record;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const OutputPart& part = parts[i];
-    PartManifest::Part& entry = manifest.parts.emplace_back();
-    entry.records = part.records;
-    entry.bytes = part.bytes;
-    entry.checksum = part.checksum;
-    if (part.records == 0) continue;
     const io::File& file = open(i, false, 0).file;
-    const auto key_at = [&](std::uint64_t offset, std::uint64_t bytes) {
-      bytes = std::min<std::uint64_t>(bytes - terminator_bytes, kMostRecordBytes);
-      const auto read = io::read_bytes(file, offset, static_cast<std::size_t>(bytes));
-      const std::string text(reinterpret_cast<const char*>(read.data()), read.size());
-      return key_text ? key_text(text) : text;
-    };
-    entry.first_key = key_at(part.header_bytes, part.first_bytes);
-    entry.last_key = key_at(part.bytes - part.last_bytes, part.last_bytes);
+    manifest.parts.push_back(described_part(file, part, terminator_bytes, key_text));
   }
   publish(std::move(manifest), has_checksums);
 }

@@ -24,6 +24,13 @@ using KeyText = std::function<std::string(std::string_view record)>;
 // Whose names sort.
 inline constexpr std::size_t kMostParts = 100'000;
 
+// Of the file of a part, by its number, without an ending.
+std::string part_name(std::size_t part);
+// What the manifest says of `part`, which was written to `file`, but for its name.
+// `terminator_bytes` and `key_text` as PartFiles::publish().
+PartManifest::Part described_part(const io::File& file, const OutputPart& part,
+                                  std::size_t terminator_bytes, const KeyText& key_text);
+
 class PartFiles {
  public:
   // Throws Error{io} if there cannot be such a directory, or it exists and is not one of parts.

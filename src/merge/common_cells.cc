@@ -27,7 +27,7 @@ CommonCells::CommonCells(const std::vector<Run>& runs, std::size_t piece_capacit
   XXL_CHECK(keeper == nullptr || grid_ != nullptr);
   for (std::size_t cell = 0; cell < records_.size(); ++cell) {
     for (const Run& run : runs) {
-      records_[cell] += grid_ == nullptr ? run.records : run.cells->records(cell);
+      records_[cell] += grid_ == nullptr ? run.records - run.skipped : run.cells->records(cell);
     }
     const std::uint64_t kept = keeper == nullptr ? 0 : keeper->kept_records(cell);
     records_[cell] += kept;

@@ -22,7 +22,7 @@ struct FetchContext {
   io::IoService& io;
   Workers& workers;
   Mailbox& mailbox;
-  RunStore* store;            // null if no run is in scratch
+  BlockSource* store;         // null if no run is in scratch
   bool keeps_blocks = false;  // runs stay in scratch when they have been merged
 };
 

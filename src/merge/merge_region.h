@@ -30,7 +30,9 @@ class MergeRegion {
 
   // The references must outlive it. It is empty, before the first record of each run.
   MergeRegion(const KeyLayout& layout, const std::vector<FetchedRun>& runs)
-      : layout_(layout), runs_(runs), positions_(runs.size()), ends_(runs.size()) {}
+      : layout_(layout), runs_(runs), ends_(runs.size()) {
+    for (const FetchedRun& run : runs) positions_.push_back(run.run().skipped);
+  }
 
   // For each run, the first record that no piece has taken.
   const std::vector<std::uint64_t>& positions() const { return positions_; }

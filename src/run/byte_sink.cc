@@ -26,7 +26,7 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, D
   io::Request request;
   request.op = io::Op::write;
   request.file = &file_;
-  request.offset = index * block_bytes_;
+  request.offset = start_ + index * block_bytes_;
   request.data = {buffer, padded};
   if (reserve_) reserve_(request.offset + padded);
   request.done = [this, offset = request.offset, padded, done = std::move(done),

@@ -42,10 +42,15 @@ std::exception_ptr write_failure(const io::Completion& completion, std::size_t b
 class FileBytes final : public ByteSink {
  public:
   // `block_bytes`: of all blocks but the last. `reserve`, if set, gets the end of each block before
-  // it is written, and may throw. All references must outlive the sink.
+  // it is written, and may throw. `start`: of the first block in the file. All references must
+  // outlive the sink.
   FileBytes(const io::File& file, std::size_t block_bytes, io::IoService& io,
-            std::function<void(std::uint64_t end)> reserve = {})
-      : file_(file), block_bytes_(block_bytes), io_(io), reserve_(std::move(reserve)) {}
+            std::function<void(std::uint64_t end)> reserve = {}, std::uint64_t start = 0)
+      : file_(file),
+        block_bytes_(block_bytes),
+        io_(io),
+        reserve_(std::move(reserve)),
+        start_(start) {}
   bool in_order() const override { return false; }
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override;
 
@@ -54,6 +59,7 @@ class FileBytes final : public ByteSink {
   std::size_t block_bytes_;
   io::IoService& io_;
   std::function<void(std::uint64_t end)> reserve_;
+  const std::uint64_t start_;
   InFlight in_flight_;
 };
 

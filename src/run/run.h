@@ -59,7 +59,8 @@ class RunCells {
 };
 
 struct Run : StoredRun {
-  std::uint64_t records = 0;
+  std::uint64_t records = 0;  // up to its end
+  std::uint64_t skipped = 0;  // of the first block of a slice: records before the slice
   std::size_t records_per_block = 0;
   std::deque<RunBlock> blocks;    // grows without copying
   std::optional<RunCells> cells;  // none: all of the run is sorted

@@ -35,8 +35,9 @@ struct StoredBlock {
 
 // What the blocks of a run have in common.
 struct StoredRun {
-  std::uint64_t identity = 0;            // seed of the blocks' checksums, different for every run
-  std::vector<io::ScratchPlace> places;  // of blocks of several slots
+  std::uint64_t identity = 0;     // seed of the blocks' checksums, different for every run
+  std::uint64_t first_index = 0;  // of a slice of a run: which of its blocks is the first here
+  std::vector<io::ScratchPlace> places;     // of blocks of several slots
   std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
 
   io::ScratchPlace place(const StoredBlock& block, std::size_t slot = 0) const {
@@ -47,29 +48,47 @@ struct StoredRun {
 // What the checksum of block `index` is seeded with: a block of another sort, run or place does not
 // fit.
 inline std::uint64_t block_identity(const StoredRun& run, std::uint64_t index) {
-  return run.identity ^ (index * 0x9e3779b97f4a7c15u);
+  return run.identity ^ ((run.first_index + index) * 0x9e3779b97f4a7c15u);
 }
 
-// From any thread; the blocks of one run also from several at a time.
-class RunStore {
+// Where a merge gets the blocks of runs from: scratch, or other machines that have them there. From
+// any thread; the blocks of one run also from several at a time.
+class BlockSource {
  public:
-  // Called once, on a thread of a queue, when a transfer has ended: with null, or with an Error.
-  // Must be short and must not throw.
+  // Called once, on another thread, when a transfer has ended: with null, or with an Error. Must be
+  // short and must not throw.
   using Done = std::function<void(std::exception_ptr failure)>;
 
+  virtual ~BlockSource() = default;
+  // Whose numbers the places of blocks have.
+  virtual unsigned disks() const = 0;
+  // Bytes of a buffer for a block of `bytes`; for reading a block.
+  static std::size_t buffer_bytes(std::size_t bytes) { return round_up(bytes, kSectorBytes); }
+  static std::size_t buffer_bytes(const StoredBlock& block) {
+    return buffer_bytes(std::max(block.bytes, block.stored_bytes));
+  }
+  // Reads what is stored of `block` into `buffer` of buffer_bytes(block).
+  virtual void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer,
+                    Done done) = 0;
+  // Turns what was read into `buffer` into the records of block `index`. Throws Error{corrupt}
+  // unless it is what was written.
+  virtual void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
+                    std::byte* buffer) const = 0;
+  // The block has been read for the last time.
+  virtual void release(const StoredRun& run, const StoredBlock& block) = 0;
+};
+
+// In scratch.
+class RunStore final : public BlockSource {
+ public:
   // The references must outlive it. Blocks are packed by `packer`; this saves space only if slots
   // are smaller than blocks.
   RunStore(io::ScratchStore& scratch, io::IoService& io, BlockPacker packer = {})
       : scratch_(scratch), io_(io), packer_(std::move(packer)) {}
 
   std::size_t slot_bytes() const { return scratch_.block_bytes(); }
-  unsigned disks() const { return scratch_.disks(); }
+  unsigned disks() const override { return scratch_.disks(); }
   const BlockPacker& packer() const { return packer_; }
-  // Bytes of a buffer for a block of `bytes`; for reading a block.
-  static std::size_t buffer_bytes(std::size_t bytes) { return round_up(bytes, kSectorBytes); }
-  static std::size_t buffer_bytes(const StoredBlock& block) {
-    return buffer_bytes(std::max(block.bytes, block.stored_bytes));
-  }
 
   // Writes the first `bytes` of `buffer` as block `index` of `run`, with the rest up to
   // buffer_bytes(). The content of the buffer may change. Returns the block's description. Throws
@@ -84,15 +103,11 @@ class RunStore {
   void write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
                   std::span<std::byte> data, Done done);
 
-  // Reads what is stored of `block` into `buffer` of buffer_bytes(block).
-  void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done);
-  // Turns what was read into `buffer` into the records of block `index`. Throws Error{corrupt}
-  // unless it is what was written.
+  void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
   void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-            std::byte* buffer) const;
-
-  // Gives the place of a block back, to be written again.
-  void release(const StoredRun& run, const StoredBlock& block);
+            std::byte* buffer) const override;
+  // Its place will be written again.
+  void release(const StoredRun& run, const StoredBlock& block) override;
 
  private:
   void allocate(StoredRun& run, StoredBlock& block);

@@ -189,7 +189,8 @@ std::string roff_header(std::string_view page, std::string_view summary) {
 }
 
 std::string page_name(const CommandSpec& command) {
-  return "xxl-" + std::string(command.name);
+  const std::string program(command.program);
+  return program == "xxl" ? program + "-" + std::string(command.name) : program;
 }
 
 }  // namespace
@@ -241,7 +242,8 @@ std::string help_text() {
 
 std::string manual_page(const CommandSpec& command) {
   std::string out = roff_header(page_name(command), command.summary);
-  out.append(".SH SYNOPSIS\n.B xxl ").append(command.name).append("\n[\\fIOPTION\\fR]...\n");
+  out.append(".SH SYNOPSIS\n.B ").append(roff(command.program)).append(" ");
+  out.append(command.name).append("\n[\\fIOPTION\\fR]...\n");
   if (!command.operands.empty()) out.append(roff(command.operands)).append("\n");
   out.append(".SH DESCRIPTION\n");
   append_roff_text(out, command.description);

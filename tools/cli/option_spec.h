@@ -69,6 +69,7 @@ struct CommandSpec {
   std::string_view description;           // paragraphs, as in Section
   std::span<const OptionSpec> options;
   std::span<const Section> sections;
+  std::string_view program = "xxl";  // that has the command
 };
 
 }  // namespace xxl::cli

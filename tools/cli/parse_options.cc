@@ -175,7 +175,8 @@ std::string hint_line(const Caller& caller) {
 }
 
 void throw_usage(const CommandSpec& command, const std::string& message) {
-  throw Error(ErrorCode::usage, message + " (try 'xxl " + std::string(command.name) + " --help')");
+  throw Error(ErrorCode::usage, message + " (try '" + std::string(command.program) + " " +
+                                    std::string(command.name) + " --help')");
 }
 
 Argument make_operand(const std::string& text) {

@@ -41,6 +41,7 @@ InputSorting::InputSorting(const Context& context, std::span<std::byte> region,
   reader_ = std::make_unique<io::SequentialReader>(context.inputs.files, layout.record_bytes(),
                                                    geometry.read_block_bytes, read_memory,
                                                    context.io, context.mailbox);
+  if (context.inputs.start > 0) reader_->start_at(context.inputs.start);
   formation_ = std::make_unique<RunFormation>(
       layout, *reader_, *sorter_, context.workers, *output_blocks_, context.mailbox,
       [this, open = std::move(open_run)](bool all_in_memory, bool looks_sorted) {

@@ -118,7 +118,7 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, const KeyLayout& la
       std::clamp(geometry.region_bytes / (96 * geometry.threads), kMinPieceBytes, kMaxPieceBytes);
   // A piece has a record of each run.
   const std::size_t of_all_runs = std::min<std::uint64_t>(
-      expected_runs(input, geometry.region_bytes) * record_bytes, kMaxPieceBytes);
+      input.ranks * expected_runs(input, geometry.region_bytes) * record_bytes, kMaxPieceBytes);
   const std::size_t merge_bytes =
       std::clamp(geometry.merge_region_bytes / (96 * geometry.threads), kMinPieceBytes,
                  std::max(max_merge_piece_bytes(geometry.threads), of_all_runs));
@@ -204,6 +204,8 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   const std::size_t spare = std::max<std::size_t>(2, 2 * input.scratch_disks);
   if (geometry.merge_blocks < 2 + spare) throw TooSmall{};
   geometry.merge_degree = std::min(geometry.merge_blocks - spare, geometry.merge_piece_records);
+  geometry.merge_degree /= input.ranks;
+  if (input.ranks > 1 && geometry.merge_degree < 2) throw TooSmall{};
   if (input.batch_size != 0) {
     geometry.merge_degree = std::min<std::size_t>(geometry.merge_degree, input.batch_size);
   }
@@ -313,6 +315,7 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
                        std::size_t chunk_bytes) {
   std::uint64_t runs = expected_runs(input, chunk_bytes);
   if (input.batch_size != 0) runs = std::min<std::uint64_t>(runs, input.batch_size);
+  runs *= input.ranks;
   const std::size_t largest =
       region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
   const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)),
@@ -361,7 +364,8 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
                             : BlockPacker::slot_bytes(geometry.block_bytes);
   const std::uint64_t blocks =
       input.input_bytes / input_layout.record_bytes() / geometry.records_per_block + 1;
-  std::uint64_t table_bytes = blocks * sizeof(RunBlock);
+  // Of several ranks, each has the table of its own runs, and that of its part of all of them.
+  std::uint64_t table_bytes = (input.ranks > 1 ? 2 : 1) * blocks * sizeof(RunBlock);
   if (cells_unsorted) {
     const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
     table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxWanted);

@@ -32,6 +32,7 @@ struct PlanInput {
   const KeyLayout* input_layout = nullptr;  // of the input, if runs have larger records
   std::uint64_t folding_bytes = 0;          // that folding takes in each thread, beside pieces
   std::uint64_t merge_memory_bytes = 0;     // that merges may take; 0: as much as the rest
+  unsigned ranks = 1;  // that sort as much each, and then merge a part of the runs of all
 };
 
 // Sizes in bytes unless said otherwise. All of a phase fits into `region_bytes`, except what is
@@ -66,7 +67,7 @@ struct Geometry {
   std::size_t merge_output_bytes = 0;    // all output blocks together
   std::size_t final_block_bytes = 0;     // a block of the output file
   std::size_t merge_blocks = 0;          // buffers for blocks of runs, number
-  std::size_t merge_degree = 0;          // most runs merged at once
+  std::size_t merge_degree = 0;          // most runs merged at once, of each rank
   // Pieces that an accelerator may sort; none: the CPU merges.
   unsigned large_sorters = 0;            // number
   std::size_t large_piece_records = 0;   // number

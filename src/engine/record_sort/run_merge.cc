@@ -28,16 +28,17 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
   sink_ = make_sink(output_blocks_);
   stage_ = std::make_unique<OutputStage>(context.layout, context.rules, output_blocks_, *sink_,
                                          context.mailbox);
-  if (context.scratch != nullptr) {
+  if (context.scratch != nullptr && context.source == nullptr) {
     store_ = std::make_unique<RunStore>(*context.scratch, context.io, context.packer);
   }
-  context_.reset(new MergeContext{{context.layout, context.io, context.workers, context.mailbox,
-                                   store_.get(), context.keeps_blocks},
-                                  sorters_,
-                                  geometry.merge_piece_records,
-                                  geometry.merge_piece_capacity,
-                                  std::move(spare),
-                                  context.keeper});
+  context_.reset(new MergeContext{
+      {context.layout, context.io, context.workers, context.mailbox,
+       context.source != nullptr ? context.source : store_.get(), context.keeps_blocks},
+      sorters_,
+      geometry.merge_piece_records,
+      geometry.merge_piece_capacity,
+      std::move(spare),
+      context.keeper});
   merger_ = std::make_unique<RunMerger>(*context_, runs, *blocks_, *stage_);
 }
 

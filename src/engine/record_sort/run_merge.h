@@ -34,6 +34,7 @@ struct RunMergeContext {
   BlockPacker packer;                   // of blocks in scratch
   const ChunkSorter* keeper = nullptr;  // MergeContext
   bool keeps_blocks = false;            // FetchContext
+  BlockSource* source = nullptr;        // has the blocks of runs, in place of `scratch`
 };
 
 // Coordinator thread only.
@@ -58,7 +59,7 @@ class RunMerge {
   std::span<std::byte> large_staging_;
   std::unique_ptr<io::BufferPool> blocks_;
   std::unique_ptr<BlockSink> sink_;
-  std::unique_ptr<RunStore> store_;
+  std::unique_ptr<RunStore> store_;  // of `scratch`
   std::unique_ptr<OutputStage> stage_;
   std::unique_ptr<MergeContext> context_;
   std::unique_ptr<RunMerger> merger_;  // last: it waits for what is under way

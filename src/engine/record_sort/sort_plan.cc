@@ -35,7 +35,7 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   PlanInput input;
   input.memory_bytes =
       memory_beside_decoders(options.memory_bytes, {&inputs}) - output_packing_bytes(options);
-  input.input_bytes = inputs.bytes;
+  input.input_bytes = std::max(inputs.bytes, surroundings.largest_input_bytes);
   input.input_size_known = inputs.size_known;
   input.threads = options.parallel != 0 ? options.parallel : available_processors();
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
@@ -48,13 +48,14 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
     }
   }
   input.merge_only = options.merge_only;
-  input.in_order = options.unique || options.fold.folds();
+  input.in_order = options.unique || options.fold.folds() || surroundings.in_order;
   if (options.fold.folds()) {
     input.folding_bytes = FoldedPiece::memory_bytes(options.output_format().record_bytes);
   }
   input.limit = options.needed();
   input.merge_inputs = inputs.files.size();
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
+  input.ranks = surroundings.ranks;
   input.temp_codec = options.temp_codec;
   input.temp_level = options.temp_level;
   return input;

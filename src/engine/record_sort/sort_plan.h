@@ -26,6 +26,10 @@ struct SortSurroundings {
   // in memory.
   std::uint64_t merge_memory_bytes = 0;
   bool may_stay_in_memory = true;  // without scratch, if all of the input fits
+  bool in_order = false;           // runs must be sorted to the last record
+  // Of several ranks, which merge the runs of all: how many, and the largest of their inputs.
+  unsigned ranks = 1;
+  std::uint64_t largest_input_bytes = 0;
 };
 
 PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout,

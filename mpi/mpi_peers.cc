@@ -1,0 +1,406 @@
+#include "mpi/mpi_peers.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "io/temp_name.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of messages beside those of exchanges; those of blocks follow. (MPI has tags up to 32767 at
+// least.)
+constexpr int kRequestTag = 1;
+constexpr int kFailureTag = 2;
+constexpr int kFirstBlockTag = 16;
+// Blocks that are on their way to a rank: enough for any network, and as many tags.
+constexpr std::size_t kMostFetches = 1024;
+
+constexpr int kErrorStatus = 2;
+// A rank that has failed waits so long for rank 0 to end all.
+constexpr std::chrono::seconds kFailurePatience{5};
+
+// How long the thread sleeps while nothing happens: less than a disk takes, up to what nobody
+// notices.
+constexpr std::chrono::microseconds kLeastSleep{20};
+constexpr std::chrono::microseconds kMostSleep{5000};
+
+struct BlockRequest {
+  BlockName name;
+  std::int32_t tag = 0;
+};
+
+int count_of(std::size_t bytes) {
+  XXL_CHECK(bytes <= INT_MAX);
+  return static_cast<int>(bytes);
+}
+
+[[noreturn]] void end_all(const std::string& line) {
+  io::remove_temp_names();
+  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, kErrorStatus);
+  _exit(kErrorStatus);
+}
+
+}  // namespace
+
+// What the thread is at.
+class MpiPeers::Loop {
+ public:
+  explicit Loop(MpiPeers& peers) : peers_(peers) {}
+
+  // Returns when the end is asked for.
+  void run();
+
+ private:
+  // A request of MPI under way, and what follows.
+  struct Pending {
+    MPI_Request request;
+    std::function<void(const MPI_Status&)> then;
+  };
+
+  bool step();
+  void add(MPI_Request request, std::function<void(const MPI_Status&)> then) {
+    pending_.push_back({request, std::move(then)});
+  }
+  bool test_pending();
+  void start_exchange(Exchange& exchange);
+  void exchange_messages(Exchange& exchange);
+  void start_fetch(Fetch fetch);
+  bool receive_requests();
+  void serve_request(int rank, const BlockRequest& request);
+  bool try_serve(int rank, const BlockRequest& request);
+  void send(ReadyBlock ready);
+  void tell_failure(const std::string& message);
+  bool hear_failure();
+
+  MpiPeers& peers_;
+  std::vector<Pending> pending_;
+  std::vector<int> free_tags_ = all_tags();
+  std::deque<std::pair<int, BlockRequest>> waiting_;  // for memory of the server
+  // Of the exchange.
+  std::vector<int> given_counts_, got_counts_, given_places_, got_places_;
+  Message given_, got_;
+  std::optional<Clock::time_point> failed_;
+  std::string failure_;  // while it is sent
+
+  static std::vector<int> all_tags() {
+    std::vector<int> tags(kMostFetches);
+    std::iota(tags.begin(), tags.end(), kFirstBlockTag);
+    return tags;
+  }
+};
+
+void MpiPeers::Loop::run() {
+  auto sleep = kLeastSleep;
+  for (;;) {
+    if (step()) {
+      sleep = kLeastSleep;
+      continue;
+    }
+    std::unique_lock lock(peers_.mutex_);
+    if (peers_.ends_ && pending_.empty()) return;
+    const bool woken = peers_.for_thread_.wait_for(lock, sleep, [this] { return peers_.woken_; });
+    sleep = woken ? kLeastSleep : std::min(2 * sleep, kMostSleep);
+  }
+}
+
+// True if anything happened.
+bool MpiPeers::Loop::step() {
+  Exchange* exchange = nullptr;
+  std::deque<Fetch> fetches;
+  std::deque<ReadyBlock> ready;
+  std::optional<std::string> failure;
+  bool woken;
+  {
+    std::lock_guard lock(peers_.mutex_);
+    woken = std::exchange(peers_.woken_, false);
+    if (peers_.exchange_ != nullptr && !peers_.exchange_->started) {
+      exchange = peers_.exchange_;
+      exchange->started = true;
+    }
+    while (!peers_.fetches_.empty() && fetches.size() < free_tags_.size()) {
+      fetches.push_back(std::move(peers_.fetches_.front()));
+      peers_.fetches_.pop_front();
+    }
+    ready.swap(peers_.ready_);
+    failure = std::exchange(peers_.failure_, std::nullopt);
+  }
+  if (failure) tell_failure(*failure);
+  if (exchange != nullptr) start_exchange(*exchange);
+  for (Fetch& fetch : fetches) start_fetch(std::move(fetch));
+  for (ReadyBlock& block : ready) send(std::move(block));
+  while (!waiting_.empty() && try_serve(waiting_.front().first, waiting_.front().second)) {
+    waiting_.pop_front();
+  }
+  const bool received = receive_requests();
+  const bool heard = hear_failure();
+  return test_pending() || woken || received || heard;
+}
+
+// Their functions may add others.
+bool MpiPeers::Loop::test_pending() {
+  bool any = false;
+  for (std::size_t i = 0; i < pending_.size();) {
+    int done = 0;
+    MPI_Status status;
+    MPI_Test(&pending_[i].request, &done, &status);
+    if (done == 0) {
+      ++i;
+      continue;
+    }
+    any = true;
+    const auto then = std::move(pending_[i].then);
+    if (i + 1 < pending_.size()) pending_[i] = std::move(pending_.back());
+    pending_.pop_back();
+    then(status);
+  }
+  return any;
+}
+
+// ---- exchanges ----
+
+void MpiPeers::Loop::start_exchange(Exchange& exchange) {
+  const std::size_t ranks = peers_.ranks_;
+  given_counts_.clear();
+  for (const Message& message : exchange.given) given_counts_.push_back(count_of(message.size()));
+  got_counts_.resize(ranks);
+  MPI_Request request;
+  MPI_Ialltoall(given_counts_.data(), 1, MPI_INT, got_counts_.data(), 1, MPI_INT, MPI_COMM_WORLD,
+                &request);
+  add(request, [this, &exchange](const MPI_Status&) { exchange_messages(exchange); });
+}
+
+void MpiPeers::Loop::exchange_messages(Exchange& exchange) {
+  const auto places_of = [](const std::vector<int>& counts, Message& all) {
+    std::vector<int> places;
+    std::size_t at = 0;
+    for (const int count : counts) {
+      places.push_back(count_of(at));
+      at += static_cast<std::size_t>(count);
+    }
+    all.resize(std::max<std::size_t>(at, 1));
+    count_of(at);
+    return places;
+  };
+  given_places_ = places_of(given_counts_, given_);
+  got_places_ = places_of(got_counts_, got_);
+  std::byte* to = given_.data();
+  for (const Message& message : exchange.given) {
+    to = std::copy(message.begin(), message.end(), to);
+  }
+  MPI_Request request;
+  MPI_Ialltoallv(given_.data(), given_counts_.data(), given_places_.data(), MPI_BYTE, got_.data(),
+                 got_counts_.data(), got_places_.data(), MPI_BYTE, MPI_COMM_WORLD, &request);
+  add(request, [this, &exchange](const MPI_Status&) {
+    for (std::size_t rank = 0; rank < got_counts_.size(); ++rank) {
+      const std::byte* const from = got_.data() + got_places_[rank];
+      exchange.got.emplace_back(from, from + got_counts_[rank]);
+    }
+    given_ = {};
+    got_ = {};
+    std::lock_guard lock(peers_.mutex_);
+    exchange.done = true;
+    peers_.for_others_.notify_all();
+  });
+}
+
+// ---- blocks that this rank fetches ----
+
+void MpiPeers::Loop::start_fetch(Fetch fetch) {
+  const int tag = free_tags_.back();
+  free_tags_.pop_back();
+  const int rank = static_cast<int>(fetch.rank);
+  const auto asked = std::make_shared<BlockRequest>(BlockRequest{fetch.name, tag});
+  MPI_Request request;
+  MPI_Irecv(fetch.block.data(), count_of(fetch.block.size()), MPI_BYTE, rank, tag, MPI_COMM_WORLD,
+            &request);
+  add(request, [this, tag, asked, done = std::move(fetch.done)](const MPI_Status&) {
+    free_tags_.push_back(tag);
+    done(nullptr);
+  });
+  MPI_Isend(asked.get(), sizeof *asked, MPI_BYTE, rank, kRequestTag, MPI_COMM_WORLD, &request);
+  add(request, [asked](const MPI_Status&) {});
+}
+
+// ---- blocks that others fetch ----
+
+bool MpiPeers::Loop::receive_requests() {
+  bool any = false;
+  for (;;) {
+    int arrived = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, kRequestTag, MPI_COMM_WORLD, &arrived, &status);
+    if (arrived == 0) return any;
+    any = true;
+    BlockRequest request;
+    MPI_Recv(&request, sizeof request, MPI_BYTE, status.MPI_SOURCE, kRequestTag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    if (!waiting_.empty() || !try_serve(status.MPI_SOURCE, request)) {
+      waiting_.emplace_back(status.MPI_SOURCE, request);
+    }
+  }
+}
+
+// False if it must wait: for memory, or until this rank serves.
+bool MpiPeers::Loop::try_serve(int rank, const BlockRequest& request) {
+  BlockServer* server;
+  {
+    std::lock_guard lock(peers_.mutex_);
+    server = peers_.server_;
+    if (server == nullptr) return false;
+    ++peers_.serving_;
+  }
+  const bool reading =
+      server->read(request.name, [&peers = peers_, rank, tag = request.tag](
+                                     std::span<std::byte> block, std::exception_ptr failure) {
+        std::lock_guard lock(peers.mutex_);
+        peers.ready_.push_back({rank, tag, block, std::move(failure)});
+        peers.wake();
+      });
+  if (!reading) {
+    std::lock_guard lock(peers_.mutex_);
+    --peers_.serving_;
+  }
+  return reading;
+}
+
+void MpiPeers::Loop::send(ReadyBlock ready) {
+  if (ready.failure != nullptr) {
+    try {
+      std::rethrow_exception(ready.failure);
+    } catch (const std::exception& error) {
+      return tell_failure(error.what());
+    }
+  }
+  MPI_Request request;
+  MPI_Isend(ready.block.data(), count_of(ready.block.size()), MPI_BYTE, ready.rank, ready.tag,
+            MPI_COMM_WORLD, &request);
+  add(request, [this, block = ready.block](const MPI_Status&) {
+    std::lock_guard lock(peers_.mutex_);
+    peers_.server_->give_back(block);
+    if (--peers_.serving_ == 0) peers_.for_others_.notify_all();
+  });
+}
+
+// ---- failures ----
+
+void MpiPeers::Loop::tell_failure(const std::string& message) {
+  if (failed_) return;
+  failed_ = Clock::now();
+  failure_ = peers_.prefix_ +
+             (peers_.ranks_ > 1 ? "rank " + std::to_string(peers_.rank_) + ": " : "") + message;
+  if (peers_.rank_ == 0) end_all(failure_);
+  MPI_Request request;
+  MPI_Isend(failure_.data(), count_of(failure_.size()), MPI_BYTE, 0, kFailureTag, MPI_COMM_WORLD,
+            &request);
+  add(request, [](const MPI_Status&) {});
+}
+
+bool MpiPeers::Loop::hear_failure() {
+  if (failed_ && Clock::now() - *failed_ > kFailurePatience) end_all(failure_);
+  if (peers_.rank_ != 0) return false;
+  int arrived = 0;
+  MPI_Status status;
+  MPI_Iprobe(MPI_ANY_SOURCE, kFailureTag, MPI_COMM_WORLD, &arrived, &status);
+  if (arrived == 0) return false;
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  std::string line(static_cast<std::size_t>(bytes), '\0');
+  MPI_Recv(line.data(), bytes, MPI_BYTE, status.MPI_SOURCE, kFailureTag, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
+  end_all(line);
+}
+
+// ---- what others call ----
+
+MpiPeers::MpiPeers(std::string prefix) : prefix_(std::move(prefix)) {
+  thread_ = Thread::start(
+      "for MPI", [this] { communicate(); }, Thread::kLargeStackBytes);
+  std::unique_lock lock(mutex_);
+  for_others_.wait(lock, [this] { return running_; });
+}
+
+MpiPeers::~MpiPeers() {
+  std::lock_guard lock(mutex_);
+  ends_ = true;
+  wake();
+}
+
+// The thread. (MPI takes the one that starts it for its main thread.)
+void MpiPeers::communicate() {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int rank = 0, ranks = 1, local_ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm local;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &local);
+  MPI_Comm_size(local, &local_ranks);
+  MPI_Comm_free(&local);
+  {
+    std::lock_guard lock(mutex_);
+    rank_ = static_cast<unsigned>(rank);
+    ranks_ = static_cast<unsigned>(ranks);
+    local_ranks_ = static_cast<unsigned>(local_ranks);
+    running_ = true;
+    for_others_.notify_all();
+  }
+  Loop(*this).run();
+  MPI_Finalize();
+}
+
+// With the lock held.
+void MpiPeers::wake() {
+  woken_ = true;
+  for_thread_.notify_one();
+}
+
+std::vector<Message> MpiPeers::exchange(std::vector<Message> messages) {
+  XXL_CHECK(messages.size() == ranks_);
+  Exchange exchange;
+  exchange.given = std::move(messages);
+  std::unique_lock lock(mutex_);
+  XXL_CHECK(exchange_ == nullptr);
+  exchange_ = &exchange;
+  wake();
+  for_others_.wait(lock, [&] { return exchange.done; });
+  exchange_ = nullptr;
+  return std::move(exchange.got);
+}
+
+void MpiPeers::serve(BlockServer* server) {
+  std::unique_lock lock(mutex_);
+  for_others_.wait(lock, [this] { return serving_ == 0; });
+  server_ = server;
+  wake();
+}
+
+void MpiPeers::fetch(unsigned rank, BlockName name, std::span<std::byte> block, Done done) {
+  std::lock_guard lock(mutex_);
+  fetches_.push_back({rank, name, block, std::move(done)});
+  wake();
+}
+
+void MpiPeers::fail(const std::string& message) {
+  std::unique_lock lock(mutex_);
+  failure_ = message;
+  wake();
+  for (;;) for_others_.wait(lock);  // until all are ended
+}
+
+}  // namespace xxl

@@ -1,0 +1,221 @@
+#include "engine/cluster/cluster_sort.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/mailbox.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "engine/cluster/input_share.h"
+#include "engine/cluster/message.h"
+#include "engine/cluster/rank_output.h"
+#include "engine/cluster/remote_blocks.h"
+#include "engine/cluster/run_slices.h"
+#include "engine/cluster/run_split.h"
+#include "engine/job_io.h"
+#include "engine/phase_meter.h"
+#include "engine/record_sort/run_merge.h"
+#include "engine/record_sort/sorting.h"
+#include "run/sinks.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of the memory, for blocks that are being sent.
+constexpr std::uint64_t kSendingPart = 16;
+
+// One sort. What is under way at a failure is not waited for before peers are told: it is all in
+// here.
+class ClusterSort {
+ public:
+  ClusterSort(const SortOptions& options, Peers& peers) : options_(options), peers_(peers) {}
+  ClusterReport run();
+
+ private:
+  void open();
+  void form_runs();
+  void split();
+  void merge();
+  void check();
+
+  SortOptions options_;
+  Peers& peers_;
+  ClusterReport report_;
+  PhaseMeter meter_{report_, options_.progress};
+  std::uint64_t all_records_ = 0;
+  std::uint64_t share_bytes_ = 0;
+  std::uint64_t sending_bytes_ = 0;
+  std::unique_ptr<RankOutput> output_;
+  std::unique_ptr<Sorting> sorting_;  // with the runs
+  MemoryRegion sending_;
+  MemoryRegion region_;
+  Mailbox mailbox_;
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<io::IoService> io_;
+  std::unique_ptr<RunStore> scratch_;
+  std::unique_ptr<ScratchServer> server_;
+  RunSlices slices_;
+  std::unique_ptr<RemoteBlocks> blocks_;
+  std::unique_ptr<RunMerge> merge_;
+  MultisetHash output_hash_;
+};
+
+ClusterReport ClusterSort::run() {
+  open();
+  form_runs();
+  split();
+  merge();
+  meter_.begin(Phase::finishing, 0);
+  check();
+  peers_.serve(nullptr);
+  output_->publish();
+  meter_.end("finish");
+  meter_.finish(sorting_->scratch());
+  return report_;
+}
+
+// All ranks plan for the same, the least that one of them has: so their blocks are of one size.
+void ClusterSort::open() {
+  InputShare share = open_share(options_.inputs, options_.format.record_bytes, peers_);
+  share_bytes_ = share.inputs.bytes;
+  all_records_ = share.all_bytes / options_.format.record_bytes;
+  output_ = std::make_unique<RankOutput>(options_, all_records_, peers_);
+  const auto least = [](const auto& values) {
+    return *std::min_element(values.begin(), values.end());
+  };
+  options_.memory_bytes = least(gather(peers_, options_.memory_bytes));
+  if (options_.parallel == 0) options_.parallel = available_processors();
+  options_.parallel = least(gather(peers_, options_.parallel));
+  sending_bytes_ = round_down<std::uint64_t>(options_.memory_bytes / kSendingPart, kSectorBytes);
+  SortOptions sort = options_;
+  sort.memory_bytes -= sending_bytes_;
+  sort.output = "-";
+  sorting_ = std::make_unique<Sorting>(sort, std::move(share.inputs));
+  sorting_->plan_again(sort, {.may_stay_in_memory = false,
+                              .in_order = true,
+                              .ranks = peers_.ranks(),
+                              .largest_input_bytes = share.largest_bytes});
+  if (sorting_->geometry().block_bytes > sending_bytes_) {
+    throw Error(ErrorCode::no_space,
+                "-S " + format_bytes(options_.memory_bytes) + " is too small for records of " +
+                    std::to_string(options_.format.record_bytes) + " bytes: give at least -S " +
+                    std::to_string(ceil_div<std::uint64_t>(
+                        kSendingPart * sorting_->geometry().block_bytes, kMiB)) +
+                    "M");
+  }
+}
+
+void ClusterSort::form_runs() {
+  const Geometry& geometry = sorting_->geometry();
+  region_ = MemoryRegion(std::max(geometry.region_bytes, geometry.merge_region_bytes));
+  sending_ = MemoryRegion(sending_bytes_);
+  sorting_->make_runs(region_.span());
+  report_.runs = sorting_->runs().size();
+  const SortReport& formed = sorting_->report();
+  report_.phases.insert(report_.phases.end(), formed.phases.begin(), formed.phases.end());
+  workers_ = std::make_unique<Workers>(geometry.threads);
+  io_ = open_io(options_, {});
+  meter_.watch(*io_, *workers_);
+  XXL_CHECK(sorting_->scratch() != nullptr);
+  scratch_ = std::make_unique<RunStore>(*sorting_->scratch(), *io_, sorting_->packer());
+}
+
+void ClusterSort::split() {
+  const std::vector<Run>& runs = sorting_->runs();
+  const std::size_t block_bytes = sorting_->geometry().block_bytes;
+  meter_.begin(Phase::merging, 0);
+  server_ = std::make_unique<ScratchServer>(runs, *scratch_, sending_.span(), block_bytes);
+  peers_.serve(server_.get());
+  const RunCuts cuts = split_runs(sorting_->layout(), runs, *scratch_, output_->starts(),
+                                  region_.span(), block_bytes, peers_);
+  slices_ = exchange_slices(runs, cuts, peers_);
+  report_.merged_runs = slices_.runs.size();
+  for (std::size_t i = 0; i < slices_.runs.size(); ++i) {
+    if (slices_.origins[i].rank == peers_.rank()) continue;
+    for (const RunBlock& block : slices_.runs[i].blocks)
+      report_.bytes_received += block.stored_bytes;
+  }
+  meter_.end("split runs");
+}
+
+void ClusterSort::merge() {
+  const Geometry& geometry = sorting_->geometry();
+  const std::uint64_t records =
+      output_->starts()[peers_.rank() + 1] - output_->starts()[peers_.rank()];
+  const std::size_t record_bytes = options_.format.record_bytes;
+  output_->share();
+  meter_.begin(Phase::merging, records * record_bytes, 1, 1);
+  WaitTimes waits = meter_.no_waits();
+  blocks_ = std::make_unique<RemoteBlocks>(slices_, sorting_->runs(), *scratch_, peers_);
+  OutputRules rules;
+  rules.parts = output_->parts();
+  merge_ = std::make_unique<RunMerge>(
+      RunMergeContext{sorting_->layout(), geometry, rules, *io_, *workers_, mailbox_,
+                      sorting_->scratch(), sorting_->packer(), nullptr, true, blocks_.get()},
+      region_.span(), slices_.runs, geometry.final_block_bytes, [&](io::BufferPool& buffers) {
+        return std::make_unique<OutputSink>(output_->make_sink(geometry.final_block_bytes, *io_),
+                                            geometry.final_block_bytes, buffers, mailbox_);
+      });
+  RunMerger& merger = merge_->merger();
+  std::uint64_t reported = 0;
+  for (merger.pump(); !merger.finished(); merger.pump()) {
+    const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (writing) {
+      waits.add_write(start);
+    } else if (reading) {
+      waits.add_read(start);
+    }
+    meter_.advance((merger.records_merged() - reported) * record_bytes);
+    reported = merger.records_merged();
+  }
+  merge_->stage().finish();
+  while (merge_->sink().pending() > 0) mailbox_.wait_and_run();
+  merge_->sink().finish();
+  output_hash_ = merge_->stage().hash();
+  report_.records = output_hash_.records;
+  meter_.end("merge", waits);
+  XXL_CHECK(output_hash_.records == records);
+}
+
+// A step of all ranks, after which none needs another one's blocks.
+void ClusterSort::check() {
+  struct Sums {
+    MultisetHash input;
+    MultisetHash output;
+  };
+  MultisetHash input, output;
+  for (const Sums& sums : gather(peers_, Sums{sorting_->input_hash(), output_hash_})) {
+    input += sums.input;
+    output += sums.output;
+  }
+  check_permutation(input, output, all_records_);
+  report_.all_records = output.records;
+  report_.checksum = output.sum;
+}
+
+}  // namespace
+
+ClusterReport cluster_sort(const SortOptions& options, Peers& peers) {
+  ClusterSort sort(options, peers);
+  try {
+    return sort.run();
+  } catch (const std::exception& error) {
+    peers.fail(error.what());
+    throw;
+  }
+}
+
+}  // namespace xxl

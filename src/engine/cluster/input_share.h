@@ -1,0 +1,31 @@
+// What of the input a rank sorts.
+//
+// Files that all ranks see are cut, as if they were one, into shares of equal numbers of records:
+//
+//     file a  |------ 0 ------|-- 1 |        rank 0 reads a from its start, rank 1 the end of a and
+//     file b  |--- 1 ---|----- 2 ----|       the start of b, rank 2 the end of b
+//
+// Where a name has {rank} in it, it is that of a file of each rank, which reads all of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/peers.h"
+#include "engine/inputs.h"
+
+namespace xxl {
+
+struct InputShare {
+  Inputs inputs;
+  std::uint64_t largest_bytes = 0;  // of all ranks
+  std::uint64_t all_bytes = 0;      // of all ranks together
+};
+
+// A step of all ranks. `paths` as open_inputs(). Throws Error if a file cannot be read, is not a
+// whole number of records, has no size that is known, or has another one for other ranks.
+InputShare open_share(const std::vector<std::string>& paths, std::size_t record_bytes,
+                      Peers& peers);
+
+}  // namespace xxl

@@ -1,0 +1,58 @@
+#include "engine/cluster/remote_blocks.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace xxl {
+
+bool ScratchServer::read(BlockName name, Ready ready) {
+  const Run& run = runs_[name.run];
+  const RunBlock& block = run.blocks[name.block];
+  std::byte* buffer;
+  {
+    std::lock_guard lock(mutex_);
+    if (buffers_.available() == 0) return false;
+    buffer = buffers_.take();
+  }
+  scratch_.read(run, block, buffer,
+                [ready = std::move(ready), buffer, bytes = block.stored_bytes,
+                 token = in_flight_.begin()](std::exception_ptr failure) mutable {
+                  ready({buffer, bytes}, std::move(failure));
+                  ready = nullptr;
+                  token.reset();
+                });
+  return true;
+}
+
+void ScratchServer::give_back(std::span<std::byte> block) {
+  std::lock_guard lock(mutex_);
+  buffers_.give_back(block.data());
+}
+
+RemoteBlocks::RemoteBlocks(const RunSlices& slices, const std::vector<Run>& runs,
+                           BlockSource& scratch, Peers& peers)
+    : runs_(runs), scratch_(scratch), peers_(peers) {
+  for (std::size_t i = 0; i < slices.runs.size(); ++i) {
+    origins_[&slices.runs[i]] = slices.origins[i];
+  }
+}
+
+void RemoteBlocks::read(const StoredRun& run, const StoredBlock& block, std::byte* buffer,
+                        Done done) {
+  const SliceOrigin origin = origins_.at(&run);
+  const std::uint32_t number = block.place.slot;
+  if (origin.rank == peers_.rank()) {
+    const Run& own = runs_[origin.run];
+    return scratch_.read(own, own.blocks[number], buffer, std::move(done));
+  }
+  peers_.fetch(
+      origin.rank, {origin.run, number}, {buffer, block.stored_bytes},
+      [done = std::move(done), token = in_flight_.begin()](std::exception_ptr failure) mutable {
+        done(std::move(failure));
+        done = nullptr;
+        token.reset();
+      });
+}
+
+}  // namespace xxl

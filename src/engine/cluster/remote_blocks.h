@@ -1,0 +1,64 @@
+// Blocks of runs that are in the scratch of other ranks: read by their owners, sent as they are
+// stored, and checked and unpacked where they are merged.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/in_flight.h"
+#include "engine/cluster/peers.h"
+#include "engine/cluster/run_slices.h"
+#include "io/buffer_pool.h"
+#include "run/run.h"
+#include "run/run_store.h"
+
+namespace xxl {
+
+// Gives this rank's blocks to others.
+class ScratchServer final : public BlockServer {
+ public:
+  // `memory`: for the blocks being sent, of up to `block_bytes` each. All references must outlive
+  // it.
+  ScratchServer(const std::vector<Run>& runs, BlockSource& scratch, std::span<std::byte> memory,
+                std::size_t block_bytes)
+      : runs_(runs), scratch_(scratch), buffers_(memory, block_bytes) {}
+
+  bool read(BlockName name, Ready ready) override;
+  void give_back(std::span<std::byte> block) override;
+
+ private:
+  const std::vector<Run>& runs_;
+  BlockSource& scratch_;
+  std::mutex mutex_;
+  io::BufferPool buffers_;
+  InFlight in_flight_;
+};
+
+// Where a merge of slices gets its blocks.
+class RemoteBlocks final : public BlockSource {
+ public:
+  // `runs`: of this rank, whose blocks are read from `scratch`. All references must outlive it.
+  RemoteBlocks(const RunSlices& slices, const std::vector<Run>& runs, BlockSource& scratch,
+               Peers& peers);
+
+  unsigned disks() const override { return 1; }  // what others read ahead, they arrange
+  void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
+  void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
+            std::byte* buffer) const override {
+    scratch_.open(run, index, block, buffer);
+  }
+  // A block at the end of a slice is needed by others, and nothing more is written to scratch.
+  void release(const StoredRun&, const StoredBlock&) override {}
+
+ private:
+  std::unordered_map<const StoredRun*, SliceOrigin> origins_;
+  const std::vector<Run>& runs_;
+  BlockSource& scratch_;
+  Peers& peers_;
+  InFlight in_flight_;
+};
+
+}  // namespace xxl

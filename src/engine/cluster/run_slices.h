@@ -1,0 +1,34 @@
+// The slices of the runs of all ranks that a rank merges: as runs, of which it knows the blocks,
+// and fetches them from the ranks that have them.
+//
+//     run of rank 1   | b0 | b1 | b2 | b3 |          blocks are fetched whole: the first and the
+//     last cuts               ^          ^                one of a slice go to two ranks slice [ --
+//     | -- ]                 a Run of b0 to b2, with `skipped` records
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/cluster/peers.h"
+#include "engine/cluster/run_split.h"
+#include "run/run.h"
+#include "run/run_store.h"
+
+namespace xxl {
+
+// Where the blocks of a slice are: the place of a block is its number in the run.
+struct SliceOrigin {
+  std::uint32_t rank = 0;
+  std::uint32_t run = 0;
+};
+
+struct RunSlices {
+  std::vector<Run> runs;  // in the order of ranks and of their runs; without empty ones
+  std::vector<SliceOrigin> origins;
+};
+
+// A step of all ranks, which gives each what it merges: of `runs`, those of this rank, what lies
+// between `cuts`.
+RunSlices exchange_slices(const std::vector<Run>& runs, const RunCuts& cuts, Peers& peers);
+
+}  // namespace xxl

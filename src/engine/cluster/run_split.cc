@@ -1,0 +1,396 @@
+#include "engine/cluster/run_split.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "engine/cluster/message.h"
+
+namespace xxl {
+namespace {
+
+// Reads a block of a run, and waits for it.
+class BlockReader {
+ public:
+  // `buffer`: of a block of any run. All references must outlive it.
+  BlockReader(const std::vector<Run>& runs, BlockSource& source, std::byte* buffer)
+      : runs_(runs), source_(source), buffer_(buffer) {}
+
+  const std::byte* record(std::size_t run, std::uint64_t index, std::size_t record_bytes) {
+    const std::size_t per_block = runs_[run].records_per_block;
+    const std::uint64_t block = index / per_block;
+    if (block_ != block) read(run, block);
+    return buffer_ + index % per_block * record_bytes;
+  }
+
+ private:
+  void read(std::size_t run, std::uint64_t block) {
+    block_.reset();
+    const RunBlock& stored = runs_[run].blocks[block];
+    std::mutex mutex;
+    std::condition_variable arrived;
+    bool done = false;
+    std::exception_ptr failure;
+    source_.read(runs_[run], stored, buffer_, [&](std::exception_ptr error) {
+      std::lock_guard lock(mutex);
+      failure = std::move(error);
+      done = true;
+      arrived.notify_one();
+    });
+    std::unique_lock lock(mutex);
+    arrived.wait(lock, [&] { return done; });
+    if (failure != nullptr) std::rethrow_exception(failure);
+    source_.open(runs_[run], block, stored, buffer_);
+    block_ = block;
+  }
+
+  const std::vector<Run>& runs_;
+  BlockSource& source_;
+  std::byte* buffer_;
+  std::optional<std::uint64_t> block_;
+};
+
+struct Interval {
+  std::uint64_t low = 0;   // the place is not before this record,
+  std::uint64_t high = 0;  // nor behind this one
+  std::uint64_t size() const { return high - low; }
+};
+
+// A record that is compared with others: what of its key is known, and its place.
+struct Pivot {
+  std::uint64_t weight = 0;  // records in the intervals that it is the middle of
+  std::uint32_t rank = 0;
+  std::uint32_t run = 0;
+  std::uint64_t index = 0;
+  Trigger trigger;
+  const std::byte* record = nullptr;  // null: only its trigger is known
+};
+
+// How many records come before a pivot, at least and at most.
+struct Count {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+};
+
+enum class Verdict : std::uint8_t {
+  before,      // the splitter does not come behind the pivot
+  at,          // it is the pivot
+  behind,      // it comes behind
+  not_before,  // it is the pivot or comes behind
+  unknown,     // counts by triggers do not say
+  none,        // there is no pivot
+};
+
+// One splitter, in the runs of one rank.
+struct Splitter {
+  std::vector<Interval> intervals;
+  std::vector<Count> counts;  // of the present pivot
+  std::vector<BlockReader> readers;
+  bool by_records = false;  // pivots are any records, whose keys are read
+};
+
+class RunSplit {
+ public:
+  RunSplit(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
+           std::span<const std::uint64_t> starts, std::span<std::byte> memory,
+           std::size_t block_bytes, Peers& peers);
+
+  RunCuts find();
+
+ private:
+  bool step();
+  std::optional<Pivot> own_pivot(Splitter& splitter);
+  Message pivot_message(const std::optional<Pivot>& pivot) const;
+  Pivot read_pivot(const Message& message) const;
+  Message chosen_pivot(const std::vector<Message>& candidates) const;
+  Count count_before(Splitter& splitter, const Pivot& pivot);
+  Count count_by_triggers(std::uint32_t run, const Pivot& pivot) const;
+  std::uint64_t count_by_records(Splitter& splitter, std::uint32_t run, const Pivot& pivot);
+  bool is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
+                 const Pivot& pivot) const;
+  bool comes_first(const Pivot& a, const Pivot& b) const;
+  Verdict judge(const std::vector<Message>& counts) const;
+  void narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) const;
+
+  const KeyLayout& layout_;
+  const std::vector<Run>& runs_;
+  const std::span<const std::uint64_t> starts_;
+  Peers& peers_;
+  std::vector<Splitter> splitters_;  // of all ranks; that of rank 0 is the start of all runs
+  bool own_by_records_ = false;      // of the splitter that this rank finds
+};
+
+RunSplit::RunSplit(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
+                   std::span<const std::uint64_t> starts, std::span<std::byte> memory,
+                   std::size_t block_bytes, Peers& peers)
+    : layout_(layout), runs_(runs), starts_(starts), peers_(peers), splitters_(peers.ranks()) {
+  XXL_CHECK(memory.size() >= split_buffers(runs.size(), peers.ranks()) * block_bytes);
+  std::byte* buffer = memory.data();
+  for (std::size_t rank = 0; rank < splitters_.size(); ++rank) {
+    Splitter& splitter = splitters_[rank];
+    splitter.counts.resize(runs.size());
+    for (const Run& run : runs) {
+      splitter.intervals.push_back({0, rank == 0 ? 0 : run.records});
+      if (rank == 0) continue;
+      splitter.readers.emplace_back(runs_, source, buffer);
+      buffer += block_bytes;
+    }
+  }
+}
+
+RunCuts RunSplit::find() {
+  while (step()) {
+  }
+  RunCuts cuts;
+  for (const Splitter& splitter : splitters_) {
+    std::vector<std::uint64_t>& places = cuts.emplace_back();
+    for (const Interval& interval : splitter.intervals) {
+      XXL_CHECK(interval.size() == 0);
+      places.push_back(interval.low);
+    }
+  }
+  std::vector<std::uint64_t>& ends = cuts.emplace_back();
+  for (const Run& run : runs_) ends.push_back(run.records);
+  return cuts;
+}
+
+// One pivot for each splitter. False when all have been found.
+bool RunSplit::step() {
+  const std::size_t ranks = splitters_.size();
+  std::vector<Message> messages;
+  for (Splitter& splitter : splitters_) messages.push_back(pivot_message(own_pivot(splitter)));
+  const Message chosen = chosen_pivot(peers_.exchange(std::move(messages)));
+  const std::vector<Message> pivots = tell_all(peers_, chosen);
+  messages.assign(ranks, {});
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (pivots[i].empty()) continue;
+    MessageWriter writer;
+    writer.put(count_before(splitters_[i], read_pivot(pivots[i])));
+    messages[i] = writer.take();
+  }
+  const std::vector<Message> counts = peers_.exchange(std::move(messages));
+  Verdict verdict = chosen.empty() ? Verdict::none : judge(counts);
+  // Without a pivot, intervals are places, or no block starts within them.
+  const bool ends = verdict == Verdict::none && own_by_records_;
+  if (verdict == Verdict::none || verdict == Verdict::unknown) own_by_records_ = true;
+  struct Decision {
+    Verdict verdict;
+    bool by_records;
+    bool ends;
+  };
+  bool all_end = true;
+  const std::vector<Decision> decisions = gather(peers_, Decision{verdict, own_by_records_, ends});
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (!pivots[i].empty()) narrow(splitters_[i], decisions[i].verdict, read_pivot(pivots[i]));
+    splitters_[i].by_records = decisions[i].by_records;
+    all_end = all_end && decisions[i].ends;
+  }
+  return !all_end;
+}
+
+// The weighted median of the middles of this rank's intervals: it halves them at least in part,
+// whatever their sizes.
+std::optional<Pivot> RunSplit::own_pivot(Splitter& splitter) {
+  std::vector<Pivot> middles;
+  std::uint64_t weight = 0;
+  for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+    const Interval& interval = splitter.intervals[run];
+    if (interval.size() == 0) continue;
+    Pivot pivot;
+    pivot.weight = interval.size();
+    pivot.rank = peers_.rank();
+    pivot.run = run;
+    pivot.index = interval.low + interval.size() / 2;
+    if (splitter.by_records) {
+      pivot.record = splitter.readers[run].record(run, pivot.index, layout_.record_bytes());
+      pivot.trigger = trigger_of(layout_, pivot.record);
+    } else {
+      const std::uint64_t block = pivot.index / runs_[run].records_per_block;
+      pivot.index = block * runs_[run].records_per_block;
+      if (pivot.index <= interval.low) continue;  // no block starts in its first half
+      pivot.trigger = runs_[run].blocks[block].trigger;
+    }
+    weight += pivot.weight;
+    middles.push_back(pivot);
+  }
+  if (middles.empty()) return std::nullopt;
+  std::sort(middles.begin(), middles.end(),
+            [this](const Pivot& a, const Pivot& b) { return comes_first(a, b); });
+  std::uint64_t before = 0;
+  auto median = middles.begin();
+  while (before + median->weight <= weight / 2) before += (median++)->weight;
+  median->weight = weight;
+  return *median;
+}
+
+bool RunSplit::comes_first(const Pivot& a, const Pivot& b) const {
+  if (a.trigger != b.trigger) return a.trigger < b.trigger;
+  if (a.record != nullptr && b.record != nullptr) {
+    const int order = layout_.compare(a.record, b.record);
+    if (order != 0) return order < 0;
+  }
+  if (a.rank != b.rank) return a.rank < b.rank;
+  return a.run != b.run ? a.run < b.run : a.index < b.index;
+}
+
+// ---- messages ----
+
+Message RunSplit::pivot_message(const std::optional<Pivot>& pivot) const {
+  MessageWriter writer;
+  if (!pivot) return {};
+  writer.put(*pivot);
+  if (pivot->record != nullptr) writer.put_bytes({pivot->record, layout_.record_bytes()});
+  return writer.take();
+}
+
+// Its record lies in the message.
+Pivot RunSplit::read_pivot(const Message& message) const {
+  MessageReader reader(message);
+  auto pivot = reader.get<Pivot>();
+  pivot.record = reader.at_end() ? nullptr : reader.get_bytes(layout_.record_bytes()).data();
+  return pivot;
+}
+
+// The weighted median of those of all ranks.
+Message RunSplit::chosen_pivot(const std::vector<Message>& candidates) const {
+  std::vector<Pivot> pivots;
+  std::uint64_t weight = 0;
+  for (const Message& message : candidates) {
+    if (message.empty()) continue;
+    pivots.push_back(read_pivot(message));
+    weight += pivots.back().weight;
+  }
+  if (pivots.empty()) return {};
+  std::sort(pivots.begin(), pivots.end(),
+            [this](const Pivot& a, const Pivot& b) { return comes_first(a, b); });
+  std::uint64_t before = 0;
+  auto median = pivots.begin();
+  while (before + median->weight <= weight / 2) before += (median++)->weight;
+  return candidates[median->rank];
+}
+
+// ---- counting ----
+
+Count RunSplit::count_before(Splitter& splitter, const Pivot& pivot) {
+  Count sum;
+  for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+    Count& count = splitter.counts[run];
+    if (pivot.rank == peers_.rank() && pivot.run == run) {
+      count = {pivot.index, pivot.index};
+    } else if (splitter.by_records) {
+      const std::uint64_t records = count_by_records(splitter, run, pivot);
+      count = {records, records};
+    } else {
+      count = count_by_triggers(run, pivot);
+    }
+    sum.least += count.least;
+    sum.most += count.most;
+  }
+  return sum;
+}
+
+// The records up to the last block that surely starts before the pivot come before it, and no
+// record from the first block on that surely starts behind.
+Count RunSplit::count_by_triggers(std::uint32_t run, const Pivot& pivot) const {
+  const Run& described = runs_[run];
+  const bool is_earlier =
+      peers_.rank() < pivot.rank || (peers_.rank() == pivot.rank && run < pivot.run);
+  const bool exact = triggers_are_exact(layout_);
+  const auto blocks_where = [&](bool with_ties) {
+    const auto end = std::partition_point(
+        described.blocks.begin(), described.blocks.end(), [&](const RunBlock& block) {
+          return block.trigger < pivot.trigger || (with_ties && block.trigger == pivot.trigger);
+        });
+    return static_cast<std::uint64_t>(end - described.blocks.begin());
+  };
+  const std::uint64_t surely = blocks_where(exact && is_earlier);
+  const std::uint64_t perhaps = blocks_where(!exact || is_earlier);
+  const std::uint64_t per_block = described.records_per_block;
+  return {surely == 0 ? 0 : (surely - 1) * per_block + 1,
+          std::min(perhaps * per_block, described.records)};
+}
+
+// It lies in the run's interval, since the pivot lies between those that narrowed it.
+std::uint64_t RunSplit::count_by_records(Splitter& splitter, std::uint32_t run,
+                                         const Pivot& pivot) {
+  const std::uint64_t per_block = runs_[run].records_per_block;
+  std::uint64_t low = splitter.intervals[run].low, high = splitter.intervals[run].high;
+  while (low < high) {
+    // As long as a block starts between them, its trigger may do.
+    const std::uint64_t first = low / per_block + 1, last = (high - 1) / per_block;
+    const std::uint64_t block = first + (last - std::min(first, last)) / 2;
+    const std::uint64_t middle = first <= last ? block * per_block : low + (high - low) / 2;
+    bool before;
+    if (first <= last && runs_[run].blocks[block].trigger != pivot.trigger) {
+      before = runs_[run].blocks[block].trigger < pivot.trigger;
+    } else {
+      before = is_before(splitter.readers[run].record(run, middle, layout_.record_bytes()), run,
+                         middle, pivot);
+    }
+    (before ? low : high) = before ? middle + 1 : middle;
+  }
+  return low;
+}
+
+bool RunSplit::is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
+                         const Pivot& pivot) const {
+  const int order = layout_.compare(record, pivot.record);
+  if (order != 0) return order < 0;
+  if (peers_.rank() != pivot.rank) return peers_.rank() < pivot.rank;
+  return run != pivot.run ? run < pivot.run : index < pivot.index;
+}
+
+// ---- deciding ----
+
+Verdict RunSplit::judge(const std::vector<Message>& counts) const {
+  Count sum;
+  for (const Message& message : counts) {
+    const auto count = MessageReader(message).get<Count>();
+    sum.least += count.least;
+    sum.most += count.most;
+  }
+  const std::uint64_t wanted = starts_[peers_.rank()];
+  if (sum.least == sum.most && sum.least == wanted) return Verdict::at;
+  if (sum.least >= wanted) return Verdict::before;
+  if (sum.most < wanted) return Verdict::behind;
+  if (sum.most == wanted) return Verdict::not_before;
+  return Verdict::unknown;
+}
+
+void RunSplit::narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) const {
+  for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+    Interval& interval = splitter.intervals[run];
+    const Count& count = splitter.counts[run];
+    const bool is_pivots = pivot.rank == peers_.rank() && pivot.run == run;
+    switch (verdict) {
+      case Verdict::before:
+        interval.high = std::clamp(count.most, interval.low, interval.high);
+        break;
+      case Verdict::at:
+        interval = {count.least, count.least};
+        break;
+      case Verdict::behind:
+      case Verdict::not_before:
+        interval.low = std::clamp(count.least + (is_pivots && verdict == Verdict::behind ? 1 : 0),
+                                  interval.low, interval.high);
+        break;
+      case Verdict::unknown:
+      case Verdict::none:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+RunCuts split_runs(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
+                   std::span<const std::uint64_t> starts, std::span<std::byte> memory,
+                   std::size_t block_bytes, Peers& peers) {
+  return RunSplit(layout, runs, source, starts, memory, block_bytes, peers).find();
+}
+
+}  // namespace xxl

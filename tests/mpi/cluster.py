@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Sorts on several ranks: random ones compared with the same by one process, and what is left when one
+of the ranks ends before the output is complete.
+
+XXL_MPIRUN is the launcher (default: mpirun), XXL_MPI_PROGRAM the program (default: xxl-mpi beside
+xxl), XXL_RANDOM_CLUSTERS the number of random sorts."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import whole_process  # noqa: E402
+from whole_process import (FaultTest, MIB, PATIENCE_SECONDS, can_mount, can_mount_loop, small_disk,  # noqa: E402
+                           small_file_system)
+
+RANDOM_SORTS = int(os.environ.get("XXL_RANDOM_CLUSTERS", "60"))
+RANDOM_KILLS = int(os.environ.get("XXL_RANDOM_KILLS", "12"))
+MOST_SECONDS_TO_END = 10  # after a rank has died or failed
+
+
+def launcher():
+    """What starts ranks, with what it needs to start more than there are processors, also for root."""
+    command = shlex.split(os.environ.get("XXL_MPIRUN", "mpirun"))
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    if "Open MPI" in version or "OpenRTE" in version:
+        command += ["--allow-run-as-root", "--oversubscribe", "--quiet"]
+    return command
+
+
+LAUNCHER = launcher()
+
+
+def mpi_program():
+    return os.environ.get("XXL_MPI_PROGRAM") or str(pathlib.Path(whole_process.XXL).with_name("xxl-mpi"))
+
+
+def cluster_command(ranks, *arguments):
+    return [*LAUNCHER, "-n", str(ranks), mpi_program(), "sort", *map(str, arguments)]
+
+
+class Kind:
+    """Records, and options for them."""
+
+    def __init__(self, rng):
+        self.option, self.bytes, self.keys = rng.choice((
+            ("gensort", 100, ([],)),
+            ("u64", 8, ([], ["-r"])),
+            ("kv64", 16, ([], ["-r"])),
+            ("u32", 4, ([],)),
+            ("i32", 4, ([],)),
+            ("f64", 8, ([],)),
+            ("fixed:24", 24, (["--key=8:u16"], ["--key=4:u32:desc", "--key=0:u8"], [])),
+            ("fixed:40", 40, ([], ["--key=0:bytes30"])),  # whose keys are longer than a trigger
+            ("fixed:3000", 3000, (["--key=2:u8"], [])),
+        ))
+        self.options = [f"--record={self.option}", *rng.choice(self.keys)]
+
+    def records(self, rng, count):
+        how = rng.choice(("random", "constant", "few", "sorted", "skewed", "common start"))
+        if how == "constant":
+            return rng.randbytes(self.bytes) * count
+        if how == "few":
+            words = [rng.randbytes(self.bytes) for _ in range(3)]
+            return b"".join(rng.choices(words, k=count))
+        if how == "common start":
+            start = rng.randbytes(min(self.bytes, 20))
+            return b"".join(start + rng.randbytes(self.bytes - len(start)) for _ in range(count))
+        data = [rng.randbytes(self.bytes) for _ in range(count)]
+        if how == "sorted":
+            data.sort(reverse=rng.random() < 0.3)
+        if how == "skewed":
+            frequent = rng.randbytes(self.bytes)
+            data = [frequent if rng.random() < 0.9 else record for record in data]
+        return b"".join(data)
+
+
+class ClusterTest(FaultTest):
+    def cluster(self, ranks, *arguments):
+        return subprocess.run(cluster_command(ranks, "-T", self.scratch, *arguments), capture_output=True,
+                              timeout=PATIENCE_SECONDS, check=False)
+
+    def sort_alone(self, *arguments):
+        """What one process makes of it."""
+        done = subprocess.run([whole_process.XXL, "sort", "-T", self.scratch, *map(str, arguments)],
+                              capture_output=True, timeout=PATIENCE_SECONDS, check=True)
+        return done.stdout
+
+    def assert_cluster_fails(self, done, *patterns):
+        """One line of ours, with all of the patterns in it, beside what the launcher says."""
+        self.assertNotEqual(done.returncode, 0)
+        lines = [line for line in done.stderr.decode().splitlines() if line.startswith("xxl-mpi: ")]
+        self.assertEqual(len(lines), 1, done.stderr.decode())
+        for pattern in patterns:
+            self.assertRegex(lines[0], pattern)
+
+    def processes(self, names):
+        """Those of this test: its directory is in their arguments."""
+        pids = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                arguments = (entry / "cmdline").read_bytes()
+                name = (entry / "comm").read_text().strip()
+                state = re.search(r"^State:\s+(\S)", (entry / "status").read_text(), re.M).group(1)
+            except OSError:
+                continue
+            if os.fsencode(self.root) in arguments and arguments.startswith(os.fsencode(mpi_program())):
+                if state != "Z" and name in names:
+                    pids.append(int(entry.name))
+        return pids
+
+    def ranks_running(self):
+        return self.processes(("xxl-mpi",))
+
+    def wait_until_gone(self):
+        end = time.monotonic() + MOST_SECONDS_TO_END
+        while self.processes(("xxl-mpi", "xxl-guard")) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(self.processes(("xxl-mpi", "xxl-guard")), [])
+
+
+class RandomSorts(ClusterTest):
+    def sort_randomly(self, rng):
+        kind = Kind(rng)
+        count = rng.choice((0, 1, 3, 50, 3000, 60000, 300000))
+        count = min(count, 12 * MIB // kind.bytes)
+        files = []
+        for number in range(rng.choice((1, 1, 2, 3))):
+            path = self.root / f"in{number}"
+            path.write_bytes(kind.records(rng, rng.choice((count, count // 2, 0))))
+            files.append(path)
+        options = [*kind.options, *rng.choice(([], ["--temp-compress=lz4"], ["--temp-compress=zstd"])),
+                   *rng.choice(([], ["--parallel=1"], ["--parallel=3"]))]
+        memory = rng.choice(("-S2M", "-S4M", "-S16M"))
+        ranks = rng.randrange(1, 6)
+        output = self.out / "sorted"
+        in_parts = rng.random() < 0.5
+        expected = self.sort_alone(*options, "-S64M", *files)
+        done = self.cluster(ranks, *options, memory, *files, "-o", f"{output}/" if in_parts else output)
+        if done.returncode != 0 and b"is too small" in done.stderr:
+            memory = "-S" + re.search(rb"give at least -S (\w+)", done.stderr).group(1).decode()
+            done = self.cluster(ranks, *options, memory, *files, "-o", f"{output}/" if in_parts else output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if in_parts:
+            manifest = json.loads((output / "manifest.json").read_text())
+            self.assertEqual([part["file"] for part in manifest["files"]],
+                             [f"part-{rank:05}" for rank in range(ranks)])
+            sizes = [part["records"] for part in manifest["files"]]
+            self.assertLessEqual(max(sizes) - min(sizes), 1)
+            self.assertEqual(subprocess.run([whole_process.XXL, "validate", *kind.options, output],
+                                            capture_output=True, check=False).returncode, 0)
+            sorted_bytes = b"".join((output / part["file"]).read_bytes() for part in manifest["files"])
+        else:
+            sorted_bytes = output.read_bytes()
+        self.assertTrue(sorted_bytes == expected, "the output is another than that of one process")
+        self.assert_only_in_out("sorted")
+        subprocess.run(["rm", "-r", output], check=True)
+
+    def test_sort_as_one_process_does(self):
+        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
+        for number in range(RANDOM_SORTS):
+            with self.subTest(seed=seed + number):
+                self.sort_randomly(random.Random(seed + number))
+
+    def test_files_of_ranks_follow_each_other(self):
+        rng = random.Random(5)
+        for rank in range(3):
+            (self.root / f"in.{rank}").write_bytes(rng.randbytes(16 * (rank * 5000)))
+        done = self.cluster(3, "--record=kv64", "--key=0:u8", self.root / "in.{rank}", "-o", self.out / "sorted")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        expected = self.sort_alone("--record=kv64", "--key=0:u8", *(self.root / f"in.{rank}" for rank in range(3)))
+        self.assertEqual((self.out / "sorted").read_bytes(), expected)
+
+    def test_an_existing_output_is_replaced(self):
+        data = self.gen("in", "100k", "--record=u64")
+        (self.out / "file").write_text("old")
+        for _ in range(2):
+            self.assertEqual(self.cluster(2, "--record=u64", data, "-o", f"{self.out}/parts/").returncode, 0)
+            self.assertEqual(self.cluster(2, "--record=u64", data, "-o", self.out / "file").returncode, 0)
+        self.assert_sorted(self.out / "file", 100000)
+        self.assert_sorted(self.out / "parts", 100000)
+        self.assert_only_in_out("file", "parts")
+
+    def test_statistics_say_what_went_over_the_network(self):
+        data = self.gen("in", "1M", "--record=u64")
+        done = self.cluster(4, "--record=u64", "-S8M", "--stats=json", data, "-o", self.out / "sorted")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = json.loads(done.stderr)
+        self.assertEqual(stats["records"], 1000000)
+        self.assertEqual(sum(rank["records"] for rank in stats["ranks"]), 1000000)
+        received = sum(rank["bytes_received"] for rank in stats["ranks"])
+        self.assertGreater(received, 8000000 * 0.7)
+        self.assertLess(received, 8000000 * 1.3)
+
+
+class Failures(ClusterTest):
+    def test_bad_input_is_told_once(self):
+        path = self.root / "in"
+        path.write_bytes(b"x" * 1001)
+        self.assert_cluster_fails(self.cluster(3, "--record=gensort", path, "-o", f"{self.out}/o/"),
+                                  "byte 1000: .*not a whole record")
+        self.assert_cluster_fails(self.cluster(3, "--record=gensort", self.root / "none", "-o", self.out / "o"),
+                                  "No such file")
+        path.write_bytes(b"x" * 1000)
+        (self.root / "in.0").write_bytes(b"")
+        self.assert_cluster_fails(
+            self.cluster(2, "--record=gensort", self.root / "in.{rank}", "-o", self.out / "o"), "rank 1: .*in.1")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, self.root / "in.{rank}", "-o", self.out / "o"),
+                                  "together")
+        self.assert_cluster_fails(self.cluster(2, "--record=lines", path, "-o", self.out / "o"), "lines")
+        self.assert_cluster_fails(self.cluster(2, path, "-o", self.out / "o"), "--record")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", path), "-o")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, "-o", self.out / "o.gz"), "compressed")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, "-o", self.root / "no/o"), "no")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", "-S1b", path, "-o", self.out / "o"), "-S")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", "--unique", path, "-o", self.out / "o"),
+                                  "unrecognized option '--unique'")
+        self.assert_only_in_out()
+
+    @unittest.skipUnless(can_mount(), "needs root, to mount")
+    def test_full_scratch(self):
+        data = self.gen("in", "400k", "--record=gensort")
+        with small_file_system(self.root / "small", 16) as small:
+            done = subprocess.run(cluster_command(3, "-T", small, "-S8M", "--record=gensort", data, "-o", f"{self.out}/o/"),
+                                  capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+            self.assert_cluster_fails(done, "small")
+            self.wait_until_gone()
+            self.assertEqual(list(small.iterdir()), [])
+        self.assert_only_in_out()
+
+    @unittest.skipUnless(can_mount() and can_mount_loop(), "needs root, to mount")
+    def test_full_output(self):
+        data = self.gen("in", "400k", "--record=gensort")
+        for place in (small_file_system(self.root / "memory", 16), small_disk(self.root, 16)):
+            with place as small:
+                for name in ("o", "o/"):
+                    done = self.cluster(3, "-S8M", "--record=gensort", data, "-o", f"{small}/{name}")
+                    self.assert_cluster_fails(done, "free|reserve|space")
+                    self.wait_until_gone()
+                    self.assertEqual([path.name for path in small.iterdir() if path.name != "lost+found"], [])
+        self.assert_only_in_out()
+
+    def kill_one(self, rng, data, name, number):
+        command = cluster_command(4, "-T", self.scratch, "-S8M", "--parallel=1", "--record=gensort", data, "-o",
+                                  f"{self.out}/{name}")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while len(self.ranks_running()) < 4 and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, self.usual_seconds))
+        pids = self.ranks_running()
+        if pids:
+            os.kill(rng.choice(pids), number)
+        killed = process.wait(PATIENCE_SECONDS) != 0
+        self.wait_until_gone()
+        self.assertEqual(list(self.scratch.iterdir()), [])
+        if killed and list(self.out.iterdir()):  # the end of the process came after that of its work
+            self.assertEqual([path.name for path in self.out.iterdir()], ["o"])
+            checked = subprocess.run([whole_process.XXL, "validate", "--record=gensort", self.out / "o"],
+                                     capture_output=True, text=True, check=False)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+            self.assertIn("Records: 600000\n", checked.stdout)
+        subprocess.run(["rm", "-rf", *self.out.iterdir()], check=True)
+        return killed
+
+    def test_a_rank_that_dies_ends_all(self):
+        rng = random.Random(int(os.environ.get("XXL_SEED", random.randrange(1 << 32))))
+        data = self.gen("in", "600k", "--record=gensort")
+        start = time.monotonic()
+        self.assertEqual(self.cluster(4, "-S8M", "--parallel=1", "--record=gensort", data, "-o", self.out / "o").returncode, 0)
+        self.usual_seconds = time.monotonic() - start
+        (self.out / "o").unlink()
+        killed = 0
+        for _ in range(RANDOM_KILLS):
+            number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
+            with self.subTest(signal=number):
+                killed += self.kill_one(rng, data, rng.choice(("o", "o/")), number)
+        self.assertGreater(killed, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(whole_process.main(sys.modules[__name__]))

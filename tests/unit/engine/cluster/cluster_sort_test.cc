@@ -1,0 +1,110 @@
+#include "engine/cluster/cluster_sort.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "engine/cluster/thread_peers.h"
+#include "engine/part_manifest.h"
+#include "io_test_support.h"
+#include "simulated_queue.h"
+#include "sort_test_support.h"
+
+namespace xxl {
+namespace {
+
+using io::test::file_text;
+using io::test::write_file;
+using test::Bytes;
+using test::format_of;
+using test::text_of;
+
+class ClusterSortTest : public testing::Test {
+ protected:
+  SortOptions options(const RecordFormat& format) {
+    SortOptions sort;
+    sort.format = format;
+    sort.inputs = {directory_ / "in"};
+    sort.output = directory_ / "out";
+    sort.scratch_dirs = {directory_.path()};
+    sort.memory_bytes = 3 * kMiB;
+    sort.parallel = 1;
+    sort.record_kind = format.name;
+    return sort;
+  }
+
+  io::test::TempDirectory directory_;
+};
+
+TEST_F(ClusterSortTest, ranks_write_what_one_process_would) {
+  std::uint64_t seed = 1;
+  for (const test::Distribution& distribution : test::distributions()) {
+    for (const auto& format :
+         {format_of("gensort"), format_of("kv64"), format_of("fixed:60", {"5:bytes40"})}) {
+      const unsigned ranks = 1 + static_cast<unsigned>(++seed % 4);
+      SCOPED_TRACE(distribution.name + ", " + format.name + ", " + std::to_string(ranks) +
+                   " ranks");
+      Random random(seed);
+      const Bytes data = distribution.make(format, 8 * kMiB / format.record_bytes, random);
+      write_file(directory_ / "in", text_of(data));
+      test::run_ranks(ranks, [&](Peers& peers) { cluster_sort(options(format), peers); });
+      EXPECT_TRUE(file_text(directory_ / "out") == text_of(test::sorted_records(format, data)));
+    }
+  }
+}
+
+TEST_F(ClusterSortTest, parts_of_a_directory_differ_by_no_more_than_a_record) {
+  const RecordFormat format = format_of("u64");
+  const Bytes data(8 * 100'001);  // all keys are equal
+  write_file(directory_ / "in", text_of(data));
+  SortOptions sort = options(format);
+  sort.output.append("/");
+  test::run_ranks(3, [&](Peers& peers) { cluster_sort(sort, peers); });
+  const auto manifest = read_manifest(directory_ / "out");
+  ASSERT_TRUE(manifest);
+  ASSERT_EQ(manifest->parts.size(), 3u);
+  std::uint64_t records = 0;
+  for (const PartManifest::Part& part : manifest->parts) {
+    EXPECT_NEAR(static_cast<double>(part.records), 33333.5, 1);
+    records += part.records;
+    EXPECT_EQ(std::filesystem::file_size(directory_ / "out" + std::string("/") + part.file),
+              8 * part.records);
+  }
+  EXPECT_EQ(records, 100'001u);
+}
+
+TEST_F(ClusterSortTest, a_block_that_another_rank_reads_back_changed_is_noticed) {
+  const RecordFormat format = format_of("u64");
+  Random random(7);
+  const Bytes data = test::random_records(format, kMiB, random);
+  write_file(directory_ / "in", text_of(data));
+  std::mutex mutex;
+  bool noticed = false;
+  // (Ranks that wait for one that has failed would wait for ever: there is but one.)
+  test::run_ranks(1, [&](Peers& peers) {
+    SortOptions sort = options(format);
+    sort.queue_factory = test::simulated_queues(7, [&](const io::Request& request) {
+      const io::Completion done = test::honest_transfer(request);
+      const bool is_scratch = request.file->path() == directory_.path();
+      if (request.op == io::Op::read && is_scratch) request.data[17] ^= std::byte{1};
+      return done;
+    });
+    try {
+      cluster_sort(sort, peers);
+    } catch (const Error& error) {
+      std::lock_guard lock(mutex);
+      noticed = error.code() == ErrorCode::corrupt;
+    }
+  });
+  EXPECT_TRUE(noticed);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
+}
+
+}  // namespace
+}  // namespace xxl

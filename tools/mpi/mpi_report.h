@@ -1,0 +1,16 @@
+// What the ranks of a sort did, told by rank 0.
+#pragma once
+
+#include <string>
+
+#include "engine/cluster/cluster_sort.h"
+#include "engine/cluster/peers.h"
+#include "engine/record_sort/sort_options.h"
+
+namespace xxl::cli {
+
+// A step of all ranks. --stats=FORMAT of a sort of `options`: a text on rank 0, empty on others.
+std::string cluster_stats(const std::string& format, const SortOptions& options,
+                          const ClusterReport& report, Peers& peers);
+
+}  // namespace xxl::cli

@@ -1,0 +1,107 @@
+#include "mpi/options_of_mpi.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/options_shared.h"
+#include "cli/options_table.h"
+
+namespace xxl::cli {
+namespace {
+
+constexpr std::string_view kFromSort[] = {
+    "buffer-size", "key",    "output",        "reverse", "temporary-directory",
+    "parallel",    "record", "temp-compress", "io",      "stats",
+    "help",        "version"};
+
+constexpr std::array kMpiSections{
+    Section{"INPUT",
+            "FILEs that all ranks see are cut into shares of equal size, one for each rank. If "
+            "their names have {rank} in them, that stands for the number of the rank, from 0, "
+            "which reads the whole file. The output is then that of all these files in the order "
+            "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
+            "stands for its files.\n"},
+    Section{"OUTPUT",
+            "If the name given with -o ends with / or is that of a directory, it is a directory of "
+            "parts, as xxl sort --parts makes, with one part of each rank. Otherwise it is one "
+            "file, which all ranks write at the same time. Either must lie where all ranks see it, "
+            "and appears complete or not at all.\n"},
+    kRecords,
+    kKeys,
+    Section{"STATISTICS",
+            "--stats=json prints one object on standard error:\n"
+            "\n"
+            "  records, checksum       of the output\n"
+            "  memory_bytes, threads   of each rank\n"
+            "  ranks                   for each: records (written), runs, merged_runs,\n"
+            "                          bytes_received (from other ranks), scratch_bytes,\n"
+            "                          seconds, processor_seconds, peak_memory_bytes, phases\n"
+            "\n"
+            "phases are those of xxl sort --stats=json; their time includes that of waiting for "
+            "other ranks.\n"},
+    Section{"FAILURES",
+            "When a rank fails, all end. The line on standard error is that of the first one.\n"},
+    Section{"EXIT STATUS",
+            "  0    the output is complete: an ordered permutation of the input\n"
+            "  2    an error; no output was written\n"},
+    Section{
+        "EXAMPLES",
+        "  mpirun -n 4 xxl-mpi sort --record=gensort /shared/in -o /shared/out/\n"
+        "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"},
+};
+
+const std::vector<OptionSpec>& mpi_options() {
+  static const std::vector<OptionSpec> picked = [] {
+    std::vector<OptionSpec> options;
+    const CommandSpec sort = sort_command();
+    for (const std::string_view name : kFromSort) {
+      const auto found =
+          std::find_if(sort.options.begin(), sort.options.end(),
+                       [&](const OptionSpec& option) { return option.long_name == name; });
+      XXL_CHECK(found != sort.options.end());
+      OptionSpec option = *found;
+      option.standard = false;
+      option.scope = Scope::all;
+      if (name == "record") {
+        option.words = kRecordWords;
+        option.help = "what a record is (see RECORDS)";
+      } else if (name == "buffer-size") {
+        option.help = "use at most SIZE of memory for each rank";
+        option.details =
+            "As of xxl sort. Without -S it is half of what is free, shared by the ranks on a "
+            "machine. MPI needs memory of its own beside it.";
+      } else if (name == "output") {
+        option.help = "write to FILE, or to a file of each rank in the directory FILE/";
+        option.details = "See OUTPUT.";
+      } else if (name == "parallel") {
+        option.help = "use N threads in each rank (default: a share of the processors)";
+      }
+      options.push_back(option);
+    }
+    return options;
+  }();
+  return picked;
+}
+
+}  // namespace
+
+const CommandSpec& mpi_sort_command() {
+  static const CommandSpec command{
+      .name = "sort",
+      .operands = "FILE...",
+      .summary = "sort records on several machines",
+      .description =
+          "Started by mpirun, sorts the records of all FILEs together, by any number of processes, "
+          "called ranks, on one or several machines. Each of them reads a share of the input, "
+          "writes it once, as sorted runs, to its own scratch (-T), and merges a part of the runs "
+          "of all to its part of the output. All parts are of equal size, whatever the keys. The "
+          "output is that of xxl sort, byte for byte.\n",
+      .options = mpi_options(),
+      .sections = kMpiSections,
+      .program = "xxl-mpi"};
+  return command;
+}
+
+}  // namespace xxl::cli
