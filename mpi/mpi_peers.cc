@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -33,9 +34,13 @@ constexpr int kErrorStatus = 2;
 // A rank that has failed waits so long for rank 0 to end all.
 constexpr std::chrono::seconds kFailurePatience{5};
 
-// How long the thread sleeps while nothing happens: less than a disk takes, up to what nobody
-// notices.
+// Launchers pass on what ranks print, and may lose what has not arrived when these are ended.
+constexpr std::chrono::milliseconds kForwarding{200};
+
+// How long the thread sleeps while nothing happens: less than a disk takes; while others are waited
+// for, up to what a step of all may take longer for it; otherwise up to what nobody notices.
 constexpr std::chrono::microseconds kLeastSleep{20};
+constexpr std::chrono::microseconds kMostSleepWaiting{200};
 constexpr std::chrono::microseconds kMostSleep{5000};
 
 struct BlockRequest {
@@ -52,6 +57,7 @@ int count_of(std::size_t bytes) {
   io::remove_temp_names();
   std::fprintf(stderr, "%s\n", line.c_str());
   std::fflush(nullptr);
+  std::this_thread::sleep_for(kForwarding);
   MPI_Abort(MPI_COMM_WORLD, kErrorStatus);
   _exit(kErrorStatus);
 }
@@ -115,7 +121,8 @@ void MpiPeers::Loop::run() {
     std::unique_lock lock(peers_.mutex_);
     if (peers_.ends_ && pending_.empty()) return;
     const bool woken = peers_.for_thread_.wait_for(lock, sleep, [this] { return peers_.woken_; });
-    sleep = woken ? kLeastSleep : std::min(2 * sleep, kMostSleep);
+    sleep = woken ? kLeastSleep
+                  : std::min(2 * sleep, pending_.empty() ? kMostSleep : kMostSleepWaiting);
   }
 }
 

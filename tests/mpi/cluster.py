@@ -141,10 +141,16 @@ class RandomSorts(ClusterTest):
             files.append(path)
         options = [*kind.options, *rng.choice(([], ["--temp-compress=lz4"], ["--temp-compress=zstd"])),
                    *rng.choice(([], ["--parallel=1"], ["--parallel=3"]))]
+        left_out = rng.choice(("", "", "groups", "range"))
+        if left_out == "groups":
+            options += rng.choice((["-u"], ["--count"], ["--count", "-r"])) if kind.bytes < 3000 else ["-u"]
+        elif left_out == "range":
+            options += rng.choice(([f"--limit={rng.randrange(count + 2)}"], [f"--skip={rng.randrange(count + 2)}"],
+                                   [f"--limit={rng.randrange(count + 2)}", f"--skip={rng.randrange(count + 2)}"]))
         memory = rng.choice(("-S2M", "-S4M", "-S16M"))
         ranks = rng.randrange(1, 6)
         output = self.out / "sorted"
-        in_parts = rng.random() < 0.5
+        in_parts = left_out == "groups" or rng.random() < 0.5
         expected = self.sort_alone(*options, "-S64M", *files)
         done = self.cluster(ranks, *options, memory, *files, "-o", f"{output}/" if in_parts else output)
         if done.returncode != 0 and b"is too small" in done.stderr:
@@ -156,9 +162,11 @@ class RandomSorts(ClusterTest):
             self.assertEqual([part["file"] for part in manifest["files"]],
                              [f"part-{rank:05}" for rank in range(ranks)])
             sizes = [part["records"] for part in manifest["files"]]
-            self.assertLessEqual(max(sizes) - min(sizes), 1)
-            self.assertEqual(subprocess.run([whole_process.XXL, "validate", *kind.options, output],
-                                            capture_output=True, check=False).returncode, 0)
+            if left_out != "groups":
+                self.assertLessEqual(max(sizes) - min(sizes), 1)
+            if "--count" not in options:
+                self.assertEqual(subprocess.run([whole_process.XXL, "validate", *kind.options, output],
+                                                capture_output=True, check=False).returncode, 0)
             sorted_bytes = b"".join((output / part["file"]).read_bytes() for part in manifest["files"])
         else:
             sorted_bytes = output.read_bytes()
@@ -180,6 +188,15 @@ class RandomSorts(ClusterTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         expected = self.sort_alone("--record=kv64", "--key=0:u8", *(self.root / f"in.{rank}" for rank in range(3)))
         self.assertEqual((self.out / "sorted").read_bytes(), expected)
+
+    def test_sums_of_groups(self):
+        data = self.root / "in"
+        data.write_bytes(b"".join(bytes([key % 97, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]) for key in range(200000)))
+        options = ["--record=kv64", "--sum=8:u64", "--count"]
+        expected = self.sort_alone(*options, data)
+        self.assertEqual(self.cluster(4, *options, "-S2M", data, "-o", f"{self.out}/o/").returncode, 0)
+        manifest = json.loads((self.out / "o" / "manifest.json").read_text())
+        self.assertEqual(b"".join((self.out / "o" / part["file"]).read_bytes() for part in manifest["files"]), expected)
 
     def test_an_existing_output_is_replaced(self):
         data = self.gen("in", "100k", "--record=u64")
@@ -223,8 +240,11 @@ class Failures(ClusterTest):
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, "-o", self.out / "o.gz"), "compressed")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, "-o", self.root / "no/o"), "no")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", "-S1b", path, "-o", self.out / "o"), "-S")
-        self.assert_cluster_fails(self.cluster(2, "--record=gensort", "--unique", path, "-o", self.out / "o"),
-                                  "unrecognized option '--unique'")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", "--merge", path, "-o", self.out / "o"),
+                                  "unrecognized option '--merge'")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", "-u", path, "-o", self.out / "o"), "directory")
+        self.assert_cluster_fails(self.cluster(2, "--record=gensort", "-u", "--limit=2", path, "-o", f"{self.out}/o/"),
+                                  "groups")
         self.assert_only_in_out()
 
     @unittest.skipUnless(can_mount(), "needs root, to mount")

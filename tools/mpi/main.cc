@@ -48,8 +48,19 @@ SortOptions sort_options(const ParsedOptions& options, unsigned local_ranks) {
     sort.memory_bytes /= local_ranks;
   }
   set_temp_compression(options, sort);
-  sort.record_kind = sort.format.name;
-  sort.key_text = key_text_of(sort.format);
+  for (const std::string& field : options.values("sum")) {
+    sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
+  }
+  sort.fold.count = options.has("count");
+  sort.unique = options.has("unique") && !sort.fold.folds();
+  static_cast<ResultRange&>(sort) = range_option(options);
+  if ((sort.unique || sort.fold.folds()) && (sort.limit || sort.skip > 0)) {
+    throw_usage(options.command(),
+                "several ranks know ranges of records, not of groups: --limit and --skip exclude "
+                "-u, --count and --sum");
+  }
+  sort.record_kind = sort.output_format().name;
+  sort.key_text = key_text_of(sort.output_format());
   return sort;
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kFromSort[] = {
     "buffer-size", "key",    "output",        "reverse", "temporary-directory",
-    "parallel",    "record", "temp-compress", "io",      "stats",
+    "parallel",    "record", "unique",        "count",   "sum",
+    "skip",        "limit",  "temp-compress", "io",      "stats",
     "help",        "version"};
 
 constexpr std::array kMpiSections{
@@ -23,11 +24,13 @@ constexpr std::array kMpiSections{
             "which reads the whole file. The output is then that of all these files in the order "
             "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
             "stands for its files.\n"},
-    Section{"OUTPUT",
-            "If the name given with -o ends with / or is that of a directory, it is a directory of "
-            "parts, as xxl sort --parts makes, with one part of each rank. Otherwise it is one "
-            "file, which all ranks write at the same time. Either must lie where all ranks see it, "
-            "and appears complete or not at all.\n"},
+    Section{
+        "OUTPUT",
+        "If the name given with -o ends with / or is that of a directory, it is a directory of "
+        "parts, as xxl sort --parts makes, with one part of each rank. Otherwise it is one "
+        "file, which all ranks write at the same time; not with -u, --count and --sum, which leave "
+        "out too many to know the sizes of parts. Either must lie where all ranks see it, "
+        "and appears complete or not at all.\n"},
     kRecords,
     kKeys,
     Section{"STATISTICS",

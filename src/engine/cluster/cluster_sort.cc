@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +49,8 @@ class ClusterSort {
   void split();
   void merge();
   void check();
+  // Records of equal keys become one, so they must be in one part.
+  bool makes_groups() const { return options_.unique || options_.fold.folds(); }
 
   SortOptions options_;
   Peers& peers_;
@@ -129,6 +132,11 @@ void ClusterSort::form_runs() {
   meter_.watch(*io_, *workers_);
   XXL_CHECK(sorting_->scratch() != nullptr);
   scratch_ = std::make_unique<RunStore>(*sorting_->scratch(), *io_, sorting_->packer());
+  if (!makes_groups()) return;
+  std::uint64_t records = 0;
+  for (const Run& run : sorting_->runs()) records += run.records;
+  const std::vector<std::uint64_t> counts = gather(peers_, records);
+  output_->divide(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
 }
 
 void ClusterSort::split() {
@@ -137,8 +145,9 @@ void ClusterSort::split() {
   meter_.begin(Phase::merging, 0);
   server_ = std::make_unique<ScratchServer>(runs, *scratch_, sending_.span(), block_bytes);
   peers_.serve(server_.get());
-  const RunCuts cuts = split_runs(sorting_->layout(), runs, *scratch_, output_->starts(),
-                                  region_.span(), block_bytes, peers_);
+  const RunCuts cuts =
+      split_runs(sorting_->run_layout(), runs, *scratch_, {output_->starts(), makes_groups()},
+                 region_.span(), block_bytes, peers_);
   slices_ = exchange_slices(runs, cuts, peers_);
   report_.merged_runs = slices_.runs.size();
   for (std::size_t i = 0; i < slices_.runs.size(); ++i) {
@@ -151,17 +160,19 @@ void ClusterSort::split() {
 
 void ClusterSort::merge() {
   const Geometry& geometry = sorting_->geometry();
-  const std::uint64_t records =
-      output_->starts()[peers_.rank() + 1] - output_->starts()[peers_.rank()];
-  const std::size_t record_bytes = options_.format.record_bytes;
+  std::uint64_t records = 0;
+  for (const Run& run : slices_.runs) records += run.records - run.skipped;
+  const std::size_t record_bytes = sorting_->run_layout().record_bytes();
   output_->share();
   meter_.begin(Phase::merging, records * record_bytes, 1, 1);
   WaitTimes waits = meter_.no_waits();
   blocks_ = std::make_unique<RemoteBlocks>(slices_, sorting_->runs(), *scratch_, peers_);
-  OutputRules rules;
+  OutputRules rules = sorting_->output_rules();
+  rules.skip = 0;  // what is left out has been cut off
+  rules.limit = OutputRules::kNoLimit;
   rules.parts = output_->parts();
   merge_ = std::make_unique<RunMerge>(
-      RunMergeContext{sorting_->layout(), geometry, rules, *io_, *workers_, mailbox_,
+      RunMergeContext{sorting_->run_layout(), geometry, rules, *io_, *workers_, mailbox_,
                       sorting_->scratch(), sorting_->packer(), nullptr, true, blocks_.get()},
       region_.span(), slices_.runs, geometry.final_block_bytes, [&](io::BufferPool& buffers) {
         return std::make_unique<OutputSink>(output_->make_sink(geometry.final_block_bytes, *io_),
@@ -185,25 +196,40 @@ void ClusterSort::merge() {
   while (merge_->sink().pending() > 0) mailbox_.wait_and_run();
   merge_->sink().finish();
   output_hash_ = merge_->stage().hash();
-  report_.records = output_hash_.records;
+  report_.records = merge_->stage().records();
   meter_.end("merge", waits);
-  XXL_CHECK(output_hash_.records == records);
 }
 
 // A step of all ranks, after which none needs another one's blocks.
 void ClusterSort::check() {
   struct Sums {
-    MultisetHash input;
-    MultisetHash output;
+    MultisetHash input, output, accounted;
+    std::uint64_t folded;
   };
-  MultisetHash input, output;
-  for (const Sums& sums : gather(peers_, Sums{sorting_->input_hash(), output_hash_})) {
-    input += sums.input;
-    output += sums.output;
+  const OutputStage& stage = merge_->stage();
+  MultisetHash accounted = output_hash_;
+  accounted += sorting_->removed_hash();
+  accounted += stage.removed();
+  Sums all{};
+  for (const Sums& sums : gather(
+           peers_, Sums{sorting_->input_hash(), output_hash_, accounted, stage.records_folded()})) {
+    all.input += sums.input;
+    all.output += sums.output;
+    all.accounted += sums.accounted;
+    all.folded += sums.folded;
   }
-  check_permutation(input, output, all_records_);
-  report_.all_records = output.records;
-  report_.checksum = output.sum;
+  report_.all_records = all.output.records;
+  report_.checksum = all.output.sum;
+  const bool is_range = options_.limit || options_.skip > 0;
+  if (!is_range) check_permutation(all.input, all.accounted, all_records_);
+  const bool lost_some = all.input.records != all_records_ ||
+                         (is_range && all.output.records != options_.written_of(all_records_)) ||
+                         (options_.fold.count && all.folded != all_records_);
+  if (!lost_some) return;
+  throw Error(
+      ErrorCode::corrupt,
+      "records were lost on the way: the output was discarded; check these machines' memory "
+      "and disks");
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ struct ClusterReport : Measurements {
 };
 
 // A step of all ranks, which must be given the same options. Of these, the inputs and the output
-// may be anything that open_share() and RankOutput take; records are neither left out nor folded.
-// When it returns, the output is complete and checked. When it fails, Peers::fail() is told first,
-// and then Error thrown.
+// may be anything that open_share() and RankOutput take. A range (`skip`, `limit`) is of records,
+// not of groups: it excludes `unique` and `fold`. When it returns, the output is complete and
+// checked. When it fails, Peers::fail() is told first, and then Error thrown.
 ClusterReport cluster_sort(const SortOptions& options, Peers& peers);
 
 }  // namespace xxl

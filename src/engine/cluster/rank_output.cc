@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <numeric>
@@ -24,22 +25,10 @@ bool names_directory(const std::string& path) {
   return path.ends_with('/') || std::filesystem::is_directory(path, error);
 }
 
-// Of `records`, so many for each rank, in steps of `step`.
-std::vector<std::uint64_t> equal_parts(std::uint64_t records, std::uint64_t step,
-                                       std::uint64_t ranks) {
-  std::vector<std::uint64_t> starts;
-  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    const std::uint64_t start = records / ranks * rank + records % ranks * rank / ranks;
-    starts.push_back(start / step * step);
-  }
-  starts.push_back(records);
-  return starts;
-}
-
 }  // namespace
 
 RankOutput::RankOutput(const SortOptions& options, std::uint64_t records, Peers& peers)
-    : options_(options), peers_(peers), record_bytes_(options.format.record_bytes) {
+    : options_(options), peers_(peers), record_bytes_(options.output_format().record_bytes) {
   const std::string& path = options.output;
   if (path == "-") {
     throw Error(ErrorCode::usage, "ranks write a file or a directory: give its name with -o");
@@ -48,18 +37,35 @@ RankOutput::RankOutput(const SortOptions& options, std::uint64_t records, Peers&
     throw Error(ErrorCode::usage, "several ranks cannot write a compressed file", path);
   }
   if (gather(peers, names_directory(path)).front()) {
-    starts_ = equal_parts(records, 1, peers.ranks());
+    divide(records);
     open_directory();
     return;
   }
-  const std::uint64_t step = kSectorBytes / std::gcd<std::uint64_t>(record_bytes_, kSectorBytes);
-  starts_ = equal_parts(records, step, peers.ranks());
+  if (options.unique || options.fold.folds()) {
+    throw Error(ErrorCode::usage,
+                "several ranks write groups of equal keys to a directory only, as the sizes of "
+                "parts are not known: give its name with a slash",
+                path);
+  }
+  step_ = kSectorBytes / std::gcd<std::uint64_t>(record_bytes_, kSectorBytes);
+  divide(records);
   if (!is_first()) return;
   if (!io::OutputFile::is_replaceable(path)) {
     throw Error(ErrorCode::usage, "is no file, which several ranks could write", path);
   }
   one_.emplace(path, true, options.scratch_dirs);
-  one_->reserve(0, round_up<std::uint64_t>(records * record_bytes_, kSectorBytes));
+  one_->reserve(0, round_up<std::uint64_t>(start_bytes(peers.ranks()), kSectorBytes));
+}
+
+void RankOutput::divide(std::uint64_t records) {
+  const std::uint64_t first = std::min(options_.skip, records);
+  const std::uint64_t written = options_.written_of(records), ranks = peers_.ranks();
+  starts_.clear();
+  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+    const std::uint64_t start = written / ranks * rank + written % ranks * rank / ranks;
+    starts_.push_back(first + start / step_ * step_);
+  }
+  starts_.push_back(first + written);
 }
 
 void RankOutput::open_directory() {

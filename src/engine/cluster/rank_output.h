@@ -26,11 +26,14 @@ namespace xxl {
 class RankOutput {
  public:
   // Steps of all ranks. The output of `options`, which must outlive it, is a directory if its name
-  // ends with a slash, or is that of a directory. `records`: of all ranks. Space is reserved.
-  // Throws Error.
+  // ends with a slash, or is that of a directory. `records`: of the input of all ranks. Space is
+  // reserved. Throws Error.
   RankOutput(const SortOptions& options, std::uint64_t records, Peers& peers);
 
-  // For each rank, and the end of the last one, the record that its part begins with.
+  // Of `records` in the runs of all ranks, which are fewer than those of the input where groups
+  // become one record, divides what is written.
+  void divide(std::uint64_t records);
+  // For each rank, and the end of the last one, the record of these that its part begins with.
   const std::vector<std::uint64_t>& starts() const { return starts_; }
 
   // Where blocks of `block_bytes` of this rank's part go, and where its OutputStage notes records,
@@ -48,7 +51,10 @@ class RankOutput {
   void publish_directory();
   std::string told_by_first(const std::string& text);
   bool is_first() const { return peers_.rank() == 0; }
-  std::uint64_t start_bytes(std::size_t rank) const { return starts_[rank] * record_bytes_; }
+  // In one file.
+  std::uint64_t start_bytes(std::size_t rank) const {
+    return (starts_[rank] - starts_.front()) * record_bytes_;
+  }
   std::uint64_t own_bytes() const {
     return start_bytes(peers_.rank() + 1) - start_bytes(peers_.rank());
   }
@@ -56,6 +62,7 @@ class RankOutput {
   const SortOptions& options_;
   Peers& peers_;
   const std::size_t record_bytes_;
+  std::uint64_t step_ = 1;  // parts in one file begin at multiples of so many records
   std::vector<std::uint64_t> starts_;
   std::optional<io::OutputDirectory> directory_;
   std::optional<OutputParts> parts_;   // of the directory: one, that of this rank

@@ -99,10 +99,19 @@ class RunSplit {
            std::span<const std::uint64_t> starts, std::span<std::byte> memory,
            std::size_t block_bytes, Peers& peers);
 
-  RunCuts find();
+  // Finds all, each where so many records come before it.
+  void find();
+  // Moves those that have been found to the first record of a key.
+  void move_to_keys();
+  // Where the splitter of `rank` lies in each run.
+  std::vector<std::uint64_t> places(std::size_t rank) const;
 
  private:
   bool step();
+  const std::byte* record(Splitter& splitter, std::uint32_t run, std::uint64_t index) const {
+    return splitter.readers[run].record(run, index, layout_.record_bytes());
+  }
+  Message own_first(Splitter& splitter);
   std::optional<Pivot> own_pivot(Splitter& splitter);
   Message pivot_message(const std::optional<Pivot>& pivot) const;
   Pivot read_pivot(const Message& message) const;
@@ -120,7 +129,7 @@ class RunSplit {
   const std::vector<Run>& runs_;
   const std::span<const std::uint64_t> starts_;
   Peers& peers_;
-  std::vector<Splitter> splitters_;  // of all ranks; that of rank 0 is the start of all runs
+  std::vector<Splitter> splitters_;  // of all ranks
   bool own_by_records_ = false;      // of the splitter that this rank finds
 };
 
@@ -134,28 +143,59 @@ RunSplit::RunSplit(const KeyLayout& layout, const std::vector<Run>& runs, BlockS
     Splitter& splitter = splitters_[rank];
     splitter.counts.resize(runs.size());
     for (const Run& run : runs) {
-      splitter.intervals.push_back({0, rank == 0 ? 0 : run.records});
-      if (rank == 0) continue;
+      splitter.intervals.push_back({0, starts[rank] == 0 ? 0 : run.records});
       splitter.readers.emplace_back(runs_, source, buffer);
       buffer += block_bytes;
     }
   }
 }
 
-RunCuts RunSplit::find() {
+void RunSplit::find() {
   while (step()) {
   }
-  RunCuts cuts;
-  for (const Splitter& splitter : splitters_) {
-    std::vector<std::uint64_t>& places = cuts.emplace_back();
-    for (const Interval& interval : splitter.intervals) {
-      XXL_CHECK(interval.size() == 0);
-      places.push_back(interval.low);
+}
+
+std::vector<std::uint64_t> RunSplit::places(std::size_t rank) const {
+  std::vector<std::uint64_t> places;
+  for (const Interval& interval : splitters_[rank].intervals) {
+    XXL_CHECK(interval.size() == 0);
+    places.push_back(interval.low);
+  }
+  return places;
+}
+
+void RunSplit::move_to_keys() {
+  std::vector<Message> messages;
+  for (Splitter& splitter : splitters_) messages.push_back(own_first(splitter));
+  Message first;  // of all ranks, behind the splitter that this one finds
+  for (Message& message : peers_.exchange(std::move(messages))) {
+    if (message.empty()) continue;
+    if (first.empty() || layout_.compare(message.data(), first.data()) < 0) first.swap(message);
+  }
+  const std::vector<Message> firsts = tell_all(peers_, first);
+  for (std::size_t i = 0; i < splitters_.size(); ++i) {
+    if (firsts[i].empty()) continue;  // nothing lies behind it
+    for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+      Interval& interval = splitters_[i].intervals[run];
+      const auto has_key = [&](std::uint64_t index) {
+        return layout_.compare(record(splitters_[i], run, index), firsts[i].data()) == 0;
+      };
+      while (interval.low > 0 && has_key(interval.low - 1)) --interval.low;
+      interval.high = interval.low;
     }
   }
-  std::vector<std::uint64_t>& ends = cuts.emplace_back();
-  for (const Run& run : runs_) ends.push_back(run.records);
-  return cuts;
+}
+
+// The smallest of this rank's records behind it; empty if there is none.
+Message RunSplit::own_first(Splitter& splitter) {
+  const std::byte* first = nullptr;
+  for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+    const std::uint64_t place = splitter.intervals[run].low;
+    if (place == runs_[run].records) continue;
+    const std::byte* const here = record(splitter, run, place);
+    if (first == nullptr || layout_.compare(here, first) < 0) first = here;
+  }
+  return first == nullptr ? Message() : Message(first, first + layout_.record_bytes());
 }
 
 // One pivot for each splitter. False when all have been found.
@@ -206,7 +246,7 @@ std::optional<Pivot> RunSplit::own_pivot(Splitter& splitter) {
     pivot.run = run;
     pivot.index = interval.low + interval.size() / 2;
     if (splitter.by_records) {
-      pivot.record = splitter.readers[run].record(run, pivot.index, layout_.record_bytes());
+      pivot.record = record(splitter, run, pivot.index);
       pivot.trigger = trigger_of(layout_, pivot.record);
     } else {
       const std::uint64_t block = pivot.index / runs_[run].records_per_block;
@@ -328,8 +368,7 @@ std::uint64_t RunSplit::count_by_records(Splitter& splitter, std::uint32_t run,
     if (first <= last && runs_[run].blocks[block].trigger != pivot.trigger) {
       before = runs_[run].blocks[block].trigger < pivot.trigger;
     } else {
-      before = is_before(splitter.readers[run].record(run, middle, layout_.record_bytes()), run,
-                         middle, pivot);
+      before = is_before(record(splitter, run, middle), run, middle, pivot);
     }
     (before ? low : high) = before ? middle + 1 : middle;
   }
@@ -388,9 +427,30 @@ void RunSplit::narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) c
 }  // namespace
 
 RunCuts split_runs(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
-                   std::span<const std::uint64_t> starts, std::span<std::byte> memory,
-                   std::size_t block_bytes, Peers& peers) {
-  return RunSplit(layout, runs, source, starts, memory, block_bytes, peers).find();
+                   const SplitRules& rules, std::span<std::byte> memory, std::size_t block_bytes,
+                   Peers& peers) {
+  const std::size_t ranks = peers.ranks();
+  RunSplit starts(layout, runs, source, rules.starts.first(ranks), memory, block_bytes, peers);
+  starts.find();
+  if (rules.whole_keys) starts.move_to_keys();
+  RunCuts cuts;
+  for (std::size_t rank = 0; rank < ranks; ++rank) cuts.push_back(starts.places(rank));
+  std::vector<std::uint64_t> ends;
+  std::uint64_t records = 0;
+  for (const Run& run : runs) ends.push_back(run.records);
+  for (const std::uint64_t own :
+       gather(peers, std::accumulate(ends.begin(), ends.end(), records))) {
+    records += own;
+  }
+  if (rules.starts.back() < records) {  // not all records are wanted: one splitter more, of rank 0
+    std::vector<std::uint64_t> end(ranks);
+    end.front() = rules.starts.back();
+    RunSplit split(layout, runs, source, end, memory, block_bytes, peers);
+    split.find();
+    ends = split.places(0);
+  }
+  cuts.push_back(std::move(ends));
+  return cuts;
 }
 
 }  // namespace xxl

@@ -33,14 +33,21 @@ using RunCuts = std::vector<std::vector<std::uint64_t>>;
 
 // Memory for it: this many buffers of a block.
 inline std::size_t split_buffers(std::size_t runs, unsigned ranks) {
-  return runs * (ranks - 1);
+  return runs * ranks;
 }
 
-// Steps of all ranks. `runs`, of this rank, are sorted to the last record. `starts[i]`: how many
-// records come before the part of rank i; the same for all ranks. `memory`: split_buffers() of
-// `block_bytes` each. Throws Error if a block cannot be read.
+struct SplitRules {
+  // For each rank, and the end of the last one: how many records come before its part. The same for
+  // all ranks.
+  std::span<const std::uint64_t> starts;
+  // Parts begin with the first record of a key: all of its records are in one part.
+  bool whole_keys = false;
+};
+
+// Steps of all ranks. `runs`, of this rank, are sorted to the last record. `memory`:
+// split_buffers() of `block_bytes` each. Throws Error if a block cannot be read.
 RunCuts split_runs(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
-                   std::span<const std::uint64_t> starts, std::span<std::byte> memory,
-                   std::size_t block_bytes, Peers& peers);
+                   const SplitRules& rules, std::span<std::byte> memory, std::size_t block_bytes,
+                   Peers& peers);
 
 }  // namespace xxl

@@ -85,7 +85,12 @@ class Sorting final : public CallerSort {
   std::vector<Run>& runs() { return runs_; }
   io::ScratchStore* scratch() { return scratch_.get(); }
   BlockPacker packer() const;  // of their blocks
+  // Of these, which have the format of the output unless they are files.
+  const KeyLayout& run_layout() const { return options_.merge_only ? layout_ : output_layout_; }
   const MultisetHash& input_hash() const { return input_hash_; }
+  const MultisetHash& removed_hash() const { return removed_hash_; }  // what is in no run
+  // What becomes of the records of a merge of all runs that have them.
+  OutputRules output_rules() const { return rules(true, true); }
   const SortReport& report() const { return report_; }
 
  private:
@@ -122,8 +127,6 @@ class Sorting final : public CallerSort {
   void drain(BlockSink& sink, WaitTimes& waits);
   void finish();
   void check_output() const;
-  // Of the runs that are merged: only those that were formed here are folded already.
-  const KeyLayout& run_layout() const { return options_.merge_only ? layout_ : output_layout_; }
   std::uint64_t most_output_bytes() const {
     return options_.written_of(inputs_.bytes / layout_.record_bytes()) *
            output_layout_.record_bytes();

@@ -75,10 +75,12 @@ TEST_P(RunSplitOfFormat, cuts_runs_where_a_stable_sort_of_all_records_does) {
       std::stable_sort(all.begin(), all.end(), [&](const Placed& a, const Placed& b) {
         return layout.compare(a.record, b.record) < 0;
       });
-      std::vector<std::uint64_t> starts{0};
-      for (unsigned rank = 1; rank < ranks; ++rank) starts.push_back(random.below(all.size() + 1));
+      std::vector<std::uint64_t> starts;
+      for (unsigned i = 0; i <= ranks; ++i) starts.push_back(random.below(all.size() + 1));
       std::sort(starts.begin(), starts.end());
-      starts.push_back(all.size());
+      if (random.below(2) == 0) starts.front() = 0;
+      const bool whole_keys = random.below(2) == 0;
+      if (whole_keys || random.below(2) == 0) starts.back() = all.size();
 
       std::vector<RunCuts> cuts(ranks);
       test::run_ranks(ranks, [&](Peers& peers) {
@@ -86,13 +88,19 @@ TEST_P(RunSplitOfFormat, cuts_runs_where_a_stable_sort_of_all_records_does) {
         io::IoService io(test::simulated_queues(seed));
         RunStore store(own.store(), io);
         const MemoryRegion memory(split_buffers(own.runs().size(), ranks) * block_bytes + 1);
-        cuts[peers.rank()] =
-            split_runs(layout, own.runs(), store, starts, memory.span(), block_bytes, peers);
+        cuts[peers.rank()] = split_runs(layout, own.runs(), store, {starts, whole_keys},
+                                        memory.span(), block_bytes, peers);
       });
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         for (std::size_t part = 0; part <= ranks; ++part) {
+          std::uint64_t start = starts[part];
+          const auto has_key_of_one_before = [&] {
+            return start > 0 && start < all.size() &&
+                   layout.compare(all[start - 1].record, all[start].record) == 0;
+          };
+          while (whole_keys && has_key_of_one_before()) --start;
           std::vector<std::uint64_t> expected(runs[rank].size());
-          for (std::uint64_t i = 0; i < starts[part]; ++i) {
+          for (std::uint64_t i = 0; i < start; ++i) {
             if (all[i].rank == rank) ++expected[all[i].run];
           }
           ASSERT_EQ(cuts[rank][part], expected) << "rank " << rank << ", part " << part;
