@@ -26,7 +26,7 @@ TABLE_BYTES = 2 * 72  # of a block: in the own runs, and in the part that is mer
 READS_OF_CUT = 2.5  # blocks, for a splitter in a run
 PIVOT_BYTES = 72 + RECORD_BYTES
 EXCHANGES_OF_STEP = 4
-DISK_SECONDS = 1e-4  # of a small read
+DISK_SECONDS = 1e-4  # of a small read; a step has two rounds of them, of all splitters at the same time
 MESSAGE_SECONDS = 5e-6
 
 
@@ -90,7 +90,7 @@ def model(node, nodes, total):
     steps = math.ceil(math.log2(max(total / RECORD_BYTES, 2))) + 3 if nodes > 1 else 0
     cuts = (nodes - 1) * runs * READS_OF_CUT
     messages = steps * EXCHANGES_OF_STEP * (nodes - 1)
-    split = cuts * (DISK_SECONDS + block / node.disk) + messages * (MESSAGE_SECONDS + PIVOT_BYTES / node.network)
+    split = steps * 2 * DISK_SECONDS + cuts * block / node.disk + messages * (MESSAGE_SECONDS + PIVOT_BYTES / node.network)
     # Blocks at cuts go to two ranks.
     received = (share + min(share, runs * nodes * block)) * (nodes - 1) / nodes
     waits = {"disk": (2 * share + min(share, runs * nodes * block)) / node.disk,

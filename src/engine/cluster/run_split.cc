@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <numeric>
@@ -13,51 +14,66 @@
 namespace xxl {
 namespace {
 
-// Reads a block of a run, and waits for it.
+// A block of a run, the one that was asked for last.
 class BlockReader {
  public:
   // `buffer`: of a block of any run. All references must outlive it.
-  BlockReader(const std::vector<Run>& runs, BlockSource& source, std::byte* buffer)
-      : runs_(runs), source_(source), buffer_(buffer) {}
+  BlockReader(const Run& run, BlockSource& source, std::byte* buffer)
+      : run_(run), source_(source), buffer_(buffer) {}
+  BlockReader(const BlockReader&) = delete;
+  BlockReader& operator=(const BlockReader&) = delete;
+  ~BlockReader() { wait(); }
 
-  const std::byte* record(std::size_t run, std::uint64_t index, std::size_t record_bytes) {
-    const std::size_t per_block = runs_[run].records_per_block;
-    const std::uint64_t block = index / per_block;
-    if (block_ != block) read(run, block);
-    return buffer_ + index % per_block * record_bytes;
+  // Starts to read the block of record `index`, which will be asked for next.
+  void start(std::uint64_t index) {
+    const std::uint64_t block = index / run_.records_per_block;
+    if (block_ == block) return;
+    wait();
+    block_ = block;
+    is_open_ = false;
+    reading_ = true;
+    failure_ = nullptr;
+    source_.read(run_, run_.blocks[block], buffer_, [this](std::exception_ptr failure) {
+      std::lock_guard lock(mutex_);
+      failure_ = std::move(failure);
+      reading_ = false;
+      arrived_.notify_one();
+    });
+  }
+  // Record `index`, until the next call. Throws Error.
+  const std::byte* record(std::uint64_t index, std::size_t record_bytes) {
+    start(index);
+    if (!is_open_) {
+      wait();
+      if (failure_ != nullptr) std::rethrow_exception(failure_);
+      source_.open(run_, *block_, run_.blocks[*block_], buffer_);
+      is_open_ = true;
+    }
+    return buffer_ + index % run_.records_per_block * record_bytes;
   }
 
  private:
-  void read(std::size_t run, std::uint64_t block) {
-    block_.reset();
-    const RunBlock& stored = runs_[run].blocks[block];
-    std::mutex mutex;
-    std::condition_variable arrived;
-    bool done = false;
-    std::exception_ptr failure;
-    source_.read(runs_[run], stored, buffer_, [&](std::exception_ptr error) {
-      std::lock_guard lock(mutex);
-      failure = std::move(error);
-      done = true;
-      arrived.notify_one();
-    });
-    std::unique_lock lock(mutex);
-    arrived.wait(lock, [&] { return done; });
-    if (failure != nullptr) std::rethrow_exception(failure);
-    source_.open(runs_[run], block, stored, buffer_);
-    block_ = block;
+  void wait() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [this] { return !reading_; });
   }
 
-  const std::vector<Run>& runs_;
+  const Run& run_;
   BlockSource& source_;
-  std::byte* buffer_;
+  std::byte* const buffer_;
   std::optional<std::uint64_t> block_;
+  bool is_open_ = false;  // it has been read and checked
+  std::mutex mutex_;      // of what follows
+  std::condition_variable arrived_;
+  bool reading_ = false;
+  std::exception_ptr failure_;
 };
 
 struct Interval {
   std::uint64_t low = 0;   // the place is not before this record,
   std::uint64_t high = 0;  // nor behind this one
   std::uint64_t size() const { return high - low; }
+  std::uint64_t middle() const { return low + size() / 2; }
 };
 
 // A record that is compared with others: what of its key is known, and its place.
@@ -89,7 +105,7 @@ enum class Verdict : std::uint8_t {
 struct Splitter {
   std::vector<Interval> intervals;
   std::vector<Count> counts;  // of the present pivot
-  std::vector<BlockReader> readers;
+  std::deque<BlockReader> readers;
   bool by_records = false;  // pivots are any records, whose keys are read
 };
 
@@ -109,7 +125,7 @@ class RunSplit {
  private:
   bool step();
   const std::byte* record(Splitter& splitter, std::uint32_t run, std::uint64_t index) const {
-    return splitter.readers[run].record(run, index, layout_.record_bytes());
+    return splitter.readers[run].record(index, layout_.record_bytes());
   }
   Message own_first(Splitter& splitter);
   std::optional<Pivot> own_pivot(Splitter& splitter);
@@ -119,6 +135,14 @@ class RunSplit {
   Count count_before(Splitter& splitter, const Pivot& pivot);
   Count count_by_triggers(std::uint32_t run, const Pivot& pivot) const;
   std::uint64_t count_by_records(Splitter& splitter, std::uint32_t run, const Pivot& pivot);
+  std::optional<std::uint64_t> next_to_compare(std::uint32_t run, const Pivot& pivot,
+                                               Interval& interval) const;
+  void start_middles(Splitter& splitter);
+  void start_counting(Splitter& splitter, const Pivot& pivot);
+  // Whether the pivot is a record of this run.
+  bool is_in(const Pivot& pivot, std::uint32_t run) const {
+    return pivot.rank == peers_.rank() && pivot.run == run;
+  }
   bool is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
                  const Pivot& pivot) const;
   bool comes_first(const Pivot& a, const Pivot& b) const;
@@ -144,7 +168,7 @@ RunSplit::RunSplit(const KeyLayout& layout, const std::vector<Run>& runs, BlockS
     splitter.counts.resize(runs.size());
     for (const Run& run : runs) {
       splitter.intervals.push_back({0, starts[rank] == 0 ? 0 : run.records});
-      splitter.readers.emplace_back(runs_, source, buffer);
+      splitter.readers.emplace_back(run, source, buffer);
       buffer += block_bytes;
     }
   }
@@ -202,10 +226,14 @@ Message RunSplit::own_first(Splitter& splitter) {
 bool RunSplit::step() {
   const std::size_t ranks = splitters_.size();
   std::vector<Message> messages;
+  for (Splitter& splitter : splitters_) start_middles(splitter);
   for (Splitter& splitter : splitters_) messages.push_back(pivot_message(own_pivot(splitter)));
   const Message chosen = chosen_pivot(peers_.exchange(std::move(messages)));
   const std::vector<Message> pivots = tell_all(peers_, chosen);
   messages.assign(ranks, {});
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (!pivots[i].empty()) start_counting(splitters_[i], read_pivot(pivots[i]));
+  }
   for (std::size_t i = 0; i < ranks; ++i) {
     if (pivots[i].empty()) continue;
     MessageWriter writer;
@@ -244,7 +272,7 @@ std::optional<Pivot> RunSplit::own_pivot(Splitter& splitter) {
     pivot.weight = interval.size();
     pivot.rank = peers_.rank();
     pivot.run = run;
-    pivot.index = interval.low + interval.size() / 2;
+    pivot.index = interval.middle();
     if (splitter.by_records) {
       pivot.record = record(splitter, run, pivot.index);
       pivot.trigger = trigger_of(layout_, pivot.record);
@@ -319,7 +347,7 @@ Count RunSplit::count_before(Splitter& splitter, const Pivot& pivot) {
   Count sum;
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
     Count& count = splitter.counts[run];
-    if (pivot.rank == peers_.rank() && pivot.run == run) {
+    if (is_in(pivot, run)) {
       count = {pivot.index, pivot.index};
     } else if (splitter.by_records) {
       const std::uint64_t records = count_by_records(splitter, run, pivot);
@@ -354,25 +382,58 @@ Count RunSplit::count_by_triggers(std::uint32_t run, const Pivot& pivot) const {
           std::min(perhaps * per_block, described.records)};
 }
 
-// It lies in the run's interval, since the pivot lies between those that narrowed it.
+// Narrows an interval of places for `pivot` as far as triggers do. Returns the record to compare
+// next; none if one place is left.
+std::optional<std::uint64_t> RunSplit::next_to_compare(std::uint32_t run, const Pivot& pivot,
+                                                       Interval& interval) const {
+  const std::uint64_t per_block = runs_[run].records_per_block;
+  while (interval.size() > 0) {
+    // Blocks that start in it, but for one at its start:
+    const std::uint64_t first = interval.low / per_block + 1;
+    const std::uint64_t last = (interval.high - 1) / per_block;
+    if (first > last) return interval.middle();
+    const std::uint64_t block = first + (last - first) / 2;
+    const Trigger& trigger = runs_[run].blocks[block].trigger;
+    if (trigger == pivot.trigger) return block * per_block;
+    if (trigger < pivot.trigger) {
+      interval.low = block * per_block + 1;
+    } else {
+      interval.high = block * per_block;
+    }
+  }
+  return std::nullopt;
+}
+
+// In the run's interval: a pivot that is not behind the splitter has no more records before it in
+// any run than the splitter, and one behind it no fewer, so what lies outside does not matter.
 std::uint64_t RunSplit::count_by_records(Splitter& splitter, std::uint32_t run,
                                          const Pivot& pivot) {
-  const std::uint64_t per_block = runs_[run].records_per_block;
-  std::uint64_t low = splitter.intervals[run].low, high = splitter.intervals[run].high;
-  while (low < high) {
-    // As long as a block starts between them, its trigger may do.
-    const std::uint64_t first = low / per_block + 1, last = (high - 1) / per_block;
-    const std::uint64_t block = first + (last - std::min(first, last)) / 2;
-    const std::uint64_t middle = first <= last ? block * per_block : low + (high - low) / 2;
-    bool before;
-    if (first <= last && runs_[run].blocks[block].trigger != pivot.trigger) {
-      before = runs_[run].blocks[block].trigger < pivot.trigger;
+  Interval interval = splitter.intervals[run];
+  while (const auto index = next_to_compare(run, pivot, interval)) {
+    if (is_before(record(splitter, run, *index), run, *index, pivot)) {
+      interval.low = *index + 1;
     } else {
-      before = is_before(record(splitter, run, middle), run, middle, pivot);
+      interval.high = *index;
     }
-    (before ? low : high) = before ? middle + 1 : middle;
   }
-  return low;
+  return interval.low;
+}
+
+// Starts to read what own_pivot() and count_before() will need, of all splitters at the same time.
+void RunSplit::start_middles(Splitter& splitter) {
+  for (std::uint32_t run = 0; splitter.by_records && run < runs_.size(); ++run) {
+    const Interval& interval = splitter.intervals[run];
+    if (interval.size() > 0) splitter.readers[run].start(interval.middle());
+  }
+}
+
+void RunSplit::start_counting(Splitter& splitter, const Pivot& pivot) {
+  for (std::uint32_t run = 0; splitter.by_records && run < runs_.size(); ++run) {
+    if (is_in(pivot, run)) continue;
+    Interval interval = splitter.intervals[run];
+    const auto index = next_to_compare(run, pivot, interval);
+    if (index) splitter.readers[run].start(*index);
+  }
 }
 
 bool RunSplit::is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
@@ -404,7 +465,6 @@ void RunSplit::narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) c
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
     Interval& interval = splitter.intervals[run];
     const Count& count = splitter.counts[run];
-    const bool is_pivots = pivot.rank == peers_.rank() && pivot.run == run;
     switch (verdict) {
       case Verdict::before:
         interval.high = std::clamp(count.most, interval.low, interval.high);
@@ -414,8 +474,9 @@ void RunSplit::narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) c
         break;
       case Verdict::behind:
       case Verdict::not_before:
-        interval.low = std::clamp(count.least + (is_pivots && verdict == Verdict::behind ? 1 : 0),
-                                  interval.low, interval.high);
+        interval.low =
+            std::clamp(count.least + (is_in(pivot, run) && verdict == Verdict::behind ? 1 : 0),
+                       interval.low, interval.high);
         break;
       case Verdict::unknown:
       case Verdict::none:
