@@ -1,7 +1,6 @@
 #include "engine/cluster/cluster_sort.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -30,8 +29,6 @@
 
 namespace xxl {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Of the memory, for blocks that are being sent.
 constexpr std::uint64_t kSendingPart = 16;
@@ -179,18 +176,8 @@ void ClusterSort::merge() {
                                             geometry.final_block_bytes, buffers, mailbox_);
       });
   RunMerger& merger = merge_->merger();
-  std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
-    const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
-    const auto start = Clock::now();
-    mailbox_.wait_and_run();
-    if (writing) {
-      waits.add_write(start);
-    } else if (reading) {
-      waits.add_read(start);
-    }
-    meter_.advance((merger.records_merged() - reported) * record_bytes);
-    reported = merger.records_merged();
+    meter_.advance(merge_->wait(waits) * record_bytes);
   }
   merge_->stage().finish();
   while (merge_->sink().pending() > 0) mailbox_.wait_and_run();

@@ -5,8 +5,8 @@
 //     (record_sort)   and forms sorted runs of it, in its own scratch
 //     run_split       the runs of all ranks are cut into parts of equal size, one for each rank
 //     run_slices      each rank is told where the slices of its part are
-//     remote_blocks   and merges them; their blocks come in predicted order from those that have
-//     them rank_output     to where all see the output
+//     remote_blocks   and merges them: blocks come in predicted order from those that have them
+//     rank_output     to where all see the output
 #pragma once
 
 #include <cstdint>

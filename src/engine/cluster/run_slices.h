@@ -1,9 +1,11 @@
 // The slices of the runs of all ranks that a rank merges: as runs, of which it knows the blocks,
 // and fetches them from the ranks that have them.
 //
-//     run of rank 1   | b0 | b1 | b2 | b3 |          blocks are fetched whole: the first and the
-//     last cuts               ^          ^                one of a slice go to two ranks slice [ --
-//     | -- ]                 a Run of b0 to b2, with `skipped` records
+//     run of rank 1   | b0 | b1 | b2 | b3 |
+//     cuts               ^         ^
+//     slice           [  ----------- ]       a Run of b0 to b2, with `skipped` records
+//
+// Blocks are fetched whole: the first and the last one of a slice go to two ranks.
 #pragma once
 
 #include <cstdint>

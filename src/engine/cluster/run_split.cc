@@ -146,6 +146,7 @@ class RunSplit {
   bool is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
                  const Pivot& pivot) const;
   bool comes_first(const Pivot& a, const Pivot& b) const;
+  Pivot median_of(std::vector<Pivot> pivots) const;
   Verdict judge(const std::vector<Message>& counts) const;
   void narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) const;
 
@@ -264,7 +265,6 @@ bool RunSplit::step() {
 // whatever their sizes.
 std::optional<Pivot> RunSplit::own_pivot(Splitter& splitter) {
   std::vector<Pivot> middles;
-  std::uint64_t weight = 0;
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
     const Interval& interval = splitter.intervals[run];
     if (interval.size() == 0) continue;
@@ -282,14 +282,20 @@ std::optional<Pivot> RunSplit::own_pivot(Splitter& splitter) {
       if (pivot.index <= interval.low) continue;  // no block starts in its first half
       pivot.trigger = runs_[run].blocks[block].trigger;
     }
-    weight += pivot.weight;
     middles.push_back(pivot);
   }
   if (middles.empty()) return std::nullopt;
-  std::sort(middles.begin(), middles.end(),
+  return median_of(std::move(middles));
+}
+
+// The weighted median, with the weight of all. Of one at least.
+Pivot RunSplit::median_of(std::vector<Pivot> pivots) const {
+  std::sort(pivots.begin(), pivots.end(),
             [this](const Pivot& a, const Pivot& b) { return comes_first(a, b); });
+  std::uint64_t weight = 0;
+  for (const Pivot& pivot : pivots) weight += pivot.weight;
   std::uint64_t before = 0;
-  auto median = middles.begin();
+  auto median = pivots.begin();
   while (before + median->weight <= weight / 2) before += (median++)->weight;
   median->weight = weight;
   return *median;
@@ -326,19 +332,12 @@ Pivot RunSplit::read_pivot(const Message& message) const {
 // The weighted median of those of all ranks.
 Message RunSplit::chosen_pivot(const std::vector<Message>& candidates) const {
   std::vector<Pivot> pivots;
-  std::uint64_t weight = 0;
   for (const Message& message : candidates) {
     if (message.empty()) continue;
     pivots.push_back(read_pivot(message));
-    weight += pivots.back().weight;
   }
   if (pivots.empty()) return {};
-  std::sort(pivots.begin(), pivots.end(),
-            [this](const Pivot& a, const Pivot& b) { return comes_first(a, b); });
-  std::uint64_t before = 0;
-  auto median = pivots.begin();
-  while (before + median->weight <= weight / 2) before += (median++)->weight;
-  return candidates[median->rank];
+  return candidates[median_of(std::move(pivots)).rank];
 }
 
 // ---- counting ----

@@ -1,5 +1,8 @@
 #include "engine/record_sort/run_merge.h"
 
+#include <chrono>
+#include <utility>
+
 #include "base/memory_region.h"
 #include "sort/make_piece_sorter.h"
 
@@ -8,7 +11,8 @@ namespace xxl {
 RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
                    const std::vector<Run>& runs, std::size_t output_block_bytes,
                    const MakeSink& make_sink)
-    : output_blocks_(region.first(context.geometry.merge_output_bytes), output_block_bytes) {
+    : output_blocks_(region.first(context.geometry.merge_output_bytes), output_block_bytes),
+      mailbox_(context.mailbox) {
   const Geometry& geometry = context.geometry;
   const std::size_t record_bytes = context.layout.record_bytes();
   Carver carver(region);
@@ -40,6 +44,19 @@ RunMerge::RunMerge(const RunMergeContext& context, std::span<std::byte> region,
       std::move(spare),
       context.keeper});
   merger_ = std::make_unique<RunMerger>(*context_, runs, *blocks_, *stage_);
+}
+
+std::uint64_t RunMerge::wait(WaitTimes& waits) {
+  const bool reading = merger_->waits_for_read(), writing = merger_->waits_for_write();
+  const auto start = std::chrono::steady_clock::now();
+  mailbox_.wait_and_run();
+  if (writing) {
+    waits.add_write(start);
+  } else if (reading) {
+    waits.add_read(start);
+  }
+  const std::uint64_t merged = merger_->records_merged();
+  return merged - std::exchange(records_seen_, merged);
 }
 
 }  // namespace xxl

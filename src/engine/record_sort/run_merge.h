@@ -9,6 +9,7 @@
 
 #include "base/mailbox.h"
 #include "base/workers.h"
+#include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
 #include "io/buffer_pool.h"
 #include "io/io_queue.h"
@@ -48,6 +49,9 @@ class RunMerge {
            const std::vector<Run>& runs, std::size_t output_block_bytes, const MakeSink& make_sink);
 
   RunMerger& merger() const { return *merger_; }
+  // In a loop of merger().pump(): waits for what happens next, adds the wait to `waits`, and
+  // returns how many records have been merged since the last call.
+  std::uint64_t wait(WaitTimes& waits);
   OutputStage& stage() const { return *stage_; }
   BlockSink& sink() const { return *sink_; }
   // Memory for large pieces (geometry.large_sorters of them).
@@ -57,6 +61,8 @@ class RunMerge {
   io::BufferPool output_blocks_;
   std::vector<std::unique_ptr<PieceSorter>> sorters_;
   std::span<std::byte> large_staging_;
+  Mailbox& mailbox_;
+  std::uint64_t records_seen_ = 0;
   std::unique_ptr<io::BufferPool> blocks_;
   std::unique_ptr<BlockSink> sink_;
   std::unique_ptr<RunStore> store_;  // of `scratch`

@@ -482,21 +482,11 @@ void Sorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits)
             geometry_.large_piece_records * run_layout().record_bytes()};
   }
   MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
-  std::uint64_t reported = 0;
   for (merger.pump(); !merger.finished(); merger.pump()) {
     if (stage.full() || (stopped_ && target == nullptr)) merger.stop();
-    const bool reading = merger.waits_for_read(), writing = merger.waits_for_write();
-    const auto start = Clock::now();
-    mailbox_.wait_and_run();
-    if (writing) {
-      waits.add_write(start);
-    } else if (reading) {
-      waits.add_read(start);
-    }
-    const std::uint64_t bytes = (merger.records_merged() - reported) * run_layout().record_bytes();
+    const std::uint64_t bytes = merge.wait(waits) * run_layout().record_bytes();
     meter_.advance(bytes);
     report_.merged_bytes += bytes;
-    reported = merger.records_merged();
     MergeStretch stretch;
     if (may_hand_over && stretches.ends(merge_state(waits), stretch) &&
         accelerator_pays_in_merge(stretch, link)) {
