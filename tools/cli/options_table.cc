@@ -1,7 +1,9 @@
 #include "cli/options_table.h"
 
+#include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "cli/options_shared.h"
 
 namespace xxl::cli {
@@ -223,6 +225,16 @@ const auto& all_commands() {
 
 std::string OptionSpec::key() const {
   return long_name.empty() ? std::string("-") + short_name : std::string(long_name);
+}
+
+OptionSpec option_of_sort(std::string_view long_name) {
+  const auto options = sort_command().options;
+  const auto found = std::ranges::find(options, long_name, &OptionSpec::long_name);
+  XXL_CHECK(found != options.end());
+  OptionSpec option = *found;
+  option.scope = Scope::all;
+  option.standard = false;
+  return option;
 }
 
 std::span<const CommandSpec> commands() {

@@ -24,6 +24,10 @@ CommandSpec shuf_command();
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();
 
+// The option of xxl sort with this long name, as another command may have it: for all records, and
+// none of sort(1). There must be one.
+OptionSpec option_of_sort(std::string_view long_name);
+
 // The command called `name`, or nullptr.
 const CommandSpec* find_command(std::string_view name);
 

@@ -1,10 +1,8 @@
 #include "mpi/options_of_mpi.h"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/options_shared.h"
 #include "cli/options_table.h"
 
@@ -58,15 +56,8 @@ constexpr std::array kMpiSections{
 const std::vector<OptionSpec>& mpi_options() {
   static const std::vector<OptionSpec> picked = [] {
     std::vector<OptionSpec> options;
-    const CommandSpec sort = sort_command();
     for (const std::string_view name : kFromSort) {
-      const auto found =
-          std::find_if(sort.options.begin(), sort.options.end(),
-                       [&](const OptionSpec& option) { return option.long_name == name; });
-      XXL_CHECK(found != sort.options.end());
-      OptionSpec option = *found;
-      option.standard = false;
-      option.scope = Scope::all;
+      OptionSpec option = option_of_sort(name);
       if (name == "record") {
         option.words = kRecordWords;
         option.help = "what a record is (see RECORDS)";
