@@ -13,7 +13,6 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kUnknownRecordBytes = 24;   // before any record has been seen
 constexpr std::size_t kResidentPart = 3;          // of the regions stay with resident runs
 constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; records that agree in these are kept
 
@@ -89,43 +88,14 @@ std::size_t TextFormation::input_bytes(std::string_view record) const {
   return record.size() - options.put_tag_bytes() + options.syntax.frame_bytes();
 }
 
-// How much to read into a region, so that there is room for the items, and for tags: as records
-// move to the front, where each takes so many bytes more, the free bytes shrink to nothing.
-//
-//     |  free    | fox.cow.dog. |            |        before
-//     | 0fox4cow8dog            | items |             after
-TextFormation::Filling TextFormation::filling() const {
-  const std::uint64_t records = seen_records_, bytes = seen_bytes_;
-  const double record =
-      records == 0
-          ? kUnknownRecordBytes
-          : std::max(1.0, 0.95 * static_cast<double>(bytes) / static_cast<double>(records));
-  const std::size_t taken = reader_.headroom(geometry().region_bytes) + 2 * kSectorBytes;
-  const std::size_t room = geometry().region_bytes - std::min(geometry().region_bytes, taken);
-  const std::size_t more = context_.options.tag_growth();  // a record
-  const double share = record / (record + sizeof(StringItem) + static_cast<double>(more));
-  double data = std::min(static_cast<double>(room) * share,
-                         static_cast<double>(geometry().item_capacity) * record);
-  data = std::min(data, static_cast<double>(geometry().chunk_bytes));
-  Filling result;
-  if (more != 0) {
-    // With less than it takes, which long records may leave, they get their tags part by part.
-    const auto wanted = static_cast<std::size_t>(data / record * static_cast<double>(more));
-    const std::size_t most = geometry().region_bytes / 8;
-    result.free_bytes =
-        reader_.carried_bytes() > most ? kSectorBytes : std::min(wanted, most) + kSectorBytes;
-    result.free_bytes = round_down(result.free_bytes, kSectorBytes);
-  }
-  // A long record may continue among short ones: then items may find no room here.
-  const std::size_t rest =
-      std::min(2 * reader_.carried_bytes(), room - std::min(room, result.free_bytes));
-  result.data_bytes =
-      round_down(std::max({static_cast<std::size_t>(data), rest, kSectorBytes}), kSectorBytes);
-  return result;
+RegionFilling TextFormation::filling() const {
+  return fill_region(geometry(), context_.options.tag_growth(),
+                     reader_.headroom(geometry().region_bytes), reader_.carried_bytes(),
+                     {seen_records_, seen_bytes_});
 }
 
 void TextFormation::start_reading(TextRegion& region) {
-  const Filling filled = filling();
+  const RegionFilling filled = filling();
   region.free_bytes = filled.free_bytes;
   const std::size_t bytes = filled.free_bytes + reader_.headroom(region.bytes) + filled.data_bytes;
   reader_.start(region, std::min(bytes, region.bytes));

@@ -19,6 +19,7 @@
 #include "base/workers.h"
 #include "engine/first_fault.h"
 #include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/region_filling.h"
 #include "engine/text_sort/region_records.h"
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/text_memory.h"
@@ -98,12 +99,7 @@ class TextFormation {
   const TextGeometry& geometry() const { return context_.memory.geometry(); }
   void make_regions(std::size_t longest_record);
   bool make_larger_regions();
-  // How much of a region is filled.
-  struct Filling {
-    std::size_t free_bytes = 0;  // at its start, into which records move when they get their tags
-    std::size_t data_bytes = 0;
-  };
-  Filling filling() const;
+  RegionFilling filling() const;
   void start_reading(TextRegion& region);
   TextRegion* try_take_region();
   TextRegion* take_region();
