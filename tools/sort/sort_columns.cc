@@ -56,12 +56,11 @@ int sort_columns(const Caller& caller, const ParsedOptions& options) {
   sort.limit = range.limit;
   ColumnsJob job(caller, options, false);
   ColumnSource& source = job.open(input_files(options));
-  const auto add_key = [&](const ColumnKeyOption& key) {
+  for (const ColumnKeyOption& key : keys) {
     sort.by.push_back({.column = resolve_column(key.column, source.column_names(), ""),
                        .descending = key.descending,
                        .nulls_first = key.nulls_first});
-  };
-  for (const ColumnKeyOption& key : keys) add_key(key);
+  }
   leave_out_row_groups(source, sort, range);
   sort.in_memory = true;  // its batches are part of what the module takes
   sort.progress = job.progress();
