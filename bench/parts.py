@@ -17,7 +17,8 @@ import statistics
 import subprocess
 import sys
 import time
-import zlib
+
+from stream_crc import crc_of
 
 
 def remove(path):
@@ -25,12 +26,11 @@ def remove(path):
     path.unlink(missing_ok=True)
 
 
-def crc_of(path):
+def crc_of_output(path):
     crc = 0
     for file in sorted(path.glob("part-*")) if path.is_dir() else [path]:
         with open(file, "rb") as stream:
-            while block := stream.read(1 << 24):
-                crc = zlib.crc32(block, crc)
+            crc = crc_of(stream, crc)
     return crc
 
 
@@ -59,7 +59,7 @@ class Bench:
     def is_right(self, kind):
         out = self.directory / "out"
         if kind == "lines":
-            crc = crc_of(out)
+            crc = crc_of_output(out)
             self.expected = self.expected or crc  # that of one file, the first
             return crc == self.expected
         done = subprocess.run([self.xxl, "validate", "--record=gensort", out], capture_output=True, text=True,

@@ -21,14 +21,8 @@ import statistics
 import subprocess
 import sys
 import time
-import zlib
 
-
-def crc_of(stream):
-    crc = 0
-    while block := stream.read(1 << 24):
-        crc = zlib.crc32(block, crc)
-    return crc
+from stream_crc import crc_of
 
 
 class Bench:

@@ -16,6 +16,8 @@ import sys
 import whole_process
 from column_tables import (MAKERS, PAYLOADS, random_column, random_table, read, record_of, sorted_rows, take, texts,
                            word, write)
+from column_parts import Parts
+from columns_case import SEEDS, ColumnsTest
 from whole_process import MIB
 
 try:
@@ -23,49 +25,10 @@ try:
     import pyarrow as pa
     import pyarrow.ipc
     import pyarrow.parquet as pq
-except ImportError as error:
+except ImportError:
     pa = None
-    MISSING = str(error)
 
-SEEDS = range(int(os.environ.get("XXL_COLUMNS_SEEDS", "12")))  # more of them take longer
 HOWS = ["inner", "left", "right", "full", "semi", "anti"]
-
-
-def module_is_there():
-    done = subprocess.run([whole_process.XXL, "sort", "--record=parquet", "--key=x", "/dev/null"],
-                          capture_output=True, check=False)
-    return b"module" not in done.stderr
-
-
-class ColumnsTest(whole_process.FaultTest):
-    def setUp(self):
-        super().setUp()
-        if pa is None:
-            self.skip(f"needs pyarrow and duckdb: {MISSING}")
-        if not module_is_there():
-            self.skip("the module for Parquet and Arrow files was not built")
-
-    def skip(self, why):
-        print(f"SKIPPED: columns: {why}", file=sys.stderr)
-        self.skipTest(why)
-
-    def sort(self, source, *arguments, output="out.parquet"):
-        target = self.out / output
-        done = self.run_xxl(record_of(source), source, "-o", target, *arguments)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        return read(target)
-
-    def join(self, r, s, *arguments, output="out.parquet"):
-        target = self.out / output
-        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, record_of(r), r, s,
-                               f"--output={target}", *arguments], capture_output=True, check=False,
-                              timeout=whole_process.PATIENCE_SECONDS)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        return read(target)
-
-    def assert_same(self, actual, expected):
-        self.assertEqual(actual.schema.remove_metadata(), expected.schema.remove_metadata())
-        self.assertEqual(texts(actual), texts(expected))
 
 
 class Sort(ColumnsTest):
@@ -250,120 +213,6 @@ class Output(ColumnsTest):
         with whole_process.small_file_system(self.root / "small", 4) as small:
             done = self.run_xxl("--record=parquet", "--key=k", source, "-o", small / "out.parquet")
             self.assert_fails(done, "small/out.parquet.*No space left")
-            self.assertEqual(list(small.iterdir()), [])
-
-
-class Parts(ColumnsTest):
-    """Files by ranges of keys, with a manifest."""
-
-    def parts_of(self, directory, source, *arguments, verb="sort"):
-        inputs = [source] if verb == "sort" else source
-        done = subprocess.run([whole_process.XXL, verb, "-T", self.scratch, record_of(inputs[0]), *inputs, *arguments,
-                               f"--output={directory}"], capture_output=True, check=False,
-                              timeout=whole_process.PATIENCE_SECONDS)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        manifest = json.loads((directory / "manifest.json").read_text())
-        self.assertEqual(sorted(path.name for path in directory.iterdir()),
-                         ["manifest.json"] + [part["file"] for part in manifest["files"]])
-        tables = [read(directory / part["file"]) for part in manifest["files"]]
-        for part, table in zip(manifest["files"], tables):
-            self.assertEqual(part["records"], table.num_rows)
-            self.assertEqual(part["bytes"], (directory / part["file"]).stat().st_size)
-        done = subprocess.run([whole_process.XXL, "validate", directory], capture_output=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        return manifest["files"], tables
-
-    def test_random_tables(self):
-        for seed in SEEDS:
-            rng = random.Random(seed + 500)
-            kinds = rng.sample(sorted(MAKERS), 3)
-            table = random_table(rng, rng.choice([0, 1, 50, 3000]), kinds)
-            suffix = rng.choice([".parquet", ".arrow"])
-            source = write(table, self.root / f"in{suffix}", rng)
-            key = rng.choice(table.column_names)
-            by_column = f"--part-by={rng.choice(table.column_names)}"
-            rules = rng.choice([[f"--parts={rng.randrange(1, 9)}"], [f"--part-bytes={rng.randrange(1, 50)}K"],
-                                [by_column]])
-            with self.subTest(seed=seed, key=key, rules=rules):
-                files, tables = self.parts_of(self.root / f"parts{seed}", source, f"--key={key}", *rules)
-                keys = [rules[0].removeprefix("--part-by=")] if rules == [by_column] else []
-                self.assert_same(pa.concat_tables(tables),
-                                 self.sort(source, *(f"--key={each}" for each in [*keys, key]), output=f"one{suffix}"))
-                if rules[0].startswith("--parts="):
-                    number = int(rules[0].removeprefix("--parts="))
-                    self.assertEqual([part["records"] for part in files],
-                                     [table.num_rows * (i + 1) // number - table.num_rows * i // number
-                                      for i in range(number)])
-                elif rules == [by_column]:
-                    values = [{repr(0 if value == 0 else value) for value in part.column(keys[0]).to_pylist()}
-                              for part in tables]
-                    self.assertEqual([len(each) for each in values], [1] * len(values) if table.num_rows else [0])
-                    self.assertEqual(len(set().union(*values)), len(values) if table.num_rows else 0)
-                # The directory is an input as its rows are.
-                self.assert_same(self.sort(self.root / f"parts{seed}", f"--key={key}", record_of(source),
-                                           output=f"again{suffix}").select([key]),
-                                 self.sort(source, f"--key={key}", output=f"two{suffix}").select([key]))
-
-    def test_keys_are_in_the_manifest(self):
-        source = write(pa.table({"k": list(range(100)), "t": ["a", "b"] * 50}), self.root / "in.parquet")
-        files, _ = self.parts_of(self.out / "parts", source, "--key=t", "--key=k:desc", "--parts=2")
-        self.assertEqual([(part["first_key"], part["last_key"]) for part in files], [("a, 98", "a, 0"), ("b, 99", "b, 1")])
-        files, tables = self.parts_of(self.out / "parts", source, "--part-by=t:desc")
-        self.assertEqual([part["first_key"] for part in files], ["b", "a"])
-        self.assertEqual([table.num_rows for table in tables], [50, 50])
-
-    def test_of_a_size(self):
-        rng = random.Random(9)
-        source = write(pa.table({"k": [rng.random() for _ in range(400_000)]}), self.root / "in.parquet")
-        files, _ = self.parts_of(self.out / "parts", source, "--key=k", "--part-bytes=1M")
-        self.assertGreater(len(files), 3)
-        for part in files[1:-1]:
-            self.assertTrue(0.8 * MIB < part["bytes"] < 1.3 * MIB, part)
-
-    def test_limits_and_what_is_left_out(self):
-        source = write(pa.table({"k": [i % 10 for i in range(1000)]}), self.root / "in.parquet")
-        files, _ = self.parts_of(self.out / "a", source, "--key=k", "--parts=4", "--skip=5", "--limit=8")
-        self.assertEqual([part["records"] for part in files], [2, 2, 2, 2])
-        files, _ = self.parts_of(self.out / "b", source, "--key=k", "--parts=4", "-u")
-        self.assertEqual([part["records"] for part in files], [10, 0, 0, 0])
-
-    def test_of_joins(self):
-        r = write(pa.table({"k": list(range(5000)), "a": ["x"] * 5000}), self.root / "r.parquet")
-        s = write(pa.table({"k": list(range(0, 10000, 2)), "b": ["y"] * 5000}), self.root / "s.parquet")
-        files, tables = self.parts_of(self.out / "parts", [r, s], "--key=k", "--part-bytes=1K", verb="join")
-        self.assertGreater(len(files), 0)
-        self.assert_same(pa.concat_tables(tables), self.join(r, s, "--key=k", "--method=sort-merge"))
-        for rules, message in ((["--parts=3"], b"use --part-bytes"), (["--part-bytes=1M", "--method=hash"], b"in no order"),
-                               (["--part-by=k"], b"--part-by is for sorts")):
-            done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=k", r, s, *rules,
-                                   f"--output={self.out / 'no'}"], capture_output=True, check=False)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn(message, done.stderr)
-
-    def test_an_existing_directory_survives_a_failure(self):
-        source = self.root / "in.parquet"
-        pq.write_table(pa.table({"k": list(range(100_000))}), source, write_page_checksum=True)
-        self.parts_of(self.out / "parts", source, "--key=k", "--parts=3")
-        before = {path.name: path.read_bytes() for path in (self.out / "parts").iterdir()}
-        damaged = bytearray(source.read_bytes())
-        damaged[len(damaged) // 2] ^= 0xFF
-        (self.root / "bad.parquet").write_bytes(damaged)
-        done = self.run_xxl("--record=parquet", "--key=k", self.root / "bad.parquet", "--parts=2", "-o", self.out / "parts")
-        self.assert_fails(done, "bad.parquet")
-        self.assertEqual({path.name: path.read_bytes() for path in (self.out / "parts").iterdir()}, before)
-        self.assert_only_in_out("parts")
-        for arguments, message in ((["--part-by=no", "--key=k"], "no column 'no'"), (["--parts=2"], "need a --key"),
-                                   (["--parts=2", "--part-bytes=1M", "--key=k"], "exclude each other")):
-            self.assert_fails(self.run_xxl("--record=parquet", source, *arguments, "-o", self.out / "parts"), message)
-
-    def test_a_full_disk_is_an_error(self):
-        if not whole_process.can_mount():
-            self.skip("a small disk needs root")
-        rng = random.Random(3)
-        source = write(pa.table({"k": [rng.randbytes(100) for _ in range(100_000)]}), self.root / "in.parquet")
-        with whole_process.small_file_system(self.root / "small", 4) as small:
-            done = self.run_xxl("--record=parquet", "--key=k", source, "--parts=5", "-o", small / "parts")
-            self.assert_fails(done, "small/parts.*No space left")
             self.assertEqual(list(small.iterdir()), [])
 
 

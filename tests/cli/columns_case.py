@@ -1,0 +1,54 @@
+"""What tests of Parquet and Arrow files have in common."""
+
+import os
+import subprocess
+import sys
+
+import whole_process
+from column_tables import read, record_of, texts
+
+try:
+    import duckdb
+    import pyarrow as pa
+except ImportError as error:
+    duckdb = pa = None
+    MISSING = str(error)
+
+SEEDS = range(int(os.environ.get("XXL_COLUMNS_SEEDS", "12")))  # more of them take longer
+
+
+def module_is_there():
+    done = subprocess.run([whole_process.XXL, "sort", "--record=parquet", "--key=x", "/dev/null"],
+                          capture_output=True, check=False)
+    return b"module" not in done.stderr
+
+
+class ColumnsTest(whole_process.FaultTest):
+    def setUp(self):
+        super().setUp()
+        if pa is None:
+            self.skip(f"needs pyarrow and duckdb: {MISSING}")
+        if not module_is_there():
+            self.skip("the module for Parquet and Arrow files was not built")
+
+    def skip(self, why):
+        print(f"SKIPPED: columns: {why}", file=sys.stderr)
+        self.skipTest(why)
+
+    def sort(self, source, *arguments, output="out.parquet"):
+        target = self.out / output
+        done = self.run_xxl(record_of(source), source, "-o", target, *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return read(target)
+
+    def join(self, r, s, *arguments, output="out.parquet"):
+        target = self.out / output
+        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, record_of(r), r, s,
+                               f"--output={target}", *arguments], capture_output=True, check=False,
+                              timeout=whole_process.PATIENCE_SECONDS)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return read(target)
+
+    def assert_same(self, actual, expected):
+        self.assertEqual(actual.schema.remove_metadata(), expected.schema.remove_metadata())
+        self.assertEqual(texts(actual), texts(expected))
