@@ -2,7 +2,7 @@
 """Sorts on several ranks of one machine beside one process with the same memory in all.
 
     bench/mpi.py --xxl PROGRAM --xxl-mpi PROGRAM --dir DIR [--mpirun "mpirun --oversubscribe"] [--ranks 1,2,4]
-        [--records 20M] [--memory 256M] [--kinds uniform,skewed,sorted,constant] [--repeat 3] [--out FILE]
+        [--threads N] [--records 20M] [--memory 256M] [--kinds uniform,skewed,sorted,constant] [--repeat 3] [--out FILE]
 
 Of gensort records in DIR: uniform ones, sorted ones, ones of which nine in ten have one key (skewed), ones that all have it
 (constant). Every output is checked: order, and the checksum of the input. For each kind: seconds, processor seconds (user
@@ -69,6 +69,8 @@ def summary(arguments, path):
 def run(arguments, ranks, source, target):
     """0 ranks: one process without MPI."""
     common = ["--record=gensort", "-T", arguments.dir, "--stats=json", source, "-o", target]
+    if arguments.threads:
+        common.append(f"--parallel={arguments.threads}")
     if ranks == 0:
         command = [arguments.xxl, "sort", "-S", f"{mebibytes(arguments.memory)}M", *common]
     else:
@@ -93,6 +95,7 @@ def main():
     parser.add_argument("--dir", required=True, type=pathlib.Path)
     parser.add_argument("--mpirun", default="mpirun --oversubscribe")
     parser.add_argument("--ranks", default="1,2,4")
+    parser.add_argument("--threads", type=int, help="of each rank (default: a share of the processors)")
     parser.add_argument("--records", default="20M")
     parser.add_argument("--memory", default="256M", help="of all ranks together")
     parser.add_argument("--kinds", default="uniform,skewed,sorted,constant")
@@ -103,6 +106,9 @@ def main():
     input_bytes = number(arguments.records) * RECORD_BYTES
     counts = [0, *(int(word) for word in arguments.ranks.split(","))]
     rows = []
+    results = open(arguments.out or "/dev/null", "w", newline="")
+    writer = csv.writer(results)
+    writer.writerow(COLUMNS)
     for kind in arguments.kinds.split(","):
         source, target = arguments.dir / kind, arguments.dir / "sorted-output"
         make_input(arguments, kind, source)
@@ -114,10 +120,10 @@ def main():
                 in_order, found = summary(arguments, target)
                 rows.append([kind, ranks, repetition, f"{seconds:.3f}", f"{processors:.3f}", f"{received / input_bytes:.4f}",
                              f"{evenness:.4f}", input_bytes, arguments.memory, int(in_order and found == expected)])
+                writer.writerow(rows[-1])
+                results.flush()
         target.unlink(missing_ok=True)
-    if arguments.out:
-        with open(arguments.out, "w", newline="") as file:
-            csv.writer(file).writerows([COLUMNS, *rows])
+    results.close()
     print("kind       ranks  seconds  processors  network/input  largest/smallest")
     for kind in arguments.kinds.split(","):
         for ranks in counts:
