@@ -43,6 +43,9 @@ def processor_seconds():
 
 def make_input(arguments, kind, path):
     uniform = path.with_name("uniform")
+    for left in (uniform, path):  # by a run with another number of records
+        if left.exists() and left.stat().st_size != number(arguments.records) * RECORD_BYTES:
+            left.unlink()
     if not uniform.exists():
         subprocess.run([arguments.xxl, "gen", "--record=gensort", arguments.records, "-o", uniform], check=True)
     if path.exists():
