@@ -3,7 +3,7 @@
 
     bench/shuf.py --dir /disk/shuf --records 200M --memory 1000M --repeat 3
 
-Of lines of 100 bytes in DIR, as often as --repeat says, in turns:
+Of lines of 100 bytes in DIR, as often as --repeat says, in turns, on as many processors as --threads says:
 
     shuf      xxl shuf
     sort      xxl sort, of the whole line
@@ -36,7 +36,7 @@ class Bench:
 
     def sorted_crc(self, path):
         command = [self.xxl, "sort", "--device=cpu", f"-T{self.arguments.dir}", path]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, pipesize=1 << 20) as process:
             crc = crc_of(process.stdout)
         return crc if process.returncode == 0 else None
 
@@ -50,7 +50,9 @@ class Bench:
         self.output.unlink(missing_ok=True)
         os.sync()  # what was written before is not this program's
         start = time.monotonic()
-        subprocess.run(self.command(program), check=True, env={**os.environ, "LC_ALL": "C"})
+        processors = sorted(os.sched_getaffinity(0))[:self.arguments.threads]
+        subprocess.run(self.command(program), check=True,
+                       preexec_fn=lambda: os.sched_setaffinity(0, processors))
         return time.monotonic() - start
 
     def is_right(self, program):
@@ -70,6 +72,7 @@ def main():
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("bench/results/shuf.csv"))
     arguments = parser.parse_args()
     arguments.dir.mkdir(parents=True, exist_ok=True)
+    os.environ["LC_ALL"] = "C"
     bench = Bench(arguments)
     wrong = False
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.2f}")
