@@ -42,8 +42,8 @@ struct SortJob : FileJob {
   std::optional<std::uint64_t> limit;  // of the others, only the first `limit`
   bool count = false;  // one record for each key, with the number of its records: in front of a
                        // line, as the last column of a row, after a record as a little-endian u64
-  // One record for each key, with sums in these fields: of rows COLUMN (one), of records of a fixed
-  // size OFFSET:TYPE.
+  // One record for each key, with sums in these fields: of rows COLUMN, or COLUMN:NAME for a new
+  // column of that name, of records of a fixed size OFFSET:TYPE.
   std::vector<std::string> sums;
 
   // Of text.

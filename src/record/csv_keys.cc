@@ -1,9 +1,6 @@
 #include "record/csv_keys.h"
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 
 #include "base/error.h"
 #include "record/decimal.h"
@@ -175,6 +172,18 @@ bool is_empty(CsvType type, std::string_view content) {
   return (type == CsvType::text ? content : trim_blanks(content)).empty();
 }
 
+bool is_empty_or_of(CsvType type, std::string_view content) {
+  if (type == CsvType::text || is_empty(type, content)) return true;
+  thread_local std::string room;
+  room.clear();
+  KeyStretch nothing(room, 0, 0);  // only to be read
+  return append_value(type, content, nothing);
+}
+
+std::string describe_mismatch(const CsvColumn& column, std::string_view content, CsvType type) {
+  return in_words(column) + ": " + in_quotes(content) + " is not " + type_in_words(type);
+}
+
 // Room for the fields of a row, one per thread: rows are read one at a time.
 FieldSpan* span_room(std::size_t count) {
   thread_local std::vector<FieldSpan> room;
@@ -191,7 +200,7 @@ CsvKeys::CsvKeys(const CsvOrder& order)
   }
   XXL_CHECK(!needs_header(order));
   for (const CsvKey& key : order.keys) columns_.push_back(key.column.index);
-  if (order.sum) columns_.push_back(order.sum->index);
+  for (const CsvFold& fold : order.folds) columns_.push_back(fold.column.index);
   std::sort(columns_.begin(), columns_.end());
   columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
   const auto span_of = [this](std::size_t column) {
@@ -205,10 +214,22 @@ CsvKeys::CsvKeys(const CsvOrder& order)
                       i + 1 == order.keys.size(),
                       key.type == CsvType::text && key.descending != empty_last_, key.column});
   }
-  if (order.sum) {
-    sum_span_ = span_of(order.sum->index);
-    sum_column_ = *order.sum;
+  for (const CsvFold& fold : order.folds) {
+    folded_.push_back({span_of(fold.column.index), fold.type, is_of_sum(fold.kind), fold.column});
   }
+}
+
+bool CsvKeys::Folded::holds(std::string_view content) const {
+  if (!summed) return is_empty_or_of(type, content);
+  if (is_empty(type, content)) return true;
+  const std::optional<Decimal> number = parse_decimal(content);
+  return number && DecimalSum::is_in_bounds(*number);
+}
+
+std::string CsvKeys::Folded::describe_mismatch(std::string_view content) const {
+  if (!is_empty_or_of(type, content)) return xxl::describe_mismatch(column, content, type);
+  return in_words(column) + ": " + in_quotes(content) + " has more than " +
+         std::to_string(DecimalSum::kMaxPlaces) + " digits before or after the decimal point";
 }
 
 // Finds the fields of columns_; returns how many there are. Stops at the last one, or at a fault.
@@ -282,14 +303,9 @@ bool CsvKeys::append(std::string_view row, bool checked, KeyStretch& stretch) co
     const FieldSpan* field = part.span < found ? &spans[part.span] : nullptr;
     if (!append_part(part, field, stretch) && checked) return false;
   }
-  if (checked && sum_span_) {
-    const std::string_view content = spans[*sum_span_].content;
-    if (!is_empty(CsvType::number, content)) {
-      const std::optional<Decimal> number = parse_decimal(content);
-      if (!number || !DecimalSum::is_in_bounds(*number)) return false;
-    }
-  }
-  return true;
+  return !checked || std::all_of(folded_.begin(), folded_.end(), [spans](const Folded& folded) {
+    return folded.holds(spans[folded.span].content);
+  });
 }
 
 void CsvKeys::append_key(std::string_view row, std::size_t limit, std::string& key) const {
@@ -322,7 +338,9 @@ std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) c
   for (const Part& part : parts_) {
     if (part.span == found) missing = part.column;
   }
-  if (sum_span_ == found) missing = sum_column_;
+  for (const Folded& folded : folded_) {
+    if (folded.span == found) missing = folded.column;
+  }
   return "no " + in_words(missing) + ": the row has " +
          (count == 1 ? "one column" : std::to_string(count) + " columns");
 }
@@ -333,26 +351,14 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
   if (found < columns_.size()) return describe_too_few(row, found);
-  thread_local std::string room;
   for (const Part& part : parts_) {
     const std::string_view content = spans[part.span].content;
-    if (part.type == CsvType::text || is_empty(part.type, content)) continue;
-    room.clear();
-    KeyStretch nothing(room, 0, 0);  // only to be read
-    if (!append_value(part.type, content, nothing)) {
-      return in_words(part.column) + ": " + in_quotes(content) + " is not " +
-             type_in_words(part.type);
-    }
+    if (!is_empty_or_of(part.type, content))
+      return describe_mismatch(part.column, content, part.type);
   }
-  if (sum_span_) {
-    const std::string_view content = spans[*sum_span_].content;
-    if (is_empty(CsvType::number, content)) return {};
-    const std::optional<Decimal> number = parse_decimal(content);
-    if (!number) return in_words(sum_column_) + ": " + in_quotes(content) + " is not a number";
-    if (!DecimalSum::is_in_bounds(*number)) {
-      return in_words(sum_column_) + ": " + in_quotes(content) + " has more than " +
-             std::to_string(DecimalSum::kMaxPlaces) + " digits before or after the decimal point";
-    }
+  for (const Folded& folded : folded_) {
+    const std::string_view content = spans[folded.span].content;
+    if (!folded.holds(content)) return folded.describe_mismatch(content);
   }
   return {};
 }
@@ -361,33 +367,12 @@ std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order) {
   return std::make_shared<CsvKeys>(order);
 }
 
-void append_counted_line(std::uint64_t count, std::string_view line, std::string& out) {
-  std::array<char, 32> text{};
-  const int size = std::snprintf(text.data(), text.size(), "%7" PRIu64 " ", count);
-  out.append(text.data(), static_cast<std::size_t>(size)).append(line);
-}
-
-void append_row_with_column(std::string_view row, char separator, std::string_view value,
-                            std::string& out) {
-  const std::string_view content = without_line_end(row);
-  out.append(content);
-  out.push_back(separator);
-  append_field(value, separator, out);
-  out.append(row.substr(content.size()));
-}
-
-void append_row_with_field(std::string_view row, char separator, std::size_t column,
-                           std::string_view value, std::string& out) {
-  std::string_view raw;
-  visit_fields(row, separator, [&](std::size_t at, const FieldSpan& field) {
-    if (at == column) raw = field.raw();
-    return at < column;
-  });
-  XXL_CHECK(raw.data() != nullptr);
-  const auto start = static_cast<std::size_t>(raw.data() - row.data());
-  out.append(row.substr(0, start));
-  append_field(value, separator, out);
-  out.append(row.substr(start + raw.size()));
+bool append_value_key(CsvType type, const FieldSpan& field, std::string& key) {
+  if (is_empty(type, field.content)) return false;
+  KeyStretch stretch(key, 0, KeyExtractor::kWholeKey);
+  if (type != CsvType::text) return append_value(type, field.content, stretch);
+  append_text(field, stretch);
+  return true;
 }
 
 std::string_view field_content(std::string_view row, char separator, std::size_t column) {

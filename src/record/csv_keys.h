@@ -48,6 +48,17 @@ class CsvKeys : public KeyExtractor {
     CsvColumn column;
   };
 
+  // A column that is folded.
+  struct Folded {
+    std::size_t span;
+    CsvType type;
+    bool summed;  // a number within the bounds of DecimalSum
+    CsvColumn column;
+
+    bool holds(std::string_view content) const;
+    std::string describe_mismatch(std::string_view content) const;
+  };
+
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
   RowFault find_fault(std::string_view row) const;
   bool append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const;
@@ -59,24 +70,14 @@ class CsvKeys : public KeyExtractor {
   bool empty_last_;
   std::vector<Part> parts_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending
-  std::optional<std::size_t> sum_span_;
-  CsvColumn sum_column_;
+  std::vector<Folded> folded_;
 };
 
 std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order);
 
-// Rows of the output of --count and --sum.
-
-// As uniq -c: the count in a field of 7 characters, a blank, the line.
-void append_counted_line(std::uint64_t count, std::string_view line, std::string& out);
-// `row` with one more column at its end (--count adds the count, and a column "count" to the
-// header).
-void append_row_with_column(std::string_view row, char separator, std::string_view value,
-                            std::string& out);
-// `row` with `value` instead of the field of `column`. REQUIRES: it has that column, and no fault
-// before it.
-void append_row_with_field(std::string_view row, char separator, std::size_t column,
-                           std::string_view value, std::string& out);
+// Appends the value of `field` as a key of its own: a byte string in the order of the values of
+// `type`. False, and nothing is appended, if it is empty or not of the type.
+bool append_value_key(CsvType type, const FieldSpan& field, std::string& key);
 // The value of the field of `column`; empty where there is none.
 std::string_view field_content(std::string_view row, char separator, std::size_t column);
 

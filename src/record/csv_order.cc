@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/error.h"
 #include "record/csv_rows.h"
@@ -9,36 +10,50 @@
 namespace xxl {
 namespace {
 
+constexpr const char* kNameWithColon = "a name with a ':' goes in quotes, as in '\"a:b\"'";
+
 [[noreturn]] void throw_bad_option(std::string_view option, std::string_view spec,
                                    const std::string& why) {
   throw Error(ErrorCode::usage,
               "invalid " + std::string(option) + " '" + std::string(spec) + "': " + why);
 }
 
-// Takes COLUMN off the front of `rest`; what is left starts with a ':' or is empty.
-CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string_view option) {
-  CsvColumn column;
-  if (rest.starts_with(kQuote)) {
-    rest.remove_prefix(1);
-    while (true) {
-      const std::size_t quote = rest.find(kQuote);
-      if (quote == rest.npos) throw_bad_option(option, spec, "the quote is not closed");
-      column.name.append(rest.substr(0, quote));
-      rest.remove_prefix(quote + 1);
-      if (!rest.starts_with(kQuote)) break;
-      column.name.push_back(kQuote);
-      rest.remove_prefix(1);
-    }
-    if (!rest.empty() && rest[0] != ':') {
-      throw_bad_option(option, spec, "text after the closing quote");
-    }
-    if (column.name.empty()) throw_bad_option(option, spec, "the name of the column is empty");
-    return column;
+struct Word {
+  std::string text;
+  bool quoted = false;
+};
+
+// Takes a word off the front of `rest`; what is left starts with a ':' or is empty.
+Word take_word(std::string_view& rest, std::string_view spec, std::string_view option) {
+  if (!rest.starts_with(kQuote)) {
+    const std::string_view text = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(text.size());
+    return {std::string(text)};
   }
-  const std::string_view text = rest.substr(0, rest.find(':'));
-  rest.remove_prefix(text.size());
+  Word word{.text = {}, .quoted = true};
+  rest.remove_prefix(1);
+  while (true) {
+    const std::size_t quote = rest.find(kQuote);
+    if (quote == rest.npos) throw_bad_option(option, spec, "the quote is not closed");
+    word.text.append(rest.substr(0, quote));
+    rest.remove_prefix(quote + 1);
+    if (!rest.starts_with(kQuote)) break;
+    word.text.push_back(kQuote);
+    rest.remove_prefix(1);
+  }
+  if (!rest.empty() && rest[0] != ':') {
+    throw_bad_option(option, spec, "text after the closing quote");
+  }
+  if (word.text.empty()) throw_bad_option(option, spec, "the name of the column is empty");
+  return word;
+}
+
+CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string_view option) {
+  const auto [text, quoted] = take_word(rest, spec, option);
   if (text.empty()) throw_bad_option(option, spec, "it starts with a column: a number or a name");
-  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+  CsvColumn column;
+  if (quoted ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     column.name = text;
     return column;
   }
@@ -52,14 +67,24 @@ CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string
   return column;
 }
 
+std::optional<CsvType> type_of(std::string_view word) {
+  if (word == "text") return CsvType::text;
+  if (word == "number") return CsvType::number;
+  if (word == "integer") return CsvType::integer;
+  if (word == "date") return CsvType::date;
+  return {};
+}
+
+bool is_by_name(const CsvColumn& column) {
+  return column.index == CsvColumn::kByName;
+}
+
 }  // namespace
 
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
   std::string_view rest = spec;
   CsvColumn column = take_column(rest, spec, option);
-  if (!rest.empty()) {
-    throw_bad_option(option, spec, "a name with a ':' goes in quotes, as in '\"a:b\"'");
-  }
+  if (!rest.empty()) throw_bad_option(option, spec, kNameWithColon);
   return column;
 }
 
@@ -80,31 +105,54 @@ CsvKey parse_csv_key(std::string_view spec, bool descending) {
       key.descending = word == "desc";
       continue;
     }
-    if (word == "text") {
-      key.type = CsvType::text;
-    } else if (word == "number") {
-      key.type = CsvType::number;
-    } else if (word == "integer") {
-      key.type = CsvType::integer;
-    } else if (word == "date") {
-      key.type = CsvType::date;
-    } else {
+    const std::optional<CsvType> type = type_of(word);
+    if (!type) {
       throw_bad_option("--key", spec,
                        "after the column there may be text, number, integer or date, and asc or "
                        "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
     }
     if (has_type) throw_bad_option("--key", spec, "more than one type");
     has_type = true;
+    key.type = *type;
   }
   if (!has_direction) key.descending = descending;
   return key;
 }
 
+CsvFold parse_csv_fold(FoldKind kind, std::string_view spec, std::string_view option) {
+  std::string_view rest = spec;
+  CsvFold fold;
+  fold.kind = kind;
+  fold.column = take_column(rest, spec, option);
+  const bool has_type = kind == FoldKind::min || kind == FoldKind::max;
+  if (has_type || is_of_sum(kind)) fold.type = CsvType::number;
+  bool may_be_type = true;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const auto [word, quoted] = take_word(rest, spec, option);
+    const std::optional<CsvType> type = quoted ? std::nullopt : type_of(word);
+    if (type && may_be_type) {
+      if (!has_type) {
+        throw_bad_option(option, spec,
+                         "only --min and --max take a type; a name like that goes in quotes, as in "
+                         "'a:\"" +
+                             word + "\"'");
+      }
+      fold.type = *type;
+      may_be_type = false;
+      continue;
+    }
+    if (word.empty()) throw_bad_option(option, spec, "the name of the new column is empty");
+    if (!rest.empty()) throw_bad_option(option, spec, kNameWithColon);
+    fold.name = word;
+  }
+  return fold;
+}
+
 bool needs_header(const CsvOrder& order) {
-  const auto by_name = [](const CsvColumn& column) { return column.index == CsvColumn::kByName; };
-  return (order.sum && by_name(*order.sum)) ||
-         std::any_of(order.keys.begin(), order.keys.end(),
-                     [&](const CsvKey& key) { return by_name(key.column); });
+  const auto by_name = [](const auto& of) { return is_by_name(of.column); };
+  return std::any_of(order.keys.begin(), order.keys.end(), by_name) ||
+         std::any_of(order.folds.begin(), order.folds.end(), by_name);
 }
 
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
@@ -116,7 +164,7 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
   std::vector<std::string> names(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(names[i]);
   const auto resolve = [&](CsvColumn& column) {
-    if (column.index != CsvColumn::kByName) return;
+    if (!is_by_name(column)) return;
     const auto found = std::find(names.begin(), names.end(), column.name);
     if (found == names.end()) {
       std::string all;
@@ -139,7 +187,30 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
     column.index = static_cast<std::size_t>(found - names.begin());
   };
   for (CsvKey& key : order.keys) resolve(key.column);
-  if (order.sum) resolve(*order.sum);
+  for (CsvFold& fold : order.folds) resolve(fold.column);
+  for (const CsvFold& fold : order.folds) {
+    if (fold.name.empty()) continue;
+    if (std::find(names.begin(), names.end(), fold.name) != names.end()) {
+      throw Error(ErrorCode::usage,
+                  "there is a column " + in_quotes(fold.name) + " already: give that of --" +
+                      std::string(name_of(fold.kind)) + " another name",
+                  path);
+    }
+    names.push_back(fold.name);
+  }
+}
+
+void check_folds(const CsvOrder& order) {
+  for (auto fold = order.folds.begin(); fold != order.folds.end(); ++fold) {
+    const auto other = std::find_if(order.folds.begin(), fold, [&](const CsvFold& before) {
+      return before.name.empty() && fold->name.empty() && before.column.index == fold->column.index;
+    });
+    if (other == fold) continue;
+    throw Error(ErrorCode::usage, "--" + std::string(name_of(other->kind)) + " and --" +
+                                      std::string(name_of(fold->kind)) +
+                                      " both take the place of " + in_words(fold->column) +
+                                      ": give one a name, as in COLUMN:NAME");
+  }
 }
 
 std::string in_quotes(std::string_view value) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "record/fold_kind.h"
 
 namespace xxl {
 
@@ -26,27 +27,44 @@ struct CsvKey {
   bool operator==(const CsvKey&) const = default;
 };
 
+// What becomes of a column where rows with equal keys become one.
+struct CsvFold {
+  FoldKind kind = FoldKind::sum;
+  CsvColumn column;
+  CsvType type = CsvType::text;  // of its values, or they are empty
+  std::string name;              // of one more column, for the result; empty: in place of the field
+  bool operator==(const CsvFold&) const = default;
+};
+
 // What rows are sorted by.
 struct CsvOrder {
   char separator = ',';
-  std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last
-  bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
-  std::optional<CsvColumn> sum;  // a column that must be a number (or empty) in every row
+  std::vector<CsvKey> keys;    // none: all columns as text, from the first to the last
+  bool empty_last = false;     // empty fields come last, also of a descending key; otherwise first
+  std::vector<CsvFold> folds;  // their columns must be of their types in every row
 };
 
-// COLUMN: a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits or
-// has a ':'. Throws Error{usage} naming `option`.
+// COLUMN is a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits
+// or has a ':'. TYPE is one of text, number, integer, date.
+
+// COLUMN alone. Throws Error{usage} naming `option`.
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
-// COLUMN[:TYPE][:desc|:asc], TYPE one of text, number, integer, date. `descending`: without a
-// direction. Throws Error{usage}.
+// COLUMN[:TYPE][:desc|:asc]. `descending`: without a direction. Throws Error{usage}.
 CsvKey parse_csv_key(std::string_view spec, bool descending = false);
+
+// COLUMN[:NAME], of min and max COLUMN[:TYPE][:NAME] (without TYPE: number); a NAME that is a TYPE
+// is in quotes. Throws Error{usage} naming `option`.
+CsvFold parse_csv_fold(FoldKind kind, std::string_view spec, std::string_view option);
 
 // True if there are columns given by name.
 bool needs_header(const CsvOrder& order);
 // Finds the columns that are given by name in `header`, the first row of the file `path`. Throws
-// Error{usage} if a name is not there, or there more than once, and Error{bad_input} if the row is
-// malformed.
+// Error{usage} if a name is not there, or there more than once (also by the NAME of a fold), and
+// Error{bad_input} if the row is malformed.
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path);
+// Throws Error{usage} if two folds of `order`, with columns that have been found, are to take the
+// place of one field.
+void check_folds(const CsvOrder& order);
 
 // For messages: "'the start of a value...'" on one line, "column 2 (name)".
 std::string in_quotes(std::string_view value);

@@ -246,4 +246,34 @@ std::string DecimalSum::text() const {
   return out;
 }
 
+// Long division, in place.
+std::string DecimalSum::mean(std::uint64_t count) const {
+  std::string digits = text();
+  const bool is_negative = digits.front() == '-';
+  if (is_negative) digits.erase(0, 1);
+  if (decimals_ == 0) digits.push_back('.');
+  digits.append(kDecimalsOfMean, '0');
+  unsigned __int128 left = 0;
+  for (char& digit : digits) {
+    if (digit == '.') continue;
+    left = 10 * left + static_cast<unsigned>(digit - '0');
+    digit = static_cast<char>('0' + static_cast<int>(left / count));
+    left %= count;
+  }
+  if (2 * left > count || (2 * left == count && (digits.back() - '0') % 2 != 0)) {
+    // The first digit of a quotient that is rounded is no 9.
+    auto digit = digits.rbegin();
+    for (; *digit == '9' || *digit == '.'; ++digit) {
+      if (*digit == '9') *digit = '0';
+    }
+    ++*digit;
+  }
+  for (std::size_t i = 0; i < kDecimalsOfMean && digits.back() == '0'; ++i) digits.pop_back();
+  if (digits.back() == '.') digits.pop_back();
+  const std::size_t whole = std::min(digits.find('.'), digits.size());
+  digits.erase(0, std::min(digits.find_first_not_of('0'), whole - 1));
+  const bool is_zero = digits.find_first_not_of("0.") == digits.npos;
+  return (is_negative && !is_zero ? "-" : "") + digits;
+}
+
 }  // namespace xxl

@@ -41,6 +41,7 @@ class DecimalSum {
   // Digits that a number may have on either side of the decimal point, when written without
   // exponent.
   static constexpr std::int64_t kMaxPlaces = 10000;
+  static constexpr std::size_t kDecimalsOfMean = 6;  // in addition to those of the sum
 
   // False, and nothing is added, if the number is out of bounds.
   [[nodiscard]] bool add(const Decimal& number);
@@ -48,6 +49,9 @@ class DecimalSum {
 
   // -?digits[.digits]
   std::string text() const;
+  // The sum divided by `count` > 0: rounded to six decimals more than the sum has, to the nearest,
+  // ties to even; of these six, zeros at the end are left out.
+  std::string mean(std::uint64_t count) const;
 
  private:
   // A number that is not negative: limbs of nine digits, the least significant first, of which

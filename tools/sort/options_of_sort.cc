@@ -9,6 +9,17 @@ namespace {
 
 constexpr std::string_view kOrdering = "What to sort by";
 constexpr std::string_view kDoing = "What to do";
+constexpr std::string_view kFolding = "What to make of the records of each key";
+
+constexpr OptionSpec fold(std::string_view name, Scope scope, std::string_view help) {
+  return {.long_name = name,
+          .value = ValueKind::required,
+          .value_name = "FIELD",
+          .scope = scope,
+          .group = kFolding,
+          .help = help,
+          .details = "See FOLDS."};
+}
 
 constexpr std::array kSortOptions{
     OptionSpec{.long_name = "ignore-leading-blanks",
@@ -274,26 +285,20 @@ constexpr std::array kSortOptions{
         .details =
             "The first record of each key is kept, in the order of the input; keys only say which "
             "records are equal. It takes two sorts at once, each in half of the memory, and "
-            "scratch for both. Not with -m, -c, --count, --sum, --part-by, or on GPUs."},
+            "scratch for both. Not with -m, -c, --part-by, --count and other folds, or on GPUs."},
     OptionSpec{.long_name = "count",
                .scope = Scope::records,
-               .group = kDoing,
+               .group = kFolding,
                .help = "as -u, with the number of records of each key",
                .details = "It stands in front of a line, is the last column of a row, and follows "
                           "a binary record as 8 bytes, little-endian: those of u64 become kv64."},
-    OptionSpec{
-        .long_name = "sum",
-        .value = ValueKind::required,
-        .value_name = "FIELD",
-        .scope = Scope::fields,
-        .group = kDoing,
-        .help = "as -u, with the sum over the records of each key in this field",
-        .details =
-            "Of rows, a COLUMN; the sum is that of decimal numbers, to the last digit. Of "
-            "binary records, OFFSET:TYPE as in --key, once for each field to be summed; "
-            "the sum takes the place of the number. One that does not fit there is an error. "
-            "That of floating-point numbers is exact and rounded once, in whatever order "
-            "they come."},
+    fold("sum", Scope::fields, "as -u, with the sum over the records of each key in this field"),
+    fold("min", Scope::rows, "the same, with the least value"),
+    fold("max", Scope::rows, "the same, with the greatest value"),
+    fold("mean", Scope::rows, "the same, with the sum divided by the number of values"),
+    fold("first", Scope::rows, "the same, with the value of the first record of the input"),
+    fold("last", Scope::rows, "the same, with the value of the last record of the input"),
+    fold("collect", Scope::rows, "the same, with all values, separated by semicolons"),
     OptionSpec{.long_name = "skip",
                .value = ValueKind::required,
                .value_name = "N",
@@ -399,6 +404,36 @@ constexpr Section kColumnKeys{
     "descending or not, unless the key says :nulls-first. :asc and :nulls-last say the usual; :asc "
     "also keeps -r away from this key.\n"};
 
+constexpr Section kFolds{
+    "FOLDS",
+    "With --count, --sum and the like there is one record for each key: the first one, with what "
+    "the option says of all of them in place of a field. They can be repeated and combined, each "
+    "with a field of its own.\n"
+    "\n"
+    "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
+    "and "
+    "types as in --key; without a TYPE, values are numbers. With a NAME the field stays, and the "
+    "result is a new column of that name (without --header, a column is all that it makes), in the "
+    "order of the options, before that of --count. A NAME that is a TYPE or has a ':' goes in "
+    "quotes.\n"
+    "\n"
+    "  --sum=amount --max=amount:largest --min=day:date:since\n"
+    "\n"
+    "Numbers are decimal and sums exact, to the last digit. A mean is the exact sum divided, "
+    "rounded "
+    "to six decimals more than the sum has, to the nearest, ties to even; zeros at the end of "
+    "these "
+    "six are left out. --min, --max, --first and --last write the field as it was; of equal ones, "
+    "that of the first row. --collect writes the values in the order of the input with ';' between "
+    "them, in one field; a value that has a ';', a quote or a line break is in quotes, as in a CSV "
+    "file with semicolons. They may take a sixteenth of -S. Empty fields do not count, but for "
+    "--first and --last.\n"
+    "\n"
+    "Of binary records, FIELD is OFFSET:TYPE as in --key, outside the key. A sum that its field "
+    "cannot hold is an error. That of floating-point numbers is exact and rounded once, in "
+    "whatever "
+    "order they come.\n"};
+
 constexpr std::array kSortSections{
     kTextRecords,
     kTextKeys,
@@ -407,6 +442,7 @@ constexpr std::array kSortSections{
     kColumnKeys,
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
+    kFolds,
     kPartsSection,
     Section{
         "STATISTICS",
@@ -460,6 +496,8 @@ constexpr std::array kSortSections{
         "  xxl sort -t: -k3,3n /etc/passwd\n"
         "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
         "  xxl sort --record=csv --header --key=price:number:desc --key=name goods.csv\n"
+        "  xxl sort --record=csv --header --key=shop --sum=price --max=day:date:last --count "
+        "sales\n"
         "  xxl sort --record=parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
         "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
         "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"

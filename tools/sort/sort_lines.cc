@@ -21,7 +21,7 @@
 #include "engine/files/line_sort.h"
 #include "engine/inputs.h"
 #include "engine/job_defaults.h"
-#include "record/group_folds.h"
+#include "record/line_counter.h"
 #include "record/line_keys.h"
 #include "sort/line_arguments.h"
 #include "sort/line_debug.h"

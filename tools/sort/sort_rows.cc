@@ -24,7 +24,9 @@ CsvOrder order_option(const ParsedOptions& options) {
     throw_usage(command, "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   order.empty_last = options.word("empty", "first") == "last";
-  if (options.has("sum")) order.sum = parse_csv_column(options.value("sum", ""), "--sum");
+  for (const auto& [kind, spec] : fold_options(options)) {
+    order.folds.push_back(parse_csv_fold(kind, spec, "--" + std::string(name_of(kind))));
+  }
   return order;
 }
 
@@ -46,7 +48,7 @@ int sort_rows(const Caller& caller, const ParsedOptions& options) {
   const Check check = check_option(options);
   TextSortOptions sort = text_options(caller, options);
   if (check != Check::none) {
-    if (sort.fold) throw_usage(options.command(), "-c excludes --count and --sum");
+    if (sort.fold) throw_usage(options.command(), "-c excludes --count, --sum and other folds");
     return run_text_check(caller, sort, check);
   }
   return run_text_sort(caller, options, sort,

@@ -219,8 +219,10 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
 bool keep_order_option(const ParsedOptions& options) {
   if (!options.knows("keep-order") || !options.has("keep-order")) return false;
   const CommandSpec& command = options.command();
-  for (const char* other : {"count", "sum", "merge", "part-by"}) {
-    if (options.has(other)) throw_usage(command, std::string("--keep-order excludes --") + other);
+  std::vector<std::string> others = {"count", "merge", "part-by"};
+  others.insert(others.end(), kFoldNames.begin(), kFoldNames.end());
+  for (const std::string& other : others) {
+    if (options.has(other)) throw_usage(command, "--keep-order excludes --" + other);
   }
   if (!options.has("unique")) {
     throw_usage(command, "--keep-order needs -u: what would be sorted keeps no order");
@@ -229,6 +231,15 @@ bool keep_order_option(const ParsedOptions& options) {
     throw_usage(command, "--keep-order is not for GPUs: leave out --device");
   }
   return true;
+}
+
+std::vector<FoldOption> fold_options(const ParsedOptions& options) {
+  std::vector<FoldOption> folds;
+  for (const Argument& argument : options.arguments()) {
+    const std::optional<FoldKind> kind = fold_kind(argument.string_key);
+    if (kind) folds.push_back({*kind, argument.value.front()});
+  }
+  return folds;
 }
 
 ResultRange range_option(const ParsedOptions& options) {
@@ -258,7 +269,7 @@ void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
 }
 
 void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
-  sort.unique = options.has("unique") || options.has("count") || options.has("sum");
+  sort.unique = options.has("unique") || options.has("count");
   sort.merge_only = options.has("merge");
   sort.syntax.header = options.has("header");
   static_cast<ResultRange&>(sort) = range_option(options);

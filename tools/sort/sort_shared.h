@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
+#include "record/fold_kind.h"
 #include "report/job_watch.h"
 #include "report/sort_report.h"
 
@@ -44,6 +46,12 @@ std::vector<std::string> read_names0(const std::string& file);
 bool progress_option(const ParsedOptions& options, bool by_default);
 // --keep-order. Throws Error{usage} if other options exclude it.
 bool keep_order_option(const ParsedOptions& options);
+// --sum, --min and the others of FoldKind, as they were given.
+struct FoldOption {
+  FoldKind kind;
+  std::string value;
+};
+std::vector<FoldOption> fold_options(const ParsedOptions& options);
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].

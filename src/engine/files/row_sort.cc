@@ -1,13 +1,13 @@
 #include "engine/files/row_sort.h"
 
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "record/csv_keys.h"
-#include "record/group_folds.h"
+#include "record/row_fold.h"
 
 namespace xxl {
 namespace {
@@ -17,8 +17,14 @@ struct Keys {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> made;
 
-  void make() { made = make_csv_keys(order); }
+  void make() {
+    check_folds(order);
+    made = make_csv_keys(order);
+  }
 };
+
+// Of the memory of -S, for one field of --collect: each thread may be making one.
+constexpr std::uint64_t kCollectedPart = 16;
 
 // Sorts by `key` first, and makes it the key of parts.
 void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, TextSortOptions& sort) {
@@ -27,7 +33,7 @@ void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, TextSortOptio
   sort.keys_of_parts = [keys] {
     CsvOrder of_parts = keys->order;
     of_parts.keys.resize(1);
-    of_parts.sum.reset();
+    of_parts.folds.clear();
     return make_csv_keys(of_parts);
   };
 }
@@ -68,20 +74,21 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
     sort.keys = keys->made;
   }
   sort.malformed = [keys](std::string_view row) { return keys->made->check(row); };
-  if (rows.count) {
-    sort.header_written = [separator = rows.order.separator](std::string_view header) {
-      std::string row;
-      append_row_with_column(header, separator, "count", row);
-      return row;
-    };
-  }
-  if (!rows.count && !rows.order.sum) return;
+  if (!rows.count && rows.order.folds.empty()) return;
   sort.unique = true;
-  sort.fold = [keys, count = rows.count] {
+  const auto fold_options = [keys, count = rows.count,
+                             most_bytes = sort.memory_bytes / kCollectedPart] {
     const CsvOrder& order = keys->order;
-    return make_row_fold({.separator = order.separator,
-                          .count = count,
-                          .sum = order.sum ? std::optional(order.sum->index) : std::nullopt});
+    return RowFoldOptions{
+        .separator = order.separator,
+        .folds = order.folds,
+        .count = count,
+        .most_collected_bytes = most_bytes,
+        .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
+  };
+  sort.fold = [fold_options] { return make_row_fold(fold_options()); };
+  sort.header_written = [fold_options](std::string_view header) {
+    return folded_header(header, fold_options());
   };
 }
 

@@ -8,11 +8,11 @@ namespace xxl {
 
 struct RowSort {
   CsvOrder order;
-  bool count = false;  // fold the rows of a key to one, with their number as one more column
+  bool count = false;  // the number of rows of a key, as one more column
 };
 
-// Completes `sort`, of which the inputs and syntax.header are set. Folds to one row a key if there
-// is a count or a sum. Throws Error{usage}.
+// Completes `sort`, of which the inputs, memory and syntax.header are set. If something is counted
+// or folded, there is one row for each key. Throws Error{usage}.
 void set_rows(const RowSort& rows, TextSortOptions& sort);
 
 // Throws Error{usage} where columns are called by names that no header tells.

@@ -14,8 +14,9 @@
 #include "engine/job_defaults.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
-#include "record/group_folds.h"
+#include "record/fold_kind.h"
 #include "record/key_text.h"
+#include "record/line_counter.h"
 #include "record/line_keys.h"
 #include "record/line_order.h"
 #include "xxl/sort.h"
@@ -92,8 +93,9 @@ CsvOrder row_order(const SortJob& job) {
   order.separator = separator_of_rows(job.record, given_separator(job.field_separator));
   for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
   order.empty_last = job.empty_last;
-  if (job.sums.size() > 1) throw Error(ErrorCode::usage, "SortJob::sums of rows takes one column");
-  if (!job.sums.empty()) order.sum = parse_csv_column(job.sums.front(), "SortJob::sums");
+  for (const std::string& field : job.sums) {
+    order.folds.push_back(parse_csv_fold(FoldKind::sum, field, "SortJob::sums"));
+  }
   return order;
 }
 

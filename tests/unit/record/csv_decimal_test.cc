@@ -111,5 +111,39 @@ TEST(DecimalSum, OfIntegersAgreesWithWideIntegers) {
   }
 }
 
+std::string mean_of(std::initializer_list<std::string_view> numbers) {
+  DecimalSum sum;
+  for (const std::string_view number : numbers) EXPECT_TRUE(sum.add(*parse_decimal(number)));
+  return sum.mean(numbers.size());
+}
+
+TEST(DecimalSum, DividedIsRoundedOnce) {
+  EXPECT_EQ(mean_of({"1", "2"}), "1.5");
+  EXPECT_EQ(mean_of({"1", "3"}), "2");
+  EXPECT_EQ(mean_of({"1.50", "2.5"}), "2.00");
+  EXPECT_EQ(mean_of({"1", "1", "0"}), "0.666667");
+  EXPECT_EQ(mean_of({"-1", "-1", "0"}), "-0.666667");
+  EXPECT_EQ(mean_of({"0.000001", "0"}), "0.0000005");
+  EXPECT_EQ(mean_of({"7"}), "7");
+  EXPECT_EQ(mean_of({"0.00", "0"}), "0.00");
+  EXPECT_EQ(mean_of({"1000", "0"}), "500");
+  EXPECT_EQ(mean_of({"1e30", "1"}), "500000000000000000000000000000.5");
+}
+
+TEST(DecimalSum, DividedMeetsTiesToEvenAndCarries) {
+  DecimalSum sum;
+  ASSERT_TRUE(sum.add(*parse_decimal("1")));
+  EXPECT_EQ(sum.mean(2000000), "0") << "0.0000005";
+  EXPECT_EQ(sum.mean(~std::uint64_t{0}), "0");
+  ASSERT_TRUE(sum.add(*parse_decimal("2")));
+  EXPECT_EQ(sum.mean(2000000), "0.000002") << "0.0000015";
+  sum = {};
+  ASSERT_TRUE(sum.add(*parse_decimal("-1")));
+  EXPECT_EQ(sum.mean(2000001), "0") << "no minus";
+  ASSERT_TRUE(sum.add(*parse_decimal("20000000")));
+  EXPECT_EQ(sum.mean(2000000), "10") << "9.9999995";
+  EXPECT_EQ(sum.mean(20000000), "1") << "0.99999995";
+}
+
 }  // namespace
 }  // namespace xxl

@@ -115,16 +115,55 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
             "invalid --sum 'a:b': a name with a ':' goes in quotes, as in '\"a:b\"'");
 }
 
+TEST(CsvFoldOption, NamesColumnTypeAndNewColumn) {
+  const auto fold = [](FoldKind kind, const char* spec) {
+    return parse_csv_fold(kind, spec, "--" + std::string(name_of(kind)));
+  };
+  EXPECT_EQ(fold(FoldKind::sum, "3"), (CsvFold{FoldKind::sum, {2, ""}, CsvType::number, ""}));
+  EXPECT_EQ(fold(FoldKind::last, "a:b=c"),
+            (CsvFold{FoldKind::last, {CsvColumn::kByName, "a"}, CsvType::text, "b=c"}));
+  EXPECT_EQ(fold(FoldKind::min, "1:date:\"a:b\"").name, "a:b");
+  EXPECT_EQ(fold(FoldKind::min, "1:date:\"a:b\"").type, CsvType::date);
+  EXPECT_EQ(fold(FoldKind::max, "1:most").type, CsvType::number);
+  EXPECT_EQ(fold(FoldKind::max, "1:\"text\"").name, "text");
+  EXPECT_EQ(fold(FoldKind::max, "1:text:text").name, "text");
+  const auto message = [&](FoldKind kind, const char* spec) {
+    return usage_of([&] { fold(kind, spec); });
+  };
+  EXPECT_EQ(message(FoldKind::sum, "a:b:c"),
+            "invalid --sum 'a:b:c': a name with a ':' goes in quotes, as in '\"a:b\"'");
+  EXPECT_EQ(message(FoldKind::sum, "a:text"),
+            "invalid --sum 'a:text': only --min and --max take a type; a name like that goes in "
+            "quotes, as in 'a:\"text\"'");
+  EXPECT_EQ(message(FoldKind::max, "a:"),
+            "invalid --max 'a:': the name of the new column is empty");
+}
+
+TEST(CsvFoldOption, GivesEachFieldOneResultAndEachColumnOneName) {
+  CsvOrder order;
+  order.folds = {parse_csv_fold(FoldKind::min, "b:x", "--min"),
+                 parse_csv_fold(FoldKind::sum, "2", "--sum")};
+  resolve_columns(order, "a,b", "f.csv");
+  check_folds(order);
+  order.folds.push_back(parse_csv_fold(FoldKind::last, "b", "--last"));
+  resolve_columns(order, "a,b", "f.csv");
+  EXPECT_EQ(usage_of([&] { check_folds(order); }),
+            "--sum and --last both take the place of column 2 (b): give one a name, as in "
+            "COLUMN:NAME");
+  EXPECT_EQ(usage_of([&] { resolve_columns(order, "x,b", "f.csv"); }),
+            "f.csv: there is a column 'x' already: give that of --min another name");
+}
+
 TEST(CsvHeader, ResolvesNames) {
   CsvOrder order = order_by({"name", "2", "\"2\""});
-  order.sum = parse_csv_column("id", "--sum");
+  order.folds = {parse_csv_fold(FoldKind::sum, "id", "--sum")};
   EXPECT_TRUE(needs_header(order));
   resolve_columns(order, "\xef\xbb\xbf\"id\",name,\"2\"\r", "f.csv");
   EXPECT_FALSE(needs_header(order));
   EXPECT_EQ(order.keys[0].column.index, 1u);
   EXPECT_EQ(order.keys[1].column.index, 1u);
   EXPECT_EQ(order.keys[2].column.index, 2u);
-  EXPECT_EQ(order.sum->index, 0u);
+  EXPECT_EQ(order.folds[0].column.index, 0u);
 }
 
 TEST(CsvHeader, NamesMustBeThereOnce) {
@@ -420,7 +459,7 @@ TEST(CsvKeys, SayWhichColumnIsMissingOrMalformed) {
   EXPECT_EQ(fault_of(order, "1,x,1,mo\"re"),
             "column 4: a quote in a field that does not start with one");
   EXPECT_EQ(fault_of(order_by({}), "1,\"x\"y"), "column 2: text after the closing quote");
-  order.sum = CsvColumn{3, "stock"};
+  order.folds = {{FoldKind::sum, CsvColumn{3, "stock"}, CsvType::number, {}}};
   EXPECT_EQ(fault_of(order, "1,x,1"), "no column 4 (stock): the row has 3 columns");
   EXPECT_EQ(fault_of(order, "1,x,1,many"), "column 4 (stock): 'many' is not a number");
   EXPECT_EQ(fault_of(order, "1,x,1,1e10001"),
@@ -435,21 +474,26 @@ TEST(CsvKeys, OfMalformedRowsAreMadeNevertheless) {
   EXPECT_EQ(key_of(order, "\"x"), key_of(order, ",,"));
 }
 
-TEST(CsvRowsOfOutput, HaveCountsAndSums) {
-  std::string out;
-  append_counted_line(3, "a b", out);
-  EXPECT_EQ(out, "      3 a b");
-  out.clear();
-  append_row_with_column("a,\"b\"\r", ',', "12", out);
-  EXPECT_EQ(out, "a,\"b\",12\r");
-  out.clear();
-  append_row_with_field("a,\"b,c\",d\r", ',', 1, "7", out);
-  EXPECT_EQ(out, "a,7,d\r");
-  out.clear();
-  append_row_with_field("a,b\r", ',', 1, "x,y", out);
-  EXPECT_EQ(out, "a,\"x,y\"\r");
+TEST(CsvFields, AreFoundByColumn) {
   EXPECT_EQ(field_content("a,\"b,c\",d", ',', 1), "b,c");
   EXPECT_EQ(field_content("a", ',', 1), "");
+}
+
+TEST(CsvFields, HaveKeysOfTheirOwn) {
+  const auto key = [](CsvType type, const char* row) {
+    RowFields fields;
+    fields.parse(row, ',');
+    std::string key;
+    const bool has_value = append_value_key(type, fields[0], key);
+    EXPECT_EQ(has_value, !key.empty());
+    return key;
+  };
+  EXPECT_LT(key(CsvType::number, "-1"), key(CsvType::number, " 0.5"));
+  EXPECT_EQ(key(CsvType::number, "\"5\""), key(CsvType::number, "5.0"));
+  EXPECT_EQ(key(CsvType::number, " "), "");
+  EXPECT_EQ(key(CsvType::number, "x"), "");
+  EXPECT_LT(key(CsvType::text, "a"), key(CsvType::text, "\"a\"\"\""));
+  EXPECT_LT(key(CsvType::date, "2024-01-05T12:00+02:00"), key(CsvType::date, "2024-01-05T10:30Z"));
 }
 
 }  // namespace

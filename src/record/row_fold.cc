@@ -1,0 +1,253 @@
+#include "record/row_fold.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "record/csv_keys.h"
+#include "record/csv_rows.h"
+#include "record/decimal.h"
+
+namespace xxl {
+namespace {
+
+// The values of one column of a group.
+class ColumnFold {
+ public:
+  virtual ~ColumnFold() = default;
+  // For the next group.
+  virtual void clear() = 0;
+  // False if the field that they become is too long.
+  [[nodiscard]] virtual bool add(const FieldSpan& field) = 0;
+  // The field that they become, as it stands in a row; none if there were none that count.
+  virtual std::optional<std::string> field() const = 0;
+};
+
+// sum, mean. Empty fields do not count.
+class NumberFold : public ColumnFold {
+ public:
+  NumberFold(FoldKind kind, char separator) : kind_(kind), separator_(separator) {}
+
+  void clear() override {
+    sum_ = {};
+    numbers_ = 0;
+  }
+  bool add(const FieldSpan& field) override {
+    const std::string_view text = trim_blanks(field.content);
+    if (text.empty()) return true;
+    const std::optional<Decimal> number = parse_decimal(text);
+    if (!number || !sum_.add(*number)) {
+      throw Error(ErrorCode::bad_input,
+                  "--" + std::string(name_of(kind_)) +
+                      ": not a number that can be summed: " + std::string(text));
+    }
+    ++numbers_;
+    return true;
+  }
+  std::optional<std::string> field() const override {
+    if (numbers_ == 0) return {};
+    std::string field;
+    append_field(kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text(), separator_, field);
+    return field;
+  }
+
+ private:
+  const FoldKind kind_;
+  const char separator_;
+  DecimalSum sum_;
+  std::uint64_t numbers_ = 0;
+};
+
+// min, max: the first one of those that are equal. Empty fields do not count.
+class ExtremeFold : public ColumnFold {
+ public:
+  ExtremeFold(FoldKind kind, CsvType type) : is_max_(kind == FoldKind::max), type_(type) {}
+
+  void clear() override { field_.reset(); }
+  bool add(const FieldSpan& field) override {
+    key_.clear();
+    if (!append_value_key(type_, field, key_)) return true;
+    if (field_ && (is_max_ ? key_ <= best_ : key_ >= best_)) return true;
+    std::swap(key_, best_);
+    field_ = field.raw();
+    return true;
+  }
+  std::optional<std::string> field() const override { return field_; }
+
+ private:
+  const bool is_max_;
+  const CsvType type_;
+  std::string key_;
+  std::string best_;  // the key of field_
+  std::optional<std::string> field_;
+};
+
+// first, last: empty fields, too.
+class PlaceFold : public ColumnFold {
+ public:
+  explicit PlaceFold(FoldKind kind) : is_last_(kind == FoldKind::last) {}
+
+  void clear() override { field_.reset(); }
+  bool add(const FieldSpan& field) override {
+    if (is_last_ || !field_) field_ = field.raw();
+    return true;
+  }
+  std::optional<std::string> field() const override { return field_; }
+
+ private:
+  const bool is_last_;
+  std::optional<std::string> field_;
+};
+
+// collect: a row of its own, in one field. Empty fields do not count.
+class CollectFold : public ColumnFold {
+ public:
+  CollectFold(char separator, std::size_t most_bytes)
+      : separator_(separator), most_bytes_(most_bytes) {}
+
+  void clear() override { values_.clear(); }
+  bool add(const FieldSpan& field) override {
+    if (field.content.empty()) return true;
+    if (!values_.empty()) values_.push_back(kSeparator);
+    value_.clear();
+    field.append_value(value_);
+    append_field(value_, kSeparator, values_);
+    return values_.size() <= most_bytes_;
+  }
+  std::optional<std::string> field() const override {
+    if (values_.empty()) return {};
+    std::string field;
+    append_field(values_, separator_, field);
+    return field;
+  }
+
+ private:
+  static constexpr char kSeparator = ';';
+
+  const char separator_;
+  const std::size_t most_bytes_;
+  std::string values_;
+  std::string value_;
+};
+
+std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldOptions& options) {
+  switch (fold.kind) {
+    case FoldKind::sum:
+    case FoldKind::mean:
+      return std::make_unique<NumberFold>(fold.kind, options.separator);
+    case FoldKind::min:
+    case FoldKind::max:
+      return std::make_unique<ExtremeFold>(fold.kind, fold.type);
+    case FoldKind::first:
+    case FoldKind::last:
+      return std::make_unique<PlaceFold>(fold.kind);
+    case FoldKind::collect:
+      break;
+  }
+  return std::make_unique<CollectFold>(options.separator, options.most_collected_bytes);
+}
+
+class RowFold : public GroupFold {
+ public:
+  explicit RowFold(const RowFoldOptions& options) : options_(options) {
+    for (const CsvFold& fold : options.folds) {
+      columns_.push_back({fold.column.index, !fold.name.empty(), make_column_fold(fold, options)});
+    }
+    for (const Column& column : columns_) in_row_.push_back(&column);
+    std::stable_sort(in_row_.begin(), in_row_.end(),
+                     [](const Column* a, const Column* b) { return a->index < b->index; });
+  }
+
+  void begin(std::string_view row) override {
+    first_ = row;
+    rows_ = 0;
+    for (const Column& column : columns_) column.fold->clear();
+    add(row);
+  }
+
+  void add(std::string_view row) override {
+    ++rows_;
+    visit_columns(row, [this](const Column& column, const FieldSpan& field) {
+      if (!column.fold->add(field)) throw_too_long();
+    });
+  }
+
+  void finish(std::string& out) override {
+    const std::string_view row = without_line_end(first_);
+    const char* rest = row.data();
+    visit_columns(row, [&](const Column& column, const FieldSpan& field) {
+      if (column.is_appended) return;
+      const std::optional<std::string> folded = column.fold->field();
+      if (!folded) return;
+      out.append(rest, field.raw().data()).append(*folded);
+      rest = field.raw().data() + field.raw().size();
+    });
+    out.append(rest, row.data() + row.size());
+    for (const Column& column : columns_) {
+      if (!column.is_appended) continue;
+      out.push_back(options_.separator);
+      out.append(column.fold->field().value_or(""));
+    }
+    if (options_.count) {
+      out.push_back(options_.separator);
+      append_field(std::to_string(rows_), options_.separator, out);
+    }
+    out.append(first_, row.size());
+  }
+
+ private:
+  struct Column {
+    std::size_t index;
+    bool is_appended;
+    std::unique_ptr<ColumnFold> fold;
+  };
+
+  // Calls visit(column, field) for the columns in the order of the row.
+  template <class Visit>
+  void visit_columns(std::string_view row, Visit&& visit) {
+    if (in_row_.empty()) return;
+    auto next = in_row_.begin();
+    visit_fields(row, options_.separator, [&](std::size_t index, const FieldSpan& field) {
+      for (; next != in_row_.end() && (*next)->index == index; ++next) visit(**next, field);
+      return next != in_row_.end();
+    });
+  }
+
+  [[noreturn]] void throw_too_long() const {
+    throw Error(ErrorCode::no_space,
+                "--collect: the values of key " + in_quotes(options_.key_text(first_)) +
+                    " are longer than " + format_bytes(options_.most_collected_bytes) +
+                    ", a sixteenth of -S: give more");
+  }
+
+  const RowFoldOptions options_;
+  std::vector<Column> columns_;
+  std::vector<const Column*> in_row_;  // of columns_, by index
+  std::string first_;
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options) {
+  return std::make_unique<RowFold>(options);
+}
+
+std::string folded_header(std::string_view header, const RowFoldOptions& options) {
+  const std::string_view names = without_line_end(header);
+  std::string folded(names);
+  const auto append = [&](std::string_view name) {
+    folded.push_back(options.separator);
+    append_field(name, options.separator, folded);
+  };
+  for (const CsvFold& fold : options.folds) {
+    if (!fold.name.empty()) append(fold.name);
+  }
+  if (options.count) append("count");
+  return folded.append(header.substr(names.size()));
+}
+
+}  // namespace xxl

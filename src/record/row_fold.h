@@ -1,0 +1,35 @@
+// What folds make of rows with equal keys: the first of them, with other values in some columns,
+// and with columns behind it.
+//
+//     --sum=b --max=b:most --count, key in column a     a,b          a,b,most,count
+//                                                       x,10
+//                                                       x,2.5  becomes  x,12.5,10,2
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/csv_order.h"
+#include "record/group_fold.h"
+
+namespace xxl {
+
+struct RowFoldOptions {
+  char separator = ',';
+  std::vector<CsvFold> folds{};  // of columns that have been found
+  bool count = false;            // append the number of rows, as the last column
+  // The longest field that --collect makes; a longer one is an error that names the key.
+  std::size_t most_collected_bytes = ~std::size_t{0};
+  std::function<std::string(std::string_view row)> key_text{};
+};
+
+std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options);
+
+// The header of the rows that it makes of those with `header`.
+std::string folded_header(std::string_view header, const RowFoldOptions& options);
+
+}  // namespace xxl
