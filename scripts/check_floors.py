@@ -30,7 +30,7 @@ FLOORS = (
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),
-    ("tools/join", "tools/shuf", "tools/mpi"),
+    ("tools/join", "tools/shuf", "tools/set", "tools/mpi"),
     ("tools",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -29,5 +29,6 @@ tests/cli/limits.py --xxl build-release/bin/xxl --junit "$results/limits.xml" ||
 tests/cli/keep_order.py --xxl build-release/bin/xxl --junit "$results/keep_order.xml" || true
 tests/cli/shuffles.py --xxl build-release/bin/xxl --junit "$results/shuffles.xml" || true
 tests/cli/folds.py --xxl build-release/bin/xxl --junit "$results/folds.xml" || true
+tests/cli/sets.py --xxl build-release/bin/xxl --junit "$results/sets.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines,parts,keep_order,shuffles,folds}.xml
+scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines,parts,keep_order,shuffles,folds,sets}.xml

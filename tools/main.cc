@@ -76,6 +76,7 @@ int run_command(const Caller& caller, const std::string& name,
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (name == "shuf") return run_shuf(caller, options);
+  if (name == "set") return run_set(caller, options);
   for (const Entry& entry : kEntries) {
     if (entry.name == name) return entry.run(options);
   }

@@ -30,10 +30,11 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   const std::size_t frame_bytes = options_.syntax.frame_bytes();
   const std::size_t dropped_bytes = options_.dropped_bytes;
   std::uint64_t bytes = sides[0].bytes + items.size() * (frame_bytes - dropped_bytes);
-  if (rules.unique) {
+  if (rules.kept.has_groups()) {
     bytes = 0;
+    GroupSelection kept = rules.kept;
     each([&](std::string_view record, bool same) {
-      if (!same) bytes += record.size() + frame_bytes - dropped_bytes;
+      if (kept.keeps(record, same)) bytes += record.size() + frame_bytes - dropped_bytes;
       return true;
     });
   }

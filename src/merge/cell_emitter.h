@@ -28,7 +28,7 @@ class CellEmitter final : public CellWork {
               Monitor& monitor)
       : options_(options), output_(output), first_ticket_(first_ticket), monitor_(monitor) {}
 
-  bool marks_same() const override { return options_.rules.unique; }
+  bool marks_same() const override { return options_.rules.kept.has_groups(); }
   bool take(std::size_t cell, std::span<const CellRecords> sides) override;
   bool stream(std::size_t cell, std::span<RecordMerge> sides) override;
   void skip(std::size_t cell) override { output_.begin(first_ticket_ + cell, 0).finish(); }

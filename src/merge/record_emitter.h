@@ -1,5 +1,5 @@
-// Writes sorted records: all, or one for each group of equal keys, some of the first left out, up
-// to a limit; and counts them.
+// Writes sorted records: all, or some of each group of equal keys, or one made of each group; some
+// of the first left out, up to a limit; and counts them.
 //
 // Records come one after the other, each with whether its key is that of the one before. With a
 // fold that counts, and a limit of 2:
@@ -17,6 +17,7 @@
 
 #include "base/checksum.h"
 #include "record/group_fold.h"
+#include "record/group_selection.h"
 #include "run/text_output.h"
 
 namespace xxl {
@@ -25,8 +26,8 @@ inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 // Which records are written, and as what.
 struct EmitRules {
-  bool unique = false;                               // of records with equal keys, the first
-  std::function<std::unique_ptr<GroupFold>()> fold;  // with unique, if anything is folded
+  GroupSelection kept{};                             // of records with equal keys
+  std::function<std::unique_ptr<GroupFold>()> fold;  // with GroupRule::first, if any
   std::uint64_t skip = 0;                            // of those, the first ones are left out
   std::uint64_t limit = kNoLimit;                    // records written
   bool hash_written = true;   // not needed for runs, whose records will be written again
@@ -38,7 +39,7 @@ struct TextTotals {
   std::uint64_t records_out = 0;
   std::uint64_t records_skipped = 0;
   MultisetHash written;  // records read that are in the output, or in a group folded into it
-  MultisetHash removed;  // by unique, or skipped
+  MultisetHash removed;  // not kept, or skipped
 
   TextTotals& operator+=(const TextTotals& other) {
     records_out += other.records_out;
@@ -76,7 +77,7 @@ class RecordEmitter {
   // `writer` must outlive it, and is the caller's to finish.
   RecordEmitter(Writer& writer, const EmitRules& rules)
       : writer_(writer),
-        unique_(rules.unique),
+        kept_(rules.kept),
         hash_written_(rules.hash_written),
         tag_bytes_(rules.tag_bytes),
         skip_(rules.skip),
@@ -86,10 +87,10 @@ class RecordEmitter {
   RecordEmitter(const RecordEmitter&) = delete;
   RecordEmitter& operator=(const RecordEmitter&) = delete;
 
-  // `same_key`: as the record added before (only looked at with `unique`). False if the limit is
-  // reached: then the record was not taken, and nothing more may be added.
+  // `same_key`: as the record added before (only looked at if there are groups). False if the limit
+  // is reached: then the record was not taken, and nothing more may be added.
   bool add(std::string_view record, bool same_key) {
-    if (unique_ && same_key) {
+    if (!kept_.keeps(record, same_key)) {
       hash(totals_.removed, record);
       if (in_group_) fold_->add(record);
       return true;
@@ -132,7 +133,7 @@ class RecordEmitter {
   }
 
   Writer& writer_;
-  const bool unique_;
+  GroupSelection kept_;
   const bool hash_written_;
   const std::size_t tag_bytes_;
   const std::uint64_t skip_;

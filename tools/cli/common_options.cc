@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "engine/files/text_kind.h"
 
 namespace xxl::cli {
 namespace {
@@ -12,9 +13,11 @@ constexpr unsigned kMaxThreads = 4096;
 }  // namespace
 
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
-  const bool text_too = options.command().name == "sort" || options.command().name == "shuf";
+  const std::string_view command = options.command().name;
   return parse_record_format(options.value("record", fallback), options.values("key"), reverse,
-                             text_too ? kOtherRecords : "");
+                             command == "sort"  ? kOtherRecords
+                             : command == "set" ? kTextKinds
+                                                : "");
 }
 
 unsigned parallel_option(const ParsedOptions& options) {

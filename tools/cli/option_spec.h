@@ -64,6 +64,7 @@ struct Section {
 struct CommandSpec {
   std::string_view name;
   std::string_view operands;              // "[FILE]..."
+  std::string_view operations = {};       // what the first one may be, separated by blanks
   bool operands_are_directories = false;  // otherwise files
   std::string_view summary;               // "sort files of records larger than memory"
   std::string_view description;           // paragraphs, as in Section

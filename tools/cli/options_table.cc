@@ -162,6 +162,7 @@ const auto& all_commands() {
       sort_command(),
       join_command(),
       shuf_command(),
+      set_command(),
       CommandSpec{
           .name = "gen",
           .operands = "RECORDS",

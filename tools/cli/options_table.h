@@ -20,6 +20,8 @@ CommandSpec stand_in_join_command();
 
 // The command shuf (options_of_shuf.cc).
 CommandSpec shuf_command();
+// The command set (options_of_set.cc).
+CommandSpec set_command();
 
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();

@@ -222,6 +222,14 @@ void ParsedOptions::throw_mistake() const {
   if (mistake_) throw *mistake_;
 }
 
+std::string ParsedOptions::take_operand() {
+  if (operands_.empty()) return {};
+  std::string operand = std::move(operands_.front());
+  operands_.erase(operands_.begin());
+  arguments_.erase(std::find_if(arguments_.begin(), arguments_.end(), is_operand));
+  return operand;
+}
+
 bool ParsedOptions::asks_for_text() const {
   return values_.count("help") != 0 || values_.count("version") != 0;
 }

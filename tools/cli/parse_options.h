@@ -83,13 +83,18 @@ class ParsedOptions {
   const std::vector<Argument>& arguments() const { return arguments_; }
   // What is not an option, in order.
   const std::vector<std::string>& operands() const { return operands_; }
+  // Takes the first of these out, where it says what is to be done with the others; empty: there
+  // is none.
+  std::string take_operand();
   // Whether the last of them is --help or --version.
   bool asks_for_text() const;
 
-  // Options are named by OptionSpec::key(). That the command has them is required, but of:
+  // Options are named by OptionSpec::key(). That the command has them is required, but of knows()
+  // and given().
   bool knows(std::string_view key) const;
   const OptionSpec& spec(std::string_view key) const;
   bool has(std::string_view key) const;
+  bool given(std::string_view key) const { return knows(key) && has(key); }
   // All values given, in order.
   std::vector<std::string> values(std::string_view key) const;
   // The value given last, or `fallback`.

@@ -120,15 +120,7 @@ int run_shuf(const Caller& caller, const ParsedOptions& options) {
         "shuf is for lines, rows of CSV and TSV and binary records, not for --record=" + record);
   }
   TextSortOptions shuffle = shuffle_options(caller, options);
-  const std::size_t bytes = shuffle.syntax.record_bytes;
-  return run_text_sort(
-      caller, options, shuffle,
-      {.inputs = shuffle.inputs,
-       .output = shuffle.output,
-       .scratch_dirs = shuffle.scratch_dirs,
-       .record = shuffle.record_kind,
-       .record_details = bytes == 0 ? "of any length" : std::to_string(bytes) + " bytes",
-       .record_bytes = bytes});
+  return run_text_sort(caller, options, shuffle, subject_of(shuffle));
 }
 
 }  // namespace xxl::cli

@@ -11,17 +11,33 @@
 namespace xxl::cli {
 namespace {
 
-SortOptions sort_options(const Caller& caller, const ParsedOptions& options) {
+int run_check(const Caller& caller, const SortOptions& sort, Check check) {
+  const OrderCheck result = check_order(sort);
+  if (result.ordered) return kExitSuccess;
+  if (check == Check::diagnose) {
+    std::fprintf(stderr, "%s%s:%ju: disorder at byte %ju\n", caller.prefix.c_str(),
+                 quote_controls(sort.inputs.front()).c_str(),
+                 static_cast<std::uintmax_t>(result.record + 1),
+                 static_cast<std::uintmax_t>(result.offset));
+  }
+  return kExitDisorder;
+}
+
+}  // namespace
+
+SortOptions record_sort_options(const Caller& caller, const ParsedOptions& options) {
   SortOptions sort;
   sort.format = format_option(options, "", options.has("reverse"));
   sort.inputs = input_files(options);
   set_job_options(options, sort);
-  for (const std::string& field : options.values("sum")) {
-    sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
+  if (options.given("sum")) {
+    for (const std::string& field : options.values("sum")) {
+      sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
+    }
   }
-  sort.fold.count = options.has("count");
-  sort.unique = options.has("unique") && !sort.fold.folds();
-  sort.merge_only = options.has("merge");
+  sort.fold.count = options.given("count");
+  sort.unique = options.given("unique") && !sort.fold.folds();
+  sort.merge_only = options.given("merge");
   static_cast<ResultRange&>(sort) = range_option(options);
   sort.compressed_by_suffix = !caller.stands_in;
   set_temp_compression(options, sort);
@@ -41,52 +57,41 @@ ReportSubject subject_of(const SortOptions& sort) {
           .record_bytes = format.record_bytes};
 }
 
-int run_check(const Caller& caller, const SortOptions& sort, Check check) {
-  const OrderCheck result = check_order(sort);
-  if (result.ordered) return kExitSuccess;
-  if (check == Check::diagnose) {
-    std::fprintf(stderr, "%s%s:%ju: disorder at byte %ju\n", caller.prefix.c_str(),
-                 quote_controls(sort.inputs.front()).c_str(),
-                 static_cast<std::uintmax_t>(result.record + 1),
-                 static_cast<std::uintmax_t>(result.offset));
-  }
-  return kExitDisorder;
-}
-
-// -u --keep-order: as records of text of a fixed size.
-int sort_in_kept_order(const Caller& caller, const ParsedOptions& options,
-                       const SortOptions& records) {
+TextSortOptions text_sort_of(const SortOptions& records) {
   TextSortOptions sort;
   static_cast<JobOptions&>(sort) = records;
   static_cast<ResultRange&>(sort) = records;
   sort.inputs = records.inputs;
-  sort.unique = true;
+  sort.unique = records.unique;
   sort.syntax.record_bytes = records.format.record_bytes;
   sort.keys = std::make_shared<FormatKey>(records.format);
-  return run_text_sort(caller, options, sort, subject_of(records));
+  return sort;
 }
-
-}  // namespace
 
 int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
-  SortOptions sort = sort_options(caller, options);
-  if (check == Check::none && keep_order_option(options)) {
-    return sort_in_kept_order(caller, options, sort);
+  SortOptions sort = record_sort_options(caller, options);
+  if (check != Check::none) {
+    if (sort.fold.folds()) throw_usage(options.command(), "-c excludes --count and --sum");
+    return run_check(caller, sort, check);
   }
+  if (keep_order_option(options)) {
+    TextSortOptions in_order = text_sort_of(sort);
+    return run_text_sort(caller, options, in_order, subject_of(sort));
+  }
+  return run_record_sort(caller, options, sort);
+}
+
+int run_record_sort(const Caller& caller, const ParsedOptions& options, SortOptions& sort) {
   JobWatch watch(caller, options, sort);
-  const DeviceChoice device = device_option(options, sort.time_line);
+  const DeviceChoice device =
+      options.knows("device") ? device_option(options, sort.time_line) : DeviceChoice();
   sort.accelerator = device.accelerator.get();
   sort.acceleration = device.acceleration;
   sort.merge_on_accelerator = device.merge;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);
-
-  if (check != Check::none) {
-    if (sort.fold.folds()) throw_usage(options.command(), "-c excludes --count and --sum");
-    return run_check(caller, sort, check);
-  }
   const ReportSubject subject = subject_of(sort);
   if (options.has("explain")) {
     const SortPlan plan = plan_sort(sort);

@@ -101,34 +101,6 @@ void check_output(const std::string& file) {
   if (errno != ENOENT || file.empty()) throw_file_error("open failed", file, errno);
 }
 
-TextSortOptions text_options(const Caller& caller, const LineArguments& arguments) {
-  TextSortOptions sort;
-  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
-  set_text_options(caller, arguments.options, sort);
-  sort.scratch_dirs = scratch_option(arguments.options);
-  sort.backend = backend_option(arguments.options);
-  LineOrder order = arguments.order;
-  order.unique |= sort.unique;
-  if (arguments.options.has("count")) sort.fold = make_line_counter;
-  if (needs_random(order)) fill_salt(arguments.random_source, order);
-  set_part_options(arguments.options, sort);
-  sort.record_kind = "lines";
-  set_parts_of_lines(order, sort);
-  sort.keys = make_line_keys(order);
-  sort.syntax.terminator = arguments.terminator;
-  sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
-  sort.inputs = arguments.files;
-  sort.output = arguments.output.value_or("-");
-  if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
-  // sort(1) accepts any size: it is raised to the minimum, and cut to what there is.
-  sort.memory_bytes =
-      std::clamp(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes,
-                 std::max(kLeastMemoryBytes, physical_memory_bytes()));
-  sort.parallel = arguments.parallel;
-  sort.batch_size = arguments.batch_size;
-  return sort;
-}
-
 // Copies the lines from `pipe` to standard output, with their keys underlined. If that cannot be
 // written, `error` becomes the errno value; the pipe is closed then, which ends the sort.
 void underline(int pipe, const LineUnderliner& underliner, char terminator, int& error) {
@@ -190,7 +162,7 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
       throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
     }
   }
-  const TextSortOptions sort = text_options(caller, arguments);
+  const TextSortOptions sort = line_sort_options(caller, arguments);
   check_inputs(arguments.files, "open failed");
   refuse_unreadable(arguments.files);
   try {
@@ -203,6 +175,34 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
 
 }  // namespace
 
+TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arguments) {
+  TextSortOptions sort;
+  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
+  set_text_options(caller, arguments.options, sort);
+  sort.scratch_dirs = scratch_option(arguments.options);
+  sort.backend = backend_option(arguments.options);
+  LineOrder order = arguments.order;
+  order.unique |= sort.unique;
+  if (arguments.options.given("count")) sort.fold = make_line_counter;
+  if (needs_random(order)) fill_salt(arguments.random_source, order);
+  set_part_options(arguments.options, sort);
+  sort.record_kind = "lines";
+  set_parts_of_lines(order, sort);
+  sort.keys = make_line_keys(order);
+  sort.syntax.terminator = arguments.terminator;
+  sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
+  sort.inputs = arguments.files;
+  sort.output = arguments.output.value_or("-");
+  if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
+  // sort(1) accepts any size: it is raised to the minimum, and cut to what there is.
+  sort.memory_bytes =
+      std::clamp(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes,
+                 std::max(kLeastMemoryBytes, physical_memory_bytes()));
+  sort.parallel = arguments.parallel;
+  sort.batch_size = arguments.batch_size;
+  return sort;
+}
+
 int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (print_if_asked(parsed.options, caller)) return kExitSuccess;
   for (const char* other : {"report", "keep-order"}) {
@@ -213,18 +213,13 @@ int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);
 
-  TextSortOptions sort = text_options(caller, parsed);
+  TextSortOptions sort = line_sort_options(caller, parsed);
   check_inputs(parsed.files, "cannot read");
   if (parsed.output && !sort.in_parts()) check_output(*parsed.output);
   refuse_unreadable(parsed.files);
   try {
     if (parsed.debug) return run_debug(parsed, sort);
-    return run_text_sort(caller, parsed.options, sort,
-                         {.inputs = sort.inputs,
-                          .output = sort.output,
-                          .scratch_dirs = sort.scratch_dirs,
-                          .record = "lines",
-                          .record_details = "of any length"});
+    return run_text_sort(caller, parsed.options, sort, subject_of(sort));
   } catch (const Error& error) {
     die_of_broken_pipe(caller, error);
     if (!caller.stands_in) throw;

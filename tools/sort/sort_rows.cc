@@ -30,33 +30,29 @@ CsvOrder order_option(const ParsedOptions& options) {
   return order;
 }
 
-TextSortOptions text_options(const Caller& caller, const ParsedOptions& options) {
+}  // namespace
+
+TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& options,
+                                 const std::vector<std::string>& inputs) {
   TextSortOptions sort;
   set_job_options(options, sort);
   set_text_options(caller, options, sort);
-  sort.inputs = input_files(options);
+  sort.inputs = inputs;
   sort.record_kind = options.value("record", "");
   sort.syntax.skip_malformed = options.word("malformed", "error") == "skip";
-  set_rows({.order = order_option(options), .count = options.has("count")}, sort);
+  set_rows({.order = order_option(options), .count = options.given("count")}, sort);
   return sort;
 }
-
-}  // namespace
 
 int sort_rows(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::rows);
   const Check check = check_option(options);
-  TextSortOptions sort = text_options(caller, options);
+  TextSortOptions sort = row_sort_options(caller, options, input_files(options));
   if (check != Check::none) {
     if (sort.fold) throw_usage(options.command(), "-c excludes --count, --sum and other folds");
     return run_text_check(caller, sort, check);
   }
-  return run_text_sort(caller, options, sort,
-                       {.inputs = sort.inputs,
-                        .output = sort.output,
-                        .scratch_dirs = sort.scratch_dirs,
-                        .record = options.value("record", ""),
-                        .record_details = "of any length"});
+  return run_text_sort(caller, options, sort, subject_of(sort));
 }
 
 }  // namespace xxl::cli

@@ -144,12 +144,12 @@ void set_part_options(const ParsedOptions& options, FileJob& job) {
     job.part_bytes = parse_size(options.value("part-bytes", ""), "--part-bytes", 0);
     if (job.part_bytes == 0) throw_usage(options.command(), "--part-bytes must be at least 1b");
   }
-  if (options.knows("part-by") && options.has("part-by")) {
+  if (options.given("part-by")) {
     job.part_by = options.value("part-by", "");
     if (job.part_by.empty()) throw_usage(options.command(), "--part-by names no column");
   }
   for (const char* option : {"parts", "part-bytes", "part-by"}) {
-    if (options.knows(option) && options.has(option) && !options.has("output")) {
+    if (options.given(option) && !options.has("output")) {
       throw_usage(options.command(),
                   std::string("--") + option + " needs a directory: give its name with --output");
     }
@@ -217,7 +217,7 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
 }
 
 bool keep_order_option(const ParsedOptions& options) {
-  if (!options.knows("keep-order") || !options.has("keep-order")) return false;
+  if (!options.given("keep-order")) return false;
   const CommandSpec& command = options.command();
   std::vector<std::string> others = {"count", "merge", "part-by"};
   others.insert(others.end(), kFoldNames.begin(), kFoldNames.end());
@@ -269,8 +269,8 @@ void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
 }
 
 void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
-  sort.unique = options.has("unique") || options.has("count");
-  sort.merge_only = options.has("merge");
+  sort.unique = options.given("unique") || options.given("count");
+  sort.merge_only = options.given("merge");
   sort.syntax.header = options.has("header");
   static_cast<ResultRange&>(sort) = range_option(options);
   set_text_compression(caller, options, sort);
@@ -286,6 +286,16 @@ void set_text_compression(const Caller& caller, const ParsedOptions& options,
   if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
     throw_usage(options.command(), "--temp-compress excludes --compress-program");
   }
+}
+
+ReportSubject subject_of(const TextSortOptions& sort) {
+  const std::size_t bytes = sort.syntax.record_bytes;
+  return {.inputs = sort.inputs,
+          .output = sort.output,
+          .scratch_dirs = sort.scratch_dirs,
+          .record = sort.record_kind,
+          .record_details = bytes == 0 ? "of any length" : std::to_string(bytes) + " bytes",
+          .record_bytes = bytes};
 }
 
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,

@@ -22,6 +22,14 @@ int sort_rows(const Caller& caller, const ParsedOptions& options);
 int sort_binary(const Caller& caller, const ParsedOptions& options);
 int sort_columns(const Caller& caller, const ParsedOptions& options);
 
+// What they sort with: from options of sort, or of another command that has some of them.
+TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arguments);
+TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& options,
+                                 const std::vector<std::string>& inputs);
+SortOptions record_sort_options(const Caller& caller, const ParsedOptions& options);
+// A sort of binary records as a stable one of records of text of one size.
+TextSortOptions text_sort_of(const SortOptions& records);
+
 enum class Check { none, diagnose, quiet };
 
 // -c, -C and --check. Throws Error{usage} if several exclude each other, or other options.
@@ -70,7 +78,12 @@ JobWatch::Texts sort_texts(const ReportSubject& subject, const SortReport* repor
           report->passes};
 }
 
+// What reports say of a sort.
+ReportSubject subject_of(const TextSortOptions& sort);
+ReportSubject subject_of(const SortOptions& sort);
+
 // Plans, sorts and reports (--explain, --stats, --progress); `subject` is for the reports.
+int run_record_sort(const Caller& caller, const ParsedOptions& options, SortOptions& sort);
 int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
                   const ReportSubject& subject);
 // -c and -C.

@@ -9,7 +9,7 @@ namespace xxl {
 // For the output of the whole sort.
 inline EmitRules emit_rules(const TextSortOptions& options) {
   EmitRules rules;
-  rules.unique = options.unique;
+  rules.kept = GroupSelection(options.group_rule(), options.tags);
   rules.fold = options.fold;
   rules.tag_bytes = options.tags.bytes();
   rules.skip = options.skip;
@@ -20,8 +20,9 @@ inline EmitRules emit_rules(const TextSortOptions& options) {
 // For a run on the way there: leaves out only what no other run can make necessary.
 inline EmitRules emit_rules_of_run(const TextSortOptions& options) {
   EmitRules rules = emit_rules(options);
+  rules.kept = GroupSelection(rule_of_run(options.group_rule()), options.tags);
   rules.skip = 0;
-  if (options.limit) rules.limit = *options.needed();
+  rules.limit = options.needed_of_run().value_or(kNoLimit);
   if (rules.fold) rules = {};  // in the end all records of a group are needed
   rules.hash_written = false;
   return rules;

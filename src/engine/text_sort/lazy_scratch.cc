@@ -27,7 +27,7 @@ TextScratch& LazyScratch::get() {
 // records than there may be, is not known beforehand.
 void LazyScratch::reserve_for_sort() {
   if (memory_.input().size_known && options_.most_input_bytes == 0 && !scratch_->packs() &&
-      !options_.limit) {
+      !options_.needed_of_run()) {
     store_->reserve(memory_.scratch_bytes());
   }
 }

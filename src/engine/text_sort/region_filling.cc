@@ -14,7 +14,7 @@ constexpr std::size_t kMostFreePart = 8;    // of a region
 
 }  // namespace
 
-RegionFilling fill_region(const TextGeometry& geometry, std::size_t tag_growth,
+RegionFilling fill_region(const TextGeometry& geometry, std::optional<std::size_t> tag_growth,
                           std::size_t headroom, std::size_t carried_bytes, SeenRecords seen) {
   const double record = seen.records == 0
                             ? kUnknownRecordBytes
@@ -22,13 +22,13 @@ RegionFilling fill_region(const TextGeometry& geometry, std::size_t tag_growth,
                                                 static_cast<double>(seen.records));
   const std::size_t region = geometry.region_bytes;
   const std::size_t room = region - std::min(region, headroom + 2 * kSectorBytes);
-  const auto growth = static_cast<double>(tag_growth);
+  const auto growth = static_cast<double>(tag_growth.value_or(0));
   const double data = std::min({static_cast<double>(room) * record /
                                     (record + static_cast<double>(sizeof(StringItem)) + growth),
                                 static_cast<double>(geometry.item_capacity) * record,
                                 static_cast<double>(geometry.chunk_bytes)});
   RegionFilling filling;
-  if (tag_growth != 0) {
+  if (tag_growth) {
     // With less than it takes, which long records may leave, they get their tags part by part.
     const auto wanted = static_cast<std::size_t>(data / record * growth);
     const std::size_t most = region / kMostFreePart;

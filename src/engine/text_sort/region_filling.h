@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "engine/text_sort/text_plan.h"
 
@@ -24,9 +25,9 @@ struct SeenRecords {
   std::uint64_t bytes = 0;
 };
 
-// `tag_growth`: by how many bytes a record grows when it gets its tag; 0 without. `headroom` and
-// `carried_bytes` as of TextReader.
-RegionFilling fill_region(const TextGeometry& geometry, std::size_t tag_growth,
+// `tag_growth`: by how many bytes a record grows if it gets a tag, for which there must be room
+// before the first one in any case. `headroom` and `carried_bytes` as of TextReader.
+RegionFilling fill_region(const TextGeometry& geometry, std::optional<std::size_t> tag_growth,
                           std::size_t headroom, std::size_t carried_bytes, SeenRecords seen);
 
 }  // namespace xxl

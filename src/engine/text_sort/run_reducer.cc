@@ -23,11 +23,11 @@ std::size_t cost(const MergeSource& source) {
   return source.run == nullptr ? 0 : RunCursor::memory_bytes(*source.run);
 }
 
-// Likewise for the record before, which is held with --unique and may be a block by itself.
-std::size_t held_bytes(const std::vector<MergeSource>& sources, bool unique) {
+// Likewise for the record before, which is held to find groups and may be a block by itself.
+std::size_t held_bytes(const std::vector<MergeSource>& sources, bool has_groups) {
   std::size_t largest = 0;
   for (const MergeSource& source : sources) {
-    if (unique && source.run != nullptr) largest = std::max(largest, source.run->largest_block);
+    if (has_groups && source.run != nullptr) largest = std::max(largest, source.run->largest_block);
   }
   return TextScratch::buffer_bytes(largest);
 }
@@ -50,7 +50,7 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
   const std::size_t most = most_for_runs(blocks);  // while runs are merged
   for (;;) {
     if (TextScratch* const scratch = scratch_.opened()) scratch->wait_for_writes();
-    const std::size_t needed = bytes_for_runs(sources) + held_bytes(sources, options_.unique);
+    const std::size_t needed = bytes_for_runs(sources) + held_bytes(sources, options_.has_groups());
     const std::size_t in_scratch = runs_in_scratch(sources);
     const std::size_t batch = options_.batch_size != 0 ? options_.batch_size : in_scratch;
     if (in_scratch <= 1 || (needed <= most_bytes && in_scratch <= batch)) return sources;
@@ -102,7 +102,7 @@ std::vector<RunReducer::MergeGroup> RunReducer::groups_of(const std::vector<Merg
       group.sources.push_back(sources[i++]);
     }
     if (group.sources.empty()) group.sources.push_back(sources[i++]);
-    group.bytes += held_bytes(group.sources, options_.unique);
+    group.bytes += held_bytes(group.sources, options_.has_groups());
   }
   return groups;
 }
@@ -159,7 +159,7 @@ TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cur
   }
   if (table == Table::in_scratch) TextScratch::begin_parts(*run);
   const EmitRules rules = emit_rules_of_run(options_);
-  RecordMerge merge(std::move(cursors), keys_, rules.unique, std::move(on_disorder));
+  RecordMerge merge(std::move(cursors), keys_, rules.kept.has_groups(), std::move(on_disorder));
   TextRunWriter writer(*run, keys_, scratch_.get(), memory_.write_buffers(),
                        memory_.geometry().block_bytes);
   RecordEmitter emitter(writer, rules);

@@ -31,14 +31,14 @@ class TextEmission final : public TextTarget {
                Args&&... writer)
       : keys_(keys),
         syntax_(syntax),
-        unique_(rules.unique),
+        has_groups_(rules.kept.has_groups()),
         writer_(std::forward<Args>(writer)...),
         emitter_(writer_, rules) {}
 
   bool add(std::string_view text) override {
     if (!wants_more_) return false;
     visit_records(text, syntax_, [this](std::string_view record) {
-      wants_more_ = emitter_.add(record, unique_ && is_same_key(record));
+      wants_more_ = emitter_.add(record, has_groups_ && is_same_key(record));
       return wants_more_;
     });
     return wants_more_;
@@ -60,7 +60,7 @@ class TextEmission final : public TextTarget {
 
   const KeyExtractor& keys_;
   const TextSyntax& syntax_;
-  const bool unique_;
+  const bool has_groups_;
   bool wants_more_ = true;
   bool any_ = false;      // records so far
   std::string last_key_;  // of them

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/prefetch.h"
 #include "base/units.h"
+#include "engine/text_sort/emit_rules.h"
 #include "record/text_records.h"
 #include "run/text_run.h"
 
@@ -396,26 +397,33 @@ void TextFormation::run_sort(const Chunk& chunk) {
 }
 
 // Makes items of the records of `region` from `place` on, as many as fit. Tags are put in front of
-// records, which move to the start of the region then.
+// records, which move to the start of the region then; where tags are no longer than what ends a
+// record, they take its place, and records stay.
 std::size_t TextFormation::load_items(const TextRegion& region, std::span<StringItem> items,
                                       RegionPlace& place, MultisetHash& hash) {
   char* const memory = reinterpret_cast<char*>(region.memory);
   const RecordTags& tags = context_.options.tags;
-  const std::size_t own_bytes = tags.bytes() - context_.options.put_tag_bytes();
+  const std::size_t tag_bytes = context_.options.put_tag_bytes();
+  const std::size_t own_bytes = tags.bytes() - tag_bytes;
   char* to = memory;  // with its tag, where the next record goes
+  if (context_.options.tag_growth() == 0 && place.segment < region.segments.size()) {
+    to += region.segments[place.segment].text.data() + place.offset - memory - tag_bytes;
+  }
   std::size_t count = 0;
   while (place.segment < region.segments.size()) {
     const TextSegment& from = region.segments[place.segment];
     if (place.offset == 0) records_.check(from);
     place.offset = records_.visit(from, place.offset, [&](std::string_view record) {
-      const bool has_room = !tags.are_made() || to + kTagBytes <= record.data();
+      const bool has_room = !tags.are_made() || to + tag_bytes <= record.data();
       if (count == items.size() || !has_room) return false;
       add_record(hash, record.substr(own_bytes));
       if (tags.are_made()) {
-        const std::uint64_t tag = tags.of(from.place_of(record));
-        std::memmove(to + kTagBytes, record.data(), record.size());
-        put_tag(to, tag);
-        record = {to, kTagBytes + record.size()};
+        const std::uint64_t tag = tags.of(from.place_of(record), from.input);
+        if (to + tag_bytes != record.data()) {
+          std::memmove(to + tag_bytes, record.data(), record.size());
+        }
+        put_tag(to, tag, tag_bytes);
+        record = {to, tag_bytes + record.size()};
         to += record.size();
       }
       if (tags.are_keys()) items[count].word = key_word(record, 0);
@@ -458,7 +466,7 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     }
     Formed formed{order, nullptr, nullptr, {}, 0};
     MultisetHash removed;
-    const bool unique = context_.options.unique && !context_.options.fold;
+    GroupSelection selection = emit_rules_of_run(context_.options).kept;
     const std::size_t sorted = items.size();
     const std::size_t output_frame_bytes =
         context_.options.output_syntax().frame_bytes() - context_.options.dropped_bytes();
@@ -467,7 +475,7 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     for (const StringItem& item : items) {
       const std::string_view record = access(item.place());
       sorted_bytes += input_bytes(record);
-      if (unique && item.same_key()) {
+      if (!selection.keeps(record, item.same_key())) {
         add_record(removed, record.substr(context_.options.tags.bytes()));
         continue;
       }
@@ -476,7 +484,7 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
       items[kept++] = item;
     }
     items = items.first(kept);
-    if (const auto needed = context_.options.needed()) {
+    if (const auto needed = context_.options.needed_of_run()) {
       learn_threshold(items, memory, *needed);
       if (!context_.options.fold && items.size() > *needed) {
         items = items.first(static_cast<std::size_t>(*needed));
@@ -527,7 +535,7 @@ void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
 
 // With --limit: leaves out records that can no longer be among the first.
 std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const char* memory) {
-  if (!context_.options.limit) return items;
+  if (!context_.options.needed_of_run()) return items;
   std::string threshold;
   {
     auto lock = context_.monitor.lock();

@@ -110,13 +110,13 @@ void check_decoders_fit(TextPlanInput input, const Inputs& inputs) {
 }  // namespace
 
 std::uint64_t tagged_bytes(const TextSortOptions& options, const Inputs& inputs) {
-  if (options.tag_growth() == 0 || !inputs.size_known || inputs.bytes == 0) return inputs.bytes;
+  const std::size_t growth = options.tag_growth().value_or(0);
+  if (growth == 0 || !inputs.size_known || inputs.bytes == 0) return inputs.bytes;
   const double record_bytes = options.syntax.record_bytes != 0
                                   ? static_cast<double>(options.syntax.record_bytes)
                                   : sampled_record_bytes(options, inputs);
-  return inputs.bytes +
-         static_cast<std::uint64_t>(static_cast<double>(inputs.bytes) / record_bytes *
-                                    static_cast<double>(options.tag_growth()));
+  return inputs.bytes + static_cast<std::uint64_t>(static_cast<double>(inputs.bytes) /
+                                                   record_bytes * static_cast<double>(growth));
 }
 
 bool is_little(const TextSortOptions& options, const Inputs& inputs) {

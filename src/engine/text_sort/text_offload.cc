@@ -288,7 +288,7 @@ void TextOffload::end_input() {
 void TextOffload::take_slices() {
   if (sorter_ == nullptr || (state_ == State::holding && output_ == nullptr)) return;
   const EmitRules rules = emit_rules(context_.options);
-  const bool in_order = rules.unique || rules.skip > 0 || rules.limit != kNoLimit;
+  const bool in_order = rules.kept.has_groups() || rules.skip > 0 || rules.limit != kNoLimit;
   while (const auto slice = sorter_->next_slice()) {
     if (output_ != nullptr && !in_order) {
       emit_slice(*slice);

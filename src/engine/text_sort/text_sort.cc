@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "base/workers.h"
 #include "engine/order_guess.h"
@@ -112,6 +113,7 @@ class TextSorting final : public CallerSort {
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<LazyScratch> scratch_;
   std::optional<std::string> header_;
+  std::size_t header_input_ = 0;  // that it is of
   std::unique_ptr<Output> output_;
   std::unique_ptr<ByteSink> sink_;
   std::unique_ptr<TextOutput> text_output_;
@@ -120,7 +122,7 @@ class TextSorting final : public CallerSort {
   std::optional<TextFormation> formation_;
   std::vector<std::unique_ptr<TextRun>> runs_;
   std::vector<MergeSource> sources_;  // of the merge into the output
-  MultisetHash removed_;              // before it, by unique
+  MultisetHash removed_;              // before it: not kept
   std::atomic<bool> stopped_ = false;
   TextTotals totals_;
   MultisetHash input_hash_;
@@ -172,6 +174,7 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   };
   if (!header_) {
     header_ = std::string(header);
+    header_input_ = input;
     if (options_.keep_header) options_.keep_header(header);
     if (options_.keys_of_header) {
       keys_ = sorting_keys(options_.tags, options_.keys_of_header(content(header)));
@@ -180,7 +183,8 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   }
   if (options_.keys_of_header && content(*header_) != content(header)) {
     throw Error(ErrorCode::bad_input,
-                "the header is not that of the first input: give files with the same columns",
+                "the header is not that of " + quote_controls(inputs_.files[header_input_].path()) +
+                    ": give files with the same columns",
                 inputs_.files[input].path(), 0);
   }
 }
@@ -196,8 +200,8 @@ void TextSorting::write_header() {
 void TextSorting::open_output() {
   check_parts(options_, options_.keys_of_parts && !options_.fold,
               !options_.merge_only || inputs_.size_known);
-  const bool whole = inputs_.size_known && !options_.skip && !options_.limit && !options_.unique &&
-                     options_.output_codec() == Codec::none;
+  const bool whole = inputs_.size_known && !options_.skip && !options_.limit &&
+                     !options_.has_groups() && options_.output_codec() == Codec::none;
   output_ = std::make_unique<Output>(options_, whole ? inputs_.bytes + inputs_.files.size() : 0);
 }
 
@@ -416,7 +420,7 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 // Writes all records of `cursors` to the output.
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
-  RecordMerge merge(std::move(cursors), *keys_, options_.unique, std::move(on_disorder));
+  RecordMerge merge(std::move(cursors), *keys_, options_.has_groups(), std::move(on_disorder));
   PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.output_syntax(),
                      options_.dropped_bytes());
   RecordEmitter emitter(writer, emit_rules(options_));
@@ -442,7 +446,7 @@ void TextSorting::finish() {
 }
 
 void TextSorting::check_output() const {
-  if (options_.limit && !options_.unique &&
+  if (options_.limit && !options_.has_groups() &&
       totals_.records_out != options_.written_of(input_hash_.records)) {
     throw Error(ErrorCode::corrupt,
                 "records were lost on the way: the output was discarded; check "

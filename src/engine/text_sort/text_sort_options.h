@@ -1,6 +1,7 @@
 // Options of a sort of lines or rows of text.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "engine/job.h"
 #include "engine/result_range.h"
 #include "record/group_fold.h"
+#include "record/group_selection.h"
 #include "record/key_extractor.h"
 #include "record/record_tags.h"
 #include "record/text_syntax.h"
@@ -35,6 +37,8 @@ struct TextSortOptions : JobOptions, ResultRange {
   TextSyntax syntax;
   std::vector<std::string> inputs;  // "-" is standard input
   bool unique = false;              // of records with equal keys, the first
+  // Without unique: which records are kept of a group whose inputs are told apart by tags.
+  GroupRule group_rule_of_inputs = GroupRule::all;
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
@@ -61,12 +65,23 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
 
   const TextSyntax& output_syntax() const { return output_as ? *output_as : syntax; }
+  // What is kept of records with equal keys, and whether that is not all of them.
+  GroupRule group_rule() const { return unique ? GroupRule::first : group_rule_of_inputs; }
+  bool has_groups() const { return group_rule() != GroupRule::all; }
+  // Records from the start of a run that matter, if it is known that not all do: each is one of the
+  // result, or the first of a group that is.
+  std::optional<std::uint64_t> needed_of_run() const {
+    return group_rule_of_inputs == GroupRule::all ? needed() : std::nullopt;
+  }
   // What is put in front of each record that is read; of what is in front then, what is not
   // written.
-  std::size_t put_tag_bytes() const { return tags.are_made() ? kTagBytes : 0; }
+  std::size_t put_tag_bytes() const { return tags.are_made() ? tags.bytes() : 0; }
   std::size_t dropped_bytes() const { return writes_tags ? 0 : tags.bytes(); }
-  // By how much a record grows in memory: it gets its tag and loses its frame.
-  std::size_t tag_growth() const { return tags.are_made() ? kTagBytes - syntax.frame_bytes() : 0; }
+  // By how much a record grows in memory, if it gets a tag: it loses its frame.
+  std::optional<std::size_t> tag_growth() const {
+    if (!tags.are_made()) return std::nullopt;
+    return tags.bytes() - std::min(tags.bytes(), syntax.frame_bytes());
+  }
 };
 
 }  // namespace xxl

@@ -73,7 +73,7 @@ TEST(RecordEmitter, without_rules_all_records_are_written) {
 
 TEST(RecordEmitter, of_equal_keys_the_first_is_written_and_the_others_are_accounted_for) {
   EmitRules rules;
-  rules.unique = true;
+  rules.kept = GroupSelection(GroupRule::first);
   const Outcome outcome = emit(rules);
   EXPECT_EQ(outcome.written, (Records{"a1", "b1", "c1"}));
   EXPECT_EQ(outcome.totals.written, hash_of({"a1", "b1", "c1"}));
@@ -82,7 +82,7 @@ TEST(RecordEmitter, of_equal_keys_the_first_is_written_and_the_others_are_accoun
 
 TEST(RecordEmitter, a_fold_is_written_for_each_group) {
   EmitRules rules;
-  rules.unique = true;
+  rules.kept = GroupSelection(GroupRule::first);
   rules.fold = std::make_unique<Counter>;
   const Outcome outcome = emit(rules);
   EXPECT_EQ(outcome.written, (Records{"a1*2", "b1*1", "c1*3"}));
@@ -95,7 +95,7 @@ TEST(RecordEmitter, the_limit_counts_what_is_written_and_whole_groups) {
   rules.limit = 2;
   EXPECT_EQ(emit(rules).written, (Records{"a1", "a2"}));
   EXPECT_EQ(emit(rules).taken, 2u);
-  rules.unique = true;
+  rules.kept = GroupSelection(GroupRule::first);
   EXPECT_EQ(emit(rules).written, (Records{"a1", "b1"}));
   EXPECT_EQ(emit(rules).taken, 3u);
   rules.fold = std::make_unique<Counter>;
@@ -115,7 +115,7 @@ TEST(RecordEmitter, what_is_skipped_is_whole_groups_and_accounted_for) {
   rules.limit = 2;
   EXPECT_EQ(emit(rules).written, (Records{"a2", "b1"}));
   EXPECT_EQ(emit(rules).taken, 3u);
-  rules.unique = true;
+  rules.kept = GroupSelection(GroupRule::first);
   EXPECT_EQ(emit(rules).written, (Records{"b1", "c1"}));
   EXPECT_EQ(emit(rules).totals.removed, hash_of({"a1", "a2", "c2", "c3"}));
   rules.fold = std::make_unique<Counter>;

@@ -45,5 +45,19 @@ TEST(FormatKey, any_part_is_that_of_the_whole) {
   }
 }
 
+TEST(FormatKey, ascending_bytes_are_their_own_key) {
+  const auto keys_of = [](const std::vector<std::string>& specs) {
+    return FormatKey(parse_record_format("fixed:20", specs, false, ""));
+  };
+  const FormatKey bytes = keys_of({"3:bytes13"});
+  EXPECT_TRUE(bytes.is_in_record());
+  EXPECT_EQ(bytes.key_in("abcdefghijklmnopqrst"), "defghijklmnop");
+  EXPECT_EQ(key_of(bytes, "abcdefghijklmnopqrst"), "defghijklmnop");
+  for (const std::vector<std::string>& specs :
+       {std::vector<std::string>{"3:bytes13:desc"}, {"3:u32be"}, {"3:bytes2", "0:bytes1"}}) {
+    EXPECT_FALSE(keys_of(specs).is_in_record());
+  }
+}
+
 }  // namespace
 }  // namespace xxl

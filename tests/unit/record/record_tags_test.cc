@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace xxl {
@@ -37,6 +39,20 @@ TEST(RecordTags, as_keys_they_compare_as_numbers) {
   put_tag(low, 0x00ff);
   put_tag(high, 0x0100);
   EXPECT_LT(std::string_view(low, kTagBytes), std::string_view(high, kTagBytes));
+}
+
+TEST(RecordTags, of_inputs_take_as_few_bytes_as_tell_them_apart) {
+  for (const auto& [last, bytes] : std::map<std::uint32_t, std::size_t>{
+           {0, 1}, {1, 1}, {255, 1}, {256, 2}, {65535, 2}, {65536, 3}, {~0u, 4}}) {
+    const RecordTags tags{.kind = RecordTags::Kind::input, .inputs = {0, 0, last}};
+    ASSERT_EQ(tags.bytes(), bytes) << last;
+    EXPECT_EQ(tags.of(12345, 1), 0u);
+    std::string record = "____record";
+    put_tag(record.data() + 4 - bytes, tags.of(12345, 2), bytes);
+    EXPECT_EQ(tag_of(std::string_view(record).substr(4 - bytes), bytes), last);
+    EXPECT_EQ(record.substr(0, 4 - bytes), std::string(4 - bytes, '_'));
+    EXPECT_EQ(record.substr(4), "record");
+  }
 }
 
 TEST(RecordTags, by_random_ones_all_permutations_are_equally_likely) {

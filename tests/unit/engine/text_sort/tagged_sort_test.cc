@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -58,6 +61,53 @@ class TaggedSortTest : public TextSortTest {
         text += record + '\n';
       }
       ++number;
+    }
+    return text;
+  }
+
+  // What the options leave of the inputs, by counting; the last one is that which is compared.
+  std::string left_of(const std::vector<Records>& inputs) const {
+    struct Group {
+      std::vector<std::size_t> counts;
+      Records of_last;
+    };
+    std::map<std::string, Group> groups;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      for (const std::string& record : inputs[i]) {
+        Group& group = groups[test::key_of(*options_.keys, record)];
+        group.counts.resize(inputs.size());
+        ++group.counts[i];
+        if (i + 1 == inputs.size()) group.of_last.push_back(record);
+      }
+    }
+    std::string text;
+    std::uint64_t number = 0;
+    for (const auto& [key, group] : groups) {
+      const std::size_t last = group.counts.back();
+      const std::size_t least = *std::min_element(group.counts.begin(), group.counts.end());
+      const std::size_t others =
+          std::accumulate(group.counts.begin(), group.counts.end(), std::size_t{0}) - last;
+      std::size_t from = 0, to = 0;
+      switch (options_.group_rule_of_inputs) {
+        case GroupRule::intersect:
+          to = std::min<std::size_t>(least, 1);
+          break;
+        case GroupRule::intersect_all:
+          to = least;
+          break;
+        case GroupRule::except:
+          to = others == 0 ? 1 : 0;
+          break;
+        default:
+          from = std::min(others, last);
+          to = last;
+      }
+      for (; from < to; ++from, ++number) {
+        if (number >= options_.skip &&
+            number - options_.skip < options_.limit.value_or(all_.size())) {
+          text += group.of_last[from] + '\n';
+        }
+      }
     }
     return text;
   }
@@ -122,6 +172,53 @@ TEST_F(TaggedSortTest, of_equal_keys_the_first_stays_in_any_order_of_completion)
     if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
     const SortReport report = sort_in_kept_order(options_);
     const std::string expected = kept();
+    ASSERT_TRUE(file_text(options_.output) == expected);
+    EXPECT_EQ(report.records_in, all_.size());
+    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
+    expect_nothing_left();
+  }
+}
+
+TEST_F(TaggedSortTest, inputs_are_told_apart_in_any_order_of_completion) {
+  for (unsigned round = 0; round < 80; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Random random(round);
+    forget_inputs();
+    options_.keys = random.below(2) == 0 ? std::shared_ptr<const KeyExtractor>(new WholeLine)
+                                         : std::make_shared<BackwardsKey>();
+    const unsigned kind = round % kKinds;
+    const std::size_t files = random.below(5) == 0 ? 257 + random.below(50) : 2 + random.below(3);
+    const std::size_t bytes = random.below(3) == 0 ? random.below(2000) : 2 * kMiB / files;
+    std::vector<Records> inputs;
+    options_.tags = {.kind = RecordTags::Kind::input};
+    for (std::size_t i = 0; i < files; ++i) {
+      Records records = i > 0 && random.below(2) == 0
+                            ? Records(all_.begin(), all_.begin() + all_.size() / 2)
+                            : random_records(kind, random.below(9) == 0 ? 0 : bytes, random);
+      if (files > 5) records.resize(std::min<std::size_t>(records.size(), 40));
+      // An input may be of two files.
+      if (i > 0 && random.below(4) == 0) {
+        inputs.back().insert(inputs.back().end(), records.begin(), records.end());
+      } else {
+        inputs.push_back(records);
+      }
+      options_.tags.inputs.push_back(static_cast<std::uint32_t>(inputs.size() - 1));
+      add_input(records, random.below(2) == 0);
+    }
+    options_.group_rule_of_inputs = std::array{GroupRule::intersect, GroupRule::intersect_all,
+                                               GroupRule::except, GroupRule::except_all}[round % 4];
+    options_.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
+    options_.parallel = static_cast<unsigned>(1 + random.below(8));
+    options_.skip = random.below(4) == 0 ? random.below(5000) : 0;
+    options_.limit.reset();
+    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(5000);
+    options_.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
+    options_.queue_factory = nullptr;
+    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
+    options_.spare_table_bytes.reset();
+    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
+    const SortReport report = text_sort(options_);
+    const std::string expected = left_of(inputs);
     ASSERT_TRUE(file_text(options_.output) == expected);
     EXPECT_EQ(report.records_in, all_.size());
     EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
