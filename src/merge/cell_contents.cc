@@ -175,32 +175,81 @@ void CellContents::find_cuts(MergeBlock& block) const {
   }
 }
 
-// First item of a resident run that is not below `boundary`.
-std::size_t CellContents::resident_cut(const MergeSource& source, std::string_view boundary) const {
-  const ResidentRun& run = source.resident;
+// First item of a resident run that is in `cell` or behind it, at `from` or later. Steps of `step`,
+// twice as long each time, find the range in which it is searched for.
+std::size_t CellContents::resident_cut(const MergeSource& source, std::size_t cell,
+                                       std::size_t from, std::size_t step) const {
+  const std::span<const StringItem> items = source.resident.items;
+  if (cell == 0) return 0;
+  if (cell == cells()) return items.size();
   const KeyExtractor& keys = *side_of(source).keys;
   std::string made;
-  const auto it = std::partition_point(run.items.begin(), run.items.end(), [&](const auto& item) {
-    return is_below(chunk_record(run.memory, item.place()), boundary, keys, made);
-  });
-  return static_cast<std::size_t>(it - run.items.begin());
+  const auto is_before = [&](const StringItem& item) {
+    return is_below(chunk_record(source.resident.memory, item.place()), cells_.lower(cell), keys,
+                    made);
+  };
+  std::size_t to = items.size();
+  for (; step < items.size() - from; step *= 2) {
+    if (!is_before(items[from + step])) {
+      to = from + step;
+      break;
+    }
+    from += step;
+  }
+  const auto range = items.subspan(from, to - from);
+  const auto it = std::partition_point(range.begin(), range.end(), is_before);
+  return from + static_cast<std::size_t>(it - range.begin());
 }
 
-CellContents::Part CellContents::resident_part(std::size_t source, std::size_t cell) const {
+CellContents::Part CellContents::resident_part(std::size_t source, const CellSlice& slice) const {
   Part part;
   part.source = static_cast<std::uint32_t>(source);
-  part.first_item = cell == 0 ? 0 : resident_cut(sources_[source], cells_.lower(cell));
-  part.last_item = cells_.has_upper(cell) ? resident_cut(sources_[source], cells_.upper(cell))
-                                          : sources_[source].resident.items.size();
+  part.first_item =
+      slice.from.empty() ? resident_cut(sources_[source], slice.cell) : slice.from[source];
+  part.last_item =
+      slice.to.empty() ? resident_cut(sources_[source], slice.cell + 1) : slice.to[source];
   return part;
 }
 
-// The records of `cell`, in the order of the runs.
-std::vector<CellContents::Part> CellContents::parts_of(std::size_t cell) {
+std::vector<std::size_t> CellContents::first_items(std::size_t cell) const {
+  std::vector<std::size_t> items;
+  for (const MergeSource& source : sources_) items.push_back(resident_cut(source, cell));
+  return items;
+}
+
+void CellContents::measure(
+    std::size_t first, std::size_t last,
+    const std::function<void(std::size_t, std::uint64_t, std::uint64_t)>& visit) const {
+  std::vector<std::size_t> at = first_items(first);
+  for (std::size_t cell = first; cell < last; ++cell) {
+    std::uint64_t records = 0, bytes = 0;
+    for (std::size_t source = 0; source < sources_.size(); ++source) {
+      constexpr std::size_t kFirstStep = 16;  // cells hold few items of each of many runs
+      const std::size_t end = resident_cut(sources_[source], cell + 1, at[source], kFirstStep);
+      records += end - at[source];
+      for (; at[source] < end; ++at[source]) {
+        bytes += chunk_record_bytes(sources_[source].resident.items[at[source]].place());
+      }
+    }
+    visit(cell, records, bytes);
+  }
+}
+
+RunCut CellContents::cut_cell(const CellSlice& cell, std::ptrdiff_t extra_bytes,
+                              const IsBehindCut& is_behind) const {
+  std::vector<std::size_t> from(cell.from.begin(), cell.from.end());
+  if (from.empty()) from = first_items(cell.cell);
+  return cut_runs(sources_, *sides_[0].keys, std::move(from), first_items(cell.cell + 1),
+                  extra_bytes, is_behind);
+}
+
+// The records of `slice`, in the order of the runs.
+std::vector<CellContents::Part> CellContents::parts_of(const CellSlice& slice) {
+  const std::size_t cell = slice.cell;
   std::vector<Part> parts;
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     if (sources_[source].run == nullptr) {
-      const Part part = resident_part(source, cell);
+      const Part part = resident_part(source, slice);
       if (part.first_item < part.last_item) parts.push_back(part);
       continue;
     }
@@ -228,7 +277,7 @@ CellContents::Load CellContents::load_items(std::span<const Part> parts,
       if (part.last_item - part.first_item > items.size() - load.records) return {0, 0, false};
       for (std::size_t item = part.first_item; item < part.last_item; ++item) {
         items[load.records++].ref = CellAccess::resident_place(part.source, item);
-        load.bytes += run.items[item].place() >> 32;
+        load.bytes += chunk_record_bytes(run.items[item].place());
       }
       continue;
     }
@@ -255,7 +304,7 @@ std::span<const CellContents::Part> CellContents::parts_of_side(const std::vecto
 }
 
 // Sorts each side of a cell. False if there is no room for the items.
-bool CellContents::sort_cell(std::size_t cell, const CellWorkspace& workspace,
+bool CellContents::sort_cell(const CellSlice& cell, const CellWorkspace& workspace,
                              std::vector<CellRecords>& records) {
   const std::vector<Part> parts = parts_of(cell);
   const CellAccess access{sources_.data()};
@@ -282,7 +331,7 @@ bool CellContents::sort_cell(std::size_t cell, const CellWorkspace& workspace,
     } else {
       StringSorter<CellAccess> sorter(access, *sides_[side].keys, workspace.scratch,
                                       workspace.key_memory);
-      sorter.sort(items, cells_.common_prefix(cell));
+      sorter.sort(items, cells_.common_prefix(cell.cell));
     }
   }
   return true;
@@ -320,7 +369,7 @@ class CellContents::BlockCursor final : public RunCursor {
   std::size_t cell_;
 };
 
-std::vector<RecordMerge> CellContents::merge_held(std::size_t cell, bool marks_same) {
+std::vector<RecordMerge> CellContents::merge_held(const CellSlice& cell, bool marks_same) {
   const std::vector<Part> parts = parts_of(cell);
   std::vector<RecordMerge> merges;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
@@ -342,7 +391,7 @@ std::vector<RecordMerge> CellContents::merge_streamed(std::size_t cell, bool mar
       of_side.push_back(std::make_unique<BlockCursor>(*this, source, cell, memory));
     } else {
       of_side.push_back(
-          std::make_unique<PartCursor>(sources_[source], resident_part(source, cell)));
+          std::make_unique<PartCursor>(sources_[source], resident_part(source, {cell})));
     }
   }
   std::vector<RecordMerge> merges;

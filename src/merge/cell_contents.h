@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "merge/merge_source.h"
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
+#include "merge/run_cut.h"
 #include "merge/text_cells.h"
 #include "record/key_extractor.h"
 #include "run/text_run.h"
@@ -50,6 +52,14 @@ struct MergeBlock {
   CellRange cells;
   std::uint32_t users = 0;  // cells that still have to read it
   std::unique_ptr<LoadedBlock> loaded;
+};
+
+// A cell; or, where all runs are in memory, a part of one.
+struct CellSlice {
+  std::size_t cell;
+  // The items of each run that it begins and ends with; empty: it begins or ends with the cell.
+  std::span<const std::size_t> from{};
+  std::span<const std::size_t> to{};
 };
 
 // Needs no lock of its own: of a cell, only what lies in it is touched, and blocks are loaded and
@@ -91,12 +101,23 @@ class CellContents {
 
   // The records of a cell whose blocks have all been read. Each side sorted, appended to `records`;
   // false if there is no room for the items. The items are of `workspace`.
-  bool sort_cell(std::size_t cell, const CellWorkspace& workspace,
+  bool sort_cell(const CellSlice& cell, const CellWorkspace& workspace,
                  std::vector<CellRecords>& records);
   // Each side merged record by record.
-  std::vector<RecordMerge> merge_held(std::size_t cell, bool marks_same);
+  std::vector<RecordMerge> merge_held(const CellSlice& cell, bool marks_same);
   // The same of a cell that cannot be held: blocks are read as they are needed, to `memory`.
   std::vector<RecordMerge> merge_streamed(std::size_t cell, bool marks_same, BlockMemory& memory);
+
+  // --- where all runs, of one side, are in memory ---
+
+  // The first item of each run that is in `cell` or behind it; of cells() the end.
+  std::vector<std::size_t> first_items(std::size_t cell) const;
+  // Calls visit(cell, records, bytes) with what each of the cells from `first` to `last` holds.
+  void measure(std::size_t first, std::size_t last,
+               const std::function<void(std::size_t, std::uint64_t, std::uint64_t)>& visit) const;
+  // Cuts `cell` from item `from` of each run on, or from its beginning, as cut_runs().
+  RunCut cut_cell(const CellSlice& cell, std::ptrdiff_t extra_bytes,
+                  const IsBehindCut& is_behind) const;
 
  private:
   // Records of one run in one cell.
@@ -124,9 +145,10 @@ class CellContents {
   std::span<MergeBlock> blocks_of(std::size_t source, std::size_t cell);
   std::size_t cut(const MergeBlock& block, const std::byte* buffer, std::string_view boundary,
                   std::size_t from, std::vector<std::uint32_t>& starts) const;
-  std::size_t resident_cut(const MergeSource& source, std::string_view boundary) const;
-  Part resident_part(std::size_t source, std::size_t cell) const;
-  std::vector<Part> parts_of(std::size_t cell);
+  std::size_t resident_cut(const MergeSource& source, std::size_t cell, std::size_t from = 0,
+                           std::size_t step = ~std::size_t{0}) const;
+  Part resident_part(std::size_t source, const CellSlice& slice) const;
+  std::vector<Part> parts_of(const CellSlice& slice);
   std::span<const Part> parts_of_side(const std::vector<Part>& parts, std::size_t side) const;
   Load load_items(std::span<const Part> parts, std::span<StringItem> items) const;
 

@@ -5,11 +5,21 @@
 #include "base/prefetch.h"
 
 namespace xxl {
+
+TextOutput::Reservation CellEmitter::begin(std::size_t cell, std::uint64_t bytes) {
+  return places_.empty() ? output_.begin(first_ticket_ + cell, bytes)
+                         : output_.begin(places_[cell]);
+}
+
+TextOutput::Reservation CellEmitter::begin_open_ended(std::size_t cell) {
+  return places_.empty() ? output_.begin_open_ended(first_ticket_ + cell)
+                         : output_.begin(places_[cell]);
+}
+
 bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   const std::span<const StringItem> items = sides[0].items;
   const CellAccess& access = sides[0].access;
   const EmitRules& rules = options_.rules;
-  const Ticket ticket = first_ticket_ + cell;
   const auto each = [&](const auto& visit) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i + kPrefetchRecords < items.size()) {
@@ -20,7 +30,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   };
   if (rules.limit != kNoLimit || rules.fold || skips_) {
     // The number of bytes is not known beforehand.
-    PieceWriter writer(output_.begin_open_ended(ticket), options_.syntax, options_.dropped_bytes);
+    PieceWriter writer(begin_open_ended(cell), options_.syntax, options_.dropped_bytes);
     RecordEmitter emitter(writer, rules_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
     const bool more = settle(emitter.finish());
@@ -38,7 +48,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
       return true;
     });
   }
-  PieceWriter writer(output_.begin(ticket, bytes), options_.syntax, dropped_bytes);
+  PieceWriter writer(begin(cell, bytes), options_.syntax, dropped_bytes);
   EmitRules rules_of_all = rules;
   rules_of_all.skip = 0;
   RecordEmitter emitter(writer, rules_of_all);
@@ -50,8 +60,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
 
 bool CellEmitter::stream(std::size_t cell, std::span<RecordMerge> sides) {
   RecordMerge& merge = sides[0];
-  PieceWriter writer(output_.begin_open_ended(first_ticket_ + cell), options_.syntax,
-                     options_.dropped_bytes);
+  PieceWriter writer(begin_open_ended(cell), options_.syntax, options_.dropped_bytes);
   RecordEmitter emitter(writer, rules_left());
   while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }

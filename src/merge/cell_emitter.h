@@ -27,22 +27,29 @@ class CellEmitter final : public CellWork {
   CellEmitter(const TextMergeOptions& options, TextOutput& output, Ticket first_ticket,
               Monitor& monitor)
       : options_(options), output_(output), first_ticket_(first_ticket), monitor_(monitor) {}
+  // Of all records, for each of whose cells a place is laid out.
+  CellEmitter(const TextMergeOptions& options, TextOutput& output,
+              std::span<const TextOutput::Place> places, Monitor& monitor)
+      : options_(options), output_(output), places_(places), monitor_(monitor) {}
 
   bool marks_same() const override { return options_.rules.kept.has_groups(); }
   bool take(std::size_t cell, std::span<const CellRecords> sides) override;
   bool stream(std::size_t cell, std::span<RecordMerge> sides) override;
-  void skip(std::size_t cell) override { output_.begin(first_ticket_ + cell, 0).finish(); }
+  void skip(std::size_t cell) override { begin(cell, 0).finish(); }
 
   // After the last cell.
   const TextTotals& totals() const { return totals_; }
 
  private:
+  TextOutput::Reservation begin(std::size_t cell, std::uint64_t bytes);
+  TextOutput::Reservation begin_open_ended(std::size_t cell);
   EmitRules rules_left();
   bool settle(const TextTotals& totals);
 
   const TextMergeOptions& options_;
   TextOutput& output_;
-  Ticket first_ticket_;
+  const Ticket first_ticket_{};
+  const std::span<const TextOutput::Place> places_;
   Monitor& monitor_;
   TextTotals totals_;                                  // with the monitor's lock
   std::atomic<bool> skips_ = options_.rules.skip > 0;  // records are still to be left out

@@ -23,8 +23,11 @@ struct ResidentRun {
 inline std::uint64_t chunk_place(std::size_t offset, std::size_t length) {
   return offset | std::uint64_t{length} << 32;
 }
+inline std::size_t chunk_record_bytes(std::uint64_t place) {
+  return static_cast<std::size_t>(place >> 32);
+}
 inline std::string_view chunk_record(const char* memory, std::uint64_t place) {
-  return {memory + (place & 0xffffffffu), static_cast<std::size_t>(place >> 32)};
+  return {memory + (place & 0xffffffffu), chunk_record_bytes(place)};
 }
 
 // A run of either kind; the order of sources is that of the input.

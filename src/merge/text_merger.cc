@@ -234,10 +234,10 @@ void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
   }
   bool more;
   std::vector<CellRecords> records;
-  if (contents_.sort_cell(cell, workspaces_[thread], records)) {
+  if (contents_.sort_cell({cell}, workspaces_[thread], records)) {
     more = work_.take(cell, records);
   } else {
-    std::vector<RecordMerge> merges = contents_.merge_held(cell, work_.marks_same());
+    std::vector<RecordMerge> merges = contents_.merge_held({cell}, work_.marks_same());
     more = work_.stream(cell, merges);
   }
   if (more) return;

@@ -50,17 +50,21 @@ std::uint64_t OutputParts::most_cuts(std::uint64_t bytes, std::uint64_t record_b
 }
 
 bool OutputParts::must_cut_before(std::string_view record, std::uint64_t bytes) {
-  if (rules_.part_bytes != 0) {
-    return bytes_ > header_bytes_ && bytes_ + bytes > rules_.part_bytes;
-  }
-  if (rules_.key == nullptr) return record_bytes_ >= boundary();
+  if (rules_.key == nullptr) return is_behind_cut(0, bytes);
   const std::string_view key = key_of(*rules_.key, record, KeyExtractor::kWholeKey, made_);
   if (any_key_ && key == last_key_) return false;
   last_key_ = key;
   return std::exchange(any_key_, true);
 }
 
-std::uint64_t OutputParts::cut_at(std::uint64_t alignment) {
+bool OutputParts::is_behind_cut(std::uint64_t before, std::uint64_t bytes) const {
+  const std::uint64_t end = bytes_ + before;
+  if (end == header_bytes_) return false;  // a part that is begun gets a record
+  if (rules_.part_bytes != 0) return end + bytes > rules_.part_bytes;
+  return record_bytes_ + before >= boundary();
+}
+
+std::uint64_t OutputParts::cut(std::uint64_t alignment) {
   const std::uint64_t next = round_up<std::uint64_t>(end(), alignment);
   const std::uint64_t gap = next - end();
   std::lock_guard lock(mutex_);
@@ -81,7 +85,7 @@ std::vector<OutputParts::PartPlace> OutputParts::cut_all(std::uint64_t records,
   for (std::uint64_t first = 0; first < records;) {
     const std::uint64_t count = std::min(room(record_bytes), records - first);
     if (count == 0) {
-      cut_at(alignment);
+      cut(alignment);
       continue;
     }
     places.push_back({first, count, end()});
@@ -120,6 +124,11 @@ void OutputParts::note(std::size_t part, std::uint64_t place, const PartRecords&
 void OutputParts::note_checksum(std::size_t part, std::uint64_t sum) {
   std::lock_guard lock(mutex_);
   parts_[part].checksum += sum;
+}
+
+std::uint64_t OutputParts::end_of(std::size_t part) const {
+  std::lock_guard lock(mutex_);
+  return parts_[part].start + (part == present_ ? bytes_ : parts_[part].bytes);
 }
 
 // The last part is the last one that starts at or before a place: those before it that start there

@@ -77,8 +77,13 @@ class OutputParts {
   std::uint64_t most_cuts(std::uint64_t bytes, std::uint64_t record_bytes) const;
   // True if a cut is due before `record`, which takes `bytes` with its frame.
   bool must_cut_before(std::string_view record, std::uint64_t bytes);
-  // Ends the present part and begins the next one. Returns how many zeros lie between the two.
-  std::uint64_t cut() { return cut_at(alignment_); }
+  // The same, unless parts have a key, of a record with `before` bytes of records between it and
+  // what was added last.
+  bool is_behind_cut(std::uint64_t before, std::uint64_t bytes) const;
+  // Ends the present part and begins the next one, at a multiple of the alignment or of
+  // `alignment`. Returns how many zeros lie between the two.
+  std::uint64_t cut() { return cut(alignment_); }
+  std::uint64_t cut(std::uint64_t alignment);
   // The present part grows.
   void add_header(std::uint64_t bytes);
   void add(std::uint64_t bytes);
@@ -96,6 +101,7 @@ class OutputParts {
   // The number of the present part, and where it ends so far in the stream.
   std::size_t present() const { return present_; }
   std::uint64_t end() const { return start_ + bytes_; }
+  bool have_key() const { return rules_.key != nullptr; }
 
   // --- from any thread ---
 
@@ -109,6 +115,8 @@ class OutputParts {
     std::uint64_t offset;  // in the part
     std::size_t bytes;
   };
+  // Where a part ends in the stream, so far.
+  std::uint64_t end_of(std::size_t part) const;
   // What lies at [begin, end) of the stream, all cuts of which have been made.
   std::vector<Stretch> stretches(std::uint64_t begin, std::uint64_t end) const;
 
@@ -123,7 +131,6 @@ class OutputParts {
   };
   // Where the present part ends at the latest, in bytes of records, if their number says so.
   std::uint64_t boundary() const;
-  std::uint64_t cut_at(std::uint64_t alignment);
 
   const PartRules rules_;
   const std::size_t alignment_;

@@ -70,6 +70,36 @@ TextOutput::Reservation TextOutput::begin_open_ended(Ticket ticket) {
   return piece;
 }
 
+TextOutput::Place TextOutput::lay_out(std::uint64_t bytes) {
+  is_laid_out_ = true;
+  Place place{parts_->end(), bytes, parts_->present(), std::exchange(header_due_, false)};
+  if (place.has_header) place.position -= header_.size();
+  parts_->add(bytes);
+  bytes_ = parts_->end();
+  return place;
+}
+
+void TextOutput::cut() {
+  parts_->cut(block_bytes_);
+  parts_->add_header(header_.size());
+  header_due_ = !header_.empty();
+}
+
+TextOutput::Reservation TextOutput::begin(const Place& place) {
+  Reservation piece;
+  piece.output_ = this;
+  piece.position_ = piece.place_ = place.position;
+  piece.left_ = place.bytes;
+  piece.part_ = place.part;
+  piece.end_of_part_ = parts_->end_of(place.part);
+  if (place.has_header) {
+    piece.left_ += header_.size();
+    piece.place_ += header_.size();
+    piece.append(header_);
+  }
+  return piece;
+}
+
 void TextOutput::write_header(Ticket ticket, std::string_view header, const TextSyntax& syntax) {
   const std::uint64_t bytes = header.size() + syntax.frame_bytes();
   if (parts_ != nullptr) {
@@ -146,7 +176,10 @@ void TextOutput::Reservation::next_block() {
 void TextOutput::Reservation::commit() {
   if (begin_ == nullptr) return;
   if (open_ended_) position_ -= static_cast<std::uint64_t>(end_ - at_);
-  output_->fill(block_index_, static_cast<std::size_t>(at_ - begin_));
+  TextOutput& output = *output_;
+  const std::uint64_t all = std::min<std::uint64_t>(
+      output.block_bytes_, end_of_part_ - block_index_ * output.block_bytes_);
+  output.fill(block_index_, static_cast<std::size_t>(at_ - begin_), all);
   begin_ = at_ = end_ = nullptr;
 }
 
@@ -186,15 +219,16 @@ std::byte* TextOutput::block(std::uint64_t index) {
   return result;
 }
 
-void TextOutput::fill(std::uint64_t index, std::size_t bytes) {
+// `all`: what is to be filled in that block.
+void TextOutput::fill(std::uint64_t index, std::size_t bytes, std::size_t all) {
   auto lock = monitor_.lock();
   OpenBlock& block = blocks_.at(index);
   block.filled += bytes;
-  if (block.filled < block_bytes_) return;
+  if (block.filled < all) return;
   std::byte* const buffer = block.buffer;
   blocks_.erase(index);
   lock.unlock();
-  hand_on(index, buffer, block_bytes_);
+  hand_on(index, buffer, all);
 }
 
 void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t bytes) {
@@ -216,6 +250,10 @@ void TextOutput::hand_on(std::uint64_t index, std::byte* buffer, std::size_t byt
 
 // Those that were asked for and that no record has come to.
 void TextOutput::write_empty_parts() {
+  if (is_laid_out_) {
+    for (; parts_->lacks_parts(); begin(lay_out(0)).finish()) cut();
+    return;
+  }
   Reservation piece;
   piece.output_ = this;
   piece.open_ended_ = true;

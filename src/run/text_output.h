@@ -6,7 +6,9 @@
 // buffers for certain: the block that is to leave next could not be filled if later ones had all.
 //
 // If the output is cut into parts, a reservation that lies in one part is like any other; one that
-// may not keeps its turn and cuts where a cut is due, until the rest of it lies in one part.
+// may not keeps its turn and cuts where a cut is due, until the rest of it lies in one part. Where
+// all that is to come is known, places of reservations are laid out beforehand, and taken in any
+// order, so that several parts are filled at a time; parts begin at blocks then.
 #pragma once
 
 #include <cstddef>
@@ -94,6 +96,7 @@ class TextOutput {
     std::size_t part_ = 0;        // that it is in
     std::uint64_t place_ = 0;     // where it begins in there
     PartRecords records_;
+    std::uint64_t end_of_part_ = ~std::uint64_t{0};  // a block ends there at the latest
   };
 
   // Writes what comes before the records, each part's if the output is cut. As the first ticket.
@@ -102,6 +105,22 @@ class TextOutput {
   Reservation begin(Ticket ticket, std::uint64_t bytes);
   // For any number of bytes, all before those of later tickets.
   Reservation begin_open_ended(Ticket ticket);
+
+  // In place of tickets, if the output is cut into parts, not by a key, and all that is to come is
+  // known: places for it are laid out, one after the other, before the first of them is begun.
+  struct Place {
+    std::uint64_t position;  // in the output
+    std::uint64_t bytes;
+    std::size_t part;
+    bool has_header;  // of the part, first of all; `bytes` are without it
+  };
+  // For the next `bytes`, in the present part.
+  Place lay_out(std::uint64_t bytes);
+  // The next place is in another part.
+  void cut();
+  // From any thread, places in any order.
+  Reservation begin(const Place& place);
+  std::size_t buffers() const { return buffers_.total_bytes() / block_bytes_; }
 
   // After the last reservation: hands on the last block, and waits for all to be written.
   void finish();
@@ -118,7 +137,7 @@ class TextOutput {
   void end_turn();
   std::byte* block(std::uint64_t index);
   void write_empty_parts();
-  void fill(std::uint64_t index, std::size_t bytes);
+  void fill(std::uint64_t index, std::size_t bytes, std::size_t all);
   void hand_on(std::uint64_t index, std::byte* buffer, std::size_t bytes);
 
   ByteSink& sink_;
@@ -128,6 +147,8 @@ class TextOutput {
   Monitor& monitor_;
   OutputParts* const parts_;
   std::string header_;  // of each part, with its frame
+  bool is_laid_out_ = false;
+  bool header_due_ = false;  // at the next place
   // With the monitor's lock:
   Ticket turn_{};
   std::uint64_t bytes_ = 0;  // reserved

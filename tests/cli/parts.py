@@ -4,12 +4,14 @@ a process ends before its parts are complete."""
 
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import whole_process
 from whole_process import (FaultTest, PATIENCE_SECONDS, bytes_transferred, can_mount, small_file_system,
@@ -144,6 +146,60 @@ class RandomSorts(FaultTest):
                 self.assertEqual(len(again.stdout), len(single.read_bytes()))
                 if merge:
                     self.assertEqual(again.stdout, single.read_bytes())
+
+
+def divided_records(records, header, parts, part_bytes):
+    """Parts of consecutive records: so many of about equal size, or of at most so many bytes."""
+    total, before, contents = sum(map(len, records)), 0, [bytearray(header)]
+    for record in records:
+        size = len(contents[-1])
+        if size > len(header):
+            is_full = size + len(record) > part_bytes if part_bytes else before >= total * len(contents) // parts
+            if is_full and (part_bytes or len(contents) < parts):
+                contents.append(bytearray(header))
+        contents[-1] += record
+        before += len(record)
+    return contents + [header] * (parts - len(contents))
+
+
+class SortsInMemory(FaultTest):
+    """Parts of what fits in memory are cut at the same records, one after the other or several at a time."""
+
+    def test_are_cut_where_one_file_would_be(self):
+        rng = random.Random(int(os.environ.get("XXL_SEED", "1")))
+        memory = tempfile.TemporaryDirectory(prefix="xxl-parts-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.addCleanup(memory.cleanup)
+        for number in range(24):
+            count = rng.randrange(20000, 200000)
+            is_csv = number % 3 == 0
+            data = random_rows(rng, count) if is_csv else random_lines(rng, count)
+            if number % 4 == 1 and not is_csv:
+                data += b"y" * rng.randrange(1 << 21) + b"\n"  # longer than a part
+            header = b"name,number,more\n" if is_csv else b""
+            options = rng.choice((["--record=csv", "--header", "--key=number:integer"], ["--record=csv", "--header"])
+                                 if is_csv else ([], ["-r"], ["-s", "-k2,2n"]))
+            size = len(data)
+            parts, part_bytes = rng.choice(((rng.randrange(2, 9), 0), (0, rng.randrange(size // 12, size))))
+            divided = f"--parts={parts}" if parts else f"--part-bytes={part_bytes}b"
+            options = [*options, "--device=cpu", "-S200M", f"--parallel={rng.choice((1, 2, 5, 16))}"]
+            with self.subTest(number=number, size=size, options=options, divided=divided):
+                source = self.root / "in"
+                source.write_bytes(data)
+                self.assertEqual(self.run_xxl(*options, source, "-o", self.out / "single").returncode, 0)
+                single = (self.out / "single").read_bytes()[len(header):]
+                records = (re.findall(rb'(?:"[^"]*"|[^"\n])*\n', single) if is_csv else single.splitlines(True))
+                expected = divided_records(records, header, parts, part_bytes)
+                for directory in (self.out, pathlib.Path(memory.name)):
+                    output = directory / "parts"
+                    done = self.run_xxl(*options, divided, source, "-o", output)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    contents = [path.read_bytes() for path in sorted(output.glob("part-*"))]
+                    self.assertEqual([len(content) for content in contents], [len(content) for content in expected])
+                    self.assertTrue(contents == expected)
+                    manifest = json.loads((output / "manifest.json").read_text(errors="surrogateescape"))
+                    self.assertEqual(manifest["records"], len(records))
+                    subprocess.run([whole_process.XXL, "validate", output], stdout=subprocess.DEVNULL, check=True)
+                    shutil.rmtree(output)
 
 
 class Joins(FaultTest):

@@ -33,6 +33,7 @@
 #include "merge/cell_emitter.h"
 #include "merge/record_emitter.h"
 #include "merge/run_cursor.h"
+#include "merge/spread_merger.h"
 #include "merge/text_merger.h"
 #include "record/descending_record.h"
 #include "run/compressed_bytes.h"
@@ -91,6 +92,8 @@ class TextSorting final : public CallerSort {
   void merge_formed();
   void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
   void merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks);
+  std::size_t part_streams(std::uint64_t cell_bytes) const;
+  void merge_to_parts(std::uint64_t cell_bytes, std::size_t streams);
   void merge_files();
   std::size_t group_from(std::size_t first, std::size_t degree) const;
   std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
@@ -115,6 +118,7 @@ class TextSorting final : public CallerSort {
   std::optional<std::string> header_;
   std::size_t header_input_ = 0;  // that it is of
   std::unique_ptr<Output> output_;
+  OutputParts* parts_ = nullptr;  // of the output, if it is cut into some
   std::unique_ptr<ByteSink> sink_;
   std::unique_ptr<TextOutput> text_output_;
   Ticket tickets_{};
@@ -241,12 +245,12 @@ void TextSorting::open_sink(std::uint64_t text_bytes) {
   const TextGeometry& geometry = memory_.geometry();
   tickets_ = {};
   text_output_.reset();  // uses the sink
-  OutputParts* const parts =
+  parts_ =
       output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
                          options_.output_syntax().record_bytes);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
-                                              geometry.output_block_bytes, monitor_, parts);
+                                              geometry.output_block_bytes, monitor_, parts_);
   write_header();
 }
 
@@ -296,7 +300,9 @@ void TextSorting::merge_formed() {
   give_back_free_memory();
   open_sink(formation_->output_bytes());
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
-  if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
+  if (const std::size_t streams = part_streams(bytes); streams > 1) {
+    merge_to_parts(bytes, streams);
+  } else if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
     merge_cells(bytes, blocks);
   } else {
     write_merge(cursors_of(sources_, scratch_->opened(), blocks));
@@ -324,6 +330,46 @@ void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks) {
   TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
                     memory_.workspaces(), blocks, emitter, *workers_, monitor_);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
+  totals_ += emitter.totals();
+}
+
+// From how many places of the output parts in memory are written at a time (docs/parts.md). On a
+// disk, one file after the other keeps it busy.
+std::size_t TextSorting::part_streams(std::uint64_t cell_bytes) const {
+  constexpr std::uint64_t kLeastCellsOfPart = 8;    // cutting takes about as long as sorting one
+  constexpr std::size_t kMostCutBytes = 16 * kMiB;  // tables of where runs are cut
+  const bool whole = !options_.unique && !options_.skip && !options_.limit;
+  const bool in_memory =
+      std::all_of(sources_.begin(), sources_.end(),
+                  [](const MergeSource& source) { return source.run == nullptr; });
+  if (parts_ == nullptr || parts_->have_key() || !whole || !in_memory ||
+      !output_->is_parts_in_memory()) {
+    return 1;
+  }
+  const std::uint64_t bytes = formation_->output_bytes();
+  const std::uint64_t part_bytes =
+      options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
+  if (part_bytes < kLeastCellsOfPart * cell_bytes ||
+      bytes / part_bytes * sources_.size() * sizeof(std::size_t) > kMostCutBytes) {
+    return 1;
+  }
+  // Each worker may keep two blocks, and each stream one at both of its ends.
+  const std::size_t blocks = text_output_->buffers(), kept = 2 * memory_.threads() + 4;
+  const std::size_t most =
+      std::min<std::size_t>(memory_.threads(), (blocks - std::min(blocks, kept)) / 2);
+  return std::clamp<std::size_t>(bytes / part_bytes, 1, std::max<std::size_t>(most, 1));
+}
+
+void TextSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) {
+  const TextMergeOptions merge{options_.output_syntax(), emit_rules(options_),
+                               options_.dropped_bytes(), &stopped_};
+  const auto extra_bytes = static_cast<std::ptrdiff_t>(merge.syntax.frame_bytes()) -
+                           static_cast<std::ptrdiff_t>(merge.dropped_bytes);
+  SpreadMerger merger(sources_, {keys_.get(), nullptr}, cell_bytes, extra_bytes,
+                      memory_.workspaces(), *workers_, monitor_);
+  merger.lay_out(*parts_, *text_output_);
+  CellEmitter emitter(merge, *text_output_, merger.places(), monitor_);
+  merger.run(emitter, streams, [this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }
 

@@ -7,38 +7,18 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/random.h"
+#include "resident_records.h"
 #include "sort_test_support.h"
 
 namespace xxl {
 namespace {
 
-using Records = std::vector<std::string>;
+using test::Records;
+using test::ResidentRecords;
 using test::WholeLine;
-
-// A sorted run in memory.
-class Resident {
- public:
-  explicit Resident(Records records) : records_(std::move(records)) {
-    std::sort(records_.begin(), records_.end());
-    for (const std::string& record : records_) {
-      items_.push_back({.word = 0, .ref = chunk_place(memory_.size(), record.size())});
-      memory_ += record;
-    }
-  }
-  const Records& records() const { return records_; }
-  MergeSource source(std::size_t side) const {
-    return {.run = nullptr, .resident = {memory_.data(), items_, memory_.size()}, .side = side};
-  }
-
- private:
-  Records records_;
-  std::string memory_;
-  std::vector<StringItem> items_;
-};
 
 class CellContentsTest : public testing::Test {
  protected:
@@ -52,7 +32,7 @@ class CellContentsTest : public testing::Test {
           record.resize(1 + random.below(longest));
           for (char& c : record) c = static_cast<char>('a' + random.below(2));
         }
-        runs_.push_back(std::make_unique<Resident>(std::move(records)));
+        runs_.push_back(std::make_unique<ResidentRecords>(std::move(records)));
         sources_.push_back(runs_.back()->source(side));
         expected_.resize(sides);
         const Records& all = runs_.back()->records();
@@ -67,7 +47,7 @@ class CellContentsTest : public testing::Test {
   }
 
   const WholeLine keys_;
-  std::vector<std::unique_ptr<Resident>> runs_;
+  std::vector<std::unique_ptr<ResidentRecords>> runs_;
   std::vector<MergeSource> sources_;
   std::vector<Records> expected_;  // of each side
 };
@@ -80,8 +60,8 @@ TEST_F(CellContentsTest, cells_hold_all_records_of_each_side_in_order) {
   std::vector<Records> sorted(2), merged(2);
   for (std::size_t cell = 0; cell < contents.cells(); ++cell) {
     std::vector<CellRecords> records;
-    ASSERT_TRUE(contents.sort_cell(cell, {items, scratch, {}}, records));
-    std::vector<RecordMerge> merges = contents.merge_held(cell, true);
+    ASSERT_TRUE(contents.sort_cell({cell}, {items, scratch, {}}, records));
+    std::vector<RecordMerge> merges = contents.merge_held({cell}, true);
     for (std::size_t side = 0; side < 2; ++side) {
       for (std::size_t i = 0; i < records[side].size(); ++i) {
         const std::string record(records[side][i]);
@@ -107,8 +87,8 @@ TEST_F(CellContentsTest, a_cell_with_more_records_than_items_is_not_sorted) {
   std::vector<StringItem> items(expected_[0].size()), scratch(items.size());
   std::vector<CellRecords> records;
   EXPECT_FALSE(
-      contents.sort_cell(0, {std::span(items).first(items.size() - 1), scratch, {}}, records));
-  EXPECT_TRUE(contents.sort_cell(0, {items, scratch, {}}, records));
+      contents.sort_cell({0}, {std::span(items).first(items.size() - 1), scratch, {}}, records));
+  EXPECT_TRUE(contents.sort_cell({0}, {items, scratch, {}}, records));
 }
 
 }  // namespace
