@@ -123,6 +123,13 @@ ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t blo
   }
 }
 
+ScratchStore::ScratchStore(std::vector<File> files, std::size_t block_bytes)
+    : block_bytes_(block_bytes), random_(0) {
+  for (File& file : files) {
+    disks_.push_back({.directory = file.path(), .file = std::move(file), .free = {}});
+  }
+}
+
 ScratchStore::~ScratchStore() {
   if (counted_in_ != nullptr) *counted_in_ -= slots_in_use_ * block_bytes_;
 }

@@ -76,6 +76,8 @@ class ScratchStore {
   ScratchStore(std::vector<std::string> directories, std::size_t block_bytes, std::uint64_t seed,
                const std::vector<double>& weights = {},
                std::unique_ptr<ScratchSpace> space = std::make_unique<ScratchSpace>());
+  // What another process has written to `files`, one for each disk: only to be read.
+  ScratchStore(std::vector<File> files, std::size_t block_bytes);
   ScratchStore(const ScratchStore&) = delete;
   ScratchStore& operator=(const ScratchStore&) = delete;
   ~ScratchStore();

@@ -1,6 +1,7 @@
 #include "mpi/mpi_peers.h"
 
 #include <mpi.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "io/temp_name.h"
 
 namespace xxl {
@@ -29,6 +31,9 @@ constexpr int kFailureTag = 2;
 constexpr int kFirstBlockTag = 16;
 // Blocks that are on their way to a rank: enough for any network, and as many tags.
 constexpr std::size_t kMostFetches = 1024;
+
+// Of the line of a failure; of a longer one, its start.
+constexpr std::size_t kMostFailureBytes = 8192;
 
 constexpr int kErrorStatus = 2;
 // A rank that has failed waits so long for rank 0 to end all.
@@ -53,6 +58,14 @@ int count_of(std::size_t bytes) {
   return static_cast<int>(bytes);
 }
 
+// Those that the calling thread may run on.
+cpu_set_t processors_of_thread() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    std::memset(&allowed, ~0, sizeof allowed);
+  return allowed;
+}
+
 [[noreturn]] void end_all(const std::string& line) {
   io::remove_temp_names();
   std::fprintf(stderr, "%s\n", line.c_str());
@@ -73,36 +86,40 @@ class MpiPeers::Loop {
   void run();
 
  private:
-  // A request of MPI under way, and what follows.
-  struct Pending {
-    MPI_Request request;
-    std::function<void(const MPI_Status&)> then;
-  };
+  using Action = std::function<void(const MPI_Status&)>;
 
   bool step();
-  void add(MPI_Request request, std::function<void(const MPI_Status&)> then) {
-    pending_.push_back({request, std::move(then)});
+  void add(MPI_Request request, Action then) {
+    requests_.push_back(request);
+    actions_.push_back(std::move(then));
   }
-  bool test_pending();
+  bool test_requests();
+  // Beside those that listen, none is under way.
+  bool only_listens() const { return requests_.size() == listening_; }
   void start_exchange(Exchange& exchange);
   void exchange_messages(Exchange& exchange);
   void start_fetch(Fetch fetch);
-  bool receive_requests();
-  void serve_request(int rank, const BlockRequest& request);
+  void listen_for_blocks();
   bool try_serve(int rank, const BlockRequest& request);
   void send(ReadyBlock ready);
   void tell_failure(const std::string& message);
-  bool hear_failure();
+  void listen_for_failures();
+  void stop_listening();
 
   MpiPeers& peers_;
-  std::vector<Pending> pending_;
+  std::vector<MPI_Request> requests_;  // under way
+  std::vector<Action> actions_;        // for each, what follows
+  std::size_t listening_ = 0;          // of them, those for what others may send
+  std::vector<int> completed_;         // while they are tested
+  std::vector<MPI_Status> statuses_;
   std::vector<int> free_tags_ = all_tags();
+  BlockRequest asked_;
   std::deque<std::pair<int, BlockRequest>> waiting_;  // for memory of the server
   // Of the exchange.
   std::vector<int> given_counts_, got_counts_, given_places_, got_places_;
   Message given_, got_;
   std::optional<Clock::time_point> failed_;
-  std::string failure_;  // while it is sent
+  std::string failure_;  // of this rank, while it is sent; in rank 0, of others
 
   static std::vector<int> all_tags() {
     std::vector<int> tags(kMostFetches);
@@ -112,6 +129,9 @@ class MpiPeers::Loop {
 };
 
 void MpiPeers::Loop::run() {
+  listen_for_blocks();
+  if (peers_.rank_ == 0) listen_for_failures();
+  listening_ = requests_.size();
   auto sleep = kLeastSleep;
   for (;;) {
     if (step()) {
@@ -119,10 +139,10 @@ void MpiPeers::Loop::run() {
       continue;
     }
     std::unique_lock lock(peers_.mutex_);
-    if (peers_.ends_ && pending_.empty()) return;
+    if (peers_.ends_ && only_listens()) return stop_listening();
     const bool woken = peers_.for_thread_.wait_for(lock, sleep, [this] { return peers_.woken_; });
-    sleep = woken ? kLeastSleep
-                  : std::min(2 * sleep, pending_.empty() ? kMostSleep : kMostSleepWaiting);
+    sleep =
+        woken ? kLeastSleep : std::min(2 * sleep, only_listens() ? kMostSleep : kMostSleepWaiting);
   }
 }
 
@@ -154,29 +174,27 @@ bool MpiPeers::Loop::step() {
   while (!waiting_.empty() && try_serve(waiting_.front().first, waiting_.front().second)) {
     waiting_.pop_front();
   }
-  const bool received = receive_requests();
-  const bool heard = hear_failure();
-  return test_pending() || woken || received || heard;
+  if (failed_ && Clock::now() - *failed_ > kFailurePatience) end_all(failure_);
+  return test_requests() || woken;
 }
 
-// Their functions may add others.
-bool MpiPeers::Loop::test_pending() {
-  bool any = false;
-  for (std::size_t i = 0; i < pending_.size();) {
-    int done = 0;
-    MPI_Status status;
-    MPI_Test(&pending_[i].request, &done, &status);
-    if (done == 0) {
-      ++i;
-      continue;
-    }
-    any = true;
-    const auto then = std::move(pending_[i].then);
-    if (i + 1 < pending_.size()) pending_[i] = std::move(pending_.back());
-    pending_.pop_back();
-    then(status);
+// All by one call: each lets MPI look whether anything has arrived, and where processors are few,
+// yields. True if any was completed.
+bool MpiPeers::Loop::test_requests() {
+  completed_.resize(requests_.size());
+  statuses_.resize(requests_.size());
+  int count = 0;
+  // It may not look again at what it has let arrive.
+  for (int looks = 0; looks < 2 && count == 0; ++looks) {
+    MPI_Testsome(count_of(requests_.size()), requests_.data(), &count, completed_.data(),
+                 statuses_.data());
   }
-  return any;
+  std::vector<Action> follow;
+  for (int i = 0; i < count; ++i) follow.push_back(std::move(actions_[completed_[i]]));
+  std::erase(requests_, MPI_REQUEST_NULL);
+  std::erase(actions_, nullptr);
+  for (int i = 0; i < count; ++i) follow[i](statuses_[i]);  // they may add others
+  return count > 0;
 }
 
 // ---- exchanges ----
@@ -246,21 +264,17 @@ void MpiPeers::Loop::start_fetch(Fetch fetch) {
 
 // ---- blocks that others fetch ----
 
-bool MpiPeers::Loop::receive_requests() {
-  bool any = false;
-  for (;;) {
-    int arrived = 0;
-    MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, kRequestTag, MPI_COMM_WORLD, &arrived, &status);
-    if (arrived == 0) return any;
-    any = true;
-    BlockRequest request;
-    MPI_Recv(&request, sizeof request, MPI_BYTE, status.MPI_SOURCE, kRequestTag, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
-    if (!waiting_.empty() || !try_serve(status.MPI_SOURCE, request)) {
-      waiting_.emplace_back(status.MPI_SOURCE, request);
+void MpiPeers::Loop::listen_for_blocks() {
+  MPI_Request request;
+  MPI_Irecv(&asked_, sizeof asked_, MPI_BYTE, MPI_ANY_SOURCE, kRequestTag, MPI_COMM_WORLD,
+            &request);
+  add(request, [this](const MPI_Status& status) {
+    const BlockRequest asked = asked_;
+    listen_for_blocks();
+    if (!waiting_.empty() || !try_serve(status.MPI_SOURCE, asked)) {
+      waiting_.emplace_back(status.MPI_SOURCE, asked);
     }
-  }
+  });
 }
 
 // False if it must wait: for memory, or until this rank serves.
@@ -309,28 +323,34 @@ void MpiPeers::Loop::send(ReadyBlock ready) {
 void MpiPeers::Loop::tell_failure(const std::string& message) {
   if (failed_) return;
   failed_ = Clock::now();
-  failure_ = peers_.prefix_ +
-             (peers_.ranks_ > 1 ? "rank " + std::to_string(peers_.rank_) + ": " : "") + message;
-  if (peers_.rank_ == 0) end_all(failure_);
+  const std::string line =
+      peers_.prefix_ + (peers_.ranks_ > 1 ? "rank " + std::to_string(peers_.rank_) + ": " : "") +
+      message;
+  if (peers_.rank_ == 0) end_all(line);
+  failure_ = line.substr(0, kMostFailureBytes);
   MPI_Request request;
   MPI_Isend(failure_.data(), count_of(failure_.size()), MPI_BYTE, 0, kFailureTag, MPI_COMM_WORLD,
             &request);
   add(request, [](const MPI_Status&) {});
 }
 
-bool MpiPeers::Loop::hear_failure() {
-  if (failed_ && Clock::now() - *failed_ > kFailurePatience) end_all(failure_);
-  if (peers_.rank_ != 0) return false;
-  int arrived = 0;
-  MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, kFailureTag, MPI_COMM_WORLD, &arrived, &status);
-  if (arrived == 0) return false;
-  int bytes = 0;
-  MPI_Get_count(&status, MPI_BYTE, &bytes);
-  std::string line(static_cast<std::size_t>(bytes), '\0');
-  MPI_Recv(line.data(), bytes, MPI_BYTE, status.MPI_SOURCE, kFailureTag, MPI_COMM_WORLD,
-           MPI_STATUS_IGNORE);
-  end_all(line);
+void MpiPeers::Loop::listen_for_failures() {
+  failure_.resize(kMostFailureBytes);
+  MPI_Request request;
+  MPI_Irecv(failure_.data(), count_of(failure_.size()), MPI_BYTE, MPI_ANY_SOURCE, kFailureTag,
+            MPI_COMM_WORLD, &request);
+  add(request, [this](const MPI_Status& status) {
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    end_all(failure_.substr(0, static_cast<std::size_t>(bytes)));
+  });
+}
+
+void MpiPeers::Loop::stop_listening() {
+  for (MPI_Request& request : requests_) {
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
 }
 
 // ---- what others call ----
@@ -352,23 +372,44 @@ MpiPeers::~MpiPeers() {
 void MpiPeers::communicate() {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  int rank = 0, ranks = 1, local_ranks = 1;
+  int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm local;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &local);
+  int local_ranks = 1;
   MPI_Comm_size(local, &local_ranks);
+  std::vector<int> numbers(static_cast<std::size_t>(local_ranks));
+  MPI_Allgather(&rank, 1, MPI_INT, numbers.data(), 1, MPI_INT, local);
+  const cpu_set_t own = processors_of_thread();
+  std::vector<cpu_set_t> processors(numbers.size());
+  MPI_Allgather(&own, sizeof own, MPI_BYTE, processors.data(), sizeof own, MPI_BYTE, local);
   MPI_Comm_free(&local);
   {
     std::lock_guard lock(mutex_);
     rank_ = static_cast<unsigned>(rank);
     ranks_ = static_cast<unsigned>(ranks);
-    local_ranks_ = static_cast<unsigned>(local_ranks);
+    is_local_.resize(ranks_);
+    for (const int number : numbers) is_local_[static_cast<std::size_t>(number)] = true;
+    sharing_ = static_cast<unsigned>(
+        std::count_if(processors.begin(), processors.end(), [&](const cpu_set_t& of_rank) {
+          cpu_set_t both;
+          CPU_AND(&both, &own, &of_rank);
+          return CPU_COUNT(&both) > 0;
+        }));
     running_ = true;
     for_others_.notify_all();
   }
   Loop(*this).run();
   MPI_Finalize();
+}
+
+unsigned MpiPeers::local_ranks() const {
+  return static_cast<unsigned>(std::count(is_local_.begin(), is_local_.end(), true));
+}
+
+unsigned MpiPeers::processors() const {
+  return std::max(1U, available_processors() / sharing_);
 }
 
 // With the lock held.

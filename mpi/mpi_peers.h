@@ -35,8 +35,10 @@ class MpiPeers final : public Peers {
 
   unsigned rank() const override { return rank_; }
   unsigned ranks() const override { return ranks_; }
-  // Of them, on this machine.
-  unsigned local_ranks() const { return local_ranks_; }
+  bool is_local(unsigned rank) const override { return is_local_[rank]; }
+  unsigned local_ranks() const;
+  // For this rank: of those that it may run on, a share if other ranks may as well.
+  unsigned processors() const;
 
   std::vector<Message> exchange(std::vector<Message> messages) override;
   void serve(BlockServer* server) override;
@@ -73,7 +75,8 @@ class MpiPeers final : public Peers {
   const std::string prefix_;
   unsigned rank_ = 0;
   unsigned ranks_ = 1;
-  unsigned local_ranks_ = 1;
+  std::vector<bool> is_local_;
+  unsigned sharing_ = 1;  // ranks that may run on some of this one's processors
 
   std::mutex mutex_;                    // of what follows
   std::condition_variable for_thread_;  // something is asked for

@@ -25,7 +25,7 @@
 namespace xxl::cli {
 namespace {
 
-SortOptions sort_options(const ParsedOptions& options, unsigned local_ranks) {
+SortOptions sort_options(const ParsedOptions& options, const MpiPeers& peers) {
   if (!options.has("record")) {
     throw_usage(options.command(), "text is sorted by one process: give --record=SPEC");
   }
@@ -38,14 +38,14 @@ SortOptions sort_options(const ParsedOptions& options, unsigned local_ranks) {
   sort.output = output_option(options);
   sort.scratch_dirs = scratch_option(options);
   sort.parallel = parallel_option(options);
-  if (sort.parallel == 0) sort.parallel = std::max(1U, available_processors() / local_ranks);
+  if (sort.parallel == 0) sort.parallel = peers.processors();
   sort.backend = backend_option(options);
   if (options.has("buffer-size")) {
-    sort.memory_bytes =
-        parse_size(options.value("buffer-size", ""), "-S", usable_memory_bytes() / local_ranks);
+    sort.memory_bytes = parse_size(options.value("buffer-size", ""), "-S",
+                                   usable_memory_bytes() / peers.local_ranks());
   } else {
     set_defaults(sort);
-    sort.memory_bytes /= local_ranks;
+    sort.memory_bytes /= peers.local_ranks();
   }
   set_temp_compression(options, sort);
   for (const std::string& field : options.values("sum")) {
@@ -65,7 +65,7 @@ SortOptions sort_options(const ParsedOptions& options, unsigned local_ranks) {
 }
 
 void run(const ParsedOptions& options, MpiPeers& peers) {
-  const SortOptions sort = sort_options(options, peers.local_ranks());
+  const SortOptions sort = sort_options(options, peers);
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const ClusterReport report = cluster_sort(sort, peers);
   if (stats.empty()) return;

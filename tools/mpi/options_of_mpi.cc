@@ -37,7 +37,7 @@ constexpr std::array kMpiSections{
             "  records, checksum       of the output\n"
             "  memory_bytes, threads   of each rank\n"
             "  ranks                   for each: records (written), runs, merged_runs,\n"
-            "                          bytes_received (from other ranks), scratch_bytes,\n"
+            "                          bytes_received (from other machines), scratch_bytes,\n"
             "                          seconds, processor_seconds, peak_memory_bytes, phases\n"
             "\n"
             "phases are those of xxl sort --stats=json; their time includes that of waiting for "
@@ -71,6 +71,9 @@ const std::vector<OptionSpec>& mpi_options() {
         option.details = "See OUTPUT.";
       } else if (name == "parallel") {
         option.help = "use N threads in each rank (default: a share of the processors)";
+        option.details =
+            "Some launchers bind ranks to processors, which then have these alone: Open MPI one or "
+            "two ranks of a machine to a core each, unless it is given --bind-to none.";
       }
       options.push_back(option);
     }

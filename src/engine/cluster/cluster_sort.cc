@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "engine/cluster/input_share.h"
+#include "engine/cluster/local_scratch.h"
 #include "engine/cluster/message.h"
 #include "engine/cluster/rank_output.h"
 #include "engine/cluster/remote_blocks.h"
@@ -64,6 +65,7 @@ class ClusterSort {
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<RunStore> scratch_;
+  std::unique_ptr<LocalScratch> local_scratch_;
   std::unique_ptr<ScratchServer> server_;
   RunSlices slices_;
   std::unique_ptr<RemoteBlocks> blocks_;
@@ -125,7 +127,7 @@ void ClusterSort::form_runs() {
   const SortReport& formed = sorting_->report();
   report_.phases.insert(report_.phases.end(), formed.phases.begin(), formed.phases.end());
   workers_ = std::make_unique<Workers>(geometry.threads);
-  io_ = open_io(options_, {});
+  io_ = open_io(options_, region_.span());
   meter_.watch(*io_, *workers_);
   XXL_CHECK(sorting_->scratch() != nullptr);
   scratch_ = std::make_unique<RunStore>(*sorting_->scratch(), *io_, sorting_->packer());
@@ -145,10 +147,11 @@ void ClusterSort::split() {
   const RunCuts cuts =
       split_runs(sorting_->run_layout(), runs, *scratch_, {output_->starts(), makes_groups()},
                  region_.span(), block_bytes, peers_);
-  slices_ = exchange_slices(runs, cuts, peers_);
+  local_scratch_ = std::make_unique<LocalScratch>(*sorting_->scratch(), *scratch_, *io_, peers_);
+  slices_ = exchange_slices(runs, cuts, *local_scratch_, peers_);
   report_.merged_runs = slices_.runs.size();
   for (std::size_t i = 0; i < slices_.runs.size(); ++i) {
-    if (slices_.origins[i].rank == peers_.rank()) continue;
+    if (local_scratch_->of(slices_.origins[i].rank) != nullptr) continue;
     for (const RunBlock& block : slices_.runs[i].blocks)
       report_.bytes_received += block.stored_bytes;
   }
@@ -163,7 +166,7 @@ void ClusterSort::merge() {
   output_->share();
   meter_.begin(Phase::merging, records * record_bytes, 1, 1);
   WaitTimes waits = meter_.no_waits();
-  blocks_ = std::make_unique<RemoteBlocks>(slices_, sorting_->runs(), *scratch_, peers_);
+  blocks_ = std::make_unique<RemoteBlocks>(slices_, *local_scratch_, peers_);
   OutputRules rules = sorting_->output_rules();
   rules.skip = 0;  // what is left out has been cut off
   rules.limit = OutputRules::kNoLimit;

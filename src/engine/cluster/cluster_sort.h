@@ -23,7 +23,7 @@ struct ClusterReport : Measurements {
   std::uint64_t checksum = 0;        // of the output of all ranks (MultisetHash)
   std::uint64_t runs = 0;            // of this rank
   std::uint64_t merged_runs = 0;     // of all ranks: those with records for this one
-  std::uint64_t bytes_received = 0;  // of blocks of other ranks
+  std::uint64_t bytes_received = 0;  // of blocks of other machines
 };
 
 // A step of all ranks, which must be given the same options. Of these, the inputs and the output

@@ -48,6 +48,9 @@ class Peers {
   virtual unsigned rank() const = 0;
   virtual unsigned ranks() const = 0;
 
+  // That rank is on this machine, as far as is known.
+  virtual bool is_local(unsigned rank) const = 0;
+
   // A step of all ranks: gives message i to rank i, and returns what they gave to this one, by
   // rank. One thread at a time.
   virtual std::vector<Message> exchange(std::vector<Message> messages) = 0;

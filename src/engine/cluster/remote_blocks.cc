@@ -30,9 +30,8 @@ void ScratchServer::give_back(std::span<std::byte> block) {
   buffers_.give_back(block.data());
 }
 
-RemoteBlocks::RemoteBlocks(const RunSlices& slices, const std::vector<Run>& runs,
-                           BlockSource& scratch, Peers& peers)
-    : runs_(runs), scratch_(scratch), peers_(peers) {
+RemoteBlocks::RemoteBlocks(const RunSlices& slices, const LocalScratch& scratch, Peers& peers)
+    : scratch_(scratch), peers_(peers) {
   for (std::size_t i = 0; i < slices.runs.size(); ++i) {
     origins_[&slices.runs[i]] = slices.origins[i];
   }
@@ -41,18 +40,23 @@ RemoteBlocks::RemoteBlocks(const RunSlices& slices, const std::vector<Run>& runs
 void RemoteBlocks::read(const StoredRun& run, const StoredBlock& block, std::byte* buffer,
                         Done done) {
   const SliceOrigin origin = origins_.at(&run);
-  const std::uint32_t number = block.place.slot;
-  if (origin.rank == peers_.rank()) {
-    const Run& own = runs_[origin.run];
-    return scratch_.read(own, own.blocks[number], buffer, std::move(done));
+  if (BlockSource* const local = scratch_.of(origin.rank)) {
+    return local->read(run, block, buffer, std::move(done));
   }
   peers_.fetch(
-      origin.rank, {origin.run, number}, {buffer, block.stored_bytes},
+      origin.rank, {origin.run, block.place.slot}, {buffer, block.stored_bytes},
       [done = std::move(done), token = in_flight_.begin()](std::exception_ptr failure) mutable {
         done(std::move(failure));
         done = nullptr;
         token.reset();
       });
+}
+
+// (All open what they have read alike.)
+void RemoteBlocks::open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
+                        std::byte* buffer) const {
+  const BlockSource* const local = scratch_.of(origins_.at(&run).rank);
+  (local != nullptr ? local : scratch_.of(peers_.rank()))->open(run, index, block, buffer);
 }
 
 }  // namespace xxl

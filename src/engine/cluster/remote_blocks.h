@@ -1,5 +1,5 @@
-// Blocks of runs that are in the scratch of other ranks: read by their owners, sent as they are
-// stored, and checked and unpacked where they are merged.
+// Blocks of runs that are in the scratch of other ranks: read there, or read by their owners and
+// sent as they are stored, and checked and unpacked where they are merged.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/in_flight.h"
+#include "engine/cluster/local_scratch.h"
 #include "engine/cluster/peers.h"
 #include "engine/cluster/run_slices.h"
 #include "io/buffer_pool.h"
@@ -40,23 +41,19 @@ class ScratchServer final : public BlockServer {
 // Where a merge of slices gets its blocks.
 class RemoteBlocks final : public BlockSource {
  public:
-  // `runs`: of this rank, whose blocks are read from `scratch`. All references must outlive it.
-  RemoteBlocks(const RunSlices& slices, const std::vector<Run>& runs, BlockSource& scratch,
-               Peers& peers);
+  // Blocks that are in `scratch` are read there. All references must outlive it.
+  RemoteBlocks(const RunSlices& slices, const LocalScratch& scratch, Peers& peers);
 
-  unsigned disks() const override { return 1; }  // what others read ahead, they arrange
+  unsigned disks() const override { return scratch_.disks(); }  // of others, it is for them
   void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
   void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-            std::byte* buffer) const override {
-    scratch_.open(run, index, block, buffer);
-  }
+            std::byte* buffer) const override;
   // A block at the end of a slice is needed by others, and nothing more is written to scratch.
   void release(const StoredRun&, const StoredBlock&) override {}
 
  private:
   std::unordered_map<const StoredRun*, SliceOrigin> origins_;
-  const std::vector<Run>& runs_;
-  BlockSource& scratch_;
+  const LocalScratch& scratch_;
   Peers& peers_;
   InFlight in_flight_;
 };

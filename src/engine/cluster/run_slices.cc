@@ -1,5 +1,6 @@
 #include "engine/cluster/run_slices.h"
 
+#include <span>
 #include <utility>
 
 #include "base/units.h"
@@ -16,21 +17,31 @@ struct SliceHead {
   std::uint64_t skipped;
   std::uint64_t records_per_block;
   std::uint64_t blocks;
+  std::uint64_t places;
 };
 
-// Of `run`, the records [begin, end).
+// Of `run`, the records [begin, end), with the places of its blocks or their numbers.
 void put_slice(MessageWriter& writer, const Run& run, SliceOrigin origin, std::uint64_t begin,
-               std::uint64_t end) {
+               std::uint64_t end, bool with_places) {
   const std::uint64_t per_block = run.records_per_block;
   const std::uint64_t first = begin / per_block, last = ceil_div(end, per_block);
-  writer.put(SliceHead{origin, run.identity, first, end - first * per_block,
-                       begin - first * per_block, per_block, last - first});
-  for (std::uint64_t block = first; block < last; ++block) {
-    RunBlock described = run.blocks[block];
-    described.slots = 1;
-    described.place = {.slot = static_cast<std::uint32_t>(block)};
-    writer.put(described);
+  std::vector<io::ScratchPlace> places;  // of blocks of several slots
+  std::vector<RunBlock> blocks;
+  for (std::uint64_t number = first; number < last; ++number) {
+    RunBlock& block = blocks.emplace_back(run.blocks[number]);
+    if (!with_places) {
+      block.slots = 1;
+      block.place = {.slot = static_cast<std::uint32_t>(number)};
+    } else if (block.slots > 1) {
+      const auto from = run.places.begin() + block.place.slot;
+      block.place.slot = static_cast<std::uint32_t>(places.size());
+      places.insert(places.end(), from, from + block.slots);
+    }
   }
+  writer.put(SliceHead{origin, run.identity, first, end - first * per_block,
+                       begin - first * per_block, per_block, blocks.size(), places.size()});
+  writer.put_bytes(std::as_bytes(std::span(blocks)));
+  writer.put_bytes(std::as_bytes(std::span(places)));
 }
 
 Run get_slice(MessageReader& reader, SliceOrigin& origin) {
@@ -45,18 +56,23 @@ Run get_slice(MessageReader& reader, SliceOrigin& origin) {
   for (std::uint64_t block = 0; block < head.blocks; ++block) {
     run.blocks.push_back(reader.get<RunBlock>());
   }
+  for (std::uint64_t place = 0; place < head.places; ++place) {
+    run.places.push_back(reader.get<io::ScratchPlace>());
+  }
   return run;
 }
 
 }  // namespace
 
-RunSlices exchange_slices(const std::vector<Run>& runs, const RunCuts& cuts, Peers& peers) {
+RunSlices exchange_slices(const std::vector<Run>& runs, const RunCuts& cuts,
+                          const LocalScratch& scratch, Peers& peers) {
   std::vector<Message> messages;
-  for (std::size_t rank = 0; rank < peers.ranks(); ++rank) {
+  for (unsigned rank = 0; rank < peers.ranks(); ++rank) {
     MessageWriter writer;
     for (std::uint32_t run = 0; run < runs.size(); ++run) {
       const std::uint64_t begin = cuts[rank][run], end = cuts[rank + 1][run];
-      if (begin < end) put_slice(writer, runs[run], {peers.rank(), run}, begin, end);
+      if (begin == end) continue;
+      put_slice(writer, runs[run], {peers.rank(), run}, begin, end, scratch.is_open_to(rank));
     }
     messages.push_back(writer.take());
   }

@@ -83,7 +83,7 @@ TEST_P(RunSplitOfFormat, cuts_runs_where_a_stable_sort_of_all_records_does) {
       if (whole_keys || random.below(2) == 0) starts.back() = all.size();
 
       std::vector<RunCuts> cuts(ranks);
-      test::run_ranks(ranks, [&](Peers& peers) {
+      test::run_ranks(ranks, true, [&](Peers& peers) {
         RunsOnDisk& own = *scratch[peers.rank()];
         io::IoService io(test::simulated_queues(seed));
         RunStore store(own.store(), io);

@@ -20,12 +20,14 @@ class ThreadPeers final : public Peers {
   // What the ranks share.
   class World {
    public:
-    explicit World(unsigned ranks) : given_(ranks), servers_(ranks) {}
+    World(unsigned ranks, bool one_machine)
+        : one_machine_(one_machine), given_(ranks), servers_(ranks) {}
     unsigned ranks() const { return static_cast<unsigned>(given_.size()); }
 
    private:
     friend class ThreadPeers;
 
+    const bool one_machine_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::vector<Message>> given_;  // by who gave them
@@ -38,6 +40,8 @@ class ThreadPeers final : public Peers {
 
   unsigned rank() const override { return rank_; }
   unsigned ranks() const override { return world_.ranks(); }
+
+  bool is_local(unsigned rank) const override { return world_.one_machine_ || rank == rank_; }
 
   std::vector<Message> exchange(std::vector<Message> messages) override {
     std::unique_lock lock(world_.mutex_);
@@ -82,10 +86,11 @@ class ThreadPeers final : public Peers {
   const unsigned rank_;
 };
 
-// Runs work(peers) for each of `ranks` ranks, and rethrows the failure of the first one that has
-// one.
-inline void run_ranks(unsigned ranks, const std::function<void(Peers& peers)>& work) {
-  ThreadPeers::World world(ranks);
+// Runs work(peers) for each of `ranks` ranks, on one machine or on as many, and rethrows the
+// failure of the first one that has one.
+inline void run_ranks(unsigned ranks, bool one_machine,
+                      const std::function<void(Peers& peers)>& work) {
+  ThreadPeers::World world(ranks, one_machine);
   std::vector<std::exception_ptr> failures(ranks);
   std::vector<std::thread> threads;
   for (unsigned rank = 0; rank < ranks; ++rank) {
