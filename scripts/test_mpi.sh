@@ -10,3 +10,4 @@ scripts/install_packages.sh --mpi
 cmake --preset release -DXXL_MPI=ON
 cmake --build --preset release --target xxl_program xxl_mpi
 tests/mpi/cluster.py --xxl build-release/bin/xxl "$@"
+tests/mpi/cluster_text.py --xxl build-release/bin/xxl "$@"

@@ -19,6 +19,7 @@ namespace xxl {
 struct Inputs {
   std::vector<io::File> files;
   std::uint64_t start = 0;          // of a share: where it begins in the first file
+  std::uint64_t start_lines = 0;    // of rows: line ends before that
   std::uint64_t bytes = 0;          // of the files whose size is known
   bool size_known = true;           // false if one is a pipe or compressed
   std::size_t compressed = 0;       // files

@@ -56,7 +56,8 @@ class CellContents::PartCursor final : public RecordCursor {
 };
 
 TextCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
-                                   const std::vector<MergeSide>& sides, std::uint64_t cell_bytes) {
+                                   const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
+                                   const KeyRange& range) {
   std::vector<CellSample> samples;
   samples.reserve(blocks_in_scratch(sources));
   std::deque<std::string> made;  // keys of resident runs
@@ -95,14 +96,14 @@ TextCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
       samples.push_back({made.back(), run.bytes / parts, whole});
     }
   }
-  return TextCells(std::move(samples), cell_bytes);
+  return TextCells(std::move(samples), cell_bytes, range);
 }
 
 CellContents::CellContents(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
-                           std::uint64_t cell_bytes)
+                           std::uint64_t cell_bytes, const KeyRange& range)
     : sources_(std::move(sources)),
       sides_(std::move(sides)),
-      cells_(plan_cells(sources_, sides_, cell_bytes)) {
+      cells_(plan_cells(sources_, sides_, cell_bytes, range)) {
   // A join: sources are in the order of their sides.
   std::stable_sort(sources_.begin(), sources_.end(),
                    [](const MergeSource& a, const MergeSource& b) { return a.side < b.side; });

@@ -66,11 +66,15 @@ struct CellSlice {
 // given up by the owner.
 class CellContents {
  public:
-  // `sides`: what MergeSource::side counts; they must outlive this, as must the runs.
+  // `sides`: what MergeSource::side counts; they must outlive this, as must the runs. `range` as
+  // TextCells.
   CellContents(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
-               std::uint64_t cell_bytes);
+               std::uint64_t cell_bytes, const KeyRange& range = {});
 
   std::size_t cells() const { return cells_.count(); }
+  // Those in the range.
+  std::size_t first_cell() const { return cells_.first(); }
+  std::size_t end_cell() const { return cells_.end(); }
   const std::vector<MergeSide>& sides() const { return sides_; }
 
   // All, in the order of sources, then of their runs.
@@ -138,7 +142,8 @@ class CellContents {
   class BlockCursor;
 
   static TextCells plan_cells(const std::vector<MergeSource>& sources,
-                              const std::vector<MergeSide>& sides, std::uint64_t cell_bytes);
+                              const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
+                              const KeyRange& range);
   void list_blocks();
   const MergeSide& side_of(const MergeSource& source) const { return sides_[source.side]; }
   std::span<MergeBlock> blocks_of(std::size_t source);

@@ -10,7 +10,12 @@ constexpr std::uint64_t kFrequentCells = 2;
 
 }  // namespace
 
-TextCells::TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes) {
+TextCells::TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes,
+                     const KeyRange& range)
+    : is_cut_below_(!range.lower.empty()), is_cut_above_(range.upper.has_value()) {
+  std::erase_if(samples, [&](const CellSample& sample) {
+    return sample.key < range.lower || (range.upper && sample.key >= *range.upper);
+  });
   std::sort(samples.begin(), samples.end(),
             [](const CellSample& a, const CellSample& b) { return a.key < b.key; });
   std::uint64_t filled = 0;  // since the last boundary
@@ -19,6 +24,7 @@ TextCells::TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes) 
     boundaries_.push_back(std::move(boundary));
     filled = 0;
   };
+  add(range.lower);
   for (std::size_t i = 0, end; i < samples.size(); i = end) {
     std::uint64_t bytes = 0;
     bool whole_key = false;
@@ -33,6 +39,7 @@ TextCells::TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes) 
       add(std::string(samples[i].key) + '\0');
     }
   }
+  if (range.upper) add(*range.upper);
 }
 
 std::size_t TextCells::common_prefix(std::size_t cell) const {

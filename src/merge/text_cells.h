@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "run/text_run.h"
@@ -19,14 +21,25 @@ struct CellSample {
   bool whole_key = false;
 };
 
+// Keys from `lower` on and, if there is an `upper`, below that.
+struct KeyRange {
+  std::string lower{};
+  std::optional<std::string> upper{};
+};
+
 // Ranges of keys: cell i holds the keys with boundary(i) <= key < boundary(i + 1).
 class TextCells {
  public:
   // Boundaries are chosen among the samples, so that cells have about `cell_bytes`. A key that many
-  // samples have gets a cell of its own.
-  TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes);
+  // samples have gets a cell of its own. Keys outside `range` are in one cell on either side.
+  TextCells(std::vector<CellSample> samples, std::uint64_t cell_bytes, const KeyRange& range = {});
+  // Cells with these boundaries, strictly ascending and none of them empty.
+  explicit TextCells(std::vector<std::string> boundaries) : boundaries_(std::move(boundaries)) {}
 
   std::size_t count() const { return boundaries_.size() + 1; }
+  // Those in the range.
+  std::size_t first() const { return is_cut_below_ ? 1 : 0; }
+  std::size_t end() const { return count() - (is_cut_above_ ? 1 : 0); }
   // Smallest key of `cell`; of the first one the empty string.
   std::string_view lower(std::size_t cell) const {
     return cell == 0 ? std::string_view() : std::string_view(boundaries_[cell - 1]);
@@ -43,6 +56,8 @@ class TextCells {
 
  private:
   std::vector<std::string> boundaries_;  // strictly ascending
+  bool is_cut_below_ = false;
+  bool is_cut_above_ = false;
 };
 
 // First and last cell that the records of a block can be in.

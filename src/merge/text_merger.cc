@@ -18,13 +18,16 @@ constexpr std::size_t kMostOfMemory = 3;  // quarters
 
 TextMerger::TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
                        std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces,
-                       BlockMemory& blocks, CellWork& work, Workers& workers, Monitor& monitor)
-    : contents_(std::move(sources), std::move(sides), cell_bytes),
+                       BlockMemory& blocks, CellWork& work, Workers& workers, Monitor& monitor,
+                       const KeyRange& range)
+    : contents_(std::move(sources), std::move(sides), cell_bytes, range),
       workspaces_(std::move(workspaces)),
       memory_(blocks),
       work_(work),
       workers_(workers),
       monitor_(monitor),
+      first_cell_(contents_.first_cell()),
+      end_cell_(contents_.end_cell()),
       cell_(contents_.cells()) {
   plan_fetches(choose_streamed());
 }
@@ -41,6 +44,10 @@ std::size_t TextMerger::choose_streamed() {
   const auto most = static_cast<std::int64_t>(memory_.extents().total_bytes() / 4 * kMostOfMemory);
   for (std::size_t cell = 0; cell < cell_.size(); ++cell) {
     needed += bytes[cell];
+    if (cell < first_cell_ || cell >= end_cell_) {
+      cell_[cell].kind = CellKind::outside;
+      continue;
+    }
     if (needed <= most) {
       most_held = std::max(most_held, needed);
       continue;
@@ -54,7 +61,7 @@ std::size_t TextMerger::choose_streamed() {
 // The first one that waits for `block`.
 std::uint32_t TextMerger::first_sorted_cell(const MergeBlock& block) const {
   std::uint32_t cell = block.cells.first;
-  while (cell_[cell].kind == CellKind::streamed) ++cell;
+  while (cell_[cell].kind != CellKind::sorted) ++cell;
   return cell;
 }
 
@@ -68,7 +75,7 @@ void TextMerger::plan_fetches(std::size_t held) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     MergeBlock& block = blocks[i];
     for (std::uint32_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
-      if (cell_[cell].kind == CellKind::streamed) continue;
+      if (cell_[cell].kind != CellKind::sorted) continue;
       ++block.users;
       ++cell_[cell].missing;
     }
@@ -115,7 +122,7 @@ void TextMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
       {
         auto lock = monitor_.lock();
         const auto is_finished = [&] {
-          return cells_done_ == cell_.size() || (has_enough_ && cells_done_ == next_cell_);
+          return cells_done_ == end_cell_ || (has_enough_ && cells_done_ == next_cell_);
         };
         monitor_.wait(lock, [&] { return is_finished() || bytes_done_ != reported; });
         finished = is_finished();
@@ -138,7 +145,7 @@ void TextMerger::advance() {
     if (has_enough_) return;
     fetches = take_fetches();
     reads_ += fetches.size();
-    for (; next_cell_ < cell_.size(); ++next_cell_) {
+    for (; next_cell_ < end_cell_; ++next_cell_) {
       const std::size_t cell = next_cell_;
       const bool streamed = cell_[cell].kind == CellKind::streamed;
       // A streamed cell runs alone: it has all the free memory.
@@ -229,16 +236,16 @@ void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
     auto lock = monitor_.lock();
     if (has_enough_) {
       lock.unlock();
-      return work_.skip(cell);
+      return work_.skip(cell - first_cell_);
     }
   }
   bool more;
   std::vector<CellRecords> records;
   if (contents_.sort_cell({cell}, workspaces_[thread], records)) {
-    more = work_.take(cell, records);
+    more = work_.take(cell - first_cell_, records);
   } else {
     std::vector<RecordMerge> merges = contents_.merge_held({cell}, work_.marks_same());
-    more = work_.stream(cell, merges);
+    more = work_.stream(cell - first_cell_, merges);
   }
   if (more) return;
   auto lock = monitor_.lock();
@@ -247,7 +254,7 @@ void TextMerger::merge_cell(std::size_t cell, unsigned thread) {
 
 void TextMerger::stream_cell(std::size_t cell) {
   std::vector<RecordMerge> merges = contents_.merge_streamed(cell, work_.marks_same(), memory_);
-  if (work_.stream(cell, merges)) return;
+  if (work_.stream(cell - first_cell_, merges)) return;
   auto lock = monitor_.lock();
   has_enough_ = true;
 }

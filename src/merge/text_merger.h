@@ -29,18 +29,19 @@ namespace xxl {
 class TextMerger {
  public:
   // All references must outlive the merger. `sides`: what MergeSource::side counts. `blocks`:
-  // memory for blocks.
+  // memory for blocks. Only keys in `range` are merged.
   TextMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
              std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces, BlockMemory& blocks,
-             CellWork& work, Workers& workers, Monitor& monitor);
+             CellWork& work, Workers& workers, Monitor& monitor, const KeyRange& range = {});
 
-  // Merges everything. Throws the first failure. `on_progress` is called with bytes done.
+  // Merges everything in the range. Throws the first failure. `on_progress` is called with bytes
+  // done.
   void run(const std::function<void(std::uint64_t)>& on_progress);
 
-  std::size_t cells() const { return contents_.cells(); }
+  std::size_t cells() const { return end_cell_ - first_cell_; }
 
  private:
-  enum class CellKind : std::uint8_t { sorted, streamed };
+  enum class CellKind : std::uint8_t { sorted, streamed, outside };  // the range
   struct CellState {
     CellKind kind = CellKind::sorted;
     std::uint32_t missing = 0;  // blocks
@@ -63,17 +64,19 @@ class TextMerger {
   CellContents contents_;
   std::vector<CellWorkspace> workspaces_;
   BlockMemory& memory_;
-  CellWork& work_;
+  CellWork& work_;  // whose cell 0 is first_cell_
   Workers& workers_;
   Monitor& monitor_;
+  const std::size_t first_cell_;
+  const std::size_t end_cell_;
   std::vector<CellState> cell_;
   std::vector<std::uint32_t> needed_;  // blocks that sorted cells wait for, in order of need
   std::vector<std::size_t> streamed_;  // cells
 
   // With the monitor's lock:
-  std::optional<FetchOrder> order_;  // of `needed_`
-  std::size_t next_cell_ = 0;        // to be given to a worker
-  std::size_t cells_done_ = 0;
+  std::optional<FetchOrder> order_;       // of `needed_`
+  std::size_t next_cell_ = first_cell_;   // to be given to a worker
+  std::size_t cells_done_ = first_cell_;  // so many, with those below the range
   std::size_t streamed_done_ = 0;
   std::size_t reads_ = 0;  // fetches that have not been checked
   std::uint64_t bytes_done_ = 0;

@@ -254,6 +254,12 @@ std::vector<LineKeyField> resolved_line_keys(const LineOrder& order) {
   return keys;
 }
 
+bool needs_random(const LineOrder& order) {
+  const std::vector<LineKeyField> keys = resolved_line_keys(order);
+  return std::any_of(keys.begin(), keys.end(),
+                     [](const LineKeyField& key) { return key.flags.random; });
+}
+
 std::string line_key_letters(const LineKeyFlags& flags) {
   std::string letters;
   const auto add = [&](bool set, char letter) {

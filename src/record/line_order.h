@@ -95,6 +95,8 @@ char row_separator(const FieldSeparator& separator);
 // own options or, where they have none, the global ones; none where only the last resort decides.
 // Throws Error{usage} for options that exclude each other ("options '-gn' are incompatible").
 std::vector<LineKeyField> resolved_line_keys(const LineOrder& order);
+// Whether the order needs a random_salt.
+bool needs_random(const LineOrder& order);
 
 // The options of a key as their letters, "bdfghiMnRrV" in that order.
 std::string line_key_letters(const LineKeyFlags& flags);

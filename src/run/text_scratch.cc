@@ -189,11 +189,11 @@ void TextScratch::wait_for_writes() {
 
 void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,
                        std::function<void()> arrived) {
-  store_.read(run, run.blocks[index], buffer,
-              [this, arrived = std::move(arrived)](std::exception_ptr failure) {
-                if (failure != nullptr) return monitor_.fail(std::move(failure));
-                arrived();
-              });
+  source_->read(run, run.blocks[index], buffer,
+                [this, arrived = std::move(arrived)](std::exception_ptr failure) {
+                  if (failure != nullptr) return monitor_.fail(std::move(failure));
+                  arrived();
+                });
 }
 
 TextRunWriter::~TextRunWriter() {

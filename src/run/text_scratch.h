@@ -31,7 +31,7 @@ class TextScratch {
       : monitor_(monitor), store_(scratch, io, std::move(packer)) {}
 
   std::size_t slot_bytes() const { return store_.slot_bytes(); }
-  unsigned disks() const { return store_.disks(); }
+  unsigned disks() const { return source_->disks(); }  // that blocks are read from
   bool packs() const { return store_.packer().packs(); }
   // Bytes of a buffer for a block of `bytes`; for reading a block.
   static std::size_t buffer_bytes(std::size_t bytes) { return RunStore::buffer_bytes(bytes); }
@@ -52,6 +52,11 @@ class TextScratch {
   // Waits until everything is written.
   void wait_for_writes();
 
+  // Where blocks are, as they are written here; from where they are read from now on, which must
+  // outlive the scratch.
+  RunStore& store() { return store_; }
+  void read_from(BlockSource& source) { source_ = &source; }
+
   // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
   // then calls `arrived`, unless it fails.
   void read(const TextRun& run, std::size_t index, std::byte* buffer,
@@ -60,7 +65,7 @@ class TextScratch {
   // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
   // is what was written.
   void open(const TextRun& run, std::size_t index, std::byte* buffer) const {
-    store_.open(run, run.first_block + index, run.blocks[index], buffer);
+    source_->open(run, run.first_block + index, run.blocks[index], buffer);
   }
 
   // For runs whose table is in scratch; begin_parts() before the first block, end_parts() after the
@@ -82,7 +87,8 @@ class TextScratch {
 
   Monitor& monitor_;
   std::size_t writes_ = 0;  // under way; with the monitor's lock
-  RunStore store_;          // last: it waits for them
+  BlockSource* source_ = &store_;
+  RunStore store_;  // last: it waits for them
 };
 
 // Buffers for blocks being filled and written. take() waits for one.

@@ -233,7 +233,6 @@ OptionSpec option_of_sort(std::string_view long_name) {
   const auto found = std::ranges::find(options, long_name, &OptionSpec::long_name);
   XXL_CHECK(found != options.end());
   OptionSpec option = *found;
-  option.scope = Scope::all;
   option.standard = false;
   return option;
 }

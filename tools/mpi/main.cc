@@ -1,6 +1,7 @@
 // The program xxl-mpi: one rank of a sort on several machines. Options and files are the same on
 // all ranks, as mpirun starts them.
 #include <algorithm>
+#include <clocale>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -14,26 +15,27 @@
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "engine/cluster/cluster_sort.h"
+#include "engine/cluster/cluster_text_sort.h"
+#include "engine/cluster/message.h"
+#include "engine/files/row_sort.h"
+#include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
 #include "io/temp_name.h"
 #include "mpi/mpi_peers.h"
 #include "mpi/mpi_report.h"
 #include "mpi/options_of_mpi.h"
 #include "record/key_text.h"
+#include "record/line_counter.h"
+#include "record/line_keys.h"
+#include "sort/line_arguments.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
 namespace {
 
-SortOptions sort_options(const ParsedOptions& options, const MpiPeers& peers) {
-  if (!options.has("record")) {
-    throw_usage(options.command(), "text is sorted by one process: give --record=SPEC");
-  }
-  SortOptions sort;
-  sort.format = parse_record_format(options.value("record", ""), options.values("key"),
-                                    options.has("reverse"), "");
-  sort.inputs = options.operands();
-  if (sort.inputs.empty()) throw_usage(options.command(), "no input given");
+// What sorts of all records have.
+void set_cluster_options(const ParsedOptions& options, const MpiPeers& peers, JobOptions& sort) {
+  if (options.operands().empty()) throw_usage(options.command(), "no input given");
   if (!options.has("output")) throw_usage(options.command(), "no output given: -o FILE");
   sort.output = output_option(options);
   sort.scratch_dirs = scratch_option(options);
@@ -48,6 +50,15 @@ SortOptions sort_options(const ParsedOptions& options, const MpiPeers& peers) {
     sort.memory_bytes /= peers.local_ranks();
   }
   set_temp_compression(options, sort);
+}
+
+SortOptions record_options(const ParsedOptions& options, const MpiPeers& peers) {
+  refuse_options_of_others(options, Scope::records);
+  SortOptions sort;
+  sort.format = parse_record_format(options.value("record", ""), options.values("key"),
+                                    options.has("reverse"), kTextKinds);
+  sort.inputs = options.operands();
+  set_cluster_options(options, peers, sort);
   for (const std::string& field : options.values("sum")) {
     sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
   }
@@ -64,12 +75,76 @@ SortOptions sort_options(const ParsedOptions& options, const MpiPeers& peers) {
   return sort;
 }
 
-void run(const ParsedOptions& options, MpiPeers& peers) {
-  const SortOptions sort = sort_options(options, peers);
+// Throws Error unless lines compare in the same locale for all ranks.
+void check_locale(Peers& peers) {
+  const std::string own = std::setlocale(LC_COLLATE, nullptr);
+  const std::string first = told_by_first(peers, own);
+  if (own == first) return;
+  throw Error(ErrorCode::usage, "rank " + std::to_string(peers.rank()) + " has the locale " + own +
+                                    " and rank 0 " + first + ": have mpirun export LC_ALL");
+}
+
+TextSortOptions text_options(const ParsedOptions& options, const MpiPeers& peers) {
+  for (const char* other : {"skip", "limit"}) {
+    if (!options.has(other)) continue;
+    throw_usage(options.command(),
+                "several ranks know ranges of records of a fixed size only, not of text: without "
+                "--skip and --limit");
+  }
+  TextSortOptions sort;
+  sort.inputs = options.operands();
+  set_cluster_options(options, peers, sort);
+  sort.record_kind = options.value("record", "lines");
+  sort.syntax.header = options.has("header");
+  return sort;
+}
+
+TextSortOptions row_options(const ParsedOptions& options, const MpiPeers& peers) {
+  refuse_options_of_others(options, Scope::rows);
+  TextSortOptions sort = text_options(options, peers);
+  sort.unique = options.has("unique") || options.has("count");
+  set_rows({.order = row_order_option(options), .count = options.has("count")}, sort);
+  return sort;
+}
+
+TextSortOptions line_options(const Caller& caller, const ParsedOptions& options,
+                             const MpiPeers& peers) {
+  const LineArguments arguments = parse_line_arguments(caller, options);
+  TextSortOptions sort = text_options(options, peers);
+  LineOrder order = arguments.order;
+  if (needs_random(order)) {
+    throw_usage(options.command(), "random order is that of one process: xxl sort");
+  }
+  sort.unique = order.unique |= options.has("count");
+  if (options.has("count")) sort.fold = make_line_counter;
+  sort.keys = make_line_keys(order);
+  sort.syntax.terminator = arguments.terminator;
+  return sort;
+}
+
+void run(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
+  const std::string record = options.value("record", "lines");
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
-  const ClusterReport report = cluster_sort(sort, peers);
-  if (stats.empty()) return;
-  std::fputs(cluster_stats(stats, sort, report, peers).c_str(), stderr);
+  const auto finish = [&](const JobOptions& sort, const ClusterReport& report) {
+    if (stats.empty()) return;
+    std::fputs(cluster_stats(stats, record, sort, report, peers).c_str(), stderr);
+  };
+  switch (text_kind(record)) {
+    case TextKind::lines: {
+      std::setlocale(LC_ALL, "");
+      check_locale(peers);
+      const TextSortOptions sort = line_options(caller, options, peers);
+      return finish(sort, cluster_text_sort(sort, peers));
+    }
+    case TextKind::rows: {
+      const TextSortOptions sort = row_options(options, peers);
+      return finish(sort, cluster_text_sort(sort, peers));
+    }
+    case TextKind::none: {
+      const SortOptions sort = record_options(options, peers);
+      return finish(sort, cluster_sort(sort, peers));
+    }
+  }
 }
 
 constexpr const char* kUsage = "Usage: mpirun -n RANKS xxl-mpi sort [OPTION]... FILE... -o FILE\n";
@@ -109,7 +184,7 @@ int main(int argc, char** argv) {
     if (options.asks_for_text()) {
       if (peers.rank() == 0) print_if_asked(options, caller);
     } else {
-      run(options, peers);
+      run(caller, options, peers);
     }
     return kExitSuccess;
   } catch (const std::bad_alloc&) {

@@ -64,11 +64,11 @@ RankReport read_report(const Message& message) {
   return report;
 }
 
-std::string stats_json(const SortOptions& options, const ClusterReport& report,
-                       const std::vector<RankReport>& ranks) {
+std::string stats_json(const std::string& record, const JobOptions& options,
+                       const ClusterReport& report, const std::vector<RankReport>& ranks) {
   Json json;
   json.begin_object();
-  json.member("record", options.format.name)
+  json.member("record", record)
       .member("records", report.all_records)
       .member("checksum", hash_text(report.checksum))
       .member("memory_bytes", options.memory_bytes)
@@ -92,10 +92,10 @@ std::string stats_json(const SortOptions& options, const ClusterReport& report,
   return json.text() + "\n";
 }
 
-std::string stats_table(const SortOptions& options, const ClusterReport& report,
+std::string stats_table(const std::string& record, const ClusterReport& report,
                         const std::vector<RankReport>& ranks) {
   std::string out;
-  append_fact(out, "record", options.format.name);
+  append_fact(out, "record", record);
   append_fact(out, "records", std::to_string(report.all_records));
   append_fact(out, "checksum", hash_text(report.checksum));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -114,15 +114,15 @@ std::string stats_table(const SortOptions& options, const ClusterReport& report,
 
 }  // namespace
 
-std::string cluster_stats(const std::string& format, const SortOptions& options,
-                          const ClusterReport& report, Peers& peers) {
+std::string cluster_stats(const std::string& format, const std::string& record,
+                          const JobOptions& options, const ClusterReport& report, Peers& peers) {
   std::vector<RankReport> ranks;
   for (const Message& message : tell_all(peers, own_message(report))) {
     ranks.push_back(read_report(message));
   }
   if (peers.rank() != 0) return "";
-  return format == "json" ? stats_json(options, report, ranks)
-                          : stats_table(options, report, ranks);
+  return format == "json" ? stats_json(record, options, report, ranks)
+                          : stats_table(record, report, ranks);
 }
 
 }  // namespace xxl::cli

@@ -9,26 +9,67 @@
 namespace xxl::cli {
 namespace {
 
-constexpr std::string_view kFromSort[] = {
-    "buffer-size", "key",    "output",        "reverse", "temporary-directory",
-    "parallel",    "record", "unique",        "count",   "sum",
-    "skip",        "limit",  "temp-compress", "io",      "stats",
-    "help",        "version"};
+constexpr std::string_view kFromSort[] = {"ignore-leading-blanks",
+                                          "dictionary-order",
+                                          "ignore-case",
+                                          "general-numeric-sort",
+                                          "ignore-nonprinting",
+                                          "key",
+                                          "month-sort",
+                                          "numeric-sort",
+                                          "human-numeric-sort",
+                                          "version-sort",
+                                          "sort",
+                                          "output",
+                                          "reverse",
+                                          "stable",
+                                          "buffer-size",
+                                          "field-separator",
+                                          "temporary-directory",
+                                          "unique",
+                                          "zero-terminated",
+                                          "parallel",
+                                          "record",
+                                          "header",
+                                          "empty",
+                                          "count",
+                                          "sum",
+                                          "min",
+                                          "max",
+                                          "mean",
+                                          "first",
+                                          "last",
+                                          "collect",
+                                          "skip",
+                                          "limit",
+                                          "temp-compress",
+                                          "io",
+                                          "stats",
+                                          "help",
+                                          "version"};
 
 constexpr std::array kMpiSections{
-    Section{"INPUT",
-            "FILEs that all ranks see are cut into shares of equal size, one for each rank. If "
-            "their names have {rank} in them, that stands for the number of the rank, from 0, "
-            "which reads the whole file. The output is then that of all these files in the order "
-            "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
-            "stands for its files.\n"},
+    Section{
+        "INPUT",
+        "FILEs that all ranks see are cut into shares of equal size, one for each rank. Those of "
+        "rows are read once more to find where they can be cut. If "
+        "their names have {rank} in them, that stands for the number of the rank, from 0, "
+        "which reads the whole file. The output is then that of all these files in the order "
+        "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
+        "stands for its files.\n"},
     Section{
         "OUTPUT",
         "If the name given with -o ends with / or is that of a directory, it is a directory of "
-        "parts, as xxl sort --parts makes, with one part of each rank. Otherwise it is one "
-        "file, which all ranks write at the same time; not with -u, --count and --sum, which leave "
-        "out too many to know the sizes of parts. Either must lie where all ranks see it, "
-        "and appears complete or not at all.\n"},
+        "parts, as xxl sort --parts makes, with one part of each rank. Parts of binary records are "
+        "of equal size, but for -u and folds. Parts of lines and rows are about equal, and "
+        "records with equal keys are in one part.\n"
+        "\n"
+        "Otherwise it is one file, which all ranks write at the same time: of binary records, "
+        "without -u and folds, as the sizes of parts must be known beforehand. Either must lie "
+        "where all ranks see it, and appears complete or not at all.\n"},
+    Section{"LINES AND ROWS",
+            "Keys and folds are those of xxl sort (see xxl-sort(1)). Lines are in the order of the "
+            "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
     kRecords,
     kKeys,
     Section{"STATISTICS",
@@ -50,6 +91,7 @@ constexpr std::array kMpiSections{
     Section{
         "EXAMPLES",
         "  mpirun -n 4 xxl-mpi sort --record=gensort /shared/in -o /shared/out/\n"
+        "  mpirun -n 4 xxl-mpi sort -t: -k3,3n /shared/lines -o /shared/out/\n"
         "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"},
 };
 
@@ -59,8 +101,7 @@ const std::vector<OptionSpec>& mpi_options() {
     for (const std::string_view name : kFromSort) {
       OptionSpec option = option_of_sort(name);
       if (name == "record") {
-        option.words = kRecordWords;
-        option.help = "what a record is (see RECORDS)";
+        option.help = "what a record is (see RECORDS): lines (the default) or of a fixed size";
       } else if (name == "buffer-size") {
         option.help = "use at most SIZE of memory for each rank";
         option.details =
@@ -93,8 +134,7 @@ const CommandSpec& mpi_sort_command() {
           "Started by mpirun, sorts the records of all FILEs together, by any number of processes, "
           "called ranks, on one or several machines. Each of them reads a share of the input, "
           "writes it once, as sorted runs, to its own scratch (-T), and merges a part of the runs "
-          "of all to its part of the output. All parts are of equal size, whatever the keys. The "
-          "output is that of xxl sort, byte for byte.\n",
+          "of all to its part of the output. The output is that of xxl sort, byte for byte.\n",
       .options = mpi_options(),
       .sections = kMpiSections,
       .program = "xxl-mpi"};

@@ -13,6 +13,7 @@ constexpr std::string_view kDoing = "What to do";
 // An option of sort, in another place.
 OptionSpec as_sort(std::string_view name, std::string_view group, Scope scope = Scope::all) {
   OptionSpec option = option_of_sort(name);
+  option.scope = Scope::all;
   option.group = group;
   option.scope = scope;
   return option;

@@ -12,6 +12,7 @@ constexpr std::string_view kShuffling = "What to shuffle";
 // An option of sort, in another place.
 OptionSpec as_sort(std::string_view name, std::string_view group, Scope scope = Scope::all) {
   OptionSpec option = option_of_sort(name);
+  option.scope = Scope::all;
   option.group = group;
   option.scope = scope;
   return option;
@@ -27,6 +28,7 @@ OptionSpec as_standard(std::string_view name, std::string_view group, Scope scop
 // One with more, or less, to say of it.
 OptionSpec with_details(std::string_view name, std::string_view details) {
   OptionSpec option = option_of_sort(name);
+  option.scope = Scope::all;
   option.details = details;
   return option;
 }

@@ -278,7 +278,7 @@ void LineArgumentParser::take_long_option(std::string_view name, const std::stri
 void LineArgumentParser::finish() {
   result_.files = result_.options.operands();
   refuse_options_of_others(result_.options, Scope::lines);
-  if (result_.options.has("files0-from")) {
+  if (result_.options.knows("files0-from") && result_.options.has("files0-from")) {
     if (!result_.files.empty()) {
       throw CommandLineError("extra operand " + quote_name_always(result_.files.front()) +
                              "\nfile operands cannot be combined with --files0-from" +

@@ -37,12 +37,6 @@ namespace {
                          std::strerror(error_number));
 }
 
-bool needs_random(const LineOrder& order) {
-  const std::vector<LineKeyField> keys = resolved_line_keys(order);
-  return std::any_of(keys.begin(), keys.end(),
-                     [](const LineKeyField& key) { return key.flags.random; });
-}
-
 // The first bytes of `source`, or without one random bytes of the system.
 void fill_salt(const std::string& source, LineOrder& order) {
   auto& salt = order.random_salt;

@@ -7,9 +7,8 @@
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
-namespace {
 
-CsvOrder order_option(const ParsedOptions& options) {
+CsvOrder row_order_option(const ParsedOptions& options) {
   const CommandSpec& command = options.command();
   CsvOrder order;
   std::optional<FieldSeparator> separator;
@@ -30,8 +29,6 @@ CsvOrder order_option(const ParsedOptions& options) {
   return order;
 }
 
-}  // namespace
-
 TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& options,
                                  const std::vector<std::string>& inputs) {
   TextSortOptions sort;
@@ -40,7 +37,7 @@ TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& opti
   sort.inputs = inputs;
   sort.record_kind = options.value("record", "");
   sort.syntax.skip_malformed = options.word("malformed", "error") == "skip";
-  set_rows({.order = order_option(options), .count = options.given("count")}, sort);
+  set_rows({.order = row_order_option(options), .count = options.given("count")}, sort);
   return sort;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
+#include "record/csv_order.h"
 #include "record/fold_kind.h"
 #include "report/job_watch.h"
 #include "report/sort_report.h"
@@ -60,6 +61,8 @@ struct FoldOption {
   std::string value;
 };
 std::vector<FoldOption> fold_options(const ParsedOptions& options);
+// Keys, separator and folds of rows.
+CsvOrder row_order_option(const ParsedOptions& options);
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].

@@ -31,9 +31,6 @@
 namespace xxl {
 namespace {
 
-// Of the memory, for blocks that are being sent.
-constexpr std::uint64_t kSendingPart = 16;
-
 // One sort. What is under way at a failure is not waited for before peers are told: it is all in
 // here.
 class ClusterSort {
@@ -47,6 +44,7 @@ class ClusterSort {
   void split();
   void merge();
   void check();
+  OwnBlocks own_blocks() const;
   // Records of equal keys become one, so they must be in one part.
   bool makes_groups() const { return options_.unique || options_.fold.folds(); }
 
@@ -142,7 +140,7 @@ void ClusterSort::split() {
   const std::vector<Run>& runs = sorting_->runs();
   const std::size_t block_bytes = sorting_->geometry().block_bytes;
   meter_.begin(Phase::merging, 0);
-  server_ = std::make_unique<ScratchServer>(runs, *scratch_, sending_.span(), block_bytes);
+  server_ = std::make_unique<ScratchServer>(own_blocks(), *scratch_, sending_.span(), block_bytes);
   peers_.serve(server_.get());
   const RunCuts cuts =
       split_runs(sorting_->run_layout(), runs, *scratch_, {output_->starts(), makes_groups()},
@@ -158,6 +156,12 @@ void ClusterSort::split() {
   meter_.end("split runs");
 }
 
+OwnBlocks ClusterSort::own_blocks() const {
+  return [&runs = sorting_->runs()](BlockName name) {
+    return OwnBlock{runs[name.run], runs[name.run].blocks[name.block]};
+  };
+}
+
 void ClusterSort::merge() {
   const Geometry& geometry = sorting_->geometry();
   std::uint64_t records = 0;
@@ -166,7 +170,11 @@ void ClusterSort::merge() {
   output_->share();
   meter_.begin(Phase::merging, records * record_bytes, 1, 1);
   WaitTimes waits = meter_.no_waits();
-  blocks_ = std::make_unique<RemoteBlocks>(slices_, *local_scratch_, peers_);
+  SliceOrigins origins;
+  for (std::size_t i = 0; i < slices_.runs.size(); ++i) {
+    origins[&slices_.runs[i]] = slices_.origins[i];
+  }
+  blocks_ = std::make_unique<RemoteBlocks>(std::move(origins), *local_scratch_, peers_);
   OutputRules rules = sorting_->output_rules();
   rules.skip = 0;  // what is left out has been cut off
   rules.limit = OutputRules::kNoLimit;

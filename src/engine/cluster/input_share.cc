@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "engine/cluster/message.h"
 #include "io/codec.h"
+#include "io/transfer.h"
 
 namespace xxl {
 namespace {
@@ -103,29 +105,173 @@ void cut(Inputs& inputs, std::uint64_t begin, std::uint64_t end) {
   inputs.bytes = end - begin;
 }
 
+// The files of this rank, or of all of them.
+Inputs open_files(const std::vector<std::string>& paths, std::size_t record_bytes, Peers& peers) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) names.push_back(name_for(path, peers.rank()));
+  Inputs inputs = open_inputs(std::move(names), record_bytes, true);
+  check_and_drop_empty(inputs);
+  if (!are_of_ranks(paths)) check_sizes(inputs, peers);
+  return inputs;
+}
+
+// Of `units`, where a rank's share begins. (Without overflow, for any number of them.)
+std::uint64_t equal_start(std::uint64_t units, std::uint64_t rank, std::uint64_t ranks) {
+  return units / ranks * rank + units % ranks * rank / ranks;
+}
+
+void measure(InputShare& share, Peers& peers) {
+  const std::vector<std::uint64_t> bytes = gather(peers, share.inputs.bytes);
+  share.largest_bytes = *std::max_element(bytes.begin(), bytes.end());
+  share.all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+}
+
+// Reads [begin, end) of `file` for text: calls visit(byte) until that returns false.
+template <class Visit>
+void visit_bytes(const io::File& file, std::uint64_t begin, std::uint64_t end, Visit&& visit) {
+  constexpr std::uint64_t kFirstBytes = 4 * kKiB, kMostBytes = kMiB;
+  for (std::uint64_t bytes = kFirstBytes; begin < end; bytes = std::min(2 * bytes, kMostBytes)) {
+    bytes = std::min(bytes, end - begin);
+    for (const std::byte byte : io::read_bytes(file, begin, static_cast<std::size_t>(bytes))) {
+      if (!visit(static_cast<char>(byte))) return;
+    }
+    begin += bytes;
+  }
+}
+
+// What the text of a file says up to some place.
+struct TextState {
+  bool quoted = false;      // the place is between quotes
+  std::uint64_t lines = 0;  // terminators before it
+
+  void pass(char byte, const TextSyntax& syntax) {
+    if (byte == syntax.terminator) ++lines;
+    if (syntax.quoted && byte == '"') quoted = !quoted;
+  }
+};
+
+// The end of the record in which byte `at` of `file` lies; `state` becomes that there.
+std::uint64_t record_end(const io::File& file, std::uint64_t at, const TextSyntax& syntax,
+                         TextState& state) {
+  bool ended = false;
+  visit_bytes(file, at, file.size(), [&](char byte) {
+    ++at;
+    state.pass(byte, syntax);
+    ended = byte == syntax.terminator && !state.quoted;
+    return !ended;
+  });
+  return at;
+}
+
+// Where in its file a byte of all inputs lies; `file` is that behind the last one at their end.
+struct FilePlace {
+  std::size_t file = 0;
+  std::uint64_t offset = 0;
+};
+
+FilePlace place_of(const Inputs& inputs, std::uint64_t at) {
+  FilePlace place{0, at};
+  while (place.file < inputs.files.size() && place.offset >= inputs.files[place.file].size()) {
+    place.offset -= inputs.files[place.file++].size();
+  }
+  return place;
+}
+
+// A step of all ranks: the state before byte starts[rank]. Only in quotes does it matter what came
+// before; then every rank reads what lies between its start and the next one.
+TextState state_at(Inputs& inputs, const std::vector<std::uint64_t>& starts,
+                   const TextSyntax& syntax, Peers& peers) {
+  if (!syntax.quoted) return {};
+  const std::uint64_t begin = starts[peers.rank()], end = starts[peers.rank() + 1];
+  const FilePlace last = place_of(inputs, end);
+  TextState passed;  // in the file in which the next rank begins
+  const bool whole = end - begin >= last.offset;
+  if (last.offset > 0 && end > begin) {
+    io::File& file = inputs.files[last.file];
+    file.open();
+    visit_bytes(file, whole ? 0 : last.offset - (end - begin), last.offset, [&](char byte) {
+      passed.pass(byte, syntax);
+      return true;
+    });
+    file.close();
+  }
+  struct Stretch {
+    TextState passed;
+    bool from_start;  // of the file
+  };
+  TextState state;
+  const std::vector<Stretch> stretches = gather(peers, Stretch{passed, whole});
+  for (std::size_t rank = 0; rank < peers.rank(); ++rank) {
+    if (stretches[rank].from_start) state = {};
+    state.quoted ^= stretches[rank].passed.quoted;
+    state.lines += stretches[rank].passed.lines;
+  }
+  return state;
+}
+
+// Cuts `inputs` where records begin.
+void cut_text(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
+  std::vector<std::uint64_t> starts;
+  for (std::uint64_t rank = 0; rank <= peers.ranks(); ++rank) {
+    starts.push_back(equal_start(inputs.bytes, rank, peers.ranks()));
+  }
+  TextState state = state_at(inputs, starts, syntax, peers);
+  std::uint64_t start = starts[peers.rank()];
+  const FilePlace place = place_of(inputs, start);
+  if (place.offset > 0) {
+    io::File& file = inputs.files[place.file];
+    file.open();
+    const auto before = static_cast<char>(io::read_bytes(file, place.offset - 1, 1).front());
+    if (before != syntax.terminator || state.quoted) {
+      start += record_end(file, place.offset, syntax, state) - place.offset;
+    }
+    file.close();
+  }
+  starts = gather(peers, start);
+  starts.push_back(inputs.bytes);
+  cut(inputs, start, starts[peers.rank() + 1]);
+  inputs.start_lines = inputs.start > 0 ? state.lines : 0;
+}
+
+// Of the first file, without its terminator.
+std::string read_header(Inputs& inputs, const TextSyntax& syntax) {
+  io::File& file = inputs.files.front();
+  if (!file.seekable() || file.size() == 0) return {};
+  file.open();
+  TextState state;
+  const std::uint64_t end = record_end(file, 0, syntax, state);
+  const auto read = io::read_bytes(file, 0, static_cast<std::size_t>(end));
+  file.close();
+  std::string header(reinterpret_cast<const char*>(read.data()), read.size());
+  if (header.ends_with(syntax.terminator)) header.pop_back();
+  return header;
+}
+
 }  // namespace
 
 InputShare open_share(const std::vector<std::string>& paths, std::size_t record_bytes,
                       Peers& peers) {
-  const bool of_ranks = are_of_ranks(paths);
-  std::vector<std::string> names;
-  for (const std::string& path : paths) names.push_back(name_for(path, peers.rank()));
-  InputShare share;
-  share.inputs = open_inputs(std::move(names), record_bytes, true);
-  check_and_drop_empty(share.inputs);
-  if (!of_ranks) {
-    check_sizes(share.inputs, peers);
+  InputShare share{open_files(paths, record_bytes, peers)};
+  if (!are_of_ranks(paths)) {
     const std::uint64_t records = share.inputs.bytes / record_bytes;
     const auto start_of = [&](std::uint64_t rank) {
-      // (Without overflow, for any number of records.)
-      const std::uint64_t ranks = peers.ranks();
-      return (records / ranks * rank + records % ranks * rank / ranks) * record_bytes;
+      return equal_start(records, rank, peers.ranks()) * record_bytes;
     };
     cut(share.inputs, start_of(peers.rank()), start_of(peers.rank() + 1));
   }
-  const std::vector<std::uint64_t> bytes = gather(peers, share.inputs.bytes);
-  share.largest_bytes = *std::max_element(bytes.begin(), bytes.end());
-  share.all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+  measure(share, peers);
+  return share;
+}
+
+TextShare open_text_share(const std::vector<std::string>& paths, const TextSyntax& syntax,
+                          Peers& peers) {
+  TextShare share{{open_files(paths, 1, peers)}, {}};
+  Inputs& inputs = share.inputs;
+  if (syntax.header) {
+    share.header = told_by_first(peers, peers.rank() == 0 ? read_header(inputs, syntax) : "");
+  }
+  if (!are_of_ranks(paths)) cut_text(inputs, syntax, peers);
+  measure(share, peers);
   return share;
 }
 

@@ -5,15 +5,22 @@
 //     file a  |------ 0 ------|-- 1 |        rank 0 reads a from its start, rank 1 the end of a and
 //     file b  |--- 1 ---|----- 2 ----|       the start of b, rank 2 the end of b
 //
+// Text is cut behind the record that a cut in equal bytes would fall into. For rows all ranks read
+// their shares once more for that: only from the start of a file can be told what lies between
+// quotes.
+//
 // Where a name has {rank} in it, it is that of a file of each rank, which reads all of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/cluster/peers.h"
 #include "engine/inputs.h"
+#include "record/text_syntax.h"
 
 namespace xxl {
 
@@ -27,5 +34,13 @@ struct InputShare {
 // whole number of records, has no size that is known, or has another one for other ranks.
 InputShare open_share(const std::vector<std::string>& paths, std::size_t record_bytes,
                       Peers& peers);
+
+struct TextShare : InputShare {
+  std::optional<std::string> header;  // of the first input of all, if inputs have one
+};
+
+// Likewise of lines or rows.
+TextShare open_text_share(const std::vector<std::string>& paths, const TextSyntax& syntax,
+                          Peers& peers);
 
 }  // namespace xxl

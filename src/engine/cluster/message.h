@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -22,7 +23,7 @@ class MessageWriter {
   void put_bytes(std::span<const std::byte> bytes) {
     message_.insert(message_.end(), bytes.begin(), bytes.end());
   }
-  void put_text(const std::string& text) {
+  void put_text(std::string_view text) {
     put(text.size());
     put_bytes(std::as_bytes(std::span(text)));
   }
@@ -74,6 +75,14 @@ std::vector<T> gather(Peers& peers, const T& value) {
     values.push_back(MessageReader(message).get<T>());
   }
   return values;
+}
+
+// A step of all ranks: the text of rank 0.
+inline std::string told_by_first(Peers& peers, const std::string& text) {
+  MessageWriter writer;
+  writer.put_text(text);
+  const std::vector<Message> messages = tell_all(peers, writer.take());
+  return MessageReader(messages.front()).get_text();
 }
 
 }  // namespace xxl

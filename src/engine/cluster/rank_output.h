@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "engine/cluster/peers.h"
+#include "engine/cluster/rank_directory.h"
 #include "engine/record_sort/sort_options.h"
 #include "io/file.h"
 #include "io/io_queue.h"
-#include "io/output_directory.h"
 #include "io/output_file.h"
 #include "run/byte_sink.h"
 #include "run/output_parts.h"
@@ -39,7 +39,7 @@ class RankOutput {
   // Where blocks of `block_bytes` of this rank's part go, and where its OutputStage notes records,
   // if it does. The references must outlive it.
   std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, io::IoService& io);
-  OutputParts* parts() { return parts_ ? &*parts_ : nullptr; }
+  OutputParts* parts() { return directory_ ? &directory_->parts() : nullptr; }
 
   // A step of all ranks: before the first sink is made, gives them the file.
   void share();
@@ -47,9 +47,6 @@ class RankOutput {
   void publish();
 
  private:
-  void open_directory();
-  void publish_directory();
-  std::string told_by_first(const std::string& text);
   bool is_first() const { return peers_.rank() == 0; }
   // In one file.
   std::uint64_t start_bytes(std::size_t rank) const {
@@ -64,10 +61,9 @@ class RankOutput {
   const std::size_t record_bytes_;
   std::uint64_t step_ = 1;  // parts in one file begin at multiples of so many records
   std::vector<std::uint64_t> starts_;
-  std::optional<io::OutputDirectory> directory_;
-  std::optional<OutputParts> parts_;   // of the directory: one, that of this rank
+  std::optional<RankDirectory> directory_;
   std::optional<io::OutputFile> one_;  // of rank 0, if the output is one file
-  io::File file_;                      // that this rank writes
+  io::File file_;                      // of the others, then
 };
 
 }  // namespace xxl

@@ -2,13 +2,10 @@
 
 #include <utility>
 
-#include "base/error.h"
-
 namespace xxl {
 
 bool ScratchServer::read(BlockName name, Ready ready) {
-  const Run& run = runs_[name.run];
-  const RunBlock& block = run.blocks[name.block];
+  const auto [run, block] = own_(name);
   std::byte* buffer;
   {
     std::lock_guard lock(mutex_);
@@ -28,13 +25,6 @@ bool ScratchServer::read(BlockName name, Ready ready) {
 void ScratchServer::give_back(std::span<std::byte> block) {
   std::lock_guard lock(mutex_);
   buffers_.give_back(block.data());
-}
-
-RemoteBlocks::RemoteBlocks(const RunSlices& slices, const LocalScratch& scratch, Peers& peers)
-    : scratch_(scratch), peers_(peers) {
-  for (std::size_t i = 0; i < slices.runs.size(); ++i) {
-    origins_[&slices.runs[i]] = slices.origins[i];
-  }
 }
 
 void RemoteBlocks::read(const StoredRun& run, const StoredBlock& block, std::byte* buffer,

@@ -3,35 +3,46 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "base/in_flight.h"
 #include "engine/cluster/local_scratch.h"
 #include "engine/cluster/peers.h"
-#include "engine/cluster/run_slices.h"
+#include "engine/cluster/sliced_blocks.h"
 #include "io/buffer_pool.h"
-#include "run/run.h"
 #include "run/run_store.h"
 
 namespace xxl {
+
+// Of the memory, for blocks that are being sent.
+inline constexpr std::uint64_t kSendingPart = 16;
+
+// A block of a run of this rank.
+struct OwnBlock {
+  const StoredRun& run;
+  const StoredBlock& block;
+};
+// Finds the one that other ranks call so. From any thread.
+using OwnBlocks = std::function<OwnBlock(BlockName name)>;
 
 // Gives this rank's blocks to others.
 class ScratchServer final : public BlockServer {
  public:
   // `memory`: for the blocks being sent, of up to `block_bytes` each. All references must outlive
   // it.
-  ScratchServer(const std::vector<Run>& runs, BlockSource& scratch, std::span<std::byte> memory,
+  ScratchServer(OwnBlocks own, BlockSource& scratch, std::span<std::byte> memory,
                 std::size_t block_bytes)
-      : runs_(runs), scratch_(scratch), buffers_(memory, block_bytes) {}
+      : own_(std::move(own)), scratch_(scratch), buffers_(memory, block_bytes) {}
 
   bool read(BlockName name, Ready ready) override;
   void give_back(std::span<std::byte> block) override;
 
  private:
-  const std::vector<Run>& runs_;
+  const OwnBlocks own_;
   BlockSource& scratch_;
   std::mutex mutex_;
   io::BufferPool buffers_;
@@ -42,7 +53,8 @@ class ScratchServer final : public BlockServer {
 class RemoteBlocks final : public BlockSource {
  public:
   // Blocks that are in `scratch` are read there. All references must outlive it.
-  RemoteBlocks(const RunSlices& slices, const LocalScratch& scratch, Peers& peers);
+  RemoteBlocks(SliceOrigins origins, const LocalScratch& scratch, Peers& peers)
+      : origins_(std::move(origins)), scratch_(scratch), peers_(peers) {}
 
   unsigned disks() const override { return scratch_.disks(); }  // of others, it is for them
   void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
@@ -52,7 +64,7 @@ class RemoteBlocks final : public BlockSource {
   void release(const StoredRun&, const StoredBlock&) override {}
 
  private:
-  std::unordered_map<const StoredRun*, SliceOrigin> origins_;
+  const SliceOrigins origins_;
   const LocalScratch& scratch_;
   Peers& peers_;
   InFlight in_flight_;

@@ -1,6 +1,5 @@
 #include "engine/cluster/run_slices.h"
 
-#include <span>
 #include <utility>
 
 #include "base/units.h"
@@ -16,32 +15,16 @@ struct SliceHead {
   std::uint64_t records;
   std::uint64_t skipped;
   std::uint64_t records_per_block;
-  std::uint64_t blocks;
-  std::uint64_t places;
 };
 
-// Of `run`, the records [begin, end), with the places of its blocks or their numbers.
+// Of `run`, the records [begin, end).
 void put_slice(MessageWriter& writer, const Run& run, SliceOrigin origin, std::uint64_t begin,
                std::uint64_t end, bool with_places) {
   const std::uint64_t per_block = run.records_per_block;
-  const std::uint64_t first = begin / per_block, last = ceil_div(end, per_block);
-  std::vector<io::ScratchPlace> places;  // of blocks of several slots
-  std::vector<RunBlock> blocks;
-  for (std::uint64_t number = first; number < last; ++number) {
-    RunBlock& block = blocks.emplace_back(run.blocks[number]);
-    if (!with_places) {
-      block.slots = 1;
-      block.place = {.slot = static_cast<std::uint32_t>(number)};
-    } else if (block.slots > 1) {
-      const auto from = run.places.begin() + block.place.slot;
-      block.place.slot = static_cast<std::uint32_t>(places.size());
-      places.insert(places.end(), from, from + block.slots);
-    }
-  }
+  const std::uint64_t first = begin / per_block;
   writer.put(SliceHead{origin, run.identity, first, end - first * per_block,
-                       begin - first * per_block, per_block, blocks.size(), places.size()});
-  writer.put_bytes(std::as_bytes(std::span(blocks)));
-  writer.put_bytes(std::as_bytes(std::span(places)));
+                       begin - first * per_block, per_block});
+  put_blocks(writer, run, first, ceil_div(end, per_block), with_places);
 }
 
 Run get_slice(MessageReader& reader, SliceOrigin& origin) {
@@ -53,12 +36,7 @@ Run get_slice(MessageReader& reader, SliceOrigin& origin) {
   run.records = head.records;
   run.skipped = head.skipped;
   run.records_per_block = head.records_per_block;
-  for (std::uint64_t block = 0; block < head.blocks; ++block) {
-    run.blocks.push_back(reader.get<RunBlock>());
-  }
-  for (std::uint64_t place = 0; place < head.places; ++place) {
-    run.places.push_back(reader.get<io::ScratchPlace>());
-  }
+  get_blocks(reader, run);
   return run;
 }
 

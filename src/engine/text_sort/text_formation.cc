@@ -274,7 +274,8 @@ void TextFormation::run() {
   make_regions(0);
   if (context_.accelerator != nullptr) make_offload();
   const Inputs& inputs = context_.inputs;
-  fits_in_memory_ = !inputs.size_known || context_.memory.holds_input();
+  const bool are_shared = context_.options.shared != nullptr;
+  fits_in_memory_ = !are_shared && (!inputs.size_known || context_.memory.holds_input());
   if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
   TextRegion* ahead = nullptr;
   const auto cancel_ahead = [&] {
@@ -370,7 +371,7 @@ void TextFormation::submit(TextRegion* region) {
     const std::uint64_t left =
         context_.inputs.bytes - std::min(context_.inputs.bytes, reader_.bytes_read());
     const std::uint64_t kept = geometry().regions / kResidentPart * filling().data_bytes;
-    chunk.spill = left >= kept;
+    chunk.spill = left >= kept || context_.options.shared != nullptr;
   }
   {
     auto lock = context_.monitor.lock();

@@ -50,7 +50,8 @@ class TextFormation {
  public:
   explicit TextFormation(FormationContext context);
 
-  // Reads and sorts all of the input. Throws Error. Afterwards at most a third of the regions is
+  // Reads and sorts all of the input. Throws Error. Afterwards all runs are in scratch, if others
+  // merge them too; otherwise at most a third of the regions is
   // still held by resident runs, if there are runs in scratch as well. When the tables of the runs
   // reach their limit of memory, runs are compacted to longer ones, whose tables are in scratch.
   void run();

@@ -44,7 +44,9 @@ TextReader::TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& 
       monitor_(monitor),
       on_header_(std::move(on_header)),
       on_first_(std::move(on_first)),
-      header_pending_(syntax.header),
+      position_(round_down<std::uint64_t>(inputs.start, kSectorBytes)),
+      header_pending_(syntax.header && inputs.start == 0),
+      lines_(inputs.start_lines),
       most_open_(io::files_to_read_ahead(inputs.files.size())),
       open_(static_cast<std::size_t>(std::count_if(
           inputs.files.begin(), inputs.files.end(),
@@ -194,6 +196,10 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
   std::size_t input = carry_.empty() ? region.first_input : carry_input_;
   carry_ = {};
   std::byte* end = region.base;
+  if (input == 0 && offset < inputs_.start) {  // what is read begins at a sector
+    begin += inputs_.start - offset;
+    offset = inputs_.start;
+  }
   const auto arrived = [&](std::size_t bytes, bool ends) {
     end += bytes;
     bytes_read_ += bytes;

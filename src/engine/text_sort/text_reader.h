@@ -162,15 +162,15 @@ class TextReader {
   std::size_t most_carried_ = 0;  // so far, in whole sectors
   unsigned started_ = 0;          // regions that are not finished
   std::size_t input_ = 0;         // of the next read
-  std::uint64_t position_ = 0;    // in it
+  std::uint64_t position_;        // in it
   std::string_view carry_;        // start of a record that the last chunk ended within, where it
                                   // was read, or in the region of the next chunk
   std::size_t carry_input_ = 0;
   std::uint64_t carry_offset_ = 0;
-  bool header_pending_ = true;  // of the input that the next segment is of
-  bool first_pending_ = true;   // likewise its first record
-  std::uint64_t lines_ = 0;     // in the current input before the next segment
-  std::uint64_t place_ = 0;     // of the current input
+  bool header_pending_;        // of the input that the next segment is of
+  bool first_pending_ = true;  // likewise its first record
+  std::uint64_t lines_;        // in the current input before the next segment
+  std::uint64_t place_ = 0;    // of the current input
   std::uint64_t bytes_read_ = 0;
   std::size_t most_open_;  // files that can be read at any place
   std::size_t open_;

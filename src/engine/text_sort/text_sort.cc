@@ -26,6 +26,7 @@
 #include "engine/text_sort/file_cursor.h"
 #include "engine/text_sort/lazy_scratch.h"
 #include "engine/text_sort/run_reducer.h"
+#include "engine/text_sort/shared_sort.h"
 #include "engine/text_sort/text_formation.h"
 #include "engine/text_sort/text_job_plan.h"
 #include "engine/text_sort/text_memory.h"
@@ -91,7 +92,8 @@ class TextSorting final : public CallerSort {
   void form_runs();
   void merge_formed();
   void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
-  void merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks);
+  void merge_shared(BlockMemory& blocks);
+  void merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks, const KeyRange& range = {});
   std::size_t part_streams(std::uint64_t cell_bytes) const;
   void merge_to_parts(std::uint64_t cell_bytes, std::size_t streams);
   void merge_files();
@@ -110,7 +112,8 @@ class TextSorting final : public CallerSort {
   PhaseMeter meter_{report_, options_.progress};
   Inputs inputs_;
   const PlannedText planned_;
-  const bool is_little_ = !planned_.accelerator && is_little(options_, inputs_);
+  const bool is_little_ =
+      !planned_.accelerator && options_.shared == nullptr && is_little(options_, inputs_);
   Monitor monitor_{options_.stop};
   TextMemory memory_;
   std::unique_ptr<io::IoService> io_;
@@ -202,6 +205,7 @@ void TextSorting::write_header() {
 }
 
 void TextSorting::open_output() {
+  if (options_.shared != nullptr) return;
   check_parts(options_, options_.keys_of_parts && !options_.fold,
               !options_.merge_only || inputs_.size_known);
   const bool whole = inputs_.size_known && !options_.skip && !options_.limit &&
@@ -245,10 +249,15 @@ void TextSorting::open_sink(std::uint64_t text_bytes) {
   const TextGeometry& geometry = memory_.geometry();
   tickets_ = {};
   text_output_.reset();  // uses the sink
-  parts_ =
-      output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
-                         options_.output_syntax().record_bytes);
-  sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
+  if (SharedSort* const shared = options_.shared) {
+    parts_ = &shared->parts();
+    sink_ = shared->make_sink(geometry.output_block_bytes, *io_);
+  } else {
+    parts_ =
+        output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+                           options_.output_syntax().record_bytes);
+    sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
+  }
   text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
                                               geometry.output_block_bytes, monitor_, parts_);
   write_header();
@@ -264,6 +273,9 @@ void TextSorting::sort() {
 }
 
 void TextSorting::form_runs() {
+  if (options_.shared != nullptr) {
+    if (const auto& header = options_.shared->header()) take_header(0, *header);
+  }
   meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
   TextFormation& formation = formation_.emplace(FormationContext{
       options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
@@ -288,6 +300,7 @@ void TextSorting::merge_formed() {
   meter_.begin(Phase::merging, record_bytes);
   BlockMemory blocks(monitor_);
   for (const auto span : formation_->free_memory()) blocks.extents().add(span);
+  if (options_.shared != nullptr) return merge_shared(blocks);
   RunReducer& reducer = formation_->reducer();
   sources_ = reducer.reduce(std::move(sources_), blocks);
   totals_ = {};
@@ -311,6 +324,36 @@ void TextSorting::merge_formed() {
   meter_.end("merge");
 }
 
+// Merges what of the runs of all sorts is to be written by this one.
+void TextSorting::merge_shared(BlockMemory& blocks) {
+  SharedSort& shared = *options_.shared;
+  TextScratch& scratch = scratch_->get();
+  RunReducer& reducer = formation_->reducer();
+  sources_ = reducer.reduce(std::move(sources_), blocks,
+                            RunReducer::most_for_runs(blocks) / shared.sorts());
+  scratch.wait_for_writes();
+  totals_ = {};
+  totals_.removed = removed_;
+  totals_.removed += reducer.removed();
+  SharedMerge merge = shared.exchange(sources_, scratch, *scratch_->store(), *io_);
+  sources_ = std::move(merge.sources);
+  report_.passes = reducer.passes() + 1;
+  report_.merge_degree = sources_.size();
+  meter_.end("split runs");
+  meter_.begin(Phase::merging, merge.bytes);
+  give_back_free_memory();
+  open_sink(merge.bytes);
+  const std::uint64_t bytes = cell_bytes(merge.records, merge.bytes, memory_);
+  if (!merges_by_cells(sources_, merge.bytes / bytes, memory_.geometry().table_bytes)) {
+    throw Error(ErrorCode::no_space,
+                "the tables of so many runs take more memory than -S leaves: "
+                "give twice as much");
+  }
+  merge_cells(bytes, blocks, merge.range);
+  text_output_->finish();
+  meter_.end("merge");
+}
+
 // All records, `record_bytes` in all, are one chunk of the accelerator.
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
@@ -323,12 +366,13 @@ void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes)
   meter_.end("write");
 }
 
-void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks) {
+void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
+                              const KeyRange& range) {
   const TextMergeOptions merge{options_.output_syntax(), emit_rules(options_),
                                options_.dropped_bytes(), &stopped_};
   CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
   TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
-                    memory_.workspaces(), blocks, emitter, *workers_, monitor_);
+                    memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }
@@ -480,10 +524,14 @@ void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors
 void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
-  if (!stopped_) check_output();
-  if (options_.check_input) options_.check_input(input_hash_);
-  output_->publish(text_output_->bytes());
-  report_.output_in_place = output_->in_place();
+  if (options_.shared != nullptr) {
+    options_.shared->publish({input_hash_, totals_.written, totals_.removed});
+  } else {
+    if (!stopped_) check_output();
+    if (options_.check_input) options_.check_input(input_hash_);
+    output_->publish(text_output_->bytes());
+    report_.output_in_place = output_->in_place();
+  }
   meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;

@@ -23,6 +23,8 @@
 
 namespace xxl {
 
+class SharedSort;
+
 struct TextSortOptions : JobOptions, ResultRange {
   std::shared_ptr<const KeyExtractor> keys;
   // With a header: gets that of the first input and returns the keys, in place of `keys`. May throw
@@ -63,6 +65,8 @@ struct TextSortOptions : JobOptions, ResultRange {
   // is an error.
   std::function<void(const Error&)> on_no_compress_program;
   std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
+
+  SharedSort* shared = nullptr;  // this is one of several sorts, without limit, skip and tags
 
   const TextSyntax& output_syntax() const { return output_as ? *output_as : syntax; }
   // What is kept of records with equal keys, and whether that is not all of them.

@@ -172,5 +172,29 @@ TEST(TextCells, a_frequent_key_has_a_cell_of_its_own) {
   EXPECT_NE(cell, cells.cell_of(std::string_view("frequent\0", 9)));
 }
 
+TEST(TextCells, a_range_has_cells_of_its_own) {
+  std::vector<std::string> keys;
+  for (char c = 'a'; c <= 'z'; ++c) keys.emplace_back(3, c);
+  std::vector<CellSample> samples;
+  for (const std::string& key : keys) samples.push_back({key, 100, true});
+  for (const KeyRange& range :
+       {KeyRange{"d", "q"}, KeyRange{"", "q"}, KeyRange{"ddd", std::nullopt}, KeyRange{"dx", "dy"},
+        KeyRange{"dda", "ddd"}, KeyRange{}}) {
+    const TextCells cells(samples, 250, range);
+    EXPECT_EQ(cells.first(), range.lower.empty() ? 0u : 1u);
+    EXPECT_EQ(cells.lower(cells.first()), range.lower);
+    EXPECT_EQ(cells.has_upper(cells.end() - 1), range.upper.has_value());
+    if (range.upper) {
+      EXPECT_EQ(cells.upper(cells.end() - 1), *range.upper);
+    }
+    for (const std::string& key : keys) {
+      const bool in_range = key >= range.lower && (!range.upper || key < *range.upper);
+      const std::size_t cell = cells.cell_of(key);
+      EXPECT_EQ(cell >= cells.first() && cell < cells.end(), in_range) << key;
+    }
+  }
+  EXPECT_GT(TextCells(samples, 250, KeyRange{"d", "q"}).count(), 5u);
+}
+
 }  // namespace
 }  // namespace xxl

@@ -1,0 +1,169 @@
+#include "engine/cluster/cluster_text_sort.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "engine/cluster/input_share.h"
+#include "engine/cluster/thread_peers.h"
+#include "engine/part_manifest.h"
+#include "engine/text_sort/text_sort_fixture.h"
+#include "io/transfer.h"
+#include "simulated_queue.h"
+
+namespace xxl {
+namespace {
+
+using io::test::file_text;
+using io::test::write_file;
+using test::Records;
+using test::WholeLine;
+
+class ClusterTextSortTest : public testing::Test {
+ protected:
+  TextSortOptions options() {
+    TextSortOptions sort;
+    sort.keys = std::make_shared<WholeLine>();
+    sort.inputs = {directory_ / "in"};
+    sort.output = directory_ / "out/";
+    sort.scratch_dirs = {directory_.path()};
+    sort.memory_bytes = 6 * kMiB;
+    sort.parallel = 1;
+    sort.record_kind = "lines";
+    return sort;
+  }
+
+  std::vector<PartManifest::Part> parts() {
+    const auto manifest = read_manifest(directory_ / "out");
+    return manifest ? manifest->parts : std::vector<PartManifest::Part>();
+  }
+
+  std::string output() {
+    std::string text;
+    for (const PartManifest::Part& part : parts()) {
+      text += file_text(directory_ / "out/" + part.file);
+    }
+    return text;
+  }
+
+  void write_input(const Records& records) {
+    std::string text;
+    for (const std::string& record : records) text += record + '\n';
+    write_file(directory_ / "in", text);
+  }
+
+  io::test::TempDirectory directory_;
+};
+
+TEST_F(ClusterTextSortTest, ranks_write_what_one_process_would) {
+  for (unsigned kind = 0; kind < test::kKinds; ++kind) {
+    for (unsigned variant = 0; variant < 4; ++variant) {
+      const unsigned ranks = 1 + (kind + variant) % 4;
+      SCOPED_TRACE(std::to_string(kind) + ", variant " + std::to_string(variant) + ", " +
+                   std::to_string(ranks) + " ranks");
+      Random random(10 * kind + variant);
+      const Records records = test::random_records(kind, 10 * kMiB, random);
+      write_input(records);
+      TextSortOptions sort = options();
+      if (variant == 1) sort.keys = std::make_shared<test::BackwardsKey>();
+      sort.unique = variant >= 2;
+      if (variant == 3) sort.fold = [] { return std::make_unique<test::Counter>(); };
+      test::run_ranks(ranks, [&](Peers& peers) { cluster_text_sort(sort, peers); });
+      EXPECT_TRUE(output() == test::expected_of(sort, records));
+    }
+  }
+}
+
+TEST_F(ClusterTextSortTest, parts_are_about_equal_and_empty_where_there_are_too_few_keys) {
+  Random random(3);
+  write_input(test::random_records(0, 12 * kMiB, random));
+  test::run_ranks(3, [&](Peers& peers) { cluster_text_sort(options(), peers); });
+  for (const PartManifest::Part& part : parts()) {
+    EXPECT_NEAR(static_cast<double>(part.bytes), 4.0 * kMiB, 0.4 * kMiB);
+  }
+  write_input(Records(100'000, "one key"));
+  test::run_ranks(3, [&](Peers& peers) { cluster_text_sort(options(), peers); });
+  std::uint64_t records = 0, empty = 0;
+  for (const PartManifest::Part& part : parts()) {
+    records += part.records;
+    empty += part.records == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(records, 100'000u);
+  EXPECT_EQ(empty, 2u);
+}
+
+TEST_F(ClusterTextSortTest, a_block_that_is_read_back_changed_is_noticed) {
+  Random random(7);
+  write_input(test::random_records(0, 2 * kMiB, random));
+  bool noticed = false;
+  test::run_ranks(1, [&](Peers& peers) {
+    TextSortOptions sort = options();
+    sort.queue_factory = test::simulated_queues(7, [&](const io::Request& request) {
+      const io::Completion done = test::honest_transfer(request);
+      const bool is_scratch = request.file->path() == directory_.path();
+      if (request.op == io::Op::read && is_scratch) request.data[17] ^= std::byte{1};
+      return done;
+    });
+    try {
+      cluster_text_sort(sort, peers);
+    } catch (const Error& error) {
+      noticed = error.code() == ErrorCode::corrupt;
+    }
+  });
+  EXPECT_TRUE(noticed);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
+}
+
+// What of the input each rank reads.
+std::vector<std::string> shares(const std::vector<std::string>& paths, const TextSyntax& syntax,
+                                unsigned ranks) {
+  std::vector<std::string> texts(ranks);
+  test::run_ranks(ranks, [&](Peers& peers) {
+    TextShare share = open_text_share(paths, syntax, peers);
+    std::uint64_t at = share.inputs.start;
+    for (io::File& file : share.inputs.files) {
+      file.open();
+      const auto read = io::read_bytes(file, at, static_cast<std::size_t>(file.size() - at));
+      texts[peers.rank()].append(reinterpret_cast<const char*>(read.data()), read.size());
+      at = 0;
+    }
+  });
+  return texts;
+}
+
+TEST_F(ClusterTextSortTest, shares_are_cut_where_records_begin) {
+  Random random(11);
+  const std::vector<std::string> paths = {directory_ / "a", directory_ / "b", directory_ / "c"};
+  for (int round = 0; round < 200; ++round) {
+    TextSyntax syntax;
+    syntax.quoted = random.below(2) == 0;
+    // Each record ends with an 'e', which stands nowhere else.
+    std::string all;
+    for (const std::string& path : paths) {
+      std::string text;
+      for (std::size_t i = random.below(40); i > 0; --i) {
+        std::string row(random.below(8), 'x');
+        if (syntax.quoted && random.below(2) == 0) row = "\"" + row + "\n\"\"\n,\"";
+        text += row + "e\n";
+      }
+      write_file(path, text);
+      all += text;
+    }
+    const unsigned ranks = 1 + static_cast<unsigned>(random.below(6));
+    std::string together;
+    for (const std::string& share : shares(paths, syntax, ranks)) {
+      EXPECT_TRUE(share.empty() || share.ends_with("e\n")) << share;
+      together += share;
+    }
+    EXPECT_EQ(together, all);
+  }
+}
+
+}  // namespace
+}  // namespace xxl
