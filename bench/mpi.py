@@ -3,14 +3,15 @@
 
     bench/mpi.py --xxl PROGRAM --xxl-mpi PROGRAM --dir DIR [--mpirun "mpirun --oversubscribe"] [--ranks 1,2,4]
         [--threads N] [--records 20M] [--memory 256M] [--kinds uniform,skewed,sorted,constant] [--repeat 3] [--out FILE]
-        [--apart]
+        [--apart] [--parts]
 
 Of gensort records in DIR: uniform ones, sorted ones, ones of which nine in ten have one key (skewed), ones that all have it
 (constant). Every output is checked: order, and the checksum of the input. For each kind: seconds, processor seconds (user
 and system, of all ranks), bytes that blocks took over the network over those of the input, and the largest part over the
 smallest. Rows go to FILE as CSV, medians to standard output. Exit status 1 if an output was wrong. Ranks
 of one machine share its disks and processors: what is measured is what the work costs, not how it scales. They read each
-other's scratch, unless --apart hides it from them (as root, with Open MPI), and blocks go over TCP."""
+other's scratch, unless --apart hides it from them (as root, with Open MPI), and blocks go over TCP. With --parts ranks
+write a file each: a file in memory is written by one processor at a time."""
 
 import argparse
 import csv
@@ -18,6 +19,7 @@ import json
 import pathlib
 import resource
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -66,6 +68,11 @@ def make_input(arguments, kind, path):
             target.write(records)
 
 
+def remove(path):
+    shutil.rmtree(path, ignore_errors=True)
+    path.unlink(missing_ok=True)
+
+
 def summary(arguments, path):
     """Whether it is in order, and its checksum."""
     done = subprocess.run([arguments.xxl, "validate", "--record=gensort", path], capture_output=True, text=True, check=False)
@@ -75,11 +82,12 @@ def summary(arguments, path):
 
 def run(arguments, ranks, source, target):
     """0 ranks: one process without MPI."""
-    common = ["--record=gensort", "-T", arguments.dir, "--stats=json", source, "-o", target]
+    output = f"{target}/" if ranks and arguments.parts else target
+    common = ["--record=gensort", "-T", arguments.dir, "--stats=json", source, "-o", output]
     if arguments.threads:
         common.append(f"--parallel={arguments.threads}")
     if ranks == 0:
-        command = [arguments.xxl, "sort", "-S", f"{mebibytes(arguments.memory)}M", *common]
+        command = [arguments.xxl, "sort", "--device=cpu", "-S", f"{mebibytes(arguments.memory)}M", *common]
     else:
         apart = APART if arguments.apart else []
         command = [*shlex.split(arguments.mpirun), *(OVER_TCP if apart else []), "-n", str(ranks), *apart, arguments.xxl_mpi,
@@ -109,6 +117,7 @@ def main():
     parser.add_argument("--kinds", default="uniform,skewed,sorted,constant")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--apart", action="store_true", help="ranks do not see each other's scratch")
+    parser.add_argument("--parts", action="store_true", help="ranks write a file each")
     parser.add_argument("--out", help="CSV")
     arguments = parser.parse_args()
     arguments.dir.mkdir(parents=True, exist_ok=True)
@@ -124,7 +133,7 @@ def main():
         _, expected = summary(arguments, source)
         for repetition in range(arguments.repeat):
             for ranks in counts:
-                target.unlink(missing_ok=True)
+                remove(target)
                 seconds, processors, received, evenness = run(arguments, ranks, source, target)
                 in_order, found = summary(arguments, target)
                 rows.append([kind, ranks, repetition, f"{seconds:.3f}", f"{processors:.3f}", f"{received / input_bytes:.4f}",
@@ -132,7 +141,7 @@ def main():
                              "apart" if arguments.apart else "together"])
                 writer.writerow(rows[-1])
                 results.flush()
-        target.unlink(missing_ok=True)
+        remove(target)
     results.close()
     print("kind       ranks  seconds  processors  network/input  largest/smallest")
     for kind in arguments.kinds.split(","):
