@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/error.h"
+
 namespace xxl {
 namespace {
 
@@ -52,8 +54,23 @@ void ExactSum::carry() {
   additions_ = 1;
 }
 
+// Digits that are not negative move up by one: what is behind the quotient's last one is in its
+// place, exact enough for any rounding, as its lowest bit says whether still more follows.
+void ExactSum::divide(std::uint64_t divisor) {
+  XXL_CHECK(digits_.back() == 0);
+  std::copy_backward(digits_.begin(), digits_.end() - 1, digits_.end());
+  digits_.front() = 0;
+  unsigned __int128 rest = 0;
+  for (auto digit = digits_.rbegin(); digit != digits_.rend(); ++digit) {
+    rest = rest << kDigitBits | static_cast<std::uint64_t>(*digit);
+    *digit = static_cast<std::int64_t>(rest / divisor);
+    rest %= divisor;
+  }
+  if (rest != 0) digits_.front() |= 1;
+}
+
 // To `precision` bits, of which none is below bit `lowest_bit`.
-double ExactSum::rounded(int precision, int lowest_bit) const {
+double ExactSum::rounded(int precision, int lowest_bit, std::uint64_t divisor) const {
   if (is_special()) return special_;
   ExactSum sum = *this;
   sum.carry();
@@ -61,6 +78,12 @@ double ExactSum::rounded(int precision, int lowest_bit) const {
   if (negative) {
     for (std::int64_t& digit : sum.digits_) digit = -digit;
     sum.carry();
+  }
+  int lowest_exponent = kLowestExponent;
+  if (divisor != 1) {
+    sum.divide(divisor);
+    lowest_exponent -= kDigitBits;
+    lowest_bit += kDigitBits;
   }
   int top = kDigits - 1;
   while (top >= 0 && sum.digits_[static_cast<std::size_t>(top)] == 0) --top;
@@ -84,7 +107,7 @@ double ExactSum::rounded(int precision, int lowest_bit) const {
                                   [](std::int64_t digit) { return digit != 0; });
     if (more || kept % 2 != 0) ++kept;
   }
-  const double value = std::ldexp(static_cast<double>(kept), lowest + kLowestExponent);
+  const double value = std::ldexp(static_cast<double>(kept), lowest + lowest_exponent);
   return negative ? -value : value;
 }
 

@@ -20,17 +20,21 @@ class ExactSum {
   void add(const ExactSum& other);
 
   // The nearest double or float, ties to even; an infinity where finite numbers exceed its range.
-  double to_double() const { return rounded(53, 0); }
-  float to_float() const { return static_cast<float>(rounded(24, 1074 - 149)); }
+  // Of the sum divided by `divisor` > 0.
+  double to_double(std::uint64_t divisor = 1) const { return rounded(53, 0, divisor); }
+  float to_float(std::uint64_t divisor = 1) const {
+    return static_cast<float>(rounded(24, 1074 - 149, divisor));
+  }
   // Something that was added was infinite or no number, and so is the sum.
   bool is_special() const { return special_ != 0; }
 
  private:
-  static constexpr int kDigits = 68;
+  static constexpr int kDigits = 69;  // the last one is for divide()
   static constexpr std::uint32_t kMostAdditions = 1U << 30;
 
   void carry();
-  double rounded(int precision, int lowest_bit) const;
+  void divide(std::uint64_t divisor);
+  double rounded(int precision, int lowest_bit, std::uint64_t divisor) const;
 
   std::array<std::int64_t, kDigits> digits_{};
   std::uint32_t additions_ = 0;  // since carries were last propagated

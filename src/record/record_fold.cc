@@ -51,6 +51,17 @@ bool holds(const KeyField& field, __int128 sum) {
   return sum >= -limit && sum < limit;
 }
 
+// The nearest integer, of two the even one.
+__int128 divided(__int128 sum, std::uint64_t divisor) {
+  __int128 quotient = sum / divisor, rest = sum % divisor;
+  if (rest < 0) {
+    --quotient;
+    rest += divisor;
+  }
+  const __int128 twice = 2 * rest;
+  return twice > divisor || (twice == divisor && quotient % 2 != 0) ? quotient + 1 : quotient;
+}
+
 bool overlap(const KeyField& a, const KeyField& b) {
   return a.offset < b.offset + b.length && b.offset < a.offset + a.length;
 }
@@ -79,21 +90,27 @@ std::string value_text(const KeyField& field, const std::byte* record) {
 
 }  // namespace
 
-KeyField parse_sum_field(std::string_view spec, const RecordFormat& format,
-                         const RecordFold& fold) {
-  const KeyField field = parse_field({"--sum", spec, "OFFSET:TYPE", "field"}, spec, format);
+FieldFold parse_field_fold(FoldKind kind, std::string_view spec, const RecordFormat& format,
+                           const RecordFold& fold) {
+  const std::string option = "--" + std::string(name_of(kind));
+  KeyField field = parse_field({option, spec, "OFFSET:TYPE", "field"}, spec, format);
   const auto refuse = [&](const char* why) {
-    throw Error(ErrorCode::usage, "invalid --sum '" + std::string(spec) + "': " + why);
+    throw Error(ErrorCode::usage, "invalid " + option + " '" + std::string(spec) + "': " + why);
   };
-  if (field.type == KeyType::bytes) refuse("bytes are no number");
+  if (kind == FoldKind::collect) refuse("records of a fixed size have no room for all values");
+  if (is_of_sum(kind) && field.type == KeyType::bytes) refuse("bytes are no number");
   const auto overlaps = [&](const KeyField& other) { return overlap(field, other); };
   if (std::any_of(format.key.begin(), format.key.end(), overlaps)) {
     refuse("these bytes are of the key");
   }
-  if (std::any_of(fold.sums.begin(), fold.sums.end(), overlaps)) {
-    refuse("these bytes are of another sum");
+  const auto overlaps_fold = [&](const FieldFold& other) { return overlaps(other.field); };
+  if (std::any_of(fold.fields.begin(), fold.fields.end(), overlaps_fold)) {
+    refuse("these bytes are of another fold");
   }
-  return field;
+  field.descending = kind == FoldKind::max;
+  RecordFormat order = format;
+  order.key = {field};
+  return {kind, field, KeyLayout(order)};
 }
 
 RecordFormat folded_format(RecordFormat format, const RecordFold& fold) {
@@ -118,7 +135,8 @@ void RecordGroup::sum_up() {
   if (is_summed_) return;
   is_summed_ = true;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
-    const KeyField& field = rules_->fold.sums[i];
+    const auto& [kind, field, order] = rules_->fold.fields[i];
+    if (!is_of_sum(kind)) continue;
     sums_[i] = {};
     if (is_float(field)) {
       sums_[i].real.add(real_of(field, record_.data()));
@@ -131,17 +149,26 @@ void RecordGroup::sum_up() {
 // `integer_of(i)`: what is added to the i-th sum, of integers; `add_real(i)` adds to one of
 // floating-point numbers.
 template <class IntegerOf, class AddReal>
-bool RecordGroup::add(std::uint64_t count, IntegerOf&& integer_of, AddReal&& add_real) {
+bool RecordGroup::add(const std::byte* record, std::uint64_t count, IntegerOf&& integer_of,
+                      AddReal&& add_real) {
   sum_up();
-  const std::vector<KeyField>& fields = rules_->fold.sums;
-  for (std::size_t i = 0; !rules_->is_whole && i < fields.size(); ++i) {
-    if (is_float(fields[i]) || !holds(fields[i], sums_[i].integer + integer_of(i))) return false;
+  const std::vector<FieldFold>& folds = rules_->fold.fields;
+  for (std::size_t i = 0; !rules_->is_whole && i < folds.size(); ++i) {
+    if (!is_of_sum(folds[i].kind)) continue;
+    if (folds[i].kind == FoldKind::mean || is_float(folds[i].field)) return false;
+    if (!holds(folds[i].field, sums_[i].integer + integer_of(i))) return false;
   }
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (is_float(fields[i])) {
-      add_real(i);
-    } else {
-      sums_[i].integer += integer_of(i);
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    const auto& [kind, field, order] = folds[i];
+    if (is_of_sum(kind)) {
+      if (is_float(field)) {
+        add_real(i);
+      } else {
+        sums_[i].integer += integer_of(i);
+      }
+    } else if (kind == FoldKind::last ||
+               (kind != FoldKind::first && order.compare(record, record_.data()) < 0)) {
+      std::memcpy(record_.data() + field.offset, record + field.offset, field.length);
     }
   }
   count_ += count;
@@ -149,40 +176,45 @@ bool RecordGroup::add(std::uint64_t count, IntegerOf&& integer_of, AddReal&& add
 }
 
 bool RecordGroup::add(const std::byte* record, std::uint64_t count) {
-  const std::vector<KeyField>& fields = rules_->fold.sums;
+  const std::vector<FieldFold>& folds = rules_->fold.fields;
   return add(
-      count, [&](std::size_t i) { return integer_of(fields[i], record); },
-      [&](std::size_t i) { sums_[i].real.add(real_of(fields[i], record)); });
+      record, count, [&](std::size_t i) { return integer_of(folds[i].field, record); },
+      [&](std::size_t i) { sums_[i].real.add(real_of(folds[i].field, record)); });
 }
 
 bool RecordGroup::add(const RecordGroup& other) {
   if (!other.is_summed_) return add(other.record_.data(), other.count_);
   return add(
-      other.count_, [&](std::size_t i) { return other.sums_[i].integer; },
+      other.record_.data(), other.count_, [&](std::size_t i) { return other.sums_[i].integer; },
       [&](std::size_t i) { sums_[i].real.add(other.sums_[i].real); });
 }
 
 void RecordGroup::write(std::byte* out) const {
   std::memcpy(out, record_.data(), record_.size());
   for (std::size_t i = 0; is_summed_ && i < sums_.size(); ++i) {
-    write_sum(rules_->fold.sums[i], sums_[i], out);
+    const FieldFold& fold = rules_->fold.fields[i];
+    if (is_of_sum(fold.kind)) write_sum(fold, sums_[i], out);
   }
   if (rules_->fold.count) std::memcpy(out + record_.size(), &count_, sizeof count_);
 }
 
-void RecordGroup::write_sum(const KeyField& field, const Sum& sum, std::byte* out) const {
+// A mean is of all records of the group: none of them was folded before.
+void RecordGroup::write_sum(const FieldFold& fold, const Sum& sum, std::byte* out) const {
+  const KeyField& field = fold.field;
+  const std::uint64_t divisor = fold.kind == FoldKind::mean ? count_ : 1;
   if (!is_float(field)) {
-    if (!holds(field, sum.integer)) refuse(field);
-    return store_bits(field, static_cast<std::uint64_t>(sum.integer), out);
+    const __int128 value = divided(sum.integer, divisor);
+    if (!holds(field, value)) refuse(field);
+    return store_bits(field, static_cast<std::uint64_t>(value), out);
   }
   std::uint64_t bits;
   bool is_finite;
   if (field.type == KeyType::f64) {
-    const double value = sum.real.to_double();
+    const double value = sum.real.to_double(divisor);
     bits = std::bit_cast<std::uint64_t>(value);
     is_finite = std::isfinite(value);
   } else {
-    const float value = sum.real.to_float();
+    const float value = sum.real.to_float(divisor);
     bits = std::bit_cast<std::uint32_t>(value);
     is_finite = std::isfinite(value);
   }

@@ -1,13 +1,15 @@
-// What --count and --sum make of records of a fixed size with equal keys: the first of them, with
-// sums over all of them in place of some fields, and with their number behind it.
+// What folds make of records of a fixed size with equal keys: the first of them, with sums,
+// extremes and the like of all of them in place of some fields, and with their number behind it.
 //
-//     --sum=8:u32 --count, key in bytes 0 to 7     | 7 | 10 | a |
-//                                                  | 7 |  5 | b |   becomes   | 7 | 15 | a | 2 |
+//     --sum=8:u32 --max=12:u32 --count, key in bytes 0 to 7
+//
+//     | 7 | 10 | 4 | a |
+//     | 7 |  5 | 6 | b |   becomes   | 7 | 15 | 6 | a | 2 |
 //
 // Runs are folded as they are written, so that they shrink; what they hold is folded again when
 // they are merged. Nothing depends on that: what a field cannot hold exactly yet (a number beyond
-// its range, which others may bring back; floating-point numbers, whose sum is rounded once) is
-// left in several records until all of the group is there.
+// its range, which others may bring back; floating-point numbers, whose sum is rounded once; means)
+// is left in several records until all of the group is there.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +19,30 @@
 #include <vector>
 
 #include "record/exact_sum.h"
+#include "record/fold_kind.h"
+#include "record/key_layout.h"
 #include "record/record_format.h"
 
 namespace xxl {
 
-struct RecordFold {
-  std::vector<KeyField> sums{};  // numbers, none of which shares a byte with the key or another
-  bool count = false;            // the number of records, a little-endian u64, is appended
-
-  bool folds() const { return count || !sums.empty(); }
+// A field, and what becomes of it.
+struct FieldFold {
+  FoldKind kind;
+  KeyField field;
+  KeyLayout order;  // of min and max: the value that comes first is kept
 };
 
-// OFFSET:TYPE, a number of records of `format` outside its key, in addition to those in `fold`.
+struct RecordFold {
+  std::vector<FieldFold> fields{};  // none shares a byte with the key or another
+  bool count = false;               // the number of records, a little-endian u64, is appended
+
+  bool folds() const { return count || !fields.empty(); }
+};
+
+// OFFSET:TYPE, a field of records of `format` outside its key, in addition to those in `fold`.
 // Throws Error{usage}.
-KeyField parse_sum_field(std::string_view spec, const RecordFormat& format, const RecordFold& fold);
+FieldFold parse_field_fold(FoldKind kind, std::string_view spec, const RecordFormat& format,
+                           const RecordFold& fold);
 
 // Of the records that the fold makes.
 RecordFormat folded_format(RecordFormat format, const RecordFold& fold);
@@ -53,10 +65,10 @@ struct FoldRules {
 class RecordGroup {
  public:
   // `rules` must outlive it.
-  explicit RecordGroup(const FoldRules& rules) : rules_(&rules), sums_(rules.fold.sums.size()) {}
+  explicit RecordGroup(const FoldRules& rules) : rules_(&rules), sums_(rules.fold.fields.size()) {}
 
   bool empty() const { return count_ == 0; }
-  const std::byte* first() const { return record_.data(); }
+  const std::byte* first() const { return record_.data(); }  // as far as its key goes
   std::uint64_t count() const { return count_; }
 
   // In place of what was there before.
@@ -78,16 +90,17 @@ class RecordGroup {
   std::uint64_t count_in(const std::byte* record) const;
   bool add(const std::byte* record, std::uint64_t count);
   template <class IntegerOf, class AddReal>
-  bool add(std::uint64_t count, IntegerOf&& integer_of, AddReal&& add_real);
+  bool add(const std::byte* record, std::uint64_t count, IntegerOf&& integer_of,
+           AddReal&& add_real);
   void sum_up();
-  void write_sum(const KeyField& field, const Sum& sum, std::byte* out) const;
+  void write_sum(const FieldFold& fold, const Sum& sum, std::byte* out) const;
   [[noreturn]] void refuse(const KeyField& field) const;
 
   const FoldRules* rules_;
-  std::vector<std::byte> record_;  // the first
+  std::vector<std::byte> record_;  // the first, with what others have in place of some fields
   std::uint64_t count_ = 0;
   bool is_summed_ = false;  // sums_ are those of all records; false: there is one, and no sums
-  std::vector<Sum> sums_;
+  std::vector<Sum> sums_;   // of the fields that are sums or means
 };
 
 }  // namespace xxl

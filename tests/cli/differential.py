@@ -102,17 +102,20 @@ def random_field(rng, record_bytes):
     return Field(rng.randint(0, record_bytes - size), kind, size, rng.random() < 0.5, order)
 
 
-def random_sums(rng, record_bytes, keys):
-    """Fields of numbers that overlap neither keys nor each other."""
+FOLDS = ("sum", "sum", "min", "max", "mean", "first", "last")
+
+
+def random_folds(rng, record_bytes, keys):
+    """Folds of fields that overlap neither keys nor each other."""
     taken = {i for key in keys for i in range(key.offset, key.offset + key.size)}
-    sums = []
-    for _ in range(rng.choice([0, 1, 1, 2, 3])):
-        field = random_field(rng, record_bytes)
+    folds = []
+    for _ in range(rng.choice([0, 1, 1, 2, 3, 5])):
+        field, fold = random_field(rng, record_bytes), rng.choice(FOLDS)
         places = set(range(field.offset, field.offset + field.size))
-        if field.kind != "bytes" and not places & taken:
+        if not places & taken and (field.kind != "bytes" or fold not in ("sum", "mean")):
             taken |= places
-            sums.append(dataclasses.replace(field, order=""))
-    return sums
+            folds.append((fold, dataclasses.replace(field, order="")))
+    return folds
 
 
 def random_records(rng, record_bytes, count):
@@ -143,7 +146,7 @@ class Case:
     unique: bool
     files: list  # of lists of records
     options: list
-    sums: list = dataclasses.field(default_factory=list)
+    folds: list = dataclasses.field(default_factory=list)  # each a name and a field
     count: bool = False
 
     def sort_key(self, record):
@@ -151,7 +154,7 @@ class Case:
 
     def expected(self):
         records = sorted((r for file in self.files for r in file), key=self.sort_key)
-        if self.sums or self.count:
+        if self.folds or self.count:
             groups = itertools.groupby(records, key=self.sort_key)
             return b"".join(self.folded(list(group)) for _, group in groups)
         if not self.unique:
@@ -168,14 +171,22 @@ class Case:
     def folded(self, group):
         """One record for a group of equal keys. Raises Overflow."""
         out = bytearray(group[0])
-        for field in self.sums if len(group) > 1 else []:
+        for fold, field in self.folds if len(group) > 1 else []:
+            if fold not in ("sum", "mean"):
+                place = slice(field.offset, field.offset + field.size)
+                chosen = {"min": lambda: min(group, key=lambda record: field.rank(record, False)),
+                          "max": lambda: max(group, key=lambda record: field.rank(record, False)),
+                          "first": lambda: group[0], "last": lambda: group[-1]}[fold]()
+                out[place] = chosen[place]
+                continue
+            divisor = len(group) if fold == "mean" else 1
             code = (">" if field.big_endian else "<") + NUMBERS[field.kind]
             values = [struct.unpack_from(code, record, field.offset)[0] for record in group]
             try:
                 if field.kind[0] != "f":
-                    total = sum(values)
+                    total = round(fractions.Fraction(sum(values), divisor))  # ties to even
                 elif all(map(math.isfinite, values)):
-                    total = rounded(sum(map(fractions.Fraction, values)), field.kind)
+                    total = rounded(sum(map(fractions.Fraction, values)) / divisor, field.kind)
                 else:
                     total = sum(value for value in values if not math.isfinite(value))
                 struct.pack_into(code, out, field.offset, total)
@@ -208,7 +219,7 @@ def random_case(seed, memory):
     if rng.random() < 0.3:
         case.unique = False
         case.count = rng.random() < 0.6
-        case.sums = random_sums(rng, record_bytes, case.fields)
+        case.folds = random_folds(rng, record_bytes, case.fields)
         tame(rng, case)
     if rng.random() < 0.15:  # merge: inputs must be sorted
         case.files = [sorted(file, key=case.sort_key) for file in case.files]
@@ -218,7 +229,8 @@ def random_case(seed, memory):
 
 def tame(rng, case):
     """Mostly, makes sums fit, and no number infinite or none: what these become has many forms."""
-    fields = [f for f in case.sums if f.kind[0] == "f" or rng.random() < 0.8]
+    fields = [f for fold, f in case.folds
+              if fold in ("sum", "mean") and (f.kind[0] == "f" or rng.random() < 0.8)]
 
     def tamed(record):
         data = bytearray(record)
@@ -256,7 +268,7 @@ def run_case(case, xxl, directory):
     command = [xxl, "sort", f"--record={case.record}", *case.options, "-T", str(directory),
                *(f"--key={field.spec}" for field in case.given_keys),
                *(["-r"] if case.reverse else []), *(["-u"] if case.unique else []),
-               *(f"--sum={field.spec}" for field in case.sums),
+               *(f"--{fold}={field.spec}" for fold, field in case.folds),
                *(["--count"] if case.count else []), *names, "-o", str(output)]
     done = run_with_least_memory(command)
     shown = " ".join(command)

@@ -12,6 +12,7 @@ import random
 import re
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -190,14 +191,16 @@ class RandomSorts(ClusterTest):
         expected = self.sort_alone("--record=kv64", "--key=0:u8", *(self.root / f"in.{rank}" for rank in range(3)))
         self.assertEqual((self.out / "sorted").read_bytes(), expected)
 
-    def test_sums_of_groups(self):
+    def test_folds_of_groups(self):
         data = self.root / "in"
-        data.write_bytes(b"".join(bytes([key % 97, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]) for key in range(200000)))
-        options = ["--record=kv64", "--sum=8:u64", "--count"]
-        expected = self.sort_alone(*options, data)
-        self.assertEqual(self.cluster(4, *options, "-S2M", data, "-o", f"{self.out}/o/").returncode, 0)
-        manifest = json.loads((self.out / "o" / "manifest.json").read_text())
-        self.assertEqual(b"".join((self.out / "o" / part["file"]).read_bytes() for part in manifest["files"]), expected)
+        data.write_bytes(b"".join(struct.pack("<QII", key % 97, 1, key) for key in range(200000)))
+        for fields in (["--sum=8:u64"], ["--max=8:u32", "--last=12:u32"], ["--min=8:f32", "--mean=12:u32"]):
+            options = ["--record=kv64", *fields, "--count"]
+            expected = self.sort_alone(*options, data)
+            self.assertEqual(self.cluster(4, *options, "-S2M", data, "-o", f"{self.out}/o/").returncode, 0)
+            manifest = json.loads((self.out / "o" / "manifest.json").read_text())
+            parts = [(self.out / "o" / part["file"]).read_bytes() for part in manifest["files"]]
+            self.assertEqual(b"".join(parts), expected)
 
     def test_an_existing_output_is_replaced(self):
         data = self.gen("in", "100k", "--record=u64")

@@ -164,6 +164,19 @@ inline constexpr OptionSpec kPartBy{
         "Sorts by this column first: of rows and columns it is given as a --key, of lines as the "
         "number of a field."};
 
+inline constexpr Section kFolds{
+    "FOLDS",
+    "With --count, --sum and the like there is one record for each key: the first one, with what "
+    "the option says of all of them in place of a field, given as OFFSET:TYPE as in --key. They "
+    "can be repeated and combined. No two may share a byte with each other or with the key.\n"
+    "\n"
+    "  --record=fixed:32 --key=0:u64 --sum=8:i64 --max=16:f64 --last=24:bytes8 --count\n"
+    "\n"
+    "Sums and means are exact, and rounded once, to the nearest, ties to even, in whatever order "
+    "the numbers come: a mean in a field of integers is an integer. A sum that its field cannot "
+    "hold is an error. --min and --max compare as keys do, --first and --last go by the order of "
+    "the input.\n"};
+
 inline constexpr Section kPartsSection{
     "PARTS",
     "With --parts, --part-bytes or --part-by the output is a directory, which appears with all its "

@@ -53,22 +53,19 @@ void set_cluster_options(const ParsedOptions& options, const MpiPeers& peers, Jo
 }
 
 SortOptions record_options(const ParsedOptions& options, const MpiPeers& peers) {
-  refuse_options_of_others(options, Scope::records);
+  refuse_options_of_others(options, Scope::all);
   SortOptions sort;
   sort.format = parse_record_format(options.value("record", ""), options.values("key"),
                                     options.has("reverse"), kTextKinds);
   sort.inputs = options.operands();
   set_cluster_options(options, peers, sort);
-  for (const std::string& field : options.values("sum")) {
-    sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
-  }
-  sort.fold.count = options.has("count");
+  sort.fold = record_fold_option(options, sort.format);
   sort.unique = options.has("unique") && !sort.fold.folds();
   static_cast<ResultRange&>(sort) = range_option(options);
   if ((sort.unique || sort.fold.folds()) && (sort.limit || sort.skip > 0)) {
     throw_usage(options.command(),
                 "several ranks know ranges of records, not of groups: --limit and --skip exclude "
-                "-u, --count and --sum");
+                "-u, --count and other folds");
   }
   sort.record_kind = sort.output_format().name;
   sort.key_text = key_text_of(sort.output_format());

@@ -72,6 +72,7 @@ constexpr std::array kMpiSections{
             "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
     kRecords,
     kKeys,
+    kFolds,
     Section{"STATISTICS",
             "--stats=json prints one object on standard error:\n"
             "\n"

@@ -293,11 +293,11 @@ constexpr std::array kSortOptions{
                .details = "It stands in front of a line, is the last column of a row, and follows "
                           "a binary record as 8 bytes, little-endian: those of u64 become kv64."},
     fold("sum", Scope::fields, "as -u, with the sum over the records of each key in this field"),
-    fold("min", Scope::rows, "the same, with the least value"),
-    fold("max", Scope::rows, "the same, with the greatest value"),
-    fold("mean", Scope::rows, "the same, with the sum divided by the number of values"),
-    fold("first", Scope::rows, "the same, with the value of the first record of the input"),
-    fold("last", Scope::rows, "the same, with the value of the last record of the input"),
+    fold("min", Scope::fields, "the same, with the least value"),
+    fold("max", Scope::fields, "the same, with the greatest value"),
+    fold("mean", Scope::fields, "the same, with the sum divided by the number of values"),
+    fold("first", Scope::fields, "the same, with the value of the first record of the input"),
+    fold("last", Scope::fields, "the same, with the value of the last record of the input"),
     fold("collect", Scope::rows, "the same, with all values, separated by semicolons"),
     OptionSpec{.long_name = "skip",
                .value = ValueKind::required,
@@ -404,11 +404,11 @@ constexpr Section kColumnKeys{
     "descending or not, unless the key says :nulls-first. :asc and :nulls-last say the usual; :asc "
     "also keeps -r away from this key.\n"};
 
-constexpr Section kFolds{
+constexpr Section kRowFolds{
     "FOLDS",
     "With --count, --sum and the like there is one record for each key: the first one, with what "
     "the option says of all of them in place of a field. They can be repeated and combined, each "
-    "with a field of its own.\n"
+    "with a field of its own. (Of binary records, see FOLDS OF BINARY RECORDS.)\n"
     "\n"
     "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
     "and "
@@ -427,12 +427,7 @@ constexpr Section kFolds{
     "that of the first row. --collect writes the values in the order of the input with ';' between "
     "them, in one field; a value that has a ';', a quote or a line break is in quotes, as in a CSV "
     "file with semicolons. They may take a sixteenth of -S. Empty fields do not count, but for "
-    "--first and --last.\n"
-    "\n"
-    "Of binary records, FIELD is OFFSET:TYPE as in --key, outside the key. A sum that its field "
-    "cannot hold is an error. That of floating-point numbers is exact and rounded once, in "
-    "whatever "
-    "order they come.\n"};
+    "--first and --last.\n"};
 
 constexpr std::array kSortSections{
     kTextRecords,
@@ -442,7 +437,8 @@ constexpr std::array kSortSections{
     kColumnKeys,
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
-    kFolds,
+    kRowFolds,
+    Section{"FOLDS OF BINARY RECORDS", kFolds.text},
     kPartsSection,
     Section{
         "STATISTICS",

@@ -30,12 +30,7 @@ SortOptions record_sort_options(const Caller& caller, const ParsedOptions& optio
   sort.format = format_option(options, "", options.has("reverse"));
   sort.inputs = input_files(options);
   set_job_options(options, sort);
-  if (options.given("sum")) {
-    for (const std::string& field : options.values("sum")) {
-      sort.fold.sums.push_back(parse_sum_field(field, sort.format, sort.fold));
-    }
-  }
-  sort.fold.count = options.given("count");
+  sort.fold = record_fold_option(options, sort.format);
   sort.unique = options.given("unique") && !sort.fold.folds();
   sort.merge_only = options.given("merge");
   static_cast<ResultRange&>(sort) = range_option(options);
@@ -73,7 +68,9 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   const Check check = check_option(options);
   SortOptions sort = record_sort_options(caller, options);
   if (check != Check::none) {
-    if (sort.fold.folds()) throw_usage(options.command(), "-c excludes --count and --sum");
+    if (sort.fold.folds()) {
+      throw_usage(options.command(), "-c excludes --count, --sum and other folds");
+    }
     return run_check(caller, sort, check);
   }
   if (keep_order_option(options)) {

@@ -242,6 +242,15 @@ std::vector<FoldOption> fold_options(const ParsedOptions& options) {
   return folds;
 }
 
+RecordFold record_fold_option(const ParsedOptions& options, const RecordFormat& format) {
+  RecordFold fold;
+  for (const auto& [kind, field] : fold_options(options)) {
+    fold.fields.push_back(parse_field_fold(kind, field, format, fold));
+  }
+  fold.count = options.given("count");
+  return fold;
+}
+
 ResultRange range_option(const ParsedOptions& options) {
   ResultRange range;
   range.skip = options.number("skip", 0, 0, ~std::uint64_t{0});

@@ -63,6 +63,8 @@ struct FoldOption {
 std::vector<FoldOption> fold_options(const ParsedOptions& options);
 // Keys, separator and folds of rows.
 CsvOrder row_order_option(const ParsedOptions& options);
+// These and --count, for records of `format`.
+RecordFold record_fold_option(const ParsedOptions& options, const RecordFormat& format);
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].

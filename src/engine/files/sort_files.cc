@@ -58,7 +58,8 @@ SortOptions record_options(const SortJob& job, const JobMeans& means) {
   auto options = options_of<SortOptions>(job, means);
   options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
   for (const std::string& field : job.sums) {
-    options.fold.sums.push_back(parse_sum_field(field, options.format, options.fold));
+    options.fold.fields.push_back(
+        parse_field_fold(FoldKind::sum, field, options.format, options.fold));
   }
   options.fold.count = job.count;
   options.unique &= !options.fold.folds();
