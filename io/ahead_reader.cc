@@ -48,7 +48,7 @@ void AheadReader::start_read() {
   io_.queue_for(file_).submit(std::move(request));
 }
 
-std::span<const std::byte> AheadReader::next() {
+std::span<std::byte> AheadReader::next() {
   if (!under_way_) return {};
   {
     auto lock = monitor_.lock();

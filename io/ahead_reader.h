@@ -25,9 +25,9 @@ class AheadReader {
   // Waits for a read under way (gives up that of a pipe), and closes the file.
   ~AheadReader();
 
-  // The next bytes, valid until the next call; nothing at the end. Throws Error, also if the file
-  // has become shorter since it was measured.
-  std::span<const std::byte> next();
+  // The next bytes, the caller's to use until the next call; nothing at the end. Throws Error, also
+  // if the file has become shorter since it was measured.
+  std::span<std::byte> next();
 
  private:
   void start_read();

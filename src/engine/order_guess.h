@@ -19,8 +19,8 @@ std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::stri
                                                      const JobOptions& options);
 
 // True if all samples of `input`, taken from its start to its end, are in the order of `keys`, each
-// in itself and after the one before. False for what cannot be read at any place, and for rows:
-// where they begin is known only from the start. Throws Error.
+// in itself and after the one before. False for what cannot be read at any place, for rows, as
+// where they begin is known only from the start, and for records of a fixed size. Throws Error.
 bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtractor& keys);
 
 }  // namespace xxl

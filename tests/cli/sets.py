@@ -142,6 +142,10 @@ class RandomSets(whole_process.FaultTest):
         if kind.name in ("lines", "-z") and rng.random() < 0.2:
             for records in inputs[:2]:
                 records.insert(rng.randrange(len(records) + 1), b"7 " + b"l" * 300_000)
+        if rng.random() < 0.4:
+            inputs = [sorted(records, key=kind.key) for records in inputs]
+            if rng.random() < 0.7:
+                kind.options = [*kind.options, "-m"]
         return kind, inputs
 
     def files_of(self, kind, inputs, rng):
@@ -178,13 +182,16 @@ class RandomSets(whole_process.FaultTest):
                 at = rng.randrange(len(files))
                 if rng.random() < 0.3 and files[at].suffix != ".gz":
                     names[at], data = "-", files[at].read_bytes()
-                command = [whole_process.XXL, "set", *operation, *kind.options, *options, *names]
+                out = self.root / "result"
+                output = rng.choice(([], ["-o", str(out)]))
+                command = [whole_process.XXL, "set", *operation, *kind.options, *options, *names, *output]
                 with self.subTest(number=number, command=" ".join(command)):
                     done = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=False,
                                           timeout=whole_process.PATIENCE_SECONDS, env={**os.environ, "LC_ALL": "C"})
                     self.assertEqual(done.returncode, 0)
                     has_head = any(file.stat().st_size for file in files)
-                    self.assertEqual(done.stdout, kind.text(expected) if has_head else b"")
+                    written = out.read_bytes() if output else done.stdout
+                    self.assertEqual(written, kind.text(expected) if has_head else b"")
 
     def test_a_key_of_more_records_than_memory_holds(self):
         """Which make one group, merged record by record."""

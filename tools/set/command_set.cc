@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -75,6 +76,9 @@ int run_lines(const Caller& caller, const ParsedOptions& options, GroupRule rule
   order_inputs(options, rule, arguments.files);
   arguments.order.unique = true;  // lines with equal keys are equal
   TextSortOptions sort = line_sort_options(caller, arguments);
+  if (sort.syntax.header) {  // then it is checked to be that of all inputs, as for rows
+    sort.keys_of_header = [keys = sort.keys](std::string_view) { return keys; };
+  }
   return run_text_set(caller, options, rule, sort, subject_of(sort));
 }
 

@@ -63,9 +63,12 @@ const auto& set_options() {
                  .completion = Completion::words,
                  .group = kComparing,
                  .help = "what a record is (see RECORDS; default: lines)"},
-      as_sort("header", kDoing, Scope::text),
+      with_details(as_sort("header", kDoing, Scope::text),
+                   "That of all inputs must be the same. The columns of CSV and TSV files can then "
+                   "be called by their names."),
       as_sort("zero-terminated", kDoing, Scope::lines),
       as_sort("malformed", kDoing, Scope::rows),
+      with_details(as_sort("merge", kDoing), "One that turns out not to be sorted is an error."),
       as_sort("files0-from", kDoing),
       as_sort("output", kDoing),
       as_sort("skip", kDoing),

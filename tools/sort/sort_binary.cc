@@ -58,6 +58,7 @@ TextSortOptions text_sort_of(const SortOptions& records) {
   static_cast<ResultRange&>(sort) = records;
   sort.inputs = records.inputs;
   sort.unique = records.unique;
+  sort.merge_only = records.merge_only;
   sort.syntax.record_bytes = records.format.record_bytes;
   sort.keys = std::make_shared<FormatKey>(records.format);
   return sort;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/text_sort/text_reader.h"
+#include "io/input_checks.h"
 #include "record/csv_rows.h"
 
 namespace xxl {
@@ -40,10 +41,12 @@ bool JoinedRecord::append(std::string_view bytes) {
 
 FileCursor::FileCursor(io::File& input, const TextSortOptions& options, std::span<std::byte> memory,
                        std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
-                       std::uint64_t& skipped)
+                       std::uint64_t& skipped, std::size_t number)
     : input_(input),
       options_(options),
       syntax_(options.syntax),
+      tag_bytes_(options.put_tag_bytes()),
+      tag_(tag_bytes_ == 0 ? 0 : options.tags.of(0, number)),
       budget_(budget),
       hash_(hash),
       skipped_(skipped),
@@ -51,13 +54,18 @@ FileCursor::FileCursor(io::File& input, const TextSortOptions& options, std::spa
 
 // Reads on. False at the end.
 bool FileCursor::next_buffer() {
-  const std::span<const std::byte> buffer = reader_.next();
-  text_ = {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
-  return !buffer.empty();
+  buffer_ = reader_.next();
+  text_ = {reinterpret_cast<const char*>(buffer_.data()), buffer_.size()};
+  return !buffer_.empty();
 }
 
 // Where the record ends in the buffer; npos if it goes on.
 std::size_t FileCursor::find_end() const {
+  if (syntax_.record_bytes != 0) {
+    const std::size_t there = joined_ == nullptr ? 0 : joined_->view().size() - tag_bytes_;
+    const std::size_t rest = syntax_.record_bytes - there;
+    return rest <= text_.size() ? rest : text_.npos;
+  }
   if (!syntax_.quoted) return text_.find(syntax_.terminator);
   if (joined_ == nullptr) return find_row_end(text_, 0, syntax_.terminator);
   const QuoteScan scan = scan_quotes(text_, syntax_.terminator);
@@ -69,6 +77,11 @@ void FileCursor::join(std::string_view part) {
   if (joined_ == nullptr) {
     joined_ = std::make_shared<JoinedRecord>(budget_);
     inside_quotes_ = false;
+    if (tag_bytes_ != 0) {
+      char tag[kTagBytes];
+      put_tag(tag, tag_, tag_bytes_);
+      joined_->append({tag, tag_bytes_});
+    }
   }
   if (!joined_->append(part)) {
     const std::size_t bytes = joined_->view().size() + part.size();
@@ -80,6 +93,19 @@ void FileCursor::join(std::string_view part) {
   }
 }
 
+// Makes the record of what has been joined, if anything, and `part` of the buffer.
+void FileCursor::make_record(std::string_view part) {
+  std::byte* const begin = buffer_.data() + buffer_.size() - text_.size();
+  if (joined_ == nullptr && static_cast<std::size_t>(begin - buffer_.data()) >= tag_bytes_) {
+    char* const to = reinterpret_cast<char*>(begin) - tag_bytes_;
+    if (tag_bytes_ != 0) put_tag(to, tag_, tag_bytes_);
+    record_ = {to, tag_bytes_ + part.size()};
+  } else {
+    join(part);
+    record_ = joined_->view();
+  }
+}
+
 bool FileCursor::take_record() {
   joined_.reset();
   offset_ = next_offset_;
@@ -88,21 +114,21 @@ bool FileCursor::take_record() {
     if (text_.empty() && !next_buffer()) {
       if (joined_ == nullptr) return false;
       record_ = joined_->view();  // without its terminator
-      next_offset_ += record_.size();
+      next_offset_ += content().size();
+      if (syntax_.record_bytes != 0) {
+        io::check_whole_records(input_, next_offset_, syntax_.record_bytes);
+      }
       return true;
     }
     const std::size_t end = find_end();
     if (end != text_.npos) {
-      record_ = text_.substr(0, end);
-      if (joined_ != nullptr) {
-        join(record_);
-        record_ = joined_->view();
-      }
-      text_.remove_prefix(end + 1);
-      next_offset_ += record_.size() + 1;
+      make_record(text_.substr(0, end));
+      text_.remove_prefix(end + syntax_.frame_bytes());
+      const std::string_view found = content();
+      next_offset_ += found.size() + syntax_.frame_bytes();
       ++next_line_;
       if (syntax_.quoted) {
-        next_line_ += std::count(record_.begin(), record_.end(), syntax_.terminator);
+        next_line_ += std::count(found.begin(), found.end(), syntax_.terminator);
       }
       return true;
     }
@@ -112,12 +138,12 @@ bool FileCursor::take_record() {
 }
 
 std::optional<std::string> FileCursor::take_header() {
-  return take_record() ? std::optional(std::string(record_)) : std::nullopt;
+  return take_record() ? std::optional(std::string(content())) : std::nullopt;
 }
 
 std::shared_ptr<const void> FileCursor::hold() {
   if (joined_ == nullptr) {
-    join(record_);
+    join(content());
     record_ = joined_->view();
   }
   return joined_;
@@ -126,19 +152,21 @@ std::shared_ptr<const void> FileCursor::hold() {
 bool FileCursor::advance() {
   for (;;) {
     if (!take_record()) return false;
-    if (std::exchange(is_first_, false) && options_.first_record) options_.first_record(record_);
-    const auto fault = options_.malformed ? options_.malformed(record_) : std::nullopt;
+    if (std::exchange(is_first_, false) && options_.first_record) options_.first_record(content());
+    const auto fault = options_.malformed ? options_.malformed(content()) : std::nullopt;
     if (!fault) break;
     if (!syntax_.skip_malformed) fail(*fault);
     ++skipped_;
   }
-  add_record(hash_, record_);
+  add_record(hash_, content());
   return true;
 }
 
 void FileCursor::fail(const std::string& fault) const {
-  throw Error(ErrorCode::bad_input, "line " + std::to_string(line_) + ": " + fault, input_.path(),
-              offset_);
+  const std::string place = syntax_.record_bytes != 0
+                                ? "record " + std::to_string(offset_ / syntax_.record_bytes)
+                                : "line " + std::to_string(line_);
+  throw Error(ErrorCode::bad_input, place + ": " + fault, input_.path(), offset_);
 }
 
 }  // namespace xxl

@@ -1,4 +1,6 @@
-// The records of an input one after the other: for sort -m.
+// The records of an input one after the other: for sort -m. With tags that say which input a record
+// is of, each has its tag in front, where the record before was; the first one of a buffer is
+// copied.
 #pragma once
 
 #include <cstddef>
@@ -49,11 +51,11 @@ class FileCursor final : public RecordCursor {
  public:
   // `memory`, aligned to sectors and a multiple of two of them, is for buffers. Records that lie in
   // several of them take up `budget`, which several cursors may share; when it is used up, that is
-  // an error. Records are added to `hash`, malformed ones that are left out to `skipped`. The
-  // references must outlive the cursor.
+  // an error. Records are added to `hash`, malformed ones that are left out to `skipped`. `number`:
+  // of the input, from 0, for its tag. The references must outlive the cursor.
   FileCursor(io::File& input, const TextSortOptions& options, std::span<std::byte> memory,
              std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
-             std::uint64_t& skipped);
+             std::uint64_t& skipped, std::size_t number = 0);
 
   // Takes the first record, before any other; none of an empty input.
   std::optional<std::string> take_header();
@@ -71,13 +73,19 @@ class FileCursor final : public RecordCursor {
   bool take_record();
   std::size_t find_end() const;
   void join(std::string_view part);
+  void make_record(std::string_view part);
+  // The current record without its tag.
+  std::string_view content() const { return record_.substr(tag_bytes_); }
 
   io::File& input_;
   const TextSortOptions& options_;
   const TextSyntax& syntax_;
+  const std::size_t tag_bytes_;
+  const std::uint64_t tag_;
   std::size_t& budget_;
-  bool is_first_ = true;                  // no record but the header was taken
-  std::string_view text_;                 // what is left of the current buffer
+  bool is_first_ = true;  // no record but the header was taken
+  std::span<std::byte> buffer_;
+  std::string_view text_;                 // what is left of it
   std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
   bool inside_quotes_ = false;            // at the end of the joined part
   std::string_view record_;

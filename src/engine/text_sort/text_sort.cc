@@ -497,7 +497,7 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
   for (std::size_t i = 0; i < count; ++i) {
     auto cursor = std::make_unique<FileCursor>(inputs_.files[first + i], options_,
                                                all.subspan(i * bytes, bytes), joined_bytes_, *io_,
-                                               monitor_, input_hash_, report_.skipped);
+                                               monitor_, input_hash_, report_.skipped, first + i);
     if (options_.syntax.header) {
       if (const auto header = cursor->take_header()) take_header(first + i, *header);
     }
@@ -557,7 +557,8 @@ void TextSorting::check_output() const {
 // memory, and one thread compares their keys as fast as disks deliver; and if they are not, the
 // sort can start again. Not with a limit: what is not read would not be checked.
 bool may_be_sorted(const TextSortOptions& options) {
-  if (options.merge_only || options.tags.any() || options.limit || options.keys == nullptr ||
+  const bool may_be_merged = !options.tags.any() || options.tags.kind == RecordTags::Kind::input;
+  if (options.merge_only || !may_be_merged || options.limit || options.keys == nullptr ||
       options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
       !output_appears_at_end(options)) {
     return false;

@@ -44,7 +44,7 @@ struct TextSortOptions : JobOptions, ResultRange {
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
-  // Without fold and merge_only.
+  // Without fold; with merge_only only those that tell inputs apart.
   RecordTags tags;
   bool writes_tags = false;               // to the output, as a part of the records
   std::optional<TextSyntax> output_as{};  // the output's syntax, if it is not that of the inputs
