@@ -115,8 +115,8 @@ std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsi
 }
 
 TextSlices exchange_text_slices(const std::vector<MergeSource>& runs,
-                                const std::vector<std::string>& cuts,
-                                const LocalScratch& scratch, Peers& peers) {
+                                const std::vector<std::string>& cuts, const LocalScratch& scratch,
+                                Peers& peers) {
   const TextCells ranges(cuts);
   std::vector<MessageWriter> writers(peers.ranks());
   for (std::uint32_t number = 0; number < runs.size(); ++number) {

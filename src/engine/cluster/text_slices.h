@@ -40,7 +40,7 @@ struct TextSlices {
 // A step of all ranks, which gives each what it merges. `scratch` tells who reads blocks of this
 // one itself.
 TextSlices exchange_text_slices(const std::vector<MergeSource>& runs,
-                                const std::vector<std::string>& cuts,
-                                const LocalScratch& scratch, Peers& peers);
+                                const std::vector<std::string>& cuts, const LocalScratch& scratch,
+                                Peers& peers);
 
 }  // namespace xxl

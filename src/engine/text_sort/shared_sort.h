@@ -42,9 +42,9 @@ class SharedSort {
   // Of the first input of all, if inputs have one.
   virtual const std::optional<std::string>& header() const = 0;
 
-  // Given the runs of this sort, all in `scratch`, whose files are those of `store`, returns what it
-  // merges; from then on `scratch` reads blocks from where they are. All must last until publish().
-  // Throws Error.
+  // Given the runs of this sort, all in `scratch`, whose files are those of `store`, returns what
+  // it merges; from then on `scratch` reads blocks from where they are. All must last until
+  // publish(). Throws Error.
   virtual SharedMerge exchange(const std::vector<MergeSource>& runs, TextScratch& scratch,
                                const io::ScratchStore& store, io::IoService& io) = 0;
 
