@@ -153,7 +153,9 @@ Record folded(const FoldRules& rules, std::vector<Record> records, bool in_parts
       EXPECT_TRUE(part.add(one.data()));
     }
   }
-  if (in_parts) EXPECT_TRUE(group.add(rest));
+  if (in_parts) {
+    EXPECT_TRUE(group.add(rest));
+  }
   Record out(rules.bytes_out());
   group.write(out.data());
   return out;
@@ -183,7 +185,9 @@ TEST(RecordGroup, has_means_of_integers_rounded_to_even) {
     std::vector<Record> records;
     for (const int value : values) records.push_back(record(7, value));
     const Record whole = folded(rules, records, false);
-    if (values.size() > 1) EXPECT_EQ(folded(rules, records, true), whole);
+    if (values.size() > 1) {
+      EXPECT_EQ(folded(rules, records, true), whole);
+    }
     return static_cast<int>(static_cast<std::int8_t>(whole[1]));
   };
   EXPECT_EQ(mean({-3}), -3);
