@@ -228,6 +228,21 @@ inline constexpr Section kColumnStatistics{
     "--explain --stats=json prints the same without what is measured, and by, skip, limit,\n"
     "scratch_directories.\n"};
 
+inline constexpr Section kAnyRecords{
+    "RECORDS",
+    "Text:\n"
+    "\n"
+    "  lines    lines of text; without --record\n"
+    "  csv      rows as RFC 4180 has them: fields separated by commas; a field in\n"
+    "           quotes may hold commas and line breaks\n"
+    "  tsv      the same, with tabs\n"
+    "\n"
+    "Binary records, of one size, between which nothing lies:\n"
+    "\n"
+    "  fixed:N                    N bytes\n"
+    "  u32 i32 f32, u64 i64 f64   4 and 8 bytes\n"
+    "  kv32 kv64 gensort          8, 16 and 100 bytes\n"};
+
 inline constexpr Section kRecords{
     "RECORDS",
     "All records of a file have the same size, and nothing lies between them.\n"

@@ -12,7 +12,6 @@ constexpr std::string_view kShuffling = "What to shuffle";
 // An option of sort, in another place.
 OptionSpec as_sort(std::string_view name, std::string_view group, Scope scope = Scope::all) {
   OptionSpec option = option_of_sort(name);
-  option.scope = Scope::all;
   option.group = group;
   option.scope = scope;
   return option;
@@ -123,19 +122,7 @@ const auto& shuf_options() {
 }
 
 constexpr std::array kShufSections{
-    Section{"RECORDS",
-            "Text:\n"
-            "\n"
-            "  lines    lines of text; without --record\n"
-            "  csv      rows as RFC 4180 has them: fields separated by commas; a field in\n"
-            "           quotes may hold commas and line breaks\n"
-            "  tsv      the same, with tabs\n"
-            "\n"
-            "Binary records, of one size, between which nothing lies:\n"
-            "\n"
-            "  fixed:N                    N bytes\n"
-            "  u32 i32 f32, u64 i64 f64   4 and 8 bytes\n"
-            "  kv32 kv64 gensort          8, 16 and 100 bytes\n"},
+    kAnyRecords,
     kPartsSection,
     Section{"STATISTICS", "--stats=json and --explain --stats=json are those of xxl sort.\n"},
     Section{"EXIT STATUS",

@@ -1,7 +1,6 @@
 #include "engine/cluster/cluster_sort.h"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -91,12 +90,9 @@ void ClusterSort::open() {
   share_bytes_ = share.inputs.bytes;
   all_records_ = share.all_bytes / options_.format.record_bytes;
   output_ = std::make_unique<RankOutput>(options_, all_records_, peers_);
-  const auto least = [](const auto& values) {
-    return *std::min_element(values.begin(), values.end());
-  };
-  options_.memory_bytes = least(gather(peers_, options_.memory_bytes));
+  options_.memory_bytes = least(peers_, options_.memory_bytes);
   if (options_.parallel == 0) options_.parallel = available_processors();
-  options_.parallel = least(gather(peers_, options_.parallel));
+  options_.parallel = least(peers_, options_.parallel);
   sending_bytes_ = round_down<std::uint64_t>(options_.memory_bytes / kSendingPart, kSectorBytes);
   SortOptions sort = options_;
   sort.memory_bytes -= sending_bytes_;
@@ -234,12 +230,7 @@ void ClusterSort::check() {
 
 ClusterReport cluster_sort(const SortOptions& options, Peers& peers) {
   ClusterSort sort(options, peers);
-  try {
-    return sort.run();
-  } catch (const std::exception& error) {
-    peers.fail(error.what());
-    throw;
-  }
+  return work_of_rank(peers, [&] { return sort.run(); });
 }
 
 }  // namespace xxl

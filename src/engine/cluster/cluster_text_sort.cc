@@ -1,7 +1,6 @@
 #include "engine/cluster/cluster_text_sort.h"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,10 +84,7 @@ void ClusterTextSort::open() {
   TextShare share = open_text_share(options_.inputs, options_.syntax, peers_);
   header_ = std::move(share.header);
   output_.emplace(options_, peers_);
-  const auto least = [](const auto& values) {
-    return *std::min_element(values.begin(), values.end());
-  };
-  options_.memory_bytes = least(gather(peers_, options_.memory_bytes));
+  options_.memory_bytes = least(peers_, options_.memory_bytes);
   if (options_.parallel == 0) options_.parallel = available_processors();
   const std::uint64_t sending_bytes =
       round_down<std::uint64_t>(options_.memory_bytes / kSendingPart, kSectorBytes);
@@ -167,12 +163,7 @@ void ClusterTextSort::publish(const SharedCounts& counts) {
 
 ClusterReport cluster_text_sort(const TextSortOptions& options, Peers& peers) {
   ClusterTextSort sort(options, peers);
-  try {
-    return sort.run();
-  } catch (const std::exception& error) {
-    peers.fail(error.what());
-    throw;
-  }
+  return work_of_rank(peers, [&] { return sort.run(); });
 }
 
 }  // namespace xxl

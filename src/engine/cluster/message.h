@@ -2,6 +2,7 @@
 // same byte order and the same program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -75,6 +76,13 @@ std::vector<T> gather(Peers& peers, const T& value) {
     values.push_back(MessageReader(message).get<T>());
   }
   return values;
+}
+
+// A step of all ranks: the least of their values.
+template <class T>
+T least(Peers& peers, const T& value) {
+  const std::vector<T> values = gather(peers, value);
+  return *std::min_element(values.begin(), values.end());
 }
 
 // A step of all ranks: the text of rank 0.

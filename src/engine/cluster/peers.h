@@ -67,4 +67,16 @@ class Peers {
   virtual void fetch(unsigned rank, BlockName name, std::span<std::byte> block, Done done) = 0;
 };
 
+// Does `work` of this rank. If it fails, the others are told before what is under way is waited
+// for, so it must be kept elsewhere.
+template <class Work>
+auto work_of_rank(Peers& peers, Work&& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    peers.fail(error.what());
+    throw;
+  }
+}
+
 }  // namespace xxl
