@@ -5,6 +5,7 @@ of the ranks ends before the output is complete.
 XXL_MPIRUN is the launcher (default: mpirun), XXL_MPI_PROGRAM the program (default: xxl-mpi beside
 xxl), XXL_RANDOM_CLUSTERS the number of random sorts."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -127,6 +128,43 @@ class ClusterTest(FaultTest):
         while self.processes(("xxl-mpi", "xxl-guard")) and time.monotonic() < end:
             time.sleep(0.02)
         self.assertEqual(self.processes(("xxl-mpi", "xxl-guard")), [])
+
+    def kill_one(self, rng, options, data, name, number):
+        command = cluster_command(4, "-T", self.scratch, "-S8M", "--parallel=1", *options, data, "-o", f"{self.out}/{name}")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while len(self.ranks_running()) < 4 and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, self.usual_seconds))
+        pids = self.ranks_running()
+        with contextlib.suppress(ProcessLookupError):  # it may have ended meanwhile
+            if pids:
+                os.kill(rng.choice(pids), number)
+        killed = process.wait(PATIENCE_SECONDS) != 0
+        self.wait_until_gone()
+        self.assertEqual(list(self.scratch.iterdir()), [])
+        if killed and list(self.out.iterdir()):  # the end of the process came after that of its work
+            self.assertEqual([path.name for path in self.out.iterdir()], ["o"])
+            checked = subprocess.run([whole_process.XXL, "validate", *options, self.out / "o"],
+                                     capture_output=True, text=True, check=False)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+            self.assertRegex(checked.stdout, "Records: 600000\n|Parts: 4, as the manifest says\n")
+        subprocess.run(["rm", "-rf", *self.out.iterdir()], check=True)
+        return killed
+
+    def kill_many(self, options, data, names):
+        """Kills one of the ranks that sort `data`, 600,000 records, at any moment, again and again."""
+        rng = random.Random(int(os.environ.get("XXL_SEED", random.randrange(1 << 32))))
+        start = time.monotonic()
+        done = self.cluster(4, "-S8M", "--parallel=1", *options, data, "-o", f"{self.out}/o/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.usual_seconds = time.monotonic() - start
+        subprocess.run(["rm", "-r", self.out / "o"], check=True)
+        killed = 0
+        for _ in range(RANDOM_KILLS):
+            number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
+            with self.subTest(signal=number):
+                killed += self.kill_one(rng, options, data, rng.choice(names), number)
+        self.assertGreater(killed, 0)
 
 
 class RandomSorts(ClusterTest):
@@ -275,41 +313,8 @@ class Failures(ClusterTest):
                     self.assertEqual([path.name for path in small.iterdir() if path.name != "lost+found"], [])
         self.assert_only_in_out()
 
-    def kill_one(self, rng, data, name, number):
-        command = cluster_command(4, "-T", self.scratch, "-S8M", "--parallel=1", "--record=gensort", data, "-o",
-                                  f"{self.out}/{name}")
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while len(self.ranks_running()) < 4 and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0, self.usual_seconds))
-        pids = self.ranks_running()
-        if pids:
-            os.kill(rng.choice(pids), number)
-        killed = process.wait(PATIENCE_SECONDS) != 0
-        self.wait_until_gone()
-        self.assertEqual(list(self.scratch.iterdir()), [])
-        if killed and list(self.out.iterdir()):  # the end of the process came after that of its work
-            self.assertEqual([path.name for path in self.out.iterdir()], ["o"])
-            checked = subprocess.run([whole_process.XXL, "validate", "--record=gensort", self.out / "o"],
-                                     capture_output=True, text=True, check=False)
-            self.assertEqual(checked.returncode, 0, checked.stderr)
-            self.assertIn("Records: 600000\n", checked.stdout)
-        subprocess.run(["rm", "-rf", *self.out.iterdir()], check=True)
-        return killed
-
     def test_a_rank_that_dies_ends_all(self):
-        rng = random.Random(int(os.environ.get("XXL_SEED", random.randrange(1 << 32))))
-        data = self.gen("in", "600k", "--record=gensort")
-        start = time.monotonic()
-        self.assertEqual(self.cluster(4, "-S8M", "--parallel=1", "--record=gensort", data, "-o", self.out / "o").returncode, 0)
-        self.usual_seconds = time.monotonic() - start
-        (self.out / "o").unlink()
-        killed = 0
-        for _ in range(RANDOM_KILLS):
-            number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
-            with self.subTest(signal=number):
-                killed += self.kill_one(rng, data, rng.choice(("o", "o/")), number)
-        self.assertGreater(killed, 0)
+        self.kill_many(["--record=gensort"], self.gen("in", "600k", "--record=gensort"), ("o", "o/"))
 
 
 if __name__ == "__main__":

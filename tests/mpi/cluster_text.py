@@ -67,6 +67,9 @@ class RandomTextSorts(ClusterTest):
             path.write_bytes(data if number == 0 or rng.random() < 0.5 else b"")
             files.append(path)
         options += rng.choice(([], ["--temp-compress=lz4"], ["--temp-compress=zstd"]))
+        if rng.random() < 0.2:
+            options += rng.choice(([f"--limit={rng.randrange(count + 2)}"], [f"--skip={rng.randrange(count + 2)}"],
+                                   [f"--limit={rng.randrange(count + 2)}", f"--skip={rng.randrange(count + 2)}"]))
         expected = self.sort_alone(*options, "-S64M", *files)
         ranks = rng.randrange(1, 6)
         output = self.out / "sorted"
@@ -119,8 +122,7 @@ class TextFailures(ClusterTest):
     def test_what_cannot_be(self):
         path = self.root / "in"
         path.write_text("a\nb\n")
-        for options, message in ((["-o", self.out / "o"], "directory"), (["--limit=1", "-o", f"{self.out}/o/"], "--limit"),
-                                 (["-R", "-o", f"{self.out}/o/"], "R"), (["-k1R", "-o", f"{self.out}/o/"], "random"),
+        for options, message in ((["-o", self.out / "o"], "directory"), (["-R", "-o", f"{self.out}/o/"], "R"), (["-k1R", "-o", f"{self.out}/o/"], "random"),
                                  (["--record=csv", "-n", "-o", f"{self.out}/o/"], "-n")):
             self.assert_cluster_fails(self.cluster(2, *options, path), message)
         self.assert_only_in_out()
@@ -142,6 +144,9 @@ class TextFailures(ClusterTest):
         done = self.cluster(2, "-S8M", path, "-o", f"{self.out}/o/")
         self.assert_cluster_fails(done, "too long")
         self.assertEqual(self.cluster(2, "-S200M", path, "-o", f"{self.out}/o/").returncode, 0)
+
+    def test_a_rank_that_dies_ends_all(self):
+        self.kill_many([], self.gen("in", "600k", "--ascii"), ("o/",))
 
     @unittest.skipUnless(can_mount(), "needs root, to mount")
     def test_full_scratch(self):

@@ -82,17 +82,12 @@ void check_locale(Peers& peers) {
 }
 
 TextSortOptions text_options(const ParsedOptions& options, const MpiPeers& peers) {
-  for (const char* other : {"skip", "limit"}) {
-    if (!options.has(other)) continue;
-    throw_usage(options.command(),
-                "several ranks know ranges of records of a fixed size only, not of text: without "
-                "--skip and --limit");
-  }
   TextSortOptions sort;
   sort.inputs = options.operands();
   set_cluster_options(options, peers, sort);
   sort.record_kind = options.value("record", "lines");
   sort.syntax.header = options.has("header");
+  static_cast<ResultRange&>(sort) = range_option(options);
   return sort;
 }
 

@@ -16,7 +16,6 @@
 #include "engine/cluster/rank_directory.h"
 #include "engine/cluster/remote_blocks.h"
 #include "engine/cluster/text_slices.h"
-#include "engine/phase_meter.h"
 #include "engine/text_sort/shared_sort.h"
 #include "engine/text_sort/text_sort.h"
 
@@ -39,7 +38,8 @@ class ClusterTextSort final : public SharedSort {
   std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, io::IoService& io) override {
     return output_->make_sink(block_bytes, io);
   }
-  void publish(const SharedCounts& counts) override;
+  SharedCounts total(const SharedCounts& counts) override;
+  void publish() override { output_->publish(1); }
 
  private:
   void open();
@@ -122,7 +122,10 @@ SharedMerge ClusterTextSort::exchange(const std::vector<MergeSource>& runs, Text
   runs_ = runs;
   serve(scratch);
   local_scratch_ = std::make_unique<LocalScratch>(store, scratch.store(), io, peers_);
-  const std::vector<std::string> cuts = choose_text_cuts(runs, peers_);
+  // How many records come before a range is not known, so one rank counts them all.
+  const bool is_range = options_.limit || options_.skip > 0;
+  const std::vector<std::string> cuts =
+      is_range ? std::vector<std::string>() : choose_text_cuts(runs, peers_);
   slices_ = exchange_text_slices(runs, cuts, *local_scratch_, peers_);
   report_.merged_runs = slices_.runs.size();
   SharedMerge merge;
@@ -144,7 +147,7 @@ SharedMerge ClusterTextSort::exchange(const std::vector<MergeSource>& runs, Text
 }
 
 // A step of all ranks, after which none needs another one's blocks.
-void ClusterTextSort::publish(const SharedCounts& counts) {
+SharedCounts ClusterTextSort::total(const SharedCounts& counts) {
   SharedCounts all{};
   for (const SharedCounts& sums : gather(peers_, counts)) {
     all.input += sums.input;
@@ -153,10 +156,8 @@ void ClusterTextSort::publish(const SharedCounts& counts) {
   }
   report_.all_records = all.written.records;
   report_.checksum = all.written.sum;
-  all.removed += all.written;
-  check_permutation(all.input, all.removed);
   peers_.serve(nullptr);
-  output_->publish(1);
+  return all;
 }
 
 }  // namespace

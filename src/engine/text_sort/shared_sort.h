@@ -51,8 +51,10 @@ class SharedSort {
   // The part of the output of this one, as Output::cut_parts() and Output::make_sink().
   virtual OutputParts& parts() = 0;
   virtual std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, io::IoService& io) = 0;
-  // Makes the output of all appear, if what went in came out. Throws Error.
-  virtual void publish(const SharedCounts& counts) = 0;
+  // Given what this one has counted, returns what all have. Nothing is read from others afterwards.
+  virtual SharedCounts total(const SharedCounts& counts) = 0;
+  // Makes the output of all appear. REQUIRES: all is written. Throws Error.
+  virtual void publish() = 0;
 };
 
 }  // namespace xxl

@@ -103,7 +103,7 @@ class TextSorting final : public CallerSort {
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                    RecordMerge::OnDisorder on_disorder = {});
   void finish();
-  void check_output() const;
+  void check_output(const SharedCounts& counts) const;
 
   const TextSortOptions options_;
   const bool assumes_sorted_;
@@ -524,11 +524,13 @@ void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors
 void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
+  SharedCounts counts{input_hash_, totals_.written, totals_.removed};
+  if (options_.shared != nullptr) counts = options_.shared->total(counts);
+  if (!stopped_) check_output(counts);
+  if (options_.check_input) options_.check_input(input_hash_);
   if (options_.shared != nullptr) {
-    options_.shared->publish({input_hash_, totals_.written, totals_.removed});
+    options_.shared->publish();
   } else {
-    if (!stopped_) check_output();
-    if (options_.check_input) options_.check_input(input_hash_);
     output_->publish(text_output_->bytes());
     report_.output_in_place = output_->in_place();
   }
@@ -539,17 +541,17 @@ void TextSorting::finish() {
   meter_.finish(scratch_->store());
 }
 
-void TextSorting::check_output() const {
+void TextSorting::check_output(const SharedCounts& counts) const {
   if (options_.limit && !options_.has_groups() &&
-      totals_.records_out != options_.written_of(input_hash_.records)) {
+      counts.written.records != options_.written_of(counts.input.records)) {
     throw Error(ErrorCode::corrupt,
                 "records were lost on the way: the output was discarded; check "
                 "this machine's memory and disks");
   }
   if (!options_.limit) {
-    MultisetHash accounted = totals_.written;
-    accounted += totals_.removed;
-    check_permutation(input_hash_, accounted);
+    MultisetHash accounted = counts.written;
+    accounted += counts.removed;
+    check_permutation(counts.input, accounted);
   }
 }
 
