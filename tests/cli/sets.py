@@ -108,6 +108,7 @@ class Kind:
             elif self.name == "header":
                 self.options, self.head = [*self.options, "--header"], b"head\n"
         self.tail = rng.choice((0, 3, 30, 200))
+        self.has_long = False
 
     def record(self):
         rng, value = self.rng, self.rng.randrange(self.most)
@@ -140,6 +141,7 @@ class RandomSets(whole_process.FaultTest):
         if rng.random() < 0.1:
             inputs[0] = inputs[0] * 3
         if kind.name in ("lines", "-z") and rng.random() < 0.2:
+            kind.has_long = True
             for records in inputs[:2]:
                 records.insert(rng.randrange(len(records) + 1), b"7 " + b"l" * 300_000)
         if rng.random() < 0.4:
@@ -175,7 +177,9 @@ class RandomSets(whole_process.FaultTest):
                 first, limit = rng.choice((0, 0, 0, 1, 50)), rng.choice((None, None, None, 0, 7, 1000))
                 expected = expected[first:] if limit is None else expected[first:first + limit]
                 options = [f"--skip={first}"] + ([] if limit is None else [f"--limit={limit}"])
-                options += [f"-S{rng.choice((3, 4, 6, 30))}M", f"--parallel={rng.choice((1, 2, 3))}",
+                # Merges hold the long records of all inputs at once.
+                memory = rng.choice((3, 4, 6, 30)) + (20 if kind.has_long and "-m" in kind.options else 0)
+                options += [f"-S{memory}M", f"--parallel={rng.choice((1, 2, 3))}",
                             *rng.choice(([], ["--temp-compress"], ["--io=threads"], ["--batch-size=3"]))]
                 # One input may come through a pipe.
                 names, data = [str(file) for file in files], None

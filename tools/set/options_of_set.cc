@@ -41,8 +41,9 @@ const auto& set_options() {
                  .help = "compare and sort by a part of the record; repeatable",
                  .details =
                      "Keys are given as to xxl sort. Records are equal if all of their keys are. "
-                     "Without a key they are compared as a whole; binary records are in the order "
-                     "of their type then."},
+                     "Without a key they are compared as a whole, rows by the contents of their "
+                     "fields, whether in quotes or not; binary records are in the order of their "
+                     "type then."},
       as_sort("reverse", kComparing),
       as_sort("ignore-leading-blanks", kComparing, Scope::lines),
       as_sort("dictionary-order", kComparing, Scope::lines),
