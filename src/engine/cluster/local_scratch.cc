@@ -1,6 +1,7 @@
 #include "engine/cluster/local_scratch.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -32,15 +33,19 @@ Message files_of(const io::ScratchStore& scratch) {
   return writer.take();
 }
 
-// For reading; nothing if it cannot be reached, or another process has that number here.
+// For reading; nothing if it cannot be reached, or another process has that number here. (What that
+// has open may be a pipe, and opening it would wait.)
 std::optional<io::File> open_again(const OpenFile& told, const std::string& path) {
   const std::string name =
       "/proc/" + std::to_string(told.process) + "/fd/" + std::to_string(told.fd);
+  struct stat found;
+  if (stat(name.c_str(), &found) != 0 || found.st_dev != told.device ||
+      found.st_ino != told.inode) {
+    return std::nullopt;
+  }
   const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
-  io::File file(fd, path, io::enable_direct(fd));
-  if (file.device() != told.device || file.inode() != told.inode) return std::nullopt;
-  return file;
+  return io::File(fd, path, io::enable_direct(fd));
 }
 
 // All of them, or none.
