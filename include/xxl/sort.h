@@ -42,9 +42,12 @@ struct SortJob : FileJob {
   std::optional<std::uint64_t> limit;  // of the others, only the first `limit`
   bool count = false;  // one record for each key, with the number of its records: in front of a
                        // line, as the last column of a row, after a record as a little-endian u64
-  // One record for each key, with sums in these fields: of rows COLUMN, or COLUMN:NAME for a new
-  // column of that name, of records of a fixed size OFFSET:TYPE.
-  std::vector<std::string> sums;
+  // One record for each key, with what the options of the command line make of all of its records:
+  // FOLD=FIELD, FOLD one of sum, min, max, mean, first, last, collect (of rows). FIELD is of rows
+  // COLUMN, or COLUMN:NAME for a new column of that name, of records of a fixed size OFFSET:TYPE:
+  // "max=price:highest", "last=8:u64".
+  std::vector<std::string> folds;
+  std::vector<std::string> sums;  // FIELDs of sum, in front of `folds`
 
   // Of text.
   std::string field_separator;  // a byte, or of lines a character of UTF-8; empty: blanks of

@@ -56,7 +56,7 @@ void add_measurements(nb::dict& report, const Measurements& measured,
 nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& output,
                        const std::string& record, const std::vector<nb::bytes>& keys, bool unique,
                        bool merge_only, bool reverse, std::optional<std::uint64_t> limit,
-                       bool count, const std::vector<nb::bytes>& sums, const nb::bytes& separator,
+                       bool count, const std::vector<nb::bytes>& folds, const nb::bytes& separator,
                        bool header, const std::string& flags, bool stable, bool zero_terminated,
                        bool empty_last, bool skip_malformed, const Means& means,
                        nb::object callback) {
@@ -71,7 +71,7 @@ nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   job.reverse = reverse;
   job.limit = limit;
   job.count = count;
-  job.sums = texts_of(sums);
+  job.folds = texts_of(folds);
   job.field_separator = text_of(separator);
   job.header = header;
   job.flags = flags;
@@ -156,7 +156,7 @@ nb::dict join_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
 void bind_files(nb::module_& m) {
   m.def("sort_files", sort_files_of, nb::kw_only(), nb::arg("inputs"), nb::arg("output"),
         nb::arg("record"), nb::arg("keys"), nb::arg("unique"), nb::arg("merge_only"),
-        nb::arg("reverse"), nb::arg("limit").none(), nb::arg("count"), nb::arg("sums"),
+        nb::arg("reverse"), nb::arg("limit").none(), nb::arg("count"), nb::arg("folds"),
         nb::arg("separator"), nb::arg("header"), nb::arg("flags"), nb::arg("stable"),
         nb::arg("zero_terminated"), nb::arg("empty_last"), nb::arg("skip_malformed"),
         nb::arg("means"), nb::arg("progress").none());

@@ -43,6 +43,12 @@ def test_options_of_records():
     write_numbers("pairs", [1, 10, 2, 20, 1, 30])
     xxl.sort_file("pairs", "out", record="kv64", sums="8:u64", memory="64M")
     assert read_numbers("out") == [1, 40, 2, 20]
+    xxl.sort_file("pairs", "out", record="kv64", folds="max=8:u64", memory="64M")
+    assert read_numbers("out") == [1, 30, 2, 20]
+    xxl.sort_file("pairs", "out", record="kv64", sums="8:u32", folds=["last=12:u32"], memory="64M")
+    assert read_numbers("out") == [1, 40, 2, 20]
+    with pytest.raises(xxl.UsageError):
+        xxl.sort_file("pairs", "out", record="kv64", folds="collect=8:u64", memory="64M")
 
 
 def test_merges():
@@ -135,6 +141,29 @@ def test_options_of_csv():
     assert pathlib.Path("out.csv").read_text().splitlines()[1:] == [",6,1", "2,7,1", "1,13,2"]
     xxl.sort_csv("in.csv", "out.csv", 2, memory="64M")
     assert pathlib.Path("out.csv").read_text() == "a,b\n1,5\n,6\n2,7\n1,8\n"
+
+
+def test_folds_of_csv():
+    pathlib.Path("in.csv").write_text('k,"a:b",d\ny,1,2024-01-02\nx,5,2024-01-01\ny,2.5,2023-01-01\n')
+    folds = {"a:b": ("a:b", "mean"), "text": ("a:b", "max"), "2": ("d", "min", "date"),
+             "all": (2, "collect")}
+    xxl.sort_csv("in.csv", "out.csv", "k", folds=folds, count_equal=True, memory="64M")
+    assert pathlib.Path("out.csv").read_text().splitlines() == [
+        'k,"a:b",d,text,2,all,count', "x,5,2024-01-01,5,2024-01-01,5,1",
+        "y,1.75,2024-01-02,2.5,2023-01-01,1;2.5,2"]
+    xxl.sort_csv("in.csv", "out.csv", "k", sum_column="a:b", folds={"last": ("d", "last")},
+                 memory="64M")
+    assert pathlib.Path("out.csv").read_text().splitlines()[2] == "y,3.5,2024-01-02,2023-01-01"
+
+
+@pytest.mark.parametrize("folds", [{"x": ("k", "most")}, {"k": ("v", "max")}, {"x": ("v", "sum", "date")},
+                                   {"x": ("v", "max", "up")}, {"": ("v", "max")}])
+def test_bad_folds_of_csv_are_usage_errors(folds):
+    pathlib.Path("in.csv").write_text("k,v\n1,1\n")
+    with pytest.raises(xxl.UsageError):
+        xxl.sort_csv("in.csv", "out.csv", "k", folds=folds, memory="64M")
+    with pytest.raises(TypeError):
+        xxl.sort_csv("in.csv", "out.csv", "k", folds={"x": "max"}, memory="64M")
 
 
 @pytest.mark.parametrize("by", [[], [0], [("a", "up")], ["missing"], [("a", "number", "date")]])

@@ -119,7 +119,8 @@ CsvKey parse_csv_key(std::string_view spec, bool descending) {
   return key;
 }
 
-CsvFold parse_csv_fold(FoldKind kind, std::string_view spec, std::string_view option) {
+CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
+  const std::string option = "--" + std::string(name_of(kind));
   std::string_view rest = spec;
   CsvFold fold;
   fold.kind = kind;

@@ -53,8 +53,8 @@ CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
 CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 
 // COLUMN[:NAME], of min and max COLUMN[:TYPE][:NAME] (without TYPE: number); a NAME that is a TYPE
-// is in quotes. Throws Error{usage} naming `option`.
-CsvFold parse_csv_fold(FoldKind kind, std::string_view spec, std::string_view option);
+// is in quotes. Throws Error{usage} naming the option of that name.
+CsvFold parse_csv_fold(FoldKind kind, std::string_view spec);
 
 // True if there are columns given by name.
 bool needs_header(const CsvOrder& order);

@@ -6,11 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace xxl {
 
 enum class FoldKind : std::uint8_t { sum, min, max, mean, first, last, collect };
+
+// A fold as the user says it.
+struct GivenFold {
+  FoldKind kind;
+  std::string field;  // of rows COLUMN and more, of records of a fixed size OFFSET:TYPE
+};
 
 // As options of the command line, in the order of FoldKind.
 inline constexpr std::array<std::string_view, 7> kFoldNames = {"sum",   "min",  "max",    "mean",

@@ -113,6 +113,16 @@ FieldFold parse_field_fold(FoldKind kind, std::string_view spec, const RecordFor
   return {kind, field, KeyLayout(order)};
 }
 
+RecordFold parse_record_fold(std::span<const GivenFold> folds, bool count,
+                             const RecordFormat& format) {
+  RecordFold fold;
+  for (const auto& [kind, field] : folds) {
+    fold.fields.push_back(parse_field_fold(kind, field, format, fold));
+  }
+  fold.count = count;
+  return fold;
+}
+
 RecordFormat folded_format(RecordFormat format, const RecordFold& fold) {
   if (fold.count) format.record_bytes += sizeof(std::uint64_t);
   return format;

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +41,12 @@ struct RecordFold {
 };
 
 // OFFSET:TYPE, a field of records of `format` outside its key, in addition to those in `fold`.
-// Throws Error{usage}.
+// Throws Error{usage} naming the option of that name.
 FieldFold parse_field_fold(FoldKind kind, std::string_view spec, const RecordFormat& format,
                            const RecordFold& fold);
+// All of a sort. Throws the same.
+RecordFold parse_record_fold(std::span<const GivenFold> folds, bool count,
+                             const RecordFormat& format);
 
 // Of the records that the fold makes.
 RecordFormat folded_format(RecordFormat format, const RecordFold& fold);

@@ -23,8 +23,8 @@ CsvOrder row_order_option(const ParsedOptions& options) {
     throw_usage(command, "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   order.empty_last = options.word("empty", "first") == "last";
-  for (const auto& [kind, spec] : fold_options(options)) {
-    order.folds.push_back(parse_csv_fold(kind, spec, "--" + std::string(name_of(kind))));
+  for (const auto& [kind, field] : fold_options(options)) {
+    order.folds.push_back(parse_csv_fold(kind, field));
   }
   return order;
 }

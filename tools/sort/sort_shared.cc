@@ -233,8 +233,8 @@ bool keep_order_option(const ParsedOptions& options) {
   return true;
 }
 
-std::vector<FoldOption> fold_options(const ParsedOptions& options) {
-  std::vector<FoldOption> folds;
+std::vector<GivenFold> fold_options(const ParsedOptions& options) {
+  std::vector<GivenFold> folds;
   for (const Argument& argument : options.arguments()) {
     const std::optional<FoldKind> kind = fold_kind(argument.string_key);
     if (kind) folds.push_back({*kind, argument.value.front()});
@@ -243,12 +243,7 @@ std::vector<FoldOption> fold_options(const ParsedOptions& options) {
 }
 
 RecordFold record_fold_option(const ParsedOptions& options, const RecordFormat& format) {
-  RecordFold fold;
-  for (const auto& [kind, field] : fold_options(options)) {
-    fold.fields.push_back(parse_field_fold(kind, field, format, fold));
-  }
-  fold.count = options.given("count");
-  return fold;
+  return parse_record_fold(fold_options(options), options.given("count"), format);
 }
 
 ResultRange range_option(const ParsedOptions& options) {

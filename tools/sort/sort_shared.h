@@ -55,12 +55,8 @@ std::vector<std::string> read_names0(const std::string& file);
 bool progress_option(const ParsedOptions& options, bool by_default);
 // --keep-order. Throws Error{usage} if other options exclude it.
 bool keep_order_option(const ParsedOptions& options);
-// --sum, --min and the others of FoldKind, as they were given.
-struct FoldOption {
-  FoldKind kind;
-  std::string value;
-};
-std::vector<FoldOption> fold_options(const ParsedOptions& options);
+// --sum, --min and the others of FoldKind, in the order of the command line.
+std::vector<GivenFold> fold_options(const ParsedOptions& options);
 // Keys, separator and folds of rows.
 CsvOrder row_order_option(const ParsedOptions& options);
 // These and --count, for records of `format`.

@@ -87,7 +87,7 @@ def sort_files(
     reverse: bool,
     limit: int | None,
     count: bool,
-    sums: list[bytes],
+    folds: list[bytes],
     separator: bytes,
     header: bool,
     flags: str,

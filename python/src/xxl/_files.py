@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Union
 
 from . import _core
@@ -26,9 +26,11 @@ from ._errors import UsageError
 
 Column = Union[str, int]
 CsvKey = Union[Column, tuple[Any, ...]]
+CsvFold = tuple[Any, ...]
 Pair = Union[str, tuple[str, str]]
 
-_CSV_WORDS = ("text", "number", "integer", "date", "asc", "desc")
+_CSV_TYPES = ("text", "number", "integer", "date")
+_CSV_WORDS = (*_CSV_TYPES, "asc", "desc")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +125,7 @@ def sort_file(
     limit: int | None = None,
     count_equal: bool = False,
     sums: str | Sequence[str] | None = None,
+    folds: str | Sequence[str] | None = None,
     separator: str = "",
     header: bool = False,
     flags: str = "",
@@ -153,6 +156,8 @@ def sort_file(
     limit: only so many records, the first ones in order.
     count_equal: one record for each key, with the number of its records (--count).
     sums: one record for each key, with sums in these fields, "OFFSET:TYPE" (--sum).
+    folds: the same, with what other options make of all records: "max=OFFSET:TYPE"; also "sum",
+        "min", "mean", "first" and "last".
     separator, flags, stable, zero_terminated: of lines: -t; letters of "bdfghiMnRV"; -s; -z.
     header: of lines: the first of each input is written once, in front.
     memory, scratch, threads, progress: as of xxl.sort. What a GPU's driver takes comes on top.
@@ -189,7 +194,7 @@ def sort_file(
         reverse=bool(reverse),
         limit=count(limit, "limit", 0),
         count=bool(count_equal),
-        sums=_texts(sums),
+        folds=[b"sum=" + field for field in _texts(sums)] + _texts(folds),
         separator=os.fsencode(separator),
         header=bool(header),
         flags=flags,
@@ -235,6 +240,26 @@ def csv_keys(by: CsvKey | Sequence[CsvKey]) -> list[bytes]:
     return keys
 
 
+def csv_folds(sum_column: Column | None, folds: Mapping[str, CsvFold] | None) -> list[bytes]:
+    """Folds as FOLD=FIELD of a job in C++."""
+    texts = [] if sum_column is None else ["sum=" + _csv_column(sum_column)]
+    for name, what in (folds or {}).items():
+        if not isinstance(name, str) or not isinstance(what, tuple) or len(what) < 2:
+            raise TypeError(
+                f"folds are NAME: (COLUMN, FOLD), as in {{'highest': ('price', 'max')}}, "
+                f"not {name!r}: {what!r}"
+            )
+        column, fold, *words = what
+        for word in words:
+            if word not in _CSV_TYPES:
+                raise UsageError(
+                    f"{word!r} of the fold {what!r} is none of {', '.join(_CSV_TYPES)}"
+                )
+        new = [] if name == column else [_csv_column(name)]
+        texts.append(":".join([f"{fold}={_csv_column(column)}", *words, *new]))
+    return [os.fsencode(text) for text in texts]
+
+
 def sort_csv(
     inputs: Path | Iterable[Path],
     output: Path,
@@ -247,6 +272,7 @@ def sort_csv(
     limit: int | None = None,
     count_equal: bool = False,
     sum_column: Column | None = None,
+    folds: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
     malformed: Literal["error", "skip"] = "error",
     memory: Size | None = None,
@@ -272,6 +298,11 @@ def sort_csv(
     limit: only so many rows, the first ones in order.
     count_equal: one row for each key, with the number of its rows as a last column.
     sum_column: one row for each key, with the exact sum of this column in place of its value.
+    folds: one row for each key, with results over all of its rows: {"highest": ("price", "max")} is
+        a new column of that name. If it is the name of the column itself, the result takes its
+        place. Folds are "sum", "min", "max", "mean", "first", "last" and "collect" (all values,
+        with ";" between them); behind "min" and "max" there may be a word for the type, as in a
+        key, instead of "number".
     empty: where rows with an empty key go, ascending or descending.
     malformed: rows that are not CSV, or whose key is not what it should be, are an error with their
         line and byte, or left out and counted ("skip").
@@ -311,7 +342,7 @@ def sort_csv(
         reverse=bool(reverse),
         limit=count(limit, "limit", 0),
         count=bool(count_equal),
-        sums=[] if sum_column is None else [os.fsencode(_csv_column(sum_column))],
+        folds=csv_folds(sum_column, folds),
         separator=os.fsencode(separator),
         header=bool(header),
         flags="",

@@ -3,8 +3,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/files/file_jobs.h"
@@ -32,6 +36,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"field_separator", !job.field_separator.empty(), text},
       {"header", job.header, text},
       {"sums", !job.sums.empty(), !lines},
+      {"folds", !job.folds.empty(), !lines},
       {"flags", !job.flags.empty(), lines},
       {"stable", job.stable, lines},
       {"zero_terminated", job.zero_terminated, lines},
@@ -54,14 +59,26 @@ Options options_of(const SortJob& job, const JobMeans& means) {
   return options;
 }
 
+std::vector<GivenFold> folds_of(const SortJob& job) {
+  std::vector<GivenFold> folds;
+  for (const std::string& field : job.sums) folds.push_back({FoldKind::sum, field});
+  for (const std::string& text : job.folds) {
+    const std::size_t equals = text.find('=');
+    const std::optional<FoldKind> kind = fold_kind(text.substr(0, equals));
+    if (!kind || equals == text.npos) {
+      throw Error(ErrorCode::usage, "SortJob::folds: '" + text +
+                                        "' is not FOLD=FIELD, FOLD being sum, min, max, mean, "
+                                        "first, last or collect");
+    }
+    folds.push_back({*kind, text.substr(equals + 1)});
+  }
+  return folds;
+}
+
 SortOptions record_options(const SortJob& job, const JobMeans& means) {
   auto options = options_of<SortOptions>(job, means);
   options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
-  for (const std::string& field : job.sums) {
-    options.fold.fields.push_back(
-        parse_field_fold(FoldKind::sum, field, options.format, options.fold));
-  }
-  options.fold.count = job.count;
+  options.fold = parse_record_fold(folds_of(job), job.count, options.format);
   options.unique &= !options.fold.folds();
   options.key_text = key_text_of(options.output_format());
   return options;
@@ -94,8 +111,8 @@ CsvOrder row_order(const SortJob& job) {
   order.separator = separator_of_rows(job.record, given_separator(job.field_separator));
   for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
   order.empty_last = job.empty_last;
-  for (const std::string& field : job.sums) {
-    order.folds.push_back(parse_csv_fold(FoldKind::sum, field, "SortJob::sums"));
+  for (const auto& [kind, field] : folds_of(job)) {
+    order.folds.push_back(parse_csv_fold(kind, field));
   }
   return order;
 }
@@ -143,9 +160,10 @@ SortReport sort_files(const SortJob& job) {
 
 OrderCheck check_order(const SortJob& job) {
   if (job.inputs.size() > 1 || job.merge_only || job.skip != 0 || job.limit || job.count ||
-      !job.sums.empty()) {
-    throw Error(ErrorCode::usage,
-                "check_order takes one input, and no merge_only, skip, limit, count or sums");
+      !job.sums.empty() || !job.folds.empty()) {
+    throw Error(
+        ErrorCode::usage,
+        "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
   }
   return run(job, {}, check_text_order,
              [](const SortOptions& options) { return check_order(options); });

@@ -116,9 +116,7 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
 }
 
 TEST(CsvFoldOption, NamesColumnTypeAndNewColumn) {
-  const auto fold = [](FoldKind kind, const char* spec) {
-    return parse_csv_fold(kind, spec, "--" + std::string(name_of(kind)));
-  };
+  const auto fold = [](FoldKind kind, const char* spec) { return parse_csv_fold(kind, spec); };
   EXPECT_EQ(fold(FoldKind::sum, "3"), (CsvFold{FoldKind::sum, {2, ""}, CsvType::number, ""}));
   EXPECT_EQ(fold(FoldKind::last, "a:b=c"),
             (CsvFold{FoldKind::last, {CsvColumn::kByName, "a"}, CsvType::text, "b=c"}));
@@ -141,11 +139,10 @@ TEST(CsvFoldOption, NamesColumnTypeAndNewColumn) {
 
 TEST(CsvFoldOption, GivesEachFieldOneResultAndEachColumnOneName) {
   CsvOrder order;
-  order.folds = {parse_csv_fold(FoldKind::min, "b:x", "--min"),
-                 parse_csv_fold(FoldKind::sum, "2", "--sum")};
+  order.folds = {parse_csv_fold(FoldKind::min, "b:x"), parse_csv_fold(FoldKind::sum, "2")};
   resolve_columns(order, "a,b", "f.csv");
   check_folds(order);
-  order.folds.push_back(parse_csv_fold(FoldKind::last, "b", "--last"));
+  order.folds.push_back(parse_csv_fold(FoldKind::last, "b"));
   resolve_columns(order, "a,b", "f.csv");
   EXPECT_EQ(usage_of([&] { check_folds(order); }),
             "--sum and --last both take the place of column 2 (b): give one a name, as in "
@@ -156,7 +153,7 @@ TEST(CsvFoldOption, GivesEachFieldOneResultAndEachColumnOneName) {
 
 TEST(CsvHeader, ResolvesNames) {
   CsvOrder order = order_by({"name", "2", "\"2\""});
-  order.folds = {parse_csv_fold(FoldKind::sum, "id", "--sum")};
+  order.folds = {parse_csv_fold(FoldKind::sum, "id")};
   EXPECT_TRUE(needs_header(order));
   resolve_columns(order, "\xef\xbb\xbf\"id\",name,\"2\"\r", "f.csv");
   EXPECT_FALSE(needs_header(order));

@@ -14,7 +14,7 @@ namespace {
 class RowFoldTest : public ::testing::Test {
  protected:
   void add(FoldKind kind, const char* spec) {
-    options_.folds.push_back(parse_csv_fold(kind, spec, "--fold"));
+    options_.folds.push_back(parse_csv_fold(kind, spec));
   }
   std::string folded(std::initializer_list<const char*> rows) {
     if (!fold_) fold_ = make_row_fold(options_);

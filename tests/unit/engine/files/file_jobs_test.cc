@@ -81,6 +81,13 @@ TEST_F(FileJobs, SortRows) {
             "b\t2\na\t1\n");
   EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .sums = {"2"}}, "b,1\na,2\nb,3\n"),
             "a,2\nb,4\n");
+  EXPECT_EQ(sorted({.record = "csv",
+                    .keys = {"k"},
+                    .folds = {"max=n:most", "collect=n:all"},
+                    .sums = {"n"},
+                    .header = true},
+                   "k,n\nb,1\na,2\nb,3\n"),
+            "k,n,most,all\na,2,2,2\nb,4,3,1;3\n");
   EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
             "1,y\n\"\",x\n");
 }
@@ -92,6 +99,9 @@ TEST_F(FileJobs, SortRecordsOfAFixedSize) {
   EXPECT_EQ(
       sorted({.record = "fixed:2", .keys = {"0:u8"}, .count = true, .sums = {"1:u8"}}, "b1a!b!"),
       std::string("a!\1\0\0\0\0\0\0\0bR\2\0\0\0\0\0\0\0", 20));
+  EXPECT_EQ(sorted({.record = "fixed:3", .keys = {"0:u8"}, .folds = {"max=1:u8", "last=2:u8"}},
+                   "b1xa!yb2z"),
+            "a!yb2z");
 }
 
 TEST_F(FileJobs, JoinLinesAsJoin1Does) {
@@ -126,6 +136,12 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
   EXPECT_EQ(sort_message({.record = "csv", .flags = "n"}),
             "SortJob::flags is not for records of csv");
   EXPECT_EQ(sort_message({.sums = {"2"}}), "SortJob::sums is not for records of lines");
+  EXPECT_EQ(sort_message({.folds = {"max=2"}}), "SortJob::folds is not for records of lines");
+  EXPECT_EQ(sort_message({.record = "u64", .folds = {"most=2"}}),
+            "SortJob::folds: 'most=2' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, "
+            "last or collect");
+  EXPECT_EQ(sort_message({.record = "kv64", .folds = {"collect=8:u64"}}),
+            "invalid --collect '8:u64': records of a fixed size have no room for all values");
   EXPECT_EQ(sort_message({.flags = "q"}),
             "SortJob::flags: unknown letter 'q', use those of \"bdfghiMnRV\"");
   const auto join_message = [&](const JoinJob& job) {
@@ -153,7 +169,7 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(check.text, "a");
   job.inputs.push_back("more");
   EXPECT_EQ(message_of([&] { check_order(job); }),
-            "check_order takes one input, and no merge_only, skip, limit, count or sums");
+            "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
   EXPECT_EQ(read(path("output")), "");
 }
 
