@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds xxl-mpi, the program for several machines, and tests it with the MPI that mpirun belongs to,
 # or that of XXL_MPIRUN. The last line is "N passed, N failed, N skipped". Options are those of
-# tests/mpi/cluster.py, such as --junit FILE.
+# tests/mpi/run.py, such as --junit FILE.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,5 +9,4 @@ scripts/install_packages.sh
 scripts/install_packages.sh --mpi
 cmake --preset release -DXXL_MPI=ON
 cmake --build --preset release --target xxl_program xxl_mpi
-tests/mpi/cluster.py --xxl build-release/bin/xxl "$@"
-tests/mpi/cluster_text.py --xxl build-release/bin/xxl "$@"
+tests/mpi/run.py --xxl build-release/bin/xxl "$@"
