@@ -285,8 +285,8 @@ class Failures(ClusterTest):
             self.cluster(2, "--record=gensort", self.root / "in.{rank}", "-o", self.out / "o"), "rank 1: .*in.1")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, self.root / "in.{rank}", "-o", self.out / "o"),
                                   "together")
-        self.assert_cluster_fails(self.cluster(2, "--record=lines", path, "-o", self.out / "o"), "lines")
-        self.assert_cluster_fails(self.cluster(2, path, "-o", self.out / "o"), "--record")
+        for record in ([], ["--record=lines"], ["--record=csv"]):
+            self.assert_cluster_fails(self.cluster(2, *record, path, "-o", self.out / "o"), "text to a directory only")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", path), "-o")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, "-o", self.out / "o.gz"), "compressed")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", path, "-o", self.root / "no/o"), "no")
