@@ -164,18 +164,12 @@ bool output_appears_at_end(const JobOptions& options) {
   return options.output_caller == nullptr && (options.in_parts() || is_file_path(options.output));
 }
 
-void check_parts(const JobOptions& options, bool by_key, bool knows_size) {
-  const bool by_column = !options.part_by.empty();
+void check_parts(const JobOptions& options, bool knows_size) {
   const auto refuse = [](const char* message) { throw Error(ErrorCode::usage, message); };
-  if ((options.parts != 0) + (options.part_bytes != 0) + by_column > 1) {
+  if ((options.parts != 0) + (options.part_bytes != 0) + !options.part_by.empty() > 1) {
     refuse("--parts, --part-bytes and --part-by exclude each other");
   }
   if (options.parts > kMostParts) refuse("--parts can be at most 100000");
-  if (by_column && !by_key) {
-    refuse(
-        "--part-by is for sorts of lines, rows and columns, without --count, --sum and other "
-        "folds: use --parts or --part-bytes");
-  }
   if (options.parts != 0 && !knows_size) {
     refuse("--parts needs to know how large the output will be: use --part-bytes");
   }

@@ -101,9 +101,9 @@ class Output {
 // may start again.
 bool output_appears_at_end(const JobOptions& options);
 
-// Throws Error{usage} where parts are asked for that there cannot be. `by_key`: the job has a key
-// for part_by; `knows_size`: it knows the size of its output before it writes.
-void check_parts(const JobOptions& options, bool by_key, bool knows_size);
+// Throws Error{usage} where parts are asked for that there cannot be. `knows_size`: the job knows
+// the size of its output before it writes.
+void check_parts(const JobOptions& options, bool knows_size);
 
 // The part of -S for compressing the output of records; 0 if it is not compressed.
 std::uint64_t output_packing_bytes(const JobOptions& options);

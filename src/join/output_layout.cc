@@ -56,6 +56,7 @@ RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKi
     parse(formats, kind, layout);
   } else if (!keeps_pairs(kind)) {
     add_bytes(JoinSide::r, 0, r.record_bytes);
+    first_key_ = r.key.front();
     shape_ = find_shape(formats, kind);
   } else {
     add_key(formats);
@@ -98,6 +99,10 @@ void RowLayout::add_bytes(JoinSide side, std::size_t from, std::size_t bytes) {
 // The key as R stores it, whichever record it is taken from.
 void RowLayout::add_key(const std::array<RecordFormat, kJoinSides>& formats) {
   const auto& [r, s] = formats;
+  if (!first_key_) {
+    first_key_ = r.key.front();
+    first_key_->offset = row_bytes_;
+  }
   for (std::size_t i = 0; i < r.key.size(); ++i) {
     const KeyField& in_r = r.key[i];
     const KeyField& in_s = s.key[i];

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,8 @@ class RowLayout {
   std::size_t row_bytes() const { return row_bytes_; }
   // Without formats, for users of the row size only.
   RecordFormat row_format() const;
+  // The first field of the key as rows have it; none if the layout leaves the key out.
+  const std::optional<KeyField>& first_key() const { return first_key_; }
 
   // The part of an S in rows of pairs, no larger than these.
   std::size_t part_bytes() const { return part_bytes_; }
@@ -142,6 +145,7 @@ class RowLayout {
   CopySteps both_, only_r_, only_s_;
   CopySteps with_part_;  // both_, with a part of S in place of S
   std::size_t part_bytes_ = 0;
+  std::optional<KeyField> first_key_;
 };
 
 template <class RecordsOf>

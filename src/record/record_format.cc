@@ -112,16 +112,26 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
   return field;
 }
 
-KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending) {
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending,
+                         std::string_view option) {
   std::string_view rest = spec;
   if (consume_suffix(rest, ":desc")) {
     descending = true;
   } else if (consume_suffix(rest, ":asc")) {
     descending = false;
   }
-  KeyField field = parse_field({"--key", spec, "OFFSET:TYPE[:desc]", "key"}, rest, format);
+  KeyField field = parse_field({option, spec, "OFFSET:TYPE[:desc]", "key"}, rest, format);
   field.descending = descending;
   return field;
+}
+
+void part_by_field(std::string_view spec, bool descending, RecordFormat& format) {
+  const KeyField field = parse_key_field(spec, format, descending, "--part-by");
+  const KeyField& first = format.key.front();
+  const bool is_first = first.offset == field.offset && first.length == field.length &&
+                        first.type == field.type && first.big_endian == field.big_endian &&
+                        first.descending == field.descending;
+  if (!is_first) format.key.insert(format.key.begin(), field);
 }
 
 RecordFormat parse_record_format(std::string_view spec, std::span<const std::string> keys,

@@ -59,9 +59,13 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
 
 // OFFSET:TYPE[:desc], TYPE one of u8..u64, i8..i64, f32, f64 (with suffix `be` for big-endian) or
 // bytesN. `descending`: without :desc or :asc. Throws Error{usage} when it is malformed or reaches
-// out of a record of `format`.
-KeyField parse_key_field(std::string_view spec, const RecordFormat& format,
-                         bool descending = false);
+// out of a record of `format`; it names `option`.
+KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending = false,
+                         std::string_view option = "--key");
+
+// Makes `spec`, as of parse_key_field() but of --part-by, the first field of the key of `format`,
+// if it is not that already.
+void part_by_field(std::string_view spec, bool descending, RecordFormat& format);
 
 // Both in one; without keys, the one that belongs to the type.
 RecordFormat parse_record_format(std::string_view spec, std::span<const std::string> keys,

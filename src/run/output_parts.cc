@@ -14,9 +14,7 @@ constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 }  // namespace
 
 OutputParts::OutputParts(PartRules rules, std::size_t alignment)
-    : rules_(std::move(rules)), alignment_(alignment), parts_(1), noted_(1) {
-  XXL_CHECK(rules_.any());
-}
+    : rules_(std::move(rules)), alignment_(alignment), parts_(1), noted_(1) {}
 
 std::uint64_t OutputParts::boundary() const {
   if (rules_.parts == 0 || present_ + 1 == rules_.parts) return kNowhere;
@@ -41,6 +39,7 @@ std::uint64_t OutputParts::room(std::uint64_t record_bytes) const {
 }
 
 std::uint64_t OutputParts::most_cuts(std::uint64_t bytes, std::uint64_t record_bytes) const {
+  if (rules_.key != nullptr) return bytes / record_bytes;
   if (rules_.part_bytes != 0) {
     const std::uint64_t part = std::max(round_down(rules_.part_bytes, record_bytes), record_bytes);
     return bytes / part + 1;
@@ -51,10 +50,13 @@ std::uint64_t OutputParts::most_cuts(std::uint64_t bytes, std::uint64_t record_b
 
 bool OutputParts::must_cut_before(std::string_view record, std::uint64_t bytes) {
   if (rules_.key == nullptr) return is_behind_cut(0, bytes);
-  const std::string_view key = key_of(*rules_.key, record, KeyExtractor::kWholeKey, made_);
-  if (any_key_ && key == last_key_) return false;
-  last_key_ = key;
+  if (has_present_key(record)) return false;
+  last_key_ = key_of(*rules_.key, record, KeyExtractor::kWholeKey, made_);
   return std::exchange(any_key_, true);
+}
+
+bool OutputParts::has_present_key(std::string_view record) {
+  return any_key_ && key_of(*rules_.key, record, KeyExtractor::kWholeKey, made_) == last_key_;
 }
 
 bool OutputParts::is_behind_cut(std::uint64_t before, std::uint64_t bytes) const {

@@ -27,7 +27,7 @@ namespace xxl {
 struct PartRules {
   std::uint64_t parts = 0;                    // so many, of which the last ones may be empty
   std::uint64_t part_bytes = 0;               // at most, unless one record is larger
-  std::shared_ptr<const KeyExtractor> key{};  // a part for each of its values; of text only
+  std::shared_ptr<const KeyExtractor> key{};  // a part for each of its values
 
   bool any() const { return parts != 0 || part_bytes != 0 || key != nullptr; }
 };
@@ -72,13 +72,16 @@ class OutputParts {
   // True if records of `bytes` in all surely go to the present part.
   bool takes(std::uint64_t bytes) const;
   // Of records of `record_bytes` each, how many may follow before the next cut; 0: a cut is due.
+  // With a key: as many as have one part, which must_cut_before() tells.
   std::uint64_t room(std::uint64_t record_bytes) const;
   // The most cuts that may be due before or among records of `bytes` in all.
   std::uint64_t most_cuts(std::uint64_t bytes, std::uint64_t record_bytes) const;
   // True if a cut is due before `record`, which takes `bytes` with its frame.
   bool must_cut_before(std::string_view record, std::uint64_t bytes);
-  // The same, unless parts have a key, of a record with `before` bytes of records between it and
-  // what was added last.
+  // With a key: true if that of `record` is the one that must_cut_before() got last.
+  bool has_present_key(std::string_view record);
+  // As must_cut_before(), unless parts have a key, of a record with `before` bytes of records
+  // between it and what was added last.
   bool is_behind_cut(std::uint64_t before, std::uint64_t bytes) const;
   // Ends the present part and begins the next one, at a multiple of the alignment or of
   // `alignment`. Returns how many zeros lie between the two.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <ranges>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -26,6 +28,7 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
       payload_bytes_(sink.payload_bytes()),
       skip_left_(rules.skip) {
   XXL_CHECK(payload_bytes_ <= buffers.buffer_bytes());
+  XXL_CHECK(!has_key_of_parts() || rules.parts->alignment() == 1);
   if (rules.any_order > 0) {
     XXL_CHECK(rules.parts != nullptr && is_foreseen() && rules.skip == 0);
     places_ = rules.parts->cut_all(rules.any_order, record_bytes_, payload_bytes_);
@@ -207,11 +210,7 @@ void OutputStage::write(Place& place, const RecordSource& source) {
 void OutputStage::write_in_turn(Place& place, const RecordSource& source) {
   turns_.wait_for(*place.ticket);
   const std::size_t first = skip_duplicate(source);
-  std::size_t skipped;
-  const auto spans = reserve_in_turn(place.admitted, source.size() - first, skipped);
-  end_turn(place);
-  pass_over(source, first, skipped);
-  fill(spans, source, first + skipped);
+  write_rest(place, source, first);
 }
 
 void OutputStage::write_folds(Place& place, const RecordSource& source) {
@@ -219,15 +218,68 @@ void OutputStage::write_folds(Place& place, const RecordSource& source) {
   turns_.wait_for(*place.ticket);
   const bool was_open = !open_->empty();
   piece.join(*open_);
-  const std::size_t held =
-      !was_open && !open_->empty() ? record_bytes_ + most_gap_bytes(record_bytes_) : 0;
+  if (!was_open && !open_->empty()) place.admitted -= record_bytes_ + most_gap_bytes(record_bytes_);
+  write_rest(place, piece, 0);
+  count_folded(piece);
+}
+
+// Within its turn, which ends as soon as others may go on: all records from `first` on.
+void OutputStage::write_rest(Place& place, const RecordSource& source, std::size_t first) {
+  if (has_key_of_parts()) {
+    write_by_key(place.admitted, source, first);
+    return end_turn(place);
+  }
   std::size_t skipped;
-  const auto spans = reserve_in_turn(place.admitted - held, piece.size(), skipped);
+  const auto spans = reserve_in_turn(place.admitted, source.size() - first, skipped);
   end_turn(place);
-  write_folded(spans, piece, skipped);
+  pass_over(source, first, skipped);
+  fill(spans, source, first + skipped);
+}
+
+// The same where parts have a key: each is known when its records are.
+void OutputStage::write_by_key(std::size_t admitted, const RecordSource& source,
+                               std::size_t first) {
+  std::size_t count = source.size() - first, skipped;
+  {
+    std::lock_guard lock(mutex_);
+    skipped = take_skipped(count);
+    count = std::min<std::uint64_t>(count - skipped, rules_.limit - bytes_ / record_bytes_);
+  }
+  pass_over(source, first, skipped);
+  first += skipped;
+  OutputParts& parts = *rules_.parts;
+  const std::size_t at_once = std::max<std::size_t>(kPassedBytes / record_bytes_, 1);
+  std::vector<std::byte> records(std::min(at_once, count) * record_bytes_);
+  const auto record = [&](std::size_t i) {
+    return std::string_view(reinterpret_cast<const char*>(records.data()) + i * record_bytes_,
+                            record_bytes_);
+  };
+  for (std::size_t now; count > 0; first += now, count -= now) {
+    now = std::min(at_once, count);
+    source.write(first, now, records.data());
+    for (std::size_t begin = 0, end; begin < now; begin = end) {
+      if (parts.must_cut_before(record(begin), record_bytes_)) parts.cut();
+      const auto rest = std::views::iota(begin + 1, now);
+      end = begin + 1 +
+            static_cast<std::size_t>(
+                std::ranges::partition_point(
+                    rest, [&](std::size_t i) { return parts.has_present_key(record(i)); }) -
+                rest.begin());
+      const std::size_t bytes = (end - begin) * record_bytes_;
+      std::unique_lock lock(mutex_);
+      const auto spans = reserve_locked(bytes, bytes);
+      lock.unlock();
+      admitted -= bytes;
+      const Segment segment{records.data() + begin * record_bytes_, end - begin};
+      fill(spans, UnsortedPiece({segment}, record_bytes_), 0);
+    }
+  }
+  std::lock_guard lock(mutex_);
+  reserve_locked(admitted, 0);
 }
 
 void OutputStage::end_turn(Place& place) {
+  if (!place.ticket) return;
   turns_.end(*place.ticket);
   place.ticket.reset();
 }
@@ -239,10 +291,7 @@ void OutputStage::give_up(Place& place) noexcept {
   end_turn(place);
 }
 
-void OutputStage::write_folded(const std::vector<Span>& spans, FoldedPiece& piece,
-                               std::size_t skipped) {
-  pass_over(piece, 0, skipped);
-  fill(spans, piece, skipped);
+void OutputStage::count_folded(const FoldedPiece& piece) {
   std::lock_guard lock(mutex_);
   removed_ += piece.hash();
   records_folded_ += piece.records_written();
@@ -255,9 +304,10 @@ void OutputStage::finish_folding() {
     const UnsortedPiece nothing({}, layout_.record_bytes());
     FoldedPiece piece(nothing, layout_, *rules_.fold);
     piece.end(*open_);
-    std::size_t skipped;
-    const auto spans = reserve_in_turn(record_bytes_ + most_gap_bytes(record_bytes_), 1, skipped);
-    write_folded(spans, piece, skipped);
+    Place place;
+    place.admitted = record_bytes_ + most_gap_bytes(record_bytes_);
+    write_rest(place, piece, 0);
+    count_folded(piece);
   }
   removed_.records -= hash_.records;
   removed_.sum -= hash_.sum;
@@ -282,7 +332,7 @@ void OutputStage::pass_over(const RecordSource& source, std::size_t first, std::
     add_records(hash, records.data(), now, record_bytes_);
     done += now;
   }
-  if (rules_.fold) return;  // write_folded() counts the records that came
+  if (rules_.fold) return;  // count_folded() counts the records that came
   std::lock_guard lock(mutex_);
   removed_ += hash;
 }

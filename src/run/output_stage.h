@@ -10,7 +10,8 @@
 //     pieces   ....][ piece 41    ][ piece 42 ][ piece 43       ][...
 //
 // The worker that fills the last byte of a block gives it to the sink. If the output is cut into
-// parts, the zeros between two parts are filled with the piece behind them. Where all of its
+// parts, the zeros between two parts are filled with the piece behind them. Where parts have a key,
+// a piece keeps its turn until it is written: its records say where parts begin. Where all of its
 // records are known, pieces may come in any order, so that several parts are written at a time:
 // parts begin at blocks then, and the blocks that are open are some of each.
 #pragma once
@@ -137,14 +138,17 @@ class OutputStage {
  private:
   // What a piece will write is known before it is sorted.
   bool is_foreseen() const {
-    return !rules_.unique && !rules_.fold && rules_.limit == rules_.kNoLimit;
+    return !rules_.unique && !rules_.fold && rules_.limit == rules_.kNoLimit && !has_key_of_parts();
   }
+  bool has_key_of_parts() const { return rules_.parts != nullptr && rules_.parts->have_key(); }
   void write(Place& place, const RecordSource& source);
   void write_in_turn(Place& place, const RecordSource& source);
   void write_folds(Place& place, const RecordSource& source);
   void give_up(Place& place) noexcept;
   void end_turn(Place& place);
-  void write_folded(const std::vector<Span>& spans, FoldedPiece& piece, std::size_t skipped);
+  void write_rest(Place& place, const RecordSource& source, std::size_t first);
+  void write_by_key(std::size_t admitted, const RecordSource& source, std::size_t first);
+  void count_folded(const FoldedPiece& piece);
   void finish_folding();
   std::vector<Span> reserve_in_turn(std::size_t admitted, std::size_t records,
                                     std::size_t& skipped);

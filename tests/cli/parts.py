@@ -45,20 +45,42 @@ class Kind:
             self.data = random_lines(rng, self.count)
             self.options = rng.choice(([], ["-r"], ["-u"], ["-k2,2n"], ["-s", "-k1,1", "--count"], ["--limit=100"]))
             self.by = "2"
+            self.first = ["-k2,2"]
         elif self.kind == "csv":
             self.data = random_rows(rng, self.count)
             self.header = b"name,number,more\n"
             self.options = ["--record=csv", "--header",
                             *rng.choice(([], ["--key=number:integer"], ["--key=number:integer:desc", "-u"],
-                                         ["--key=name", "--limit=77"]))]
+                                         ["--key=name", "--limit=77"], ["--key=name", "--count", "--sum=number"]))]
             self.by = "name"
+            self.first = ["--key=name"]
+            if "--count" in self.options:
+                self.header = b"name,number,more,count\n"
         else:
             self.record_bytes = {"u64": 8, "gensort": 100, "fixed:24": 24}[self.kind]
             spread = rng.choice((2, 256))
             self.data = bytes(rng.choices(range(spread), k=self.count * self.record_bytes))
             self.options = [f"--record={self.kind}",
-                            *rng.choice(([], ["-r"], ["-u"], ["--limit=1000"], ["--device=cpu"]))]
-            self.by = None
+                            *rng.choice(([], ["-r"], ["-u"], ["--limit=1000"], ["--skip=500"], ["--count"],
+                                         ["--device=cpu"]))]
+            self.by = rng.choice(("0:u8", "1:i16be"))
+            whole = {"u64": "0:u64", "gensort": "0:bytes10", "fixed:24": "0:bytes24"}[self.kind]
+            self.first = [f"--key={self.by}", f"--key={whole}"]
+        self.folds = "--count" in self.options
+
+    def values(self, content):
+        """Of the column that parts may be by, in a part."""
+        if self.kind == "lines":  # blanks in front of a field belong to it
+            lines = content.split(b"\n")[:-1]
+            if self.folds:
+                lines = [line.lstrip(b" ").partition(b" ")[2] for line in lines]
+            return {re.match(rb"[ ]*[^ ]*([ ]*[^ ]*)", line)[1] for line in lines}
+        if not self.record_bytes:
+            return {re.match(rb'"(?:[^"]|"")*"|[^,"]*', row)[0] for row in
+                    re.findall(rb'(?:"[^"]*"|[^"\n])*\n', content)}
+        size = self.record_bytes + (8 if self.folds else 0)
+        begin, end = (0, 1) if self.by == "0:u8" else (1, 3)
+        return {content[at + begin:at + end] for at in range(0, len(content), size)}
 
 
 class RandomSorts(FaultTest):
@@ -72,7 +94,7 @@ class RandomSorts(FaultTest):
         self.assertEqual(manifest["bytes"], sum(sizes))
         self.assertEqual(manifest["records"], sum(part["records"] for part in manifest["files"]))
         for part in manifest["files"]:
-            if kind.record_bytes and "--count" not in kind.options:
+            if kind.record_bytes and not kind.folds:
                 self.assertEqual(part["records"] * kind.record_bytes, part["bytes"])
             if kind.kind == "lines":
                 lines = (directory / part["file"]).read_bytes().split(b"\n")[:-1]
@@ -89,15 +111,13 @@ class RandomSorts(FaultTest):
         elif name == "--part-bytes":
             most = int(value[:-1])
             for content in contents:
-                single = content.count(b"\n") <= 2 or len(content) == kind.record_bytes or kind.kind == "csv"
+                single = (content.count(b"\n") <= 2 or kind.kind == "csv" or
+                          len(content) == kind.record_bytes + (8 if kind.folds else 0))
                 self.assertTrue(len(content) <= most or single, (len(content), most))
-        elif kind.kind == "lines":
-            # Blanks in front of a field belong to it.
-            fields = [{re.match(rb"[ ]*[^ ]*([ ]*[^ ]*)", line)[1] for line in content.split(b"\n")[:-1]}
-                      for content in contents]
-            for values in fields:
-                self.assertLessEqual(len(values), 1)
-            self.assertEqual(len(set().union(*fields)), sum(map(len, fields)))
+        else:
+            values = [kind.values(content) for content in contents]
+            self.assertLessEqual(max(map(len, values)), 1)
+            self.assertEqual(len(set().union(*values)), sum(map(len, values)))
 
     def test_give_the_bytes_of_one_file(self):
         for number in range(RANDOM_SORTS):
@@ -106,7 +126,7 @@ class RandomSorts(FaultTest):
             kind = Kind(rng)
             ways = [f"--parts={rng.choice((1, 2, 3, 16))}",
                     f"--part-bytes={rng.choice((1, 100, 4096, 5000, 70000, 10**6))}b"]
-            if kind.by and "--count" not in kind.options:
+            if kind.by != "1:i16be" or kind.count <= 3000:  # not too many
                 ways.append(f"--part-by={kind.by}")
             divided = rng.choice(ways)
             if kind.count > 3000 and divided in ("--part-bytes=1b", "--part-bytes=100b"):
@@ -118,7 +138,7 @@ class RandomSorts(FaultTest):
                 source.write_bytes(kind.data)
                 first = []
                 if divided.startswith("--part-by="):
-                    first = [f"-k{kind.by},{kind.by}"] if kind.kind == "lines" else [f"--key={kind.by}"]
+                    first = kind.first
                 alone = self.run_xxl(*first, *options, source, "-o", single)
                 done = self.run_xxl(*options, divided, source, "-o", parts)
                 self.assertEqual(done.returncode, alone.returncode, done.stderr)
@@ -133,14 +153,16 @@ class RandomSorts(FaultTest):
                     self.assertTrue(content.startswith(header))
                 body = b"".join(content[len(header):] for content in contents)
                 self.assertEqual(header + body, single.read_bytes())
-                self.check_division(kind, divided, [content[len(header):] if kind.kind != "csv" else content
-                                                    for content in contents])
+                self.check_division(kind, divided, [content[len(header):] for content in contents])
                 self.assertEqual(subprocess.run([whole_process.XXL, "validate", parts], capture_output=True,
                                                 check=False).stdout.decode(),
                                  f"Parts: {len(manifest['files'])}, as the manifest says\n")
                 # Read again, in place of one file.
-                merge = [] if "-u" in options or "--count" in options else ["-m"]
-                keep = [option for option in options if option not in ("-u", "--count") and "limit" not in option]
+                if kind.folds and kind.kind != "lines":
+                    continue  # records of another kind
+                merge = [] if "-u" in options or kind.folds else ["-m"]
+                keep = [option for option in options if option not in ("-u", "--count") and
+                        not option.startswith(("--limit", "--skip"))]
                 again = self.run_xxl(*merge, *first, *keep, parts)
                 self.assertEqual(again.returncode, 0, again.stderr)
                 self.assertEqual(len(again.stdout), len(single.read_bytes()))
@@ -224,14 +246,27 @@ class Joins(FaultTest):
                     expected = self.xxl("join", memory, *method, *options, source, source)
                     self.assertEqual(
                         self.xxl("join", memory, *method, *options, self.out / "sorted", self.out / "sorted"), expected)
-                    self.xxl("join", memory, *options, "--part-bytes=300K", self.out / "sorted", source,
-                             f"--output={self.out / 'joined'}")
-                    contents = [path.read_bytes() for path in sorted((self.out / "joined").glob("part-*"))]
-                    self.assertGreater(len(contents), 1)
-                    header = contents[0][:contents[0].index(b"\n") + 1] if source is rows else b""
-                    self.assertEqual(header + b"".join(content[len(header):] for content in contents), expected)
-                    self.assertLessEqual(max(map(len, contents)), 300 << 10)
-                    self.xxl("validate", self.out / "joined")
+                    self.assertEqual(
+                        self.xxl("join", memory, *method, *options, "--presorted", self.out / "sorted",
+                                 self.out / "sorted"), expected)
+                    for divided in ("--part-bytes=300K", "--parts=7", *(["--part-by=1"] if source is lines else [])):
+                        self.xxl("join", memory, *options, divided, self.out / "sorted", source,
+                                 f"--output={self.out / 'joined'}")
+                        contents = [path.read_bytes() for path in sorted((self.out / "joined").glob("part-*"))]
+                        header = contents[0][:contents[0].index(b"\n") + 1] if source is rows else b""
+                        contents = [content[len(header):] for content in contents]
+                        self.assertEqual(header + b"".join(contents), expected)
+                        if divided == "--part-by=1":
+                            keys = [{line.split(b" ")[0] for line in content.splitlines()} for content in contents]
+                            self.assertEqual(set(map(len, keys)), {1})
+                            self.assertEqual(len(set().union(*keys)), len(keys))
+                        elif divided == "--parts=7":
+                            self.assertEqual(len(contents), 7)
+                            self.assertLess(max(map(len, contents)), len(expected) / 7 + 1000)
+                        else:
+                            self.assertGreater(len(contents), 1)
+                            self.assertLessEqual(max(map(len, contents)) + len(header), 300 << 10)
+                        self.xxl("validate", self.out / "joined")
 
 
 class Incomplete(FaultTest):

@@ -141,7 +141,8 @@ inline constexpr OptionSpec kParts{
     .details =
         "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
         "says what is in them (see PARTS). If records are left out (-u, folds), the last "
-        "parts may be smaller, or empty."};
+        "parts may be smaller, or empty. A join is done twice, first to know how large the output "
+        "will be: not of pipes, nor of columns."};
 
 inline constexpr OptionSpec kPartBytes{
     .long_name = "part-bytes",
@@ -161,8 +162,11 @@ inline constexpr OptionSpec kPartBy{
     .group = kInParts,
     .help = "write a file for each value of COLUMN into the directory FILE of -o",
     .details =
-        "Sorts by this column first: of rows and columns it is given as a --key, of lines as the "
-        "number of a field."};
+        "Sorts by this column first: it is given as a --key, of lines as the number of a field. "
+        "With "
+        "folds there is a record for each key of each value. Of joins it is the first column of "
+        "the "
+        "key of R; those of columns have to be inner or semi joins."};
 
 inline constexpr Section kFolds{
     "FOLDS",

@@ -66,6 +66,20 @@ bool has_no_null_keys(JoinKind kind) {
   return kind == JoinKind::inner || kind == JoinKind::semi;
 }
 
+// Rows are in the order of the key.
+void check_part_by(const ParsedOptions& options, const std::string& column,
+                   const column_join_options& join) {
+  if (column != join.left_on.front()) {
+    throw_usage(options.command(), "--part-by=" + column +
+                                       ": parts of a join are by the first column of the key of R");
+  }
+  if (has_no_null_keys(join.kind)) return;
+  throw_usage(
+      options.command(),
+      "--part-by of a join of columns needs --how=inner or semi: rows without a partner may "
+      "have no key, wherever they come");
+}
+
 }  // namespace
 
 int join_columns(const Caller& caller, const JoinArguments& arguments) {
@@ -96,6 +110,10 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   }
 
   ColumnsJob::Result result;
+  if (!job.part_by().empty()) {
+    check_part_by(options, job.part_by(), join);
+    result.part_by = job.part_by();
+  }
   return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
     xxl::join_columns(&in[0], &in[1], out, join, shared);
     const bool does_not_fit =

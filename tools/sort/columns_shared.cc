@@ -328,7 +328,7 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
 }
 
 int ColumnsJob::run(const Result& result, const Begin& begin) {
-  check_parts(job_, !result.part_by.empty(), static_cast<bool>(result.rows_written));
+  check_parts(job_, static_cast<bool>(result.rows_written));
   make_plan();
   if (options_.has("explain")) {
     explain();

@@ -61,6 +61,7 @@ class ColumnsJob {
   // Examines a table: the files that `names` stand for. Throws Error.
   ColumnSource& open(const std::vector<std::string>& names);
   bool in_parts() const { return job_.in_parts(); }
+  const std::string& part_by() const { return job_.part_by; }
   // What --explain says is filled in by who knows it.
   ColumnsPlan& plan() { return plan_; }
   // For the options of the library.

@@ -30,6 +30,7 @@ SortOptions record_sort_options(const Caller& caller, const ParsedOptions& optio
   sort.format = format_option(options, "", options.has("reverse"));
   sort.inputs = input_files(options);
   set_job_options(options, sort);
+  if (!sort.part_by.empty()) part_by_field(sort.part_by, options.has("reverse"), sort.format);
   sort.fold = record_fold_option(options, sort.format);
   sort.unique = options.given("unique") && !sort.fold.folds();
   sort.merge_only = options.given("merge");

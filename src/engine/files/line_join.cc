@@ -9,6 +9,38 @@
 #include "record/field_keys.h"
 
 namespace xxl {
+namespace {
+
+// Where rows have the first field of the key.
+std::size_t key_in_rows(const LineJoin& lines) {
+  if (lines.records_of_r) return lines.key_fields[0].front();
+  std::size_t field = 0;
+  for (const RowField& each : lines.row) {
+    if (each.source == RowField::Source::key) return field;
+    ++field;
+  }
+  if (lines.row.empty()) return 0;
+  throw Error(ErrorCode::usage, "--part-by needs the key in the rows: add 0 to -o");
+}
+
+// Rows are in the order of the key.
+void set_parts(const LineJoin& lines, TextJoinOptions& join) {
+  if (join.part_by.empty()) return;
+  if (parse_line_field(join.part_by) != lines.key_fields[0].front()) {
+    throw Error(ErrorCode::usage, "--part-by=" + join.part_by +
+                                      ": parts of a join are by the first field of the key of R, " +
+                                      std::to_string(lines.key_fields[0].front() + 1));
+  }
+  LineFieldSyntax syntax = lines.syntax;
+  if (!lines.records_of_r) syntax.separator = syntax.output_separator();
+  join.keys_of_parts =
+      [keys = make_field_keys(
+           {.syntax = syntax, .fields = {key_in_rows(lines)}, .ignore_case = lines.ignore_case})] {
+        return keys;
+      };
+}
+
+}  // namespace
 
 void check_parts_of_keys(std::size_t r, std::size_t s) {
   if (r == s) return;
@@ -33,6 +65,7 @@ void set_records_of_r(TextJoinOptions& join) {
 
 void set_lines(const LineJoin& lines, TextJoinOptions& join) {
   check_parts_of_keys(lines.key_fields[0].size(), lines.key_fields[1].size());
+  set_parts(lines, join);
   const auto format = std::make_shared<LineRowFormat>();
   format->syntax = lines.syntax;
   format->key_fields = lines.key_fields;

@@ -7,7 +7,7 @@
 namespace xxl {
 
 // If `sort` has parts by a field (part_by, a number from 1), makes that the first key of `order`,
-// and the key of parts. Throws Error{usage}.
+// and the key of parts. Of a sort that folds, after its `fold`. Throws Error{usage}.
 void set_parts_of_lines(LineOrder& order, TextSortOptions& sort);
 
 }  // namespace xxl

@@ -105,6 +105,23 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
   };
 }
 
+// Rows are in the order of the key.
+void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides, TextJoinOptions& join) {
+  if (join.part_by.empty()) return;
+  if (parse_csv_key(join.part_by).column != rows.orders[0].keys.front().column) {
+    throw Error(ErrorCode::usage,
+                "--part-by=" + join.part_by +
+                    ": parts of a join are by the first column of the key of R, as "
+                    "it is given there");
+  }
+  join.keys_of_parts = [sides, of_r = rows.records_of_r] {
+    CsvOrder order = (*sides)[0].order;
+    order.keys.resize(1);
+    if (!of_r) order.keys.front().column.index = 0;
+    return make_csv_keys(order);
+  };
+}
+
 }  // namespace
 
 void set_rows(const RowJoin& rows, TextJoinOptions& join) {
@@ -115,6 +132,7 @@ void set_rows(const RowJoin& rows, TextJoinOptions& join) {
     set_side(sides, side, !rows.records_of_r, join);
   }
   check_types_of_keys(*sides);
+  set_parts(rows, sides, join);
   join.syntax.quoted = true;
   join.syntax.separator = rows.orders[0].separator;
   if (!rows.empty_keys_match) {

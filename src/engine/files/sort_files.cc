@@ -78,6 +78,7 @@ std::vector<GivenFold> folds_of(const SortJob& job) {
 SortOptions record_options(const SortJob& job, const JobMeans& means) {
   auto options = options_of<SortOptions>(job, means);
   options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
+  if (!job.part_by.empty()) part_by_field(job.part_by, job.reverse, options.format);
   options.fold = parse_record_fold(folds_of(job), job.count, options.format);
   options.unique &= !options.fold.folds();
   options.key_text = key_text_of(options.output_format());
@@ -127,10 +128,10 @@ TextSortOptions text_options(const SortJob& job, const JobMeans& means, TextKind
     return options;
   }
   LineOrder order = line_order(job);
+  if (job.count) options.fold = make_line_counter;
   set_parts_of_lines(order, options);
   options.keys = make_line_keys(order);
   options.syntax.terminator = job.zero_terminated ? '\0' : '\n';
-  if (job.count) options.fold = make_line_counter;
   return options;
 }
 

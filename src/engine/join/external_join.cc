@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/join/counted_first.h"
 #include "engine/join/hash_join.h"
 #include "engine/join/join_costs.h"
 #include "engine/join/sort_merge_join.h"
@@ -15,11 +16,25 @@
 namespace xxl {
 namespace {
 
+// Rows are in the order of the key, as R has it.
+void check_key_of_parts(const RecordJoinOptions& options) {
+  RecordFormat by_parts = options.formats[0];
+  part_by_field(options.part_by, by_parts.key.front().descending, by_parts);
+  if (by_parts.key.size() != options.formats[0].key.size()) {
+    throw Error(ErrorCode::usage, "--part-by=" + options.part_by +
+                                      ": parts of a join are by the first field of the key of R");
+  }
+  if (!RowLayout(options.formats, options.kind, options.layout).first_key()) {
+    throw Error(ErrorCode::usage, "--part-by needs the key in the rows: add 0 to the layout");
+  }
+}
+
 void check(const RecordJoinOptions& options) {
   check_compatible(options.formats);
   if (options.inputs[0] == "-" && options.inputs[1] == "-") {
     throw Error(ErrorCode::usage, "both inputs cannot be standard input");
   }
+  if (!options.part_by.empty()) check_key_of_parts(options);
 }
 
 // A sort-merge join is taken instead of a hash join, which moves less, if it is expected to take at
@@ -117,6 +132,17 @@ JoinPlan plan_join(const RecordJoinOptions& options) {
 
 JoinReport external_join(const RecordJoinOptions& options) {
   check(options);
+  if (options.parts != 0 && !options.count_only && !options.expected_bytes) {
+    return join_counted_first(
+        options,
+        [](RecordJoinOptions rows) {
+          rows.count_only = true;
+          const RowLayout layout(rows.formats, rows.kind, rows.layout);
+          JoinReport report = external_join(rows);
+          return std::pair(report, report.rows * layout.row_bytes());
+        },
+        external_join);
+  }
   const JoinPlan plan = choose(options);
   JoinReport report =
       plan.method == JoinMethod::hash ? hash_join(options) : sort_merge_join(options);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/job.h"
@@ -17,6 +19,8 @@ struct JoinOptions : JobOptions {
   // The input is in the order of its keys: it is not sorted, and checked on the way.
   std::array<bool, kJoinSides> presorted{};
   bool count_only = false;  // only counts rows: nothing is written
+  // With a number of parts: what the rows take, as was found out (counted_first.h).
+  std::optional<std::uint64_t> expected_bytes{};
 };
 
 }  // namespace xxl

@@ -91,14 +91,20 @@ std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {
       RecordMerge(cursors_of(sources_, scratch_->opened(), blocks), *keys_, false));
 }
 
-FileCursor& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
-  cursor_ = std::make_unique<FileCursor>(only_file(inputs_), options_, memory, budget, *io_,
-                                         *monitor_, hash_, skipped_);
+FileChain& JoinTextSide::read(std::span<std::byte> memory, std::size_t& budget) {
+  FileChain::OnHeader on_header;
   if (join_.syntax.header) {
-    if (const auto header = cursor_->take_header()) take_header(0, *header);
+    on_header = [this](std::size_t file, std::string_view header) { take_header(file, header); };
   }
+  chain_ = std::make_unique<FileChain>(
+      inputs_,
+      [this, memory, &budget](io::File& file) {
+        return std::make_unique<FileCursor>(file, options_, memory, budget, *io_, *monitor_, hash_,
+                                            skipped_);
+      },
+      std::move(on_header));
   if (keys_ == nullptr) keys_ = any_keys();
-  return *cursor_;
+  return *chain_;
 }
 
 }  // namespace xxl

@@ -14,8 +14,8 @@
 #include "base/monitor.h"
 #include "base/workers.h"
 #include "engine/inputs.h"
+#include "engine/join/file_chain.h"
 #include "engine/join/text_join_options.h"
-#include "engine/text_sort/file_cursor.h"
 #include "engine/text_sort/lazy_scratch.h"
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/text_formation.h"
@@ -58,7 +58,7 @@ class JoinTextSide {
 
   // All records of an input that is sorted already, read through `memory`; takes the header.
   // Records that lie in several buffers take up `budget` (file_cursor.h).
-  FileCursor& read(std::span<std::byte> memory, std::size_t& budget);
+  FileChain& read(std::span<std::byte> memory, std::size_t& budget);
 
   // Known once runs are formed, or the first record was read:
   const KeyExtractor& keys() const { return *keys_; }
@@ -93,7 +93,7 @@ class JoinTextSide {
   std::uint64_t formed_runs_ = 0;
   MultisetHash hash_;
   std::uint64_t skipped_ = 0;
-  std::unique_ptr<FileCursor> cursor_;
+  std::unique_ptr<FileChain> chain_;
 };
 
 }  // namespace xxl

@@ -27,6 +27,7 @@
 #include "io/output_file.h"
 #include "join/output_layout.h"
 #include "join/stream_joiner.h"
+#include "record/format_key.h"
 #include "record/key_text.h"
 
 namespace xxl {
@@ -82,6 +83,7 @@ class SortMergeJoin {
   void make_runs();
   void join();
   using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
+  std::shared_ptr<const KeyExtractor> key_of_parts() const;
   std::unique_ptr<JoinSource> make_source(JoinSide which, std::span<std::byte> memory,
                                           io::IoService& io, Workers& workers,
                                           StreamJoiner& joiner);
@@ -295,7 +297,7 @@ void SortMergeJoin::report_plan() {
 
 JoinReport SortMergeJoin::run() {
   if (!options_.count_only) {
-    check_parts(options_, false, false);
+    check_parts(options_, options_.expected_bytes.has_value());
     output_ = std::make_unique<Output>(options_, 0);
   }
   region_ = MemoryRegion(static_cast<std::size_t>(memory_bytes()));
@@ -372,7 +374,8 @@ void SortMergeJoin::join() {
     RecordFormat whole_row = rows_.row_format();
     whole_row.key = {{.offset = 0, .length = whole_row.record_bytes}};
     options_.key_text = key_text_of(whole_row);
-    rules.parts = output_->cut_parts(0, {}, row_layout.record_bytes());
+    rules.parts = output_->cut_parts(options_.expected_bytes.value_or(0), key_of_parts(),
+                                     row_layout.record_bytes());
     sink = output_->make_record_sink(row_layout.record_bytes(), geometry_.output_block_bytes,
                                      threads_, output_blocks, io, mailbox_);
     stage = std::make_unique<OutputStage>(row_layout, rules, output_blocks, *sink, mailbox_);
@@ -411,6 +414,14 @@ void SortMergeJoin::join() {
   finish(sources, joiner, stage.get());
   meter_.end("finish");
   meter_.finish(nullptr);
+}
+
+// With parts by a key, which must be the first field of the join's.
+std::shared_ptr<const KeyExtractor> SortMergeJoin::key_of_parts() const {
+  if (options_.part_by.empty()) return nullptr;
+  RecordFormat rows = rows_.row_format();
+  rows.key = {*rows_.first_key()};
+  return std::make_shared<FormatKey>(rows);
 }
 
 // Until all has been joined.

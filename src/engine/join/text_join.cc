@@ -12,6 +12,7 @@
 #include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "engine/join/counted_first.h"
 #include "engine/join/join_side.h"
 #include "engine/order_guess.h"
 #include "engine/output.h"
@@ -270,7 +271,7 @@ JoinPlan TextJoining::plan() const {
 JoinReport TextJoining::run() {
   report_.plan = plan();
   if (!options_.count_only) {
-    check_parts(options_, false, false);
+    check_parts(options_, options_.expected_bytes.has_value());
     output_ = std::make_unique<Output>(options_, 0);
   }
   io_ = open_io(options_, {}, is_little_);
@@ -346,7 +347,9 @@ void TextJoining::set_rules() {
 void TextJoining::open_sink() {
   if (output_ == nullptr) return;
   const TextGeometry& geometry = memory().geometry();
-  OutputParts* const parts = output_->cut_parts(0);
+  OutputParts* const parts =
+      output_->cut_parts(options_.expected_bytes.value_or(0),
+                         options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
   sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
   text_output_ = std::make_unique<TextOutput>(*sink_, memory().output_buffers(),
                                               geometry.output_block_bytes, monitor_, parts);
@@ -407,15 +410,12 @@ void TextJoining::join_streams(BlockMemory& blocks) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     JoinTextSide& each = sides_[i];
     if (each.is_presorted()) {
-      FileCursor& file = each.read(
+      FileChain& file = each.read(
           file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), joined_bytes);
       cursors[i] = &file;
-      on_disorder[i] = [&each, &file, guessed = guessed_[i]] {
+      on_disorder[i] = [&file, guessed = guessed_[i]] {
         if (guessed) throw WrongGuess{};
-        throw Error(ErrorCode::bad_input,
-                    "line " + std::to_string(file.line()) +
-                        ": its key is below that of the record before: leave out --presorted",
-                    each.path(), file.offset());
+        file.fail("its key is below that of the record before: leave out --presorted");
       };
     } else {
       merges[i] = each.merge(blocks);
@@ -524,6 +524,16 @@ TextJoinOptions with_guess(const TextJoinOptions& options,
 
 JoinReport text_join(const TextJoinOptions& options) {
   check_method(options);
+  if (options.parts != 0 && !options.count_only && !options.expected_bytes) {
+    return join_counted_first(
+        options,
+        [](TextJoinOptions rows) {
+          rows.output = "/dev/null";
+          JoinReport report = text_join(rows);
+          return std::pair(report, report.bytes_written);
+        },
+        text_join);
+  }
   const std::array<bool, kJoinSides> guessed = guess_sorted(options);
   if (guessed[0] || guessed[1]) {
     const io::StandardInputPlace input;

@@ -38,6 +38,8 @@ struct TextJoinOptions : JoinOptions {
   // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
   // Called from many threads, once the first records are known.
   std::function<bool(std::string_view r)> matches_nothing;
+  // With parts by a key: gives that key, of the rows, once the first records are known.
+  std::function<std::shared_ptr<const KeyExtractor>()> keys_of_parts;
   TextSyntax syntax;                             // of both, and of the rows
   Sides<io::IoQueue*> input_callers{};           // if set, fill the inputs in place of files
   bool s_first = false;                          // S is read before R

@@ -23,6 +23,7 @@
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
+#include "record/format_key.h"
 #include "run/file_run.h"
 #include "run/sinks.h"
 #include "sort/cpu_chunk_sorter.h"
@@ -59,7 +60,7 @@ void Sorting::plan_again(const SortOptions& options, const SortSurroundings& sur
 }
 
 SortReport Sorting::run() {
-  check_parts(options_, false, true);
+  check_parts(options_, true);
   output_ = std::make_unique<Output>(options_, most_output_bytes());
   set_up();
   if (options_.merge_only) {
@@ -316,14 +317,23 @@ RunFormation::OpenedRun Sorting::open_run(const ChunkSorter& sorter, io::BufferP
 // Of the output, to which so many records go unless some are left out.
 OutputParts* Sorting::cut_parts(std::uint64_t records) {
   const std::size_t bytes = output_layout_.record_bytes();
-  return output_->cut_parts(options_.written_of(records) * bytes, {}, bytes);
+  std::shared_ptr<const KeyExtractor> key;
+  if (!options_.part_by.empty()) {
+    RecordFormat format = options_.output_format();
+    format.key.resize(1);
+    key = std::make_shared<FormatKey>(format);
+  }
+  return output_->cut_parts(options_.written_of(records) * bytes, std::move(key), bytes);
 }
 
 // Parts in memory are written several at a time, since each file there is written by one thread at
 // a time. On a disk, one file after the other keeps it busy.
 std::size_t Sorting::part_streams(const OutputRules& rules, std::uint64_t records) const {
   const bool all_known = !rules.unique && !rules.fold && rules.skip == 0 && !options_.limit;
-  if (!all_known || rules.parts == nullptr || !output_->is_parts_in_memory()) return 1;
+  if (!all_known || rules.parts == nullptr || rules.parts->have_key() ||
+      !output_->is_parts_in_memory()) {
+    return 1;
+  }
   const std::uint64_t bytes = records * output_layout_.record_bytes();
   const std::uint64_t part_bytes =
       options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;

@@ -64,9 +64,6 @@ class FileCursor final : public RecordCursor {
   std::shared_ptr<const void> hold() override;
   // Throws Error{bad_input}: the current record has this `fault`.
   [[noreturn]] void fail(const std::string& fault) const;
-  // Where the current record starts in the file: its line, from 1, and its byte.
-  std::ptrdiff_t line() const { return line_; }
-  std::uint64_t offset() const { return offset_; }
 
  private:
   bool next_buffer();

@@ -206,8 +206,7 @@ void TextSorting::write_header() {
 
 void TextSorting::open_output() {
   if (options_.shared != nullptr) return;
-  check_parts(options_, options_.keys_of_parts && !options_.fold,
-              !options_.merge_only || inputs_.size_known);
+  check_parts(options_, !options_.merge_only || inputs_.size_known);
   const bool whole = inputs_.size_known && !options_.skip && !options_.limit &&
                      !options_.has_groups() && options_.output_codec() == Codec::none;
   output_ = std::make_unique<Output>(options_, whole ? inputs_.bytes + inputs_.files.size() : 0);

@@ -1,0 +1,26 @@
+#include "engine/join/counted_first.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace xxl {
+
+void check_can_be_read_again(const JoinOptions& options) {
+  for (const std::string& path : options.inputs) {
+    struct stat status {};
+    const int failed = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path.c_str(), &status);
+    if (failed != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ||
+        S_ISBLK(status.st_mode)) {
+      continue;  // what cannot be read at all is told when it is opened
+    }
+    throw Error(
+        ErrorCode::usage,
+        "is a pipe, and a join with --parts reads its inputs twice, first to know how large the "
+        "output will be: use --part-bytes",
+        path == "-" ? "standard input" : path);
+  }
+}
+
+}  // namespace xxl
