@@ -96,8 +96,13 @@ class Parts(ColumnsTest):
         files, tables = self.parts_of(self.out / "parts", [r, s], "--key=k", "--part-bytes=1K", verb="join")
         self.assertGreater(len(files), 0)
         self.assert_same(pa.concat_tables(tables), self.join(r, s, "--key=k", "--method=sort-merge"))
+        few = write(pa.table({"k": [n % 7 for n in range(500)], "a": list(range(500))}), self.root / "few.parquet")
+        files, tables = self.parts_of(self.out / "by", [few, s], "--key=k", "--part-by=k", verb="join")
+        self.assertEqual([set(table["k"].to_pylist()) for table in tables], [{0}, {2}, {4}, {6}])
+        self.assert_same(pa.concat_tables(tables), self.join(few, s, "--key=k", "--method=sort-merge"))
         for rules, message in ((["--parts=3"], b"use --part-bytes"), (["--part-bytes=1M", "--method=hash"], b"in no order"),
-                               (["--part-by=k"], b"--part-by is for sorts")):
+                               (["--part-by=a"], b"by the first column of the key"),
+                               (["--part-by=k", "--how=left"], b"needs --how=inner or semi")):
             done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=k", r, s, *rules,
                                    f"--output={self.out / 'no'}"], capture_output=True, check=False)
             self.assertEqual(done.returncode, 2)
