@@ -139,7 +139,8 @@ void run(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   }
 }
 
-constexpr const char* kUsage = "Usage: mpirun -n RANKS xxl-mpi sort [OPTION]... FILE... -o FILE|DIR/\n";
+constexpr const char* kUsage =
+    "Usage: mpirun -n RANKS xxl-mpi sort [OPTION]... FILE... -o FILE|DIR/\n";
 
 // What is asked of the program itself, which needs no MPI. True if it was.
 bool print_of_program(std::span<const std::string> arguments) {
