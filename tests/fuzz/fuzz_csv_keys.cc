@@ -148,17 +148,30 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto type = static_cast<CsvType>(input.choose(4));
     order.keys.push_back({{column, {}}, type, input.choose(2) == 1});
   }
-  if (input.choose(8) == 0) order.sum = CsvColumn{input.choose(4), {}};
+  if (input.choose(8) == 0) {
+    order.folds.push_back({FoldKind::sum, {input.choose(4), {}}, CsvType::number, {}});
+  }
   const std::size_t limit = input.choose(64);
   const std::string_view a = input.take_until('\x1f'), b = input.take_until('\x1f');
   check_rows(order, a, b, limit);
   check_sum(a, b);
-  // The third text: an option, and a header with its names.
+  // The third text: options, and a header with its names.
   const std::string_view spec = input.take_until('\x1f');
+  const std::string_view header = input.rest();
+  const auto resolve = [&](CsvOrder asked) {
+    resolve_columns(asked, header, "header");
+    fuzz::require(!needs_header(asked));
+  };
   try {
-    order.keys = {parse_csv_key(spec)};
-    resolve_columns(order, input.rest(), "header");
-    fuzz::require(!needs_header(order));
+    CsvOrder asked = order;
+    asked.keys = {parse_csv_key(spec)};
+    resolve(asked);
+  } catch (const Error&) {
+  }
+  try {
+    CsvOrder asked = order;
+    asked.folds = {parse_csv_fold(FoldKind::max, spec)};
+    resolve(asked);
   } catch (const Error&) {
   }
   return 0;
