@@ -110,6 +110,14 @@ class RandomTextSorts(ClusterTest):
         expected = self.sort_alone(*options, *(self.root / f"in.{rank}" for rank in range(3)))
         self.assertEqual(self.sort_alone("--merge", *options, self.out / "o"), expected)
 
+    def test_headers_of_empty_files(self):
+        (self.root / "in.0").write_text("")
+        (self.root / "in.1").write_text("k,v\n2,b\n1,a")
+        options = ["--record=csv", "--header", "--key=k"]
+        for ranks, path, parts in ((2, self.root / "in.{rank}", ["k,v\n1,a\n2,b\n", "k,v\n"]), (2, self.root / "in.0", ["", ""])):
+            self.assertEqual(self.cluster(ranks, *options, path, "-o", f"{self.out}/o/").returncode, 0)
+            self.assertEqual(sorted(part.read_text() for part in self.out.glob("o/part-*")), sorted(parts))
+
     def test_parts_of_distinct_keys_are_about_equal(self):
         data = self.gen("in", "300k", "--ascii")
         done = self.cluster(4, "-S8M", data, "-o", f"{self.out}/o/")

@@ -107,11 +107,12 @@ void cut(Inputs& inputs, std::uint64_t begin, std::uint64_t end) {
 
 // The files of this rank, or of all of them.
 Inputs open_files(const std::vector<std::string>& paths, std::size_t record_bytes, Peers& peers) {
+  const bool of_ranks = are_of_ranks(paths);
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(name_for(path, peers.rank()));
   Inputs inputs = open_inputs(std::move(names), record_bytes, true);
   check_and_drop_empty(inputs);
-  if (!are_of_ranks(paths)) check_sizes(inputs, peers);
+  if (!of_ranks) check_sizes(inputs, peers);
   return inputs;
 }
 
@@ -233,10 +234,10 @@ void cut_text(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
   inputs.start_lines = inputs.start > 0 ? state.lines : 0;
 }
 
-// Of the first file, without its terminator.
-std::string read_header(Inputs& inputs, const TextSyntax& syntax) {
+// Of the first file, without its terminator; none of an empty one.
+std::optional<std::string> read_header(Inputs& inputs, const TextSyntax& syntax) {
   io::File& file = inputs.files.front();
-  if (!file.seekable() || file.size() == 0) return {};
+  if (!file.seekable() || file.size() == 0) return std::nullopt;
   file.open();
   TextState state;
   const std::uint64_t end = record_end(file, 0, syntax, state);
@@ -245,6 +246,16 @@ std::string read_header(Inputs& inputs, const TextSyntax& syntax) {
   std::string header(reinterpret_cast<const char*>(read.data()), read.size());
   if (header.ends_with(syntax.terminator)) header.pop_back();
   return header;
+}
+
+// A step of all ranks: the header of the first one that has any.
+std::optional<std::string> first_header(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
+  MessageWriter writer;
+  if (const auto header = read_header(inputs, syntax)) writer.put_text(*header);
+  for (const Message& message : tell_all(peers, writer.take())) {
+    if (!message.empty()) return MessageReader(message).get_text();
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -267,9 +278,7 @@ TextShare open_text_share(const std::vector<std::string>& paths, const TextSynta
                           Peers& peers) {
   TextShare share{{open_files(paths, 1, peers)}, {}};
   Inputs& inputs = share.inputs;
-  if (syntax.header) {
-    share.header = told_by_first(peers, peers.rank() == 0 ? read_header(inputs, syntax) : "");
-  }
+  if (syntax.header) share.header = first_header(inputs, syntax, peers);
   if (!are_of_ranks(paths)) cut_text(inputs, syntax, peers);
   measure(share, peers);
   return share;
