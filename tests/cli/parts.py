@@ -223,6 +223,31 @@ class SortsInMemory(FaultTest):
                     subprocess.run([whole_process.XXL, "validate", output], stdout=subprocess.DEVNULL, check=True)
                     shutil.rmtree(output)
 
+    def test_hold_what_one_file_does_where_records_are_left_out(self):
+        rng = random.Random(2)
+        sources = []
+        for number in range(2):
+            sources.append(self.root / f"in{number}")
+            sources[-1].write_bytes(b"".join(b"%d,%040d\n" % (rng.randrange(100000), 0) for _ in range(300000)))
+        memory = tempfile.TemporaryDirectory(prefix="xxl-parts-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.addCleanup(memory.cleanup)
+        output = pathlib.Path(memory.name) / "parts"
+        for command in (["set", "intersect"], ["set", "intersect", "--all"], ["set", "except"], ["set", "except", "--all"],
+                        ["set", "union"], ["set", "union", "--all"], ["sort", "-u"], ["sort", "--count"],
+                        ["sort", "--limit=200000"], ["sort", "--skip=200000"], ["sort", "-u", "--keep-order"],
+                        ["shuf", "--seed=1"], ["sort", "--record=csv", "--key=1:number", "--sum=2"]):
+            with self.subTest(command=command):
+                command = [*command, "-S200M", "--parallel=4", *sources]
+                self.assertEqual(self.run_program(*command, "-o", self.out / "single").returncode, 0)
+                done = self.run_program(*command, "--parts=4", "-o", output)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(b"".join(path.read_bytes() for path in sorted(output.glob("part-*"))) ==
+                                (self.out / "single").read_bytes())
+                shutil.rmtree(output)
+
+    def run_program(self, *arguments):
+        return subprocess.run([whole_process.XXL, *arguments], capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+
 
 class Joins(FaultTest):
     def xxl(self, *arguments):

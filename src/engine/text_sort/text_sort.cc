@@ -381,7 +381,7 @@ void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
 std::size_t TextSorting::part_streams(std::uint64_t cell_bytes) const {
   constexpr std::uint64_t kLeastCellsOfPart = 8;    // cutting takes about as long as sorting one
   constexpr std::size_t kMostCutBytes = 16 * kMiB;  // tables of where runs are cut
-  const bool whole = !options_.unique && !options_.skip && !options_.limit;
+  const bool whole = !options_.has_groups() && !options_.skip && !options_.limit;
   const bool in_memory =
       std::all_of(sources_.begin(), sources_.end(),
                   [](const MergeSource& source) { return source.run == nullptr; });
