@@ -38,8 +38,6 @@ class TextMerger {
   // done.
   void run(const std::function<void(std::uint64_t)>& on_progress);
 
-  std::size_t cells() const { return end_cell_ - first_cell_; }
-
  private:
   enum class CellKind : std::uint8_t { sorted, streamed, outside };  // the range
   struct CellState {

@@ -5,19 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/cluster/message.h"
-#include "engine/output.h"
-#include "engine/part_files.h"
-#include "engine/part_manifest.h"
-#include "run/part_sink.h"
 
 namespace xxl {
+
 RankOutput::RankOutput(const SortOptions& options, std::uint64_t records, Peers& peers)
     : options_(options), peers_(peers), record_bytes_(options.output_format().record_bytes) {
   const std::string& path = options.output;

@@ -17,7 +17,6 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "engine/order_guess.h"
-#include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
 #include "engine/start_again.h"
@@ -30,6 +29,7 @@
 #include "engine/text_sort/text_formation.h"
 #include "engine/text_sort/text_job_plan.h"
 #include "engine/text_sort/text_memory.h"
+#include "engine/text_sort/text_result.h"
 #include "io/open_files.h"
 #include "merge/cell_emitter.h"
 #include "merge/record_emitter.h"
@@ -78,15 +78,11 @@ class TextSorting final : public CallerSort {
   void stop_writing() override { stopped_ = true; }
   // After an accelerator has failed: true if the CPU may take over.
   bool may_start_again() const {
-    return options_.acceleration == Acceleration::if_it_pays &&
-           (output_ == nullptr || output_->appears_at_end());
+    return options_.acceleration == Acceleration::if_it_pays && result_.appears_at_end();
   }
 
  private:
-  void open_output();
-  void open_sink(std::uint64_t text_bytes);
   void take_header(std::size_t input, std::string_view header);
-  void write_header();
   void perform(const std::function<void()>& work);
   void sort();
   void form_runs();
@@ -120,11 +116,7 @@ class TextSorting final : public CallerSort {
   std::unique_ptr<LazyScratch> scratch_;
   std::optional<std::string> header_;
   std::size_t header_input_ = 0;  // that it is of
-  std::unique_ptr<Output> output_;
-  OutputParts* parts_ = nullptr;  // of the output, if it is cut into some
-  std::unique_ptr<ByteSink> sink_;
-  std::unique_ptr<TextOutput> text_output_;
-  Ticket tickets_{};
+  TextResult result_{options_, memory_, monitor_};
   std::unique_ptr<Workers> workers_;
   std::optional<TextFormation> formation_;
   std::vector<std::unique_ptr<TextRun>> runs_;
@@ -196,25 +188,9 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   }
 }
 
-// The header comes before all records.
-void TextSorting::write_header() {
-  if (options_.header_kept) header_ = options_.header_kept();
-  if (!header_ || options_.keep_header) return;
-  const std::string header = options_.header_written ? options_.header_written(*header_) : *header_;
-  text_output_->write_header(tickets_++, header, options_.output_syntax());
-}
-
-void TextSorting::open_output() {
-  if (options_.shared != nullptr) return;
-  check_parts(options_, !options_.merge_only || inputs_.size_known);
-  const bool whole = inputs_.size_known && !options_.skip && !options_.limit &&
-                     !options_.has_groups() && options_.output_codec() == Codec::none;
-  output_ = std::make_unique<Output>(options_, whole ? inputs_.bytes + inputs_.files.size() : 0);
-}
-
 SortReport TextSorting::run() {
   report_.plan = plan();
-  open_output();
+  result_.open(inputs_);
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(
@@ -240,26 +216,6 @@ void TextSorting::perform(const std::function<void()>& work) {
     throw;
   }
   finish();
-}
-
-// Output goes here from now on: records which take `text_bytes` with their frames, if none is left
-// out. Memory is not divided again.
-void TextSorting::open_sink(std::uint64_t text_bytes) {
-  const TextGeometry& geometry = memory_.geometry();
-  tickets_ = {};
-  text_output_.reset();  // uses the sink
-  if (SharedSort* const shared = options_.shared) {
-    parts_ = &shared->parts();
-    sink_ = shared->make_sink(geometry.output_block_bytes, *io_);
-  } else {
-    parts_ =
-        output_->cut_parts(text_bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
-                           options_.output_syntax().record_bytes);
-    sink_ = output_->make_sink(geometry.output_block_bytes, memory_.threads(), *io_, monitor_);
-  }
-  text_output_ = std::make_unique<TextOutput>(*sink_, memory_.output_buffers(),
-                                              geometry.output_block_bytes, monitor_, parts_);
-  write_header();
 }
 
 void TextSorting::sort() {
@@ -310,7 +266,7 @@ void TextSorting::merge_formed() {
   report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources_.size();
   give_back_free_memory();
-  open_sink(formation_->output_bytes());
+  result_.begin(formation_->output_bytes(), header_, *io_);
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (const std::size_t streams = part_streams(bytes); streams > 1) {
     merge_to_parts(bytes, streams);
@@ -319,7 +275,7 @@ void TextSorting::merge_formed() {
   } else {
     write_merge(cursors_of(sources_, scratch_->opened(), blocks));
   }
-  text_output_->finish();
+  result_.text().finish();
   meter_.end("merge");
 }
 
@@ -341,7 +297,7 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
   meter_.end("split runs");
   meter_.begin(Phase::merging, merge.bytes);
   give_back_free_memory();
-  open_sink(merge.bytes);
+  result_.begin(merge.bytes, header_, *io_);
   const std::uint64_t bytes = cell_bytes(merge.records, merge.bytes, memory_);
   if (!merges_by_cells(sources_, merge.bytes / bytes, memory_.geometry().table_bytes)) {
     throw Error(ErrorCode::no_space,
@@ -349,7 +305,7 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
                 "give twice as much");
   }
   merge_cells(bytes, blocks, merge.range);
-  text_output_->finish();
+  result_.text().finish();
   meter_.end("merge");
 }
 
@@ -357,10 +313,10 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
   meter_.begin(Phase::merging, record_bytes);
-  open_sink(record_bytes);
-  totals_ +=
-      offload.emit(*text_output_, tickets_, [this](std::uint64_t bytes) { meter_.advance(bytes); });
-  text_output_->finish();
+  result_.begin(record_bytes, header_, *io_);
+  totals_ += offload.emit(result_.text(), result_.tickets(),
+                          [this](std::uint64_t bytes) { meter_.advance(bytes); });
+  result_.text().finish();
   report_.accelerator = offload.report();
   meter_.end("write");
 }
@@ -369,38 +325,22 @@ void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
                               const KeyRange& range) {
   const TextMergeOptions merge{options_.output_syntax(), emit_rules(options_),
                                options_.dropped_bytes(), &stopped_};
-  CellEmitter emitter(merge, *text_output_, tickets_, monitor_);
+  CellEmitter emitter(merge, result_.text(), result_.tickets(), monitor_);
   TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
                     memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }
 
-// From how many places of the output parts in memory are written at a time (docs/parts.md). On a
-// disk, one file after the other keeps it busy.
+// From how many places of the output parts are written at a time: of more than one only what is
+// known, all records of runs in memory.
 std::size_t TextSorting::part_streams(std::uint64_t cell_bytes) const {
-  constexpr std::uint64_t kLeastCellsOfPart = 8;    // cutting takes about as long as sorting one
-  constexpr std::size_t kMostCutBytes = 16 * kMiB;  // tables of where runs are cut
   const bool whole = !options_.has_groups() && !options_.skip && !options_.limit;
   const bool in_memory =
       std::all_of(sources_.begin(), sources_.end(),
                   [](const MergeSource& source) { return source.run == nullptr; });
-  if (parts_ == nullptr || parts_->have_key() || !whole || !in_memory ||
-      !output_->is_parts_in_memory()) {
-    return 1;
-  }
-  const std::uint64_t bytes = formation_->output_bytes();
-  const std::uint64_t part_bytes =
-      options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
-  if (part_bytes < kLeastCellsOfPart * cell_bytes ||
-      bytes / part_bytes * sources_.size() * sizeof(std::size_t) > kMostCutBytes) {
-    return 1;
-  }
-  // Each worker may keep two blocks, and each stream one at both of its ends.
-  const std::size_t blocks = text_output_->buffers(), kept = 2 * memory_.threads() + 4;
-  const std::size_t most =
-      std::min<std::size_t>(memory_.threads(), (blocks - std::min(blocks, kept)) / 2);
-  return std::clamp<std::size_t>(bytes / part_bytes, 1, std::max<std::size_t>(most, 1));
+  if (!whole || !in_memory) return 1;
+  return result_.streams(formation_->output_bytes(), sources_.size(), cell_bytes);
 }
 
 void TextSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) {
@@ -410,8 +350,8 @@ void TextSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) 
                            static_cast<std::ptrdiff_t>(merge.dropped_bytes);
   SpreadMerger merger(sources_, {keys_.get(), nullptr}, cell_bytes, extra_bytes,
                       memory_.workspaces(), *workers_, monitor_);
-  merger.lay_out(*parts_, *text_output_);
-  CellEmitter emitter(merge, *text_output_, merger.places(), monitor_);
+  merger.lay_out(result_.parts(), result_.text());
+  CellEmitter emitter(merge, result_.text(), merger.places(), monitor_);
   merger.run(emitter, streams, [this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }
@@ -435,7 +375,7 @@ void TextSorting::merge_files() {
   auto cursors = open_files(0, count);
   if (count == inputs_.files.size()) {
     report_.merge_degree = inputs_.files.size();
-    open_sink(inputs_.bytes);
+    result_.begin(inputs_.bytes, header_, *io_);
     write_merge(std::move(cursors), on_disorder());
   } else {
     // More files than can be merged at once: groups of them become runs.
@@ -455,10 +395,10 @@ void TextSorting::merge_files() {
     totals_.removed += reducer.removed();
     report_.passes += reducer.passes() + 1;
     report_.merge_degree = sources.size();
-    open_sink(inputs_.bytes);
+    result_.begin(inputs_.bytes, header_, *io_);
     write_merge(cursors_of(sources, scratch_->opened(), blocks));
   }
-  text_output_->finish();
+  result_.text().finish();
   meter_.end("merge");
 }
 
@@ -510,7 +450,7 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.has_groups(), std::move(on_disorder));
-  PieceWriter writer(text_output_->begin_open_ended(tickets_++), options_.output_syntax(),
+  PieceWriter writer(result_.text().begin_open_ended(result_.tickets()++), options_.output_syntax(),
                      options_.dropped_bytes());
   RecordEmitter emitter(writer, emit_rules(options_));
   while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
@@ -523,16 +463,10 @@ void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors
 void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
-  SharedCounts counts{input_hash_, totals_.written, totals_.removed};
-  if (options_.shared != nullptr) counts = options_.shared->total(counts);
+  const SharedCounts counts = result_.total({input_hash_, totals_.written, totals_.removed});
   if (!stopped_) check_output(counts);
   if (options_.check_input) options_.check_input(input_hash_);
-  if (options_.shared != nullptr) {
-    options_.shared->publish();
-  } else {
-    output_->publish(text_output_->bytes());
-    report_.output_in_place = output_->in_place();
-  }
+  report_.output_in_place = result_.publish();
   meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
