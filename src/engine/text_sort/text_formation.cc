@@ -14,8 +14,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kResidentPart = 3;          // of the regions stay with resident runs
-constexpr std::size_t kMaxThresholdBytes = 4096;  // of a key; records that agree in these are kept
+constexpr std::size_t kResidentPart = 3;  // of the regions stay with resident runs
 
 struct ChunkAccess {
   const char* memory;
@@ -458,7 +457,8 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     MultisetHash hash;
     std::span<StringItem> items = own.first(load_items(region, own, place, hash));
     const bool whole = from_start && order.part == 0 && place.segment == region.segments.size();
-    items = drop(items, memory);
+    const auto needed = context_.options.needed_of_run();
+    if (needed) items = threshold_.drop(items, memory, context_.keys());
     const std::size_t depth = context_.keys().is_whole_record() ? common_prefix(items, access) : 0;
     if (context_.options.tags.are_keys()) {
       sorter.sort_by_words(items, 0);
@@ -485,8 +485,8 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
       items[kept++] = item;
     }
     items = items.first(kept);
-    if (const auto needed = context_.options.needed_of_run()) {
-      learn_threshold(items, memory, *needed);
+    if (needed) {
+      threshold_.learn(items, memory, context_.keys(), *needed, context_.options.unique);
       if (!context_.options.fold && items.size() > *needed) {
         items = items.first(static_cast<std::size_t>(*needed));
       }
@@ -532,43 +532,6 @@ void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
   formed.items = {};
   auto lock = context_.monitor.lock();
   table_bytes_ += table_bytes(*formed.run);
-}
-
-// With --limit: leaves out records that can no longer be among the first.
-std::span<StringItem> TextFormation::drop(std::span<StringItem> items, const char* memory) {
-  if (!context_.options.needed_of_run()) return items;
-  std::string threshold;
-  {
-    auto lock = context_.monitor.lock();
-    if (!threshold_) return items;
-    threshold = *threshold_;
-  }
-  std::string made;
-  std::size_t kept = 0;
-  for (const StringItem& item : items) {
-    const std::string_view record = chunk_record(memory, item.place());
-    const std::string_view key =
-        key_of(context_.keys(), record, std::min(threshold.size() + 1, kMaxThresholdBytes), made);
-    if (key.substr(0, kMaxThresholdBytes) <= threshold) items[kept++] = item;
-  }
-  return items.first(kept);
-}
-
-// The key of record `needed` of a sorted chunk, from 1: nothing above it is.
-void TextFormation::learn_threshold(std::span<const StringItem> items, const char* memory,
-                                    std::uint64_t needed) {
-  if (needed == 0) return;
-  std::uint64_t groups = 0;
-  for (const StringItem& item : items) {
-    if (context_.options.unique && item.same_key()) continue;
-    if (++groups < needed) continue;
-    std::string key;
-    context_.keys().append_key(chunk_record(memory, item.place()), kMaxThresholdBytes, key);
-    key.resize(std::min(key.size(), kMaxThresholdBytes));
-    auto lock = context_.monitor.lock();
-    if (!threshold_ || key < *threshold_) threshold_ = std::move(key);
-    return;
-  }
 }
 
 std::vector<MergeSource> TextFormation::sources() {

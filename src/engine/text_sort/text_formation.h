@@ -19,6 +19,7 @@
 #include "base/workers.h"
 #include "engine/first_fault.h"
 #include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/limit_threshold.h"
 #include "engine/text_sort/region_filling.h"
 #include "engine/text_sort/region_records.h"
 #include "engine/text_sort/run_reducer.h"
@@ -121,8 +122,6 @@ class TextFormation {
   std::size_t load_items(const TextRegion& region, std::span<StringItem> items, RegionPlace& place,
                          MultisetHash& hash);
   std::size_t input_bytes(std::string_view record) const;
-  std::span<StringItem> drop(std::span<StringItem> items, const char* memory);
-  void learn_threshold(std::span<const StringItem> items, const char* memory, std::uint64_t needed);
 
   FormationContext context_;
   RegionRecords records_;
@@ -147,7 +146,7 @@ class TextFormation {
   std::uint64_t record_bytes_ = 0;
   std::uint64_t output_bytes_ = 0;
   std::uint64_t next_identity_ = 0;
-  std::optional<std::string> threshold_;  // no record with a larger key is wanted (--limit)
+  LimitThreshold threshold_;
   InFlight in_flight_;
   std::unique_ptr<TextOffload> offload_;  // last: its threads use the rest
 };
