@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "base/workers.h"
+#include "record/format_key.h"
 #include "sort_test_support.h"
 #include "watchdog.h"
 
@@ -216,6 +217,42 @@ TEST_F(OutputStageTest, pieces_in_any_order_go_to_their_places_in_parts) {
       all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(part.bytes));
     }
     EXPECT_EQ(all, records);
+    sink_->give_back();
+    EXPECT_EQ(pool_->available(), pool_->count());
+  }
+}
+
+TEST_F(OutputStageTest, a_part_holds_the_records_of_one_key_whatever_the_pieces) {
+  constexpr std::size_t kRecordBytes = 12;
+  const RecordFormat format = format_of("fixed:12", {"0:u8"});
+  for (const std::uint64_t limit : {OutputRules::kNoLimit, std::uint64_t{0}, std::uint64_t{777}}) {
+    OutputParts parts({.key = std::make_shared<FormatKey>(format)}, 1);
+    make(format, 512, 200, {.skip = 100, .limit = limit, .parts = &parts});
+    const Bytes records = test::sorted_records(format, test::random_records(format, 3000, random_));
+    for (std::size_t first = 0, count; first < 3000; first += count) {
+      count = std::min<std::size_t>(3000 - first, random_.below(200));
+      const auto begin = records.begin() + static_cast<std::ptrdiff_t>(first * kRecordBytes);
+      emit(Bytes(begin, begin + static_cast<std::ptrdiff_t>(count * kRecordBytes)));
+    }
+    finish();
+    const std::size_t written = std::min<std::uint64_t>(limit, 2900);
+    EXPECT_EQ(stage_->records(), written);
+    Bytes all;
+    int last = -1;
+    for (const OutputPart& part : parts.parts()) {
+      const auto begin = sink_->stream().begin() + static_cast<std::ptrdiff_t>(part.start);
+      const Bytes content(begin, begin + static_cast<std::ptrdiff_t>(part.bytes));
+      for (std::size_t at = 0; at < content.size(); at += kRecordBytes) {
+        EXPECT_EQ(content[at], content.front());
+      }
+      EXPECT_EQ(part.records, part.bytes / kRecordBytes);
+      if (content.empty()) continue;
+      EXPECT_GT(static_cast<int>(content.front()), last);
+      last = static_cast<int>(content.front());
+      all.insert(all.end(), content.begin(), content.end());
+    }
+    const auto from = records.begin() + 100 * kRecordBytes;
+    EXPECT_EQ(all, Bytes(from, from + static_cast<std::ptrdiff_t>(written * kRecordBytes)));
     sink_->give_back();
     EXPECT_EQ(pool_->available(), pool_->count());
   }
