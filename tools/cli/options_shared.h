@@ -183,7 +183,7 @@ inline constexpr Section kFolds{
 
 inline constexpr Section kPartsSection{
     "PARTS",
-    "With --parts, --part-bytes or --part-by the output is a directory, which appears with all its "
+    "With --parts or another option of parts the output is a directory, which appears with all its "
     "files at once. It must not exist yet, or be one of parts, which is replaced. Each file begins "
     "with the header, if there is one. manifest.json has, in the order of the files:\n"
     "\n"

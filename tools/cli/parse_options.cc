@@ -1,5 +1,6 @@
 #include "cli/parse_options.h"
 
+#include <algorithm>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/options_table.h"
 
 namespace xxl::cli {
 namespace {
@@ -110,13 +112,23 @@ Argument Scanner::take_option(const OptionSpec& option, const std::string& argum
   return given;
 }
 
+// True of names that other commands have.
+bool is_option_elsewhere(std::string_view name) {
+  return std::ranges::any_of(commands(), [&](const CommandSpec& command) {
+    return std::ranges::find(command.options, name, &OptionSpec::long_name) !=
+           command.options.end();
+  });
+}
+
 // An exact name is that option; an abbreviation is one of sort(1)'s rather than one of ours, so
-// that what works there works here.
+// that what works there works here; and it is not the whole name of what other commands have, so
+// that --part-by is not taken for --part-bytes where there is no such option.
 const OptionSpec& Scanner::find_long(std::string_view name, const std::string& argument) const {
   for (const OptionSpec& option : command_.options) {
     if (option.long_name == name && !name.empty()) return option;
   }
   for (const bool standard : {true, false}) {
+    if (!standard && is_option_elsewhere(name)) break;
     const OptionSpec* found = nullptr;
     std::string possibilities;
     std::size_t matches = 0;
