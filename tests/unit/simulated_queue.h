@@ -91,6 +91,17 @@ inline io::IoService::Factory simulated_queues(std::uint64_t seed,
   };
 }
 
+// What is read from files called `path`, such as those of scratch in that directory, has changed.
+inline io::IoService::Factory queues_with_changed_reads(std::string path) {
+  return simulated_queues(7, [path = std::move(path)](const io::Request& request) {
+    const io::Completion done = honest_transfer(request);
+    if (request.op == io::Op::read && request.file->path() == path) {
+      request.data[17] ^= std::byte{1};
+    }
+    return done;
+  });
+}
+
 // A fault that strikes the n-th of the transfers of a kind.
 class Fault {
  public:

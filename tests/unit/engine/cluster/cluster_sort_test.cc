@@ -92,12 +92,7 @@ TEST_F(ClusterSortTest, a_block_that_another_rank_reads_back_changed_is_noticed)
   // (Ranks that wait for one that has failed would wait for ever: there is but one.)
   test::run_ranks(1, true, [&](Peers& peers) {
     SortOptions sort = options(format);
-    sort.queue_factory = test::simulated_queues(7, [&](const io::Request& request) {
-      const io::Completion done = test::honest_transfer(request);
-      const bool is_scratch = request.file->path() == directory_.path();
-      if (request.op == io::Op::read && is_scratch) request.data[17] ^= std::byte{1};
-      return done;
-    });
+    sort.queue_factory = test::queues_with_changed_reads(directory_.path());
     try {
       cluster_sort(sort, peers);
     } catch (const Error& error) {
