@@ -23,15 +23,15 @@ FLOORS = (
     ("gpu/probe", "gpu/simulated", "src/engine"),
     ("gpu/cuda", "src/engine/record_sort", "src/testdata"),
     ("gpu/find", "src/engine/text_sort"),
-    ("src/engine/cluster", "src/engine/join"),
-    ("mpi", "src/engine/files"),
-    ("src/engine/callers",),
+    ("src/engine/join",),
+    ("src/engine/cluster", "src/engine/files"),
+    ("mpi", "src/engine/callers"),
     ("src/columns",),
     ("tools/cli",),
     ("tools/report",),
     ("tools/sort", "tools/probe", "tools/testdata"),
-    ("tools/join", "tools/shuf", "tools/set", "tools/mpi"),
-    ("tools",),
+    ("tools/join", "tools/shuf", "tools/set"),
+    ("tools", "tools/mpi"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -241,4 +241,10 @@ RecordFormat RowLayout::row_format() const {
   return format;
 }
 
+RecordFormat RowLayout::whole_row_format() const {
+  RecordFormat format = row_format();
+  format.key.front().length = row_bytes_;
+  return format;
+}
+
 }  // namespace xxl

@@ -43,6 +43,8 @@ class RowLayout {
   std::size_t row_bytes() const { return row_bytes_; }
   // Without formats, for users of the row size only.
   RecordFormat row_format() const;
+  // With all bytes of a row as its key.
+  RecordFormat whole_row_format() const;
   // The first field of the key as rows have it; none if the layout leaves the key out.
   const std::optional<KeyField>& first_key() const { return first_key_; }
 

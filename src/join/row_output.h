@@ -44,7 +44,7 @@ class RowOutput {
     if (syntax_.counted) {
       const RecordCount bytes = count_of(row.size());
       std::memcpy(buffer_.data() + row_begin_ - sizeof(bytes), &bytes, sizeof(bytes));
-    } else {
+    } else if (syntax_.record_bytes == 0) {
       buffer_.push_back(syntax_.terminator);
     }
     if (buffer_.size() >= buffer_bytes_) flush();

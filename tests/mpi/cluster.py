@@ -43,9 +43,9 @@ def mpi_program():
     return os.environ.get("XXL_MPI_PROGRAM") or str(pathlib.Path(whole_process.XXL).with_name("xxl-mpi"))
 
 
-def cluster_command(ranks, *arguments, apart=False):
+def cluster_command(ranks, *arguments, command="sort", apart=False):
     launcher = [*LAUNCHER, *(["--mca", "btl", "tcp,self"] if apart else []), "-n", str(ranks), *(APART if apart else [])]
-    return [*launcher, mpi_program(), "sort", *map(str, arguments)]
+    return [*launcher, mpi_program(), command, *map(str, arguments)]
 
 
 class Kind:
@@ -85,9 +85,14 @@ class Kind:
 
 
 class ClusterTest(FaultTest):
-    def cluster(self, ranks, *arguments, apart=False):
-        return subprocess.run(cluster_command(ranks, "-T", self.scratch, *arguments, apart=apart), capture_output=True,
+    def cluster(self, ranks, *arguments, **how):
+        return subprocess.run(cluster_command(ranks, "-T", self.scratch, *arguments, **how), capture_output=True,
                               timeout=PATIENCE_SECONDS, check=False)
+
+    def parts(self, output):
+        """The contents of the parts of a directory."""
+        manifest = json.loads((output / "manifest.json").read_text())
+        return [(output / part["file"]).read_bytes() for part in manifest["files"]]
 
     def sort_alone(self, *arguments):
         """What one process makes of it."""
@@ -137,9 +142,10 @@ class ClusterTest(FaultTest):
             process.kill()
             return process.wait()
 
-    def kill_one(self, rng, options, data, name, number):
-        command = cluster_command(4, "-T", self.scratch, "-S8M", "--parallel=1", *options, data, "-o", f"{self.out}/{name}")
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def kill_one(self, rng, options, data, name, number, command):
+        arguments = cluster_command(4, "-T", self.scratch, "-S8M", "--parallel=1", *options, data,
+                                    f"--output={self.out}/{name}", command=command)
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while len(self.ranks_running()) < 4 and process.poll() is None:
             time.sleep(0.01)
         time.sleep(rng.uniform(0, self.usual_seconds))
@@ -152,18 +158,19 @@ class ClusterTest(FaultTest):
         self.assertEqual(list(self.scratch.iterdir()), [])
         if killed and list(self.out.iterdir()):  # the end of the process came after that of its work
             self.assertEqual([path.name for path in self.out.iterdir()], ["o"])
-            checked = subprocess.run([whole_process.XXL, "validate", *options, self.out / "o"],
+            kind = [option for option in options if option.startswith("--record")]
+            checked = subprocess.run([whole_process.XXL, "validate", *kind, self.out / "o"],
                                      capture_output=True, text=True, check=False)
             self.assertEqual(checked.returncode, 0, checked.stderr)
             self.assertRegex(checked.stdout, "Records: 600000\n|Parts: 4, as the manifest says\n")
         subprocess.run(["rm", "-rf", *self.out.iterdir()], check=True)
         return killed
 
-    def kill_many(self, options, data, names):
+    def kill_many(self, options, data, names, command="sort"):
         """Kills one of the ranks that sort `data`, 600,000 records, at any moment, again and again."""
         rng = random.Random(int(os.environ.get("XXL_SEED", random.randrange(1 << 32))))
         start = time.monotonic()
-        done = self.cluster(4, "-S8M", "--parallel=1", *options, data, "-o", f"{self.out}/o/")
+        done = self.cluster(4, "-S8M", "--parallel=1", *options, data, f"--output={self.out}/o/", command=command)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.usual_seconds = time.monotonic() - start
         subprocess.run(["rm", "-r", self.out / "o"], check=True)
@@ -173,7 +180,7 @@ class ClusterTest(FaultTest):
                 break
             number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
             with self.subTest(signal=number):
-                killed += self.kill_one(rng, options, data, rng.choice(names), number)
+                killed += self.kill_one(rng, options, data, rng.choice(names), number, command)
         self.assertGreater(killed, 0)
 
 

@@ -189,8 +189,7 @@ std::string roff_header(std::string_view page, std::string_view summary) {
 }
 
 std::string page_name(const CommandSpec& command) {
-  const std::string program(command.program);
-  return program == "xxl" ? program + "-" + std::string(command.name) : program;
+  return std::string(command.program) + "-" + std::string(command.name);
 }
 
 }  // namespace

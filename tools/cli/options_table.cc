@@ -229,9 +229,12 @@ std::string OptionSpec::key() const {
 }
 
 OptionSpec option_of_sort(std::string_view long_name) {
-  const auto options = sort_command().options;
-  const auto found = std::ranges::find(options, long_name, &OptionSpec::long_name);
-  XXL_CHECK(found != options.end());
+  return option_of(sort_command(), long_name);
+}
+
+OptionSpec option_of(const CommandSpec& command, std::string_view key) {
+  const auto found = std::ranges::find(command.options, key, &OptionSpec::key);
+  XXL_CHECK(found != command.options.end());
   OptionSpec option = *found;
   option.standard = false;
   return option;

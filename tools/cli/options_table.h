@@ -29,6 +29,8 @@ std::span<const CommandSpec> commands();
 // The option of xxl sort with this long name, as another command may have it: for all records, and
 // none of sort(1). There must be one.
 OptionSpec option_of_sort(std::string_view long_name);
+// The same of any command, by OptionSpec::key().
+OptionSpec option_of(const CommandSpec& command, std::string_view key);
 
 // The command called `name`, or nullptr.
 const CommandSpec* find_command(std::string_view name);

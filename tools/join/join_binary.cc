@@ -31,15 +31,20 @@ std::string describe(const RecordFormat& format) {
 
 }  // namespace
 
-int join_binary(const Caller& caller, const JoinArguments& arguments) {
+void set_binary_join(const JoinArguments& arguments, RecordJoinOptions& join) {
   const ParsedOptions& options = arguments.options;
-  RecordJoinOptions join;
-  set_join_options(arguments, join);
   join.formats = {format_of_side(options, 0), format_of_side(options, 1)};
   join.layout = options.value("layout", "");
   if (options.has("layout") && join.layout.empty()) {
     throw_usage(options.command(), "--layout= leaves nothing of a row");
   }
+}
+
+int join_binary(const Caller& caller, const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  RecordJoinOptions join;
+  set_join_options(arguments, join);
+  set_binary_join(arguments, join);
   JobWatch watch(caller, options, join);
   const DeviceChoice device = device_option(options, join.time_line);
   join.accelerator = device.accelerator.get();

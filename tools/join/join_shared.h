@@ -3,6 +3,8 @@
 
 #include "cli/command.h"
 #include "engine/join/join_options.h"
+#include "engine/join/record_join_options.h"
+#include "engine/join/text_join_options.h"
 #include "join/join_arguments.h"
 #include "report/job_watch.h"
 #include "report/join_report.h"
@@ -22,6 +24,11 @@ JoinMethod method_option(const ParsedOptions& options);
 
 // Fills in what all joins have in common, but the device. Throws Error{usage}.
 void set_join_options(const JoinArguments& arguments, JoinOptions& join);
+
+// Fills in what joins of text have beside. Throws Error{usage}.
+void set_text_join(const JoinArguments& arguments, TextJoinOptions& join);
+// What joins of binary records have.
+void set_binary_join(const JoinArguments& arguments, RecordJoinOptions& join);
 
 // The keys of a side: those of --key and of --key1 or --key2; `side` is 0 or 1.
 std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t side);

@@ -148,15 +148,19 @@ void refuse_gpu_options(const ParsedOptions& options) {
 
 }  // namespace
 
+void set_text_join(const JoinArguments& arguments, TextJoinOptions& join) {
+  join.shape = shape_option(arguments, join.kind);
+  join.syntax.header = arguments.options.has("header");
+  join.record_kind = arguments.options.value("record", "lines");
+  join.record_kind == "lines" ? set_lines(arguments, join) : set_rows(arguments, join);
+}
+
 int join_text(const Caller& caller, const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   TextJoinOptions join;
   set_join_options(arguments, join);
-  join.shape = shape_option(arguments, join.kind);
-  join.syntax.header = options.has("header");
-  const std::string record = options.value("record", "lines");
-  join.record_kind = record;
-  record == "lines" ? set_lines(arguments, join) : set_rows(arguments, join);
+  set_text_join(arguments, join);
+  const std::string& record = join.record_kind;
   JobWatch watch(caller, options, join);
   refuse_gpu_options(options);
   refuse_gpus(options, device_option(options, join.time_line));

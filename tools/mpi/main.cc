@@ -1,5 +1,5 @@
-// The program xxl-mpi: one rank of a sort on several machines. Options and files are the same on
-// all ranks, as mpirun starts them.
+// The program xxl-mpi: one rank of a sort or a join on several machines. Options and files are the
+// same on all ranks, as mpirun starts them.
 #include <algorithm>
 #include <clocale>
 #include <cstdio>
@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -15,12 +16,15 @@
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "engine/cluster/cluster_sort.h"
+#include "engine/cluster/cluster_text_join.h"
 #include "engine/cluster/cluster_text_sort.h"
 #include "engine/cluster/message.h"
 #include "engine/files/row_sort.h"
 #include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
+#include "engine/join/records_as_text.h"
 #include "io/temp_name.h"
+#include "join/join_shared.h"
 #include "mpi/mpi_peers.h"
 #include "mpi/mpi_report.h"
 #include "mpi/options_of_mpi.h"
@@ -33,22 +37,27 @@
 namespace xxl::cli {
 namespace {
 
+// What all jobs have, but their output.
+void set_job_of_rank(const ParsedOptions& options, const MpiPeers& peers, JobOptions& job) {
+  job.scratch_dirs = scratch_option(options);
+  job.parallel = parallel_option(options);
+  if (job.parallel == 0) job.parallel = peers.processors();
+  job.backend = backend_option(options);
+  if (options.has("buffer-size")) {
+    job.memory_bytes = parse_size(options.value("buffer-size", ""), "-S",
+                                  usable_memory_bytes() / peers.local_ranks());
+  } else {
+    set_defaults(job);
+    job.memory_bytes /= peers.local_ranks();
+  }
+}
+
 // What sorts of all records have.
 void set_cluster_options(const ParsedOptions& options, const MpiPeers& peers, JobOptions& sort) {
   if (options.operands().empty()) throw_usage(options.command(), "no input given");
   if (!options.has("output")) throw_usage(options.command(), "no output given: -o FILE");
   sort.output = output_option(options);
-  sort.scratch_dirs = scratch_option(options);
-  sort.parallel = parallel_option(options);
-  if (sort.parallel == 0) sort.parallel = peers.processors();
-  sort.backend = backend_option(options);
-  if (options.has("buffer-size")) {
-    sort.memory_bytes = parse_size(options.value("buffer-size", ""), "-S",
-                                   usable_memory_bytes() / peers.local_ranks());
-  } else {
-    set_defaults(sort);
-    sort.memory_bytes /= peers.local_ranks();
-  }
+  set_job_of_rank(options, peers, sort);
   set_temp_compression(options, sort);
 }
 
@@ -114,12 +123,18 @@ TextSortOptions line_options(const Caller& caller, const ParsedOptions& options,
   return sort;
 }
 
-void run(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
+void report(const ParsedOptions& options, const JobOptions& job, const ClusterReport& report,
+            Peers& peers) {
+  if (!options.has("stats")) return;
+  const std::string stats = cluster_stats(options.word("stats", "table"),
+                                          options.value("record", "lines"), job, report, peers);
+  std::fputs(stats.c_str(), stderr);
+}
+
+void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   const std::string record = options.value("record", "lines");
-  const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
-  const auto finish = [&](const JobOptions& sort, const ClusterReport& report) {
-    if (stats.empty()) return;
-    std::fputs(cluster_stats(stats, record, sort, report, peers).c_str(), stderr);
+  const auto finish = [&](const JobOptions& sort, const ClusterReport& done) {
+    report(options, sort, done, peers);
   };
   switch (text_kind(record)) {
     case TextKind::lines: {
@@ -139,17 +154,95 @@ void run(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   }
 }
 
-constexpr const char* kUsage =
-    "Usage: mpirun -n RANKS xxl-mpi sort [OPTION]... FILE... -o FILE|DIR/\n";
+// What joins of all records have.
+void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, JoinOptions& join) {
+  const ParsedOptions& options = arguments.options;
+  check_inputs(arguments);
+  if (!options.has("count") && !options.has("output")) {
+    throw_usage(options.command(), "no output given: --output=DIR/ (or --count)");
+  }
+  if (options.has("how")) join.kind = parse_join_kind(options.word("how", "inner"));
+  join.inputs = {arguments.files[0], arguments.files[1]};
+  join.count_only = options.has("count");
+  join.output = output_option(options);
+  set_job_of_rank(options, peers, join);
+}
 
-// What is asked of the program itself, which needs no MPI. True if it was.
+TextJoinOptions text_join_options(const JoinArguments& arguments, const MpiPeers& peers) {
+  TextJoinOptions join;
+  set_join_of_rank(arguments, peers, join);
+  set_text_join(arguments, join);
+  return join;
+}
+
+TextJoinOptions binary_join_options(const JoinArguments& arguments, const MpiPeers& peers) {
+  RecordJoinOptions join;
+  set_join_of_rank(arguments, peers, join);
+  set_binary_join(arguments, join);
+  return join_as_text(join);
+}
+
+void join(const JoinArguments& arguments, MpiPeers& peers) {
+  const ParsedOptions& options = arguments.options;
+  const bool is_binary = options.has("record1") || options.has("record2");
+  const TextKind kind = is_binary ? TextKind::none : text_kind(options.value("record", "lines"));
+  if (kind == TextKind::lines) {
+    std::setlocale(LC_ALL, "");
+    check_locale(peers);
+  }
+  refuse_options_of_others(options, kind == TextKind::lines  ? Scope::lines
+                                    : kind == TextKind::rows ? Scope::rows
+                                                             : Scope::all);
+  const TextJoinOptions join = kind == TextKind::none ? binary_join_options(arguments, peers)
+                                                      : text_join_options(arguments, peers);
+  const ClusterReport done = cluster_text_join(join, peers);
+  if (join.count_only && peers.rank() == 0) {
+    std::printf("%ju\n", static_cast<std::uintmax_t>(done.all_records));
+  }
+  report(options, join, done, peers);
+}
+
+const CommandSpec* find_mpi_command(std::string_view name) {
+  for (const CommandSpec* command : {&mpi_sort_command(), &mpi_join_command()}) {
+    if (command->name == name) return command;
+  }
+  return nullptr;
+}
+
+// One of the ranks.
+void run(std::span<const std::string> arguments, const std::string& prefix, MpiPeers& peers) {
+  const CommandSpec* const command =
+      arguments.empty() ? nullptr : find_mpi_command(arguments.front());
+  if (command == nullptr) {
+    throw Error(ErrorCode::usage, "the commands are sort and join (try 'xxl-mpi --help')");
+  }
+  const std::string name = "xxl-mpi " + arguments.front();
+  const Caller caller{.command = name, .prefix = prefix};
+  if (command == &mpi_join_command()) {
+    const JoinArguments parsed = parse_join_arguments(*command, caller, arguments.subspan(1));
+    if (!parsed.options.asks_for_text()) return join(parsed, peers);
+    if (peers.rank() == 0) print_if_asked(parsed.options, caller);
+    return;
+  }
+  const ParsedOptions options(*command, caller, arguments.subspan(1));
+  options.throw_mistake();
+  if (!options.asks_for_text()) return sort(caller, options, peers);
+  if (peers.rank() == 0) print_if_asked(options, caller);
+}
+
+constexpr const char* kHelp =
+    "Usage: mpirun -n RANKS xxl-mpi sort [OPTION]... FILE... -o FILE|DIR/\n"
+    "       mpirun -n RANKS xxl-mpi join [OPTION]... R S --output=DIR/\n"
+    "'xxl-mpi sort --help' and 'xxl-mpi join --help' explain the commands.\n";
+
+// What is asked of the program itself, which needs no MPI: --help, --version, and for the build,
+// --man COMMAND. True if it was.
 bool print_of_program(std::span<const std::string> arguments) {
-  if (arguments.size() != 1) return false;
   std::string text;
-  if (arguments[0] == "--man") text = manual_page(mpi_sort_command());
-  if (arguments[0] == "--version") text = version_text({});
-  if (arguments[0] == "--help") {
-    text = kUsage + std::string("'xxl-mpi sort --help' explains the command.\n");
+  if (arguments.size() == 1 && arguments[0] == "--version") text = version_text({});
+  if (arguments.size() == 1 && arguments[0] == "--help") text = kHelp;
+  if (arguments.size() == 2 && arguments[0] == "--man") {
+    if (const CommandSpec* command = find_mpi_command(arguments[1])) text = manual_page(*command);
   }
   std::fputs(text.c_str(), stdout);
   return !text.empty();
@@ -160,25 +253,17 @@ bool print_of_program(std::span<const std::string> arguments) {
 
 int main(int argc, char** argv) {
   using namespace xxl::cli;
+  using namespace std::string_literals;
   prepare_process();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (print_of_program(arguments)) return kExitSuccess;
   xxl::io::guard_temp_names();  // some programs that start ranks end them by SIGKILL
-  const std::string prefix = "xxl-mpi: sort: ";
+  const std::string prefix =
+      "xxl-mpi: " + (!arguments.empty() && arguments.front() == "join" ? "join: "s : "sort: "s);
   xxl::MpiPeers peers(prefix);
   std::string message;
   try {
-    if (arguments.empty() || arguments.front() != "sort") {
-      throw xxl::Error(xxl::ErrorCode::usage, "the only command is sort (try 'xxl-mpi --help')");
-    }
-    const Caller caller{.command = "xxl-mpi sort", .prefix = prefix};
-    const ParsedOptions options(mpi_sort_command(), caller, std::span(arguments).subspan(1));
-    options.throw_mistake();
-    if (options.asks_for_text()) {
-      if (peers.rank() == 0) print_if_asked(options, caller);
-    } else {
-      run(caller, options, peers);
-    }
+    run(arguments, prefix, peers);
     return kExitSuccess;
   } catch (const std::bad_alloc&) {
     message = kOutOfMemory;

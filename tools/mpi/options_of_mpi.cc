@@ -1,6 +1,8 @@
 #include "mpi/options_of_mpi.h"
 
 #include <array>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "cli/options_shared.h"
@@ -48,15 +50,50 @@ constexpr std::string_view kFromSort[] = {"ignore-leading-blanks",
                                           "help",
                                           "version"};
 
-constexpr std::array kMpiSections{
-    Section{
-        "INPUT",
-        "FILEs that all ranks see are cut into shares of equal size, one for each rank. Those of "
-        "rows are read once more to find where they can be cut. If "
-        "their names have {rank} in them, that stands for the number of the rank, from 0, "
-        "which reads the whole file. The output is then that of all these files in the order "
-        "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
-        "stands for its files.\n"},
+constexpr std::string_view kFromJoin[] = {"ignore-case", "zero-terminated",
+                                          "header",      "-1",
+                                          "-2",          "-j",
+                                          "-t",          "-a",
+                                          "-v",          "-o",
+                                          "-e",          "record",
+                                          "record1",     "record2",
+                                          "key",         "key1",
+                                          "key2",        "empty-keys",
+                                          "malformed",   "how",
+                                          "layout",      "suffixes",
+                                          "count",       "output",
+                                          "buffer-size", "temporary-directory",
+                                          "parallel",    "io",
+                                          "stats",       "help",
+                                          "version"};
+
+constexpr Section kInput{
+    "INPUT",
+    "Files that all ranks see are cut into shares of equal size, one for each rank. Those of "
+    "rows are read once more to find where they can be cut. If "
+    "their names have {rank} in them, that stands for the number of the rank, from 0, "
+    "which reads the whole file. The input is then that of all these files in the order "
+    "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
+    "stands for its files.\n"};
+
+constexpr Section kStatistics{
+    "STATISTICS",
+    "--stats=json prints one object on standard error:\n"
+    "\n"
+    "  records, checksum       of the output\n"
+    "  memory_bytes, threads   of each rank\n"
+    "  ranks                   for each: records (written), runs, merged_runs,\n"
+    "                          bytes_received (from other machines), scratch_bytes,\n"
+    "                          seconds, processor_seconds, peak_memory_bytes, phases\n"
+    "\n"
+    "phases are those of one process; their time includes that of waiting for other ranks.\n"};
+
+constexpr Section kFailures{
+    "FAILURES",
+    "When a rank fails, all end. The line on standard error is that of the first one.\n"};
+
+constexpr std::array kSortSections{
+    kInput,
     Section{
         "OUTPUT",
         "If the name given with -o ends with / or is that of a directory, it is a directory of "
@@ -74,19 +111,8 @@ constexpr std::array kMpiSections{
     kRecords,
     kKeys,
     kFolds,
-    Section{"STATISTICS",
-            "--stats=json prints one object on standard error:\n"
-            "\n"
-            "  records, checksum       of the output\n"
-            "  memory_bytes, threads   of each rank\n"
-            "  ranks                   for each: records (written), runs, merged_runs,\n"
-            "                          bytes_received (from other machines), scratch_bytes,\n"
-            "                          seconds, processor_seconds, peak_memory_bytes, phases\n"
-            "\n"
-            "phases are those of xxl sort --stats=json; their time includes that of waiting for "
-            "other ranks.\n"},
-    Section{"FAILURES",
-            "When a rank fails, all end. The line on standard error is that of the first one.\n"},
+    kStatistics,
+    kFailures,
     Section{"EXIT STATUS",
             "  0    the output is complete: an ordered permutation of the input\n"
             "  2    an error; no output was written\n"},
@@ -97,37 +123,59 @@ constexpr std::array kMpiSections{
         "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"},
 };
 
-const std::vector<OptionSpec>& mpi_options() {
-  static const std::vector<OptionSpec> picked = [] {
-    std::vector<OptionSpec> options;
-    for (const std::string_view name : kFromSort) {
-      OptionSpec option = option_of_sort(name);
-      if (name == "record") {
-        option.help = "what a record is (see RECORDS): lines (the default) or of a fixed size";
-      } else if (name == "buffer-size") {
-        option.help = "use at most SIZE of memory for each rank";
-        option.details =
-            "As of xxl sort. Without -S it is half of what is free, shared by the ranks on a "
-            "machine. MPI needs memory of its own beside it.";
-      } else if (name == "output") {
-        option.help = "write to FILE, or to a file of each rank in the directory FILE/";
-        option.details = "See OUTPUT.";
-      } else if (name == "parallel") {
-        option.help = "use N threads in each rank (default: a share of the processors)";
-        option.details =
-            "Some launchers bind ranks to processors, which then have these alone: Open MPI one or "
-            "two ranks of a machine to a core each, unless it is given --bind-to none.";
-      }
-      options.push_back(option);
-    }
-    return options;
-  }();
-  return picked;
+constexpr std::array kJoinSections{
+    kInput,
+    Section{"OUTPUT",
+            "The output is a directory of parts, one of each rank, in the order of keys; it must "
+            "lie where all ranks see it, and appears complete or not at all. All rows of a key are "
+            "in one part: parts are about equal unless a key has many rows.\n"},
+    Section{"RECORDS, KEYS AND ROWS",
+            "are those of xxl join (see xxl-join(1)): lines, rows of CSV and TSV, and records of a "
+            "fixed size. Both inputs are sorted, by all ranks. Lines are in the order of the "
+            "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
+    kStatistics,
+    kFailures,
+    Section{"EXIT STATUS",
+            "  0    the output is complete\n"
+            "  2    an error; no output was written\n"},
+    Section{"EXAMPLES",
+            "  mpirun -n 4 xxl-mpi join -t: -1 3 -2 1 /shared/r /shared/s --output=/shared/out/\n"
+            "  mpirun -n 4 xxl-mpi join --record=kv64 /shared/r /shared/s --count\n"},
+};
+
+// Options of xxl as ranks have them.
+OptionSpec for_ranks(OptionSpec option) {
+  if (option.long_name == "record") {
+    option.words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
+    option.help = "what a record is: lines (the default), rows, or of a fixed size";
+  } else if (option.long_name == "buffer-size") {
+    option.help = "use at most SIZE of memory for each rank";
+    option.details =
+        "As of xxl sort. Without -S it is half of what is free, shared by the ranks on a "
+        "machine. MPI needs memory of its own beside it.";
+  } else if (option.long_name == "output") {
+    option.help = "write to FILE, or to a file of each rank in the directory FILE/";
+    option.details = "See OUTPUT.";
+  } else if (option.long_name == "parallel") {
+    option.help = "use N threads in each rank (default: a share of the processors)";
+    option.details =
+        "Some launchers bind ranks to processors, which then have these alone: Open MPI one or "
+        "two ranks of a machine to a core each, unless it is given --bind-to none.";
+  }
+  return option;
+}
+
+std::vector<OptionSpec> options_for_ranks(const CommandSpec& command,
+                                          std::span<const std::string_view> keys) {
+  std::vector<OptionSpec> options;
+  for (const std::string_view key : keys) options.push_back(for_ranks(option_of(command, key)));
+  return options;
 }
 
 }  // namespace
 
 const CommandSpec& mpi_sort_command() {
+  static const std::vector<OptionSpec> options = options_for_ranks(sort_command(), kFromSort);
   static const CommandSpec command{
       .name = "sort",
       .operands = "FILE...",
@@ -137,8 +185,26 @@ const CommandSpec& mpi_sort_command() {
           "called ranks, on one or several machines. Each of them reads a share of the input, "
           "writes it once, as sorted runs, to its own scratch (-T), and merges a part of the runs "
           "of all to its part of the output. The output is that of xxl sort, byte for byte.\n",
-      .options = mpi_options(),
-      .sections = kMpiSections,
+      .options = options,
+      .sections = kSortSections,
+      .program = "xxl-mpi"};
+  return command;
+}
+
+const CommandSpec& mpi_join_command() {
+  static const std::vector<OptionSpec> options = options_for_ranks(join_command(), kFromJoin);
+  static const CommandSpec command{
+      .name = "join",
+      .operands = "R S",
+      .summary = "join records on several machines",
+      .description =
+          "Started by mpirun, writes a row for each pair of a record of R and one of S that have "
+          "equal keys, by any number of processes, called ranks, on one or several machines. Each "
+          "of them sorts a share of both inputs to its own scratch (-T), and joins a range of the "
+          "keys of all to its part of the output. Rows are those of xxl join --method=sort-merge, "
+          "in its order.\n",
+      .options = options,
+      .sections = kJoinSections,
       .program = "xxl-mpi"};
   return command;
 }

@@ -1,11 +1,12 @@
-// The command sort of xxl-mpi.
+// The commands of xxl-mpi.
 #pragma once
 
 #include "cli/option_spec.h"
 
 namespace xxl::cli {
 
-// Its options are those of xxl sort that make sense for several ranks.
+// Their options are those of xxl sort and xxl join that make sense for several ranks.
 const CommandSpec& mpi_sort_command();
+const CommandSpec& mpi_join_command();
 
 }  // namespace xxl::cli

@@ -136,7 +136,7 @@ void ClusterSort::split() {
   const std::vector<Run>& runs = sorting_->runs();
   const std::size_t block_bytes = sorting_->geometry().block_bytes;
   meter_.begin(Phase::merging, 0);
-  server_ = std::make_unique<ScratchServer>(own_blocks(), *scratch_, sending_.span(), block_bytes);
+  server_ = std::make_unique<ScratchServer>(own_blocks(), sending_.span(), block_bytes);
   peers_.serve(server_.get());
   const RunCuts cuts =
       split_runs(sorting_->run_layout(), runs, *scratch_, {output_->starts(), makes_groups()},
@@ -153,8 +153,8 @@ void ClusterSort::split() {
 }
 
 OwnBlocks ClusterSort::own_blocks() const {
-  return [&runs = sorting_->runs()](BlockName name) {
-    return OwnBlock{runs[name.run], runs[name.run].blocks[name.block]};
+  return [this, &runs = sorting_->runs()](BlockName name) {
+    return OwnBlock{*scratch_, runs[name.run], runs[name.run].blocks[name.block]};
   };
 }
 

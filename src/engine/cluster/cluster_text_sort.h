@@ -1,10 +1,4 @@
-// Sorts lines on several machines (docs/cluster.md).
-//
-//     input_share     each rank reads its share of the input
-//     (text_sort)     and forms sorted runs of it, in its own scratch
-//     text_slices     the runs of all ranks are cut into ranges of keys, one for each rank
-//     remote_blocks   which merges them: blocks come in predicted order from those that have them
-//     rank_directory  to a part of its own
+// Sorts lines or rows on several machines (docs/cluster.md).
 #pragma once
 
 #include "engine/cluster/cluster_sort.h"

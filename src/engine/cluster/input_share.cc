@@ -235,7 +235,7 @@ void cut_text(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
 }
 
 // Of the first file, without its terminator; none of an empty one.
-std::optional<std::string> read_header(Inputs& inputs, const TextSyntax& syntax) {
+std::optional<std::string> read_first_record(Inputs& inputs, const TextSyntax& syntax) {
   io::File& file = inputs.files.front();
   if (!file.seekable() || file.size() == 0) return std::nullopt;
   file.open();
@@ -243,15 +243,15 @@ std::optional<std::string> read_header(Inputs& inputs, const TextSyntax& syntax)
   const std::uint64_t end = record_end(file, 0, syntax, state);
   const auto read = io::read_bytes(file, 0, static_cast<std::size_t>(end));
   file.close();
-  std::string header(reinterpret_cast<const char*>(read.data()), read.size());
-  if (header.ends_with(syntax.terminator)) header.pop_back();
-  return header;
+  std::string record(reinterpret_cast<const char*>(read.data()), read.size());
+  if (record.ends_with(syntax.terminator)) record.pop_back();
+  return record;
 }
 
-// A step of all ranks: the header of the first one that has any.
-std::optional<std::string> first_header(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
+// A step of all ranks: the first record of the first one that has any.
+std::optional<std::string> first_record(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
   MessageWriter writer;
-  if (const auto header = read_header(inputs, syntax)) writer.put_text(*header);
+  if (const auto record = read_first_record(inputs, syntax)) writer.put_text(*record);
   for (const Message& message : tell_all(peers, writer.take())) {
     if (!message.empty()) return MessageReader(message).get_text();
   }
@@ -275,10 +275,10 @@ InputShare open_share(const std::vector<std::string>& paths, std::size_t record_
 }
 
 TextShare open_text_share(const std::vector<std::string>& paths, const TextSyntax& syntax,
-                          Peers& peers) {
+                          bool with_first_record, Peers& peers) {
   TextShare share{{open_files(paths, 1, peers)}, {}};
   Inputs& inputs = share.inputs;
-  if (syntax.header) share.header = first_header(inputs, syntax, peers);
+  if (with_first_record) share.first_record = first_record(inputs, syntax, peers);
   if (!are_of_ranks(paths)) cut_text(inputs, syntax, peers);
   measure(share, peers);
   return share;

@@ -36,11 +36,12 @@ InputShare open_share(const std::vector<std::string>& paths, std::size_t record_
                       Peers& peers);
 
 struct TextShare : InputShare {
-  std::optional<std::string> header;  // of the first input of all, if inputs have one
+  // Of the first input of all that has any, without its terminator; if it is wanted.
+  std::optional<std::string> first_record;
 };
 
 // Likewise of lines or rows.
 TextShare open_text_share(const std::vector<std::string>& paths, const TextSyntax& syntax,
-                          Peers& peers);
+                          bool with_first_record, Peers& peers);
 
 }  // namespace xxl

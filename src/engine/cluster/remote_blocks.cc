@@ -5,20 +5,20 @@
 namespace xxl {
 
 bool ScratchServer::read(BlockName name, Ready ready) {
-  const auto [run, block] = own_(name);
+  const auto [scratch, run, block] = own_(name);
   std::byte* buffer;
   {
     std::lock_guard lock(mutex_);
     if (buffers_.available() == 0) return false;
     buffer = buffers_.take();
   }
-  scratch_.read(run, block, buffer,
-                [ready = std::move(ready), buffer, bytes = block.stored_bytes,
-                 token = in_flight_.begin()](std::exception_ptr failure) mutable {
-                  ready({buffer, bytes}, std::move(failure));
-                  ready = nullptr;
-                  token.reset();
-                });
+  scratch.read(run, block, buffer,
+               [ready = std::move(ready), buffer, bytes = block.stored_bytes,
+                token = in_flight_.begin()](std::exception_ptr failure) mutable {
+                 ready({buffer, bytes}, std::move(failure));
+                 ready = nullptr;
+                 token.reset();
+               });
   return true;
 }
 

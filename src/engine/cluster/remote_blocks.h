@@ -23,6 +23,7 @@ inline constexpr std::uint64_t kSendingPart = 16;
 
 // A block of a run of this rank.
 struct OwnBlock {
+  BlockSource& scratch;
   const StoredRun& run;
   const StoredBlock& block;
 };
@@ -34,16 +35,14 @@ class ScratchServer final : public BlockServer {
  public:
   // `memory`: for the blocks being sent, of up to `block_bytes` each. All references must outlive
   // it.
-  ScratchServer(OwnBlocks own, BlockSource& scratch, std::span<std::byte> memory,
-                std::size_t block_bytes)
-      : own_(std::move(own)), scratch_(scratch), buffers_(memory, block_bytes) {}
+  ScratchServer(OwnBlocks own, std::span<std::byte> memory, std::size_t block_bytes)
+      : own_(std::move(own)), buffers_(memory, block_bytes) {}
 
   bool read(BlockName name, Ready ready) override;
   void give_back(std::span<std::byte> block) override;
 
  private:
   const OwnBlocks own_;
-  BlockSource& scratch_;
   std::mutex mutex_;
   io::BufferPool buffers_;
   InFlight in_flight_;

@@ -15,12 +15,12 @@ namespace {
 constexpr std::uint64_t kSamples = 1024;
 
 // Keys of this rank's runs, each with the bytes of records from there to the next one.
-std::vector<CellSample> sample(const std::vector<MergeSource>& runs, std::uint64_t most) {
+std::vector<CellSample> sample(std::span<const TextRun* const> runs, std::uint64_t most) {
   std::vector<CellSample> all;
   std::uint64_t bytes = 0;
-  for (const MergeSource& source : runs) {
-    for (const TextBlock& block : source.run->blocks) {
-      all.push_back({source.run->trigger(block), block.bytes});
+  for (const TextRun* const run : runs) {
+    for (const TextBlock& block : run->blocks) {
+      all.push_back({run->trigger(block), block.bytes});
       bytes += block.bytes;
     }
   }
@@ -78,7 +78,7 @@ std::unique_ptr<TextRun> get_slice(MessageReader& reader, SliceOrigin& origin) {
 
 }  // namespace
 
-std::vector<std::string> choose_text_cuts(const std::vector<MergeSource>& runs, Peers& peers) {
+std::vector<std::string> choose_text_cuts(std::span<const TextRun* const> runs, Peers& peers) {
   MessageWriter writer;
   for (const CellSample& sample : sample(runs, kSamples)) {
     writer.put_text(sample.key);
@@ -114,13 +114,13 @@ std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsi
   return range;
 }
 
-TextSlices exchange_text_slices(const std::vector<MergeSource>& runs,
+TextSlices exchange_text_slices(std::span<const TextRun* const> runs, std::uint32_t first_run,
                                 const std::vector<std::string>& cuts, const LocalScratch& scratch,
                                 Peers& peers) {
   const TextCells ranges(cuts);
   std::vector<MessageWriter> writers(peers.ranks());
   for (std::uint32_t number = 0; number < runs.size(); ++number) {
-    const TextRun& run = *runs[number].run;
+    const TextRun& run = *runs[number];
     const std::vector<CellRange> of_blocks = cell_ranges(ranges, run);
     // Both ends of the blocks' ranges ascend.
     for (unsigned rank = 0; rank < ranges.count(); ++rank) {
@@ -129,7 +129,7 @@ TextSlices exchange_text_slices(const std::vector<MergeSource>& runs,
       const auto last = std::partition_point(first, of_blocks.end(),
                                              [&](CellRange range) { return range.first <= rank; });
       if (first == last) continue;
-      put_slice(writers[rank], run, {peers.rank(), number},
+      put_slice(writers[rank], run, {peers.rank(), first_run + number},
                 static_cast<std::size_t>(first - of_blocks.begin()),
                 static_cast<std::size_t>(last - of_blocks.begin()), scratch.is_open_to(rank));
     }

@@ -11,15 +11,16 @@
 //                                                         in their range
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/cluster/local_scratch.h"
 #include "engine/cluster/peers.h"
 #include "engine/cluster/sliced_blocks.h"
-#include "merge/merge_source.h"
 #include "merge/text_cells.h"
 #include "run/text_run.h"
 
@@ -27,7 +28,7 @@ namespace xxl {
 
 // A step of all ranks: what separates the ranges, fewer than there are ranks, in ascending order.
 // `runs` are those of this rank.
-std::vector<std::string> choose_text_cuts(const std::vector<MergeSource>& runs, Peers& peers);
+std::vector<std::string> choose_text_cuts(std::span<const TextRun* const> runs, Peers& peers);
 
 // Of rank `rank`; nothing if there are fewer ranges.
 std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsigned rank);
@@ -37,9 +38,9 @@ struct TextSlices {
   std::vector<SliceOrigin> origins;
 };
 
-// A step of all ranks, which gives each what it merges. `scratch` tells who reads blocks of this
-// one itself.
-TextSlices exchange_text_slices(const std::vector<MergeSource>& runs,
+// A step of all ranks, which gives each what it merges. Other ranks call the first of `runs`
+// `first_run`. `scratch` tells who reads blocks of this one itself.
+TextSlices exchange_text_slices(std::span<const TextRun* const> runs, std::uint32_t first_run,
                                 const std::vector<std::string>& cuts, const LocalScratch& scratch,
                                 Peers& peers);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/text_sort/shared_text.h"
 #include "record/descending_record.h"
 
 namespace xxl {
@@ -15,17 +16,12 @@ TextSortOptions sort_options(const TextJoinOptions& join, std::size_t side) {
   sort.keys = join.keys[side];
   if (!join.syntax.header) sort.first_record = join.first_record[side];
   sort.malformed = join.malformed[side];
-  sort.syntax = join.syntax;
+  sort.syntax = join.input_syntax(side);
   sort.inputs = {join.inputs[side]};
   sort.compressed_by_suffix = join.compressed_by_suffix;
+  sort.shared = join.shared;
+  sort.most_input_bytes = join.shared_bytes[side];
   return sort;
-}
-
-Inputs open_side(const TextJoinOptions& options, std::size_t side) {
-  if (options.input_callers[side] != nullptr) {
-    return input_of_caller(*options.input_callers[side], options.inputs[side]);
-  }
-  return open_inputs({options.inputs[side]}, 1, options.compressed_by_suffix);
 }
 
 // For a side without a header, which has no records either.
@@ -35,12 +31,20 @@ std::shared_ptr<const KeyExtractor> any_keys() {
 
 }  // namespace
 
-JoinTextSide::JoinTextSide(const TextJoinOptions& options, JoinSide side)
+Inputs open_side(const TextJoinOptions& options, JoinSide side) {
+  const auto index = static_cast<std::size_t>(side);
+  if (options.input_callers[index] != nullptr) {
+    return input_of_caller(*options.input_callers[index], options.inputs[index]);
+  }
+  return open_inputs({options.inputs[index]}, 1, options.compressed_by_suffix);
+}
+
+JoinTextSide::JoinTextSide(const TextJoinOptions& options, JoinSide side, Inputs inputs)
     : join_(options),
       index_(static_cast<std::size_t>(side)),
       presorted_(options.presorted[index_]),
       options_(sort_options(options, index_)),
-      inputs_(open_side(options, index_)),
+      inputs_(std::move(inputs)),
       keys_(options.keys[index_]) {}
 
 void JoinTextSide::plan(const TextPlanInput& input, Monitor& monitor) {
@@ -70,6 +74,9 @@ void JoinTextSide::take_header(std::size_t file, std::string_view header) {
 }
 
 void JoinTextSide::form_runs() {
+  if (join_.shared != nullptr) {
+    if (const auto& header = join_.shared->header(index_)) take_header(0, *header);
+  }
   formation_ = std::make_unique<TextFormation>(FormationContext{
       options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr,
       [this](std::size_t file, std::string_view header) { take_header(file, header); },

@@ -30,8 +30,8 @@ namespace xxl {
 
 class JoinTextSide {
  public:
-  // Opens the input. Throws Error. `options` must outlive it.
-  JoinTextSide(const TextJoinOptions& options, JoinSide side);
+  // `inputs`: the files of the input. `options` must outlive it.
+  JoinTextSide(const TextJoinOptions& options, JoinSide side, Inputs inputs);
 
   bool is_presorted() const { return presorted_; }
   const Inputs& inputs() const { return inputs_; }
@@ -95,5 +95,8 @@ class JoinTextSide {
   std::uint64_t skipped_ = 0;
   std::unique_ptr<FileChain> chain_;
 };
+
+// Opens the input. Throws Error.
+Inputs open_side(const TextJoinOptions& options, JoinSide side);
 
 }  // namespace xxl

@@ -371,9 +371,7 @@ void SortMergeJoin::join() {
   OutputRules rules;
   if (output_) {
     options_.record_kind = "fixed:" + std::to_string(row_layout.record_bytes());
-    RecordFormat whole_row = rows_.row_format();
-    whole_row.key = {{.offset = 0, .length = whole_row.record_bytes}};
-    options_.key_text = key_text_of(whole_row);
+    options_.key_text = key_text_of(rows_.whole_row_format());
     rules.parts = output_->cut_parts(options_.expected_bytes.value_or(0), key_of_parts(),
                                      row_layout.record_bytes());
     sink = output_->make_record_sink(row_layout.record_bytes(), geometry_.output_block_bytes,

@@ -19,6 +19,7 @@
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
 #include "engine/text_sort/cell_size.h"
+#include "engine/text_sort/shared_text.h"
 #include "io/codec.h"
 #include "io/open_files.h"
 #include "io/output_file.h"
@@ -93,14 +94,18 @@ Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is
 struct WrongGuess {};
 
 // One join.
-class TextJoining {
+class TextJoining final : public TextJoin {
  public:
   // `guessed`: which inputs are only assumed to be sorted. Then run() may throw WrongGuess.
-  TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed);
+  TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
+      : TextJoining(options, guessed,
+                    {open_side(options, JoinSide::r), open_side(options, JoinSide::s)}) {}
+  TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed,
+              std::array<Inputs, kJoinSides> inputs);
 
   JoinPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
-  JoinReport run();
+  JoinReport run() override;
 
  private:
   JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
@@ -114,9 +119,12 @@ class TextJoining {
   void open_sink();
   void write_header();
   void join();
-  void join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks);
+  void join_shared(BlockMemory& blocks);
+  void join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks,
+                  const KeyRange& range = {});
   void join_streams(BlockMemory& blocks);
   void finish();
+  void check_sides() const;
 
   const TextJoinOptions& options_;
   const std::array<bool, kJoinSides> guessed_;
@@ -134,7 +142,8 @@ class TextJoining {
   MemoryRegion file_memory_;
   std::optional<GroupStore> group_;
   JoinRules rules_;
-  std::unique_ptr<Output> output_;  // null if rows are only counted, as what follows
+  std::unique_ptr<Output>
+      output_;  // null if it is shared; if rows are only counted, as what follows
   std::unique_ptr<ByteSink> sink_;
   std::unique_ptr<TextOutput> text_output_;
   Ticket tickets_{};
@@ -150,11 +159,13 @@ bool are_little(const TextJoinOptions& options, const std::array<JoinTextSide, k
   return is_little(options, bytes);
 }
 
-TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
+TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed,
+                         std::array<Inputs, kJoinSides> inputs)
     : options_(options),
       guessed_(guessed),
-      sides_{JoinTextSide(options, JoinSide::r), JoinTextSide(options, JoinSide::s)},
-      is_little_(are_little(options, sides_)),
+      sides_{JoinTextSide(options, JoinSide::r, std::move(inputs[0])),
+             JoinTextSide(options, JoinSide::s, std::move(inputs[1]))},
+      is_little_(options.shared == nullptr && are_little(options, sides_)),
       budget_(make_budget(
           options,
           memory_beside_decoders(options.memory_bytes, {&sides_[0].inputs(), &sides_[1].inputs()}),
@@ -180,7 +191,8 @@ void TextJoining::plan_memory() {
   std::array<TextPlanInput, kJoinSides> inputs{common, common};
   bool known = true;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    inputs[i].input_bytes = sides_[i].inputs().bytes;
+    inputs[i].input_bytes =
+        options_.shared != nullptr ? options_.shared_bytes[i] : sides_[i].inputs().bytes;
     inputs[i].size_known = sides_[i].inputs().size_known;
     known &= inputs[i].size_known;
   }
@@ -270,7 +282,7 @@ JoinPlan TextJoining::plan() const {
 
 JoinReport TextJoining::run() {
   report_.plan = plan();
-  if (!options_.count_only) {
+  if (!options_.count_only && options_.shared == nullptr) {
     check_parts(options_, options_.expected_bytes.has_value());
     output_ = std::make_unique<Output>(options_, 0);
   }
@@ -311,7 +323,8 @@ void TextJoining::reduce_runs(BlockMemory& blocks) {
     if (each.is_presorted()) continue;
     for (const auto span : each.free_memory()) blocks.extents().add(span);
   }
-  const std::size_t most = RunReducer::most_for_runs(blocks);
+  std::size_t most = RunReducer::most_for_runs(blocks);
+  if (options_.shared != nullptr) most /= options_.shared->ranks();
   if (!sorts_both()) {
     for (JoinTextSide& each : sides_) {
       if (!each.is_presorted()) each.reduce(blocks, most);
@@ -338,19 +351,24 @@ void TextJoining::set_rules() {
   rules_.shape = options_.shape;
   rules_.keys = {&sides_[0].keys(), &sides_[1].keys()};
   rules_.make_rows = options_.make_rows;
-  rules_.syntax = options_.syntax;
+  rules_.syntax = options_.row_syntax();
   rules_.buffer_bytes = static_cast<std::size_t>(budget_.rows_bytes);
   rules_.matches_nothing = options_.matches_nothing;
 }
 
 // Output goes here from now on; memory is not divided again.
 void TextJoining::open_sink() {
-  if (output_ == nullptr) return;
+  if (options_.count_only) return;
   const TextGeometry& geometry = memory().geometry();
-  OutputParts* const parts =
-      output_->cut_parts(options_.expected_bytes.value_or(0),
-                         options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
-  sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
+  OutputParts* parts = nullptr;
+  if (SharedText* const shared = options_.shared) {
+    parts = &shared->parts();
+    sink_ = shared->make_sink(geometry.output_block_bytes, *io_);
+  } else {
+    parts = output_->cut_parts(options_.expected_bytes.value_or(0),
+                               options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
+    sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
+  }
   text_output_ = std::make_unique<TextOutput>(*sink_, memory().output_buffers(),
                                               geometry.output_block_bytes, monitor_, parts);
   write_header();
@@ -372,6 +390,7 @@ void TextJoining::join() {
   meter_.begin(Phase::joining, bytes);
   BlockMemory blocks(monitor_);
   reduce_runs(blocks);
+  if (options_.shared != nullptr) return join_shared(blocks);
   give_back_free_memory();
   std::vector<MergeSource> sources = sides_[0].sources();
   sources.insert(sources.end(), sides_[1].sources().begin(), sides_[1].sources().end());
@@ -386,16 +405,37 @@ void TextJoining::join() {
   meter_.end("join");
 }
 
+// Joins what of the runs of all joins is to be joined by this one.
+void TextJoining::join_shared(BlockMemory& blocks) {
+  std::vector<SharedRuns> runs;
+  for (JoinTextSide& each : sides_) {
+    TextScratch& scratch = each.scratch().get();
+    scratch.wait_for_writes();
+    runs.push_back({each.sources(), scratch, *each.scratch().store()});
+  }
+  SharedMerge merge = options_.shared->exchange(runs, *io_);
+  meter_.end("split runs");
+  meter_.begin(Phase::joining, merge.bytes);
+  give_back_free_memory();
+  const std::uint64_t of_cell = cell_bytes(merge.records, merge.bytes, memory());
+  if (!merges_by_cells(merge.sources, merge.bytes / of_cell, table_bytes())) {
+    throw Error(ErrorCode::no_space, kTooManyTables);
+  }
+  join_cells(std::move(merge.sources), of_cell, blocks, merge.range);
+  if (text_output_ != nullptr) text_output_->finish();
+  meter_.end("join");
+}
+
 // All workers join cells of the runs of both.
 void TextJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
-                             BlockMemory& blocks) {
+                             BlockMemory& blocks, const KeyRange& range) {
   set_rules();
   open_sink();
   CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
   TextMerger merger(std::move(sources),
                     {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
                      MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
-                    cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_);
+                    cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_, range);
   merger.run([this](std::uint64_t done) { meter_.advance(done); });
   totals_ += joiner.totals();
 }
@@ -439,20 +479,31 @@ void TextJoining::join_streams(BlockMemory& blocks) {
   totals_ += emitter.totals();
 }
 
-void TextJoining::finish() {
-  meter_.begin(Phase::finishing, 0);
-  monitor_.check();
+// What was read must have been joined, by this join or by all together.
+void TextJoining::check_sides() const {
+  std::vector<MultisetHash> counts{{totals_.rows, totals_.written.sum}};
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    if (totals_.sides[i].records == sides_[i].hash()) continue;
+    counts.push_back(totals_.sides[i].records);
+    counts.push_back(sides_[i].hash());
+  }
+  if (options_.shared != nullptr) counts = options_.shared->sums(counts);
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const MultisetHash &joined = counts[1 + 2 * i], &read = counts[2 + 2 * i];
+    if (joined == read) continue;
     throw Error(ErrorCode::corrupt,
                 "the records that were joined are not those that were read (" +
-                    std::to_string(totals_.sides[i].records.records) + " of " +
-                    std::to_string(sides_[i].hash().records) +
+                    std::to_string(joined.records) + " of " + std::to_string(read.records) +
                     ", or their checksum): the output was discarded; check this machine's memory "
                     "and disks",
                 sides_[i].path());
   }
-  if (output_ != nullptr) {
+}
+
+void TextJoining::finish() {
+  meter_.begin(Phase::finishing, 0);
+  monitor_.check();
+  check_sides();
+  if (!options_.count_only) {
     if (totals_.written.records != totals_.rows) {
       throw Error(ErrorCode::corrupt, std::to_string(totals_.written.records) + " of " +
                                           std::to_string(totals_.rows) +
@@ -460,8 +511,12 @@ void TextJoining::finish() {
                                           "this machine's memory");
     }
     report_.bytes_written = text_output_->bytes();
-    output_->publish(text_output_->bytes());
-    report_.output_in_place = output_->in_place();
+    if (options_.shared != nullptr) {
+      options_.shared->publish();
+    } else {
+      output_->publish(text_output_->bytes());
+      report_.output_in_place = output_->in_place();
+    }
   }
   meter_.end("finish");
   meter_.finish(nullptr);
@@ -521,6 +576,12 @@ TextJoinOptions with_guess(const TextJoinOptions& options,
 }
 
 }  // namespace
+
+std::unique_ptr<TextJoin> make_text_join(const TextJoinOptions& options,
+                                         std::array<Inputs, kJoinSides> inputs) {
+  check_method(options);
+  return std::make_unique<TextJoining>(options, std::array<bool, kJoinSides>{}, std::move(inputs));
+}
 
 JoinReport text_join(const TextJoinOptions& options) {
   check_method(options);

@@ -3,9 +3,25 @@
 // How it works: docs/joining.md.
 #pragma once
 
+#include <array>
+#include <memory>
+
+#include "engine/inputs.h"
 #include "engine/join/text_join_options.h"
+#include "join/join_kind.h"
 
 namespace xxl {
+
+// A join that has not been done.
+class TextJoin {
+ public:
+  virtual ~TextJoin() = default;
+  // Once.
+  virtual JoinReport run() = 0;
+};
+// Of `inputs` that are open, those of `options`, which must outlive it. Nothing is guessed.
+std::unique_ptr<TextJoin> make_text_join(const TextJoinOptions& options,
+                                         std::array<Inputs, kJoinSides> inputs);
 
 // Joins. When it returns, the output is complete and checked; when it throws Error, the output does
 // not exist or is what it was before (streams excepted).

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@
 #include "record/text_syntax.h"
 
 namespace xxl {
+
+class SharedText;
 
 struct TextJoinOptions : JoinOptions {
   template <class T>
@@ -40,10 +43,26 @@ struct TextJoinOptions : JoinOptions {
   std::function<bool(std::string_view r)> matches_nothing;
   // With parts by a key: gives that key, of the rows, once the first records are known.
   std::function<std::shared_ptr<const KeyExtractor>()> keys_of_parts;
-  TextSyntax syntax;                             // of both, and of the rows
+  TextSyntax syntax;  // of both, and of the rows
+  // Of records, and of rows, that have a fixed size: then both inputs and rows do.
+  Sides<std::size_t> record_bytes{};
+  std::size_t row_bytes = 0;
   Sides<io::IoQueue*> input_callers{};           // if set, fill the inputs in place of files
   bool s_first = false;                          // S is read before R
   std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
+
+  SharedText* shared = nullptr;  // this is one of several joins; neither input is sorted already
+  Sides<std::uint64_t> shared_bytes{};  // then: of the inputs of all, about
+
+  TextSyntax input_syntax(std::size_t side) const { return with_size(record_bytes[side]); }
+  TextSyntax row_syntax() const { return with_size(row_bytes); }
+
+ private:
+  TextSyntax with_size(std::size_t bytes) const {
+    TextSyntax sized = syntax;
+    sized.record_bytes = bytes;
+    return sized;
+  }
 };
 
 }  // namespace xxl

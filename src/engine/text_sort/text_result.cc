@@ -20,7 +20,7 @@ void TextResult::begin(std::uint64_t text_bytes, std::optional<std::string> head
   const TextGeometry& geometry = memory_.geometry();
   tickets_ = {};
   text_.reset();  // uses the sink
-  if (SharedSort* const shared = options_.shared) {
+  if (SharedText* const shared = options_.shared) {
     parts_ = &shared->parts();
     sink_ = shared->make_sink(geometry.output_block_bytes, io);
   } else {
@@ -61,8 +61,9 @@ std::size_t TextResult::streams(std::uint64_t text_bytes, std::size_t runs,
   return std::clamp<std::size_t>(text_bytes / part_bytes, 1, std::max<std::size_t>(most, 1));
 }
 
-SharedCounts TextResult::total(const SharedCounts& counts) const {
-  return options_.shared != nullptr ? options_.shared->total(counts) : counts;
+std::vector<MultisetHash> TextResult::sums(std::span<const MultisetHash> counted) const {
+  if (options_.shared != nullptr) return options_.shared->sums(counted);
+  return {counted.begin(), counted.end()};
 }
 
 bool TextResult::publish() {

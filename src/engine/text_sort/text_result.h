@@ -1,17 +1,20 @@
 // Where the sorted records of a sort of text go: its output, or its part of that of several sorts
-// (shared_sort.h).
+// (shared_text.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "base/checksum.h"
 #include "base/monitor.h"
 #include "engine/inputs.h"
 #include "engine/output.h"
-#include "engine/text_sort/shared_sort.h"
+#include "engine/text_sort/shared_text.h"
 #include "engine/text_sort/text_memory.h"
 #include "engine/text_sort/text_sort_options.h"
 #include "io/io_queue.h"
@@ -44,8 +47,8 @@ class TextResult {
   std::size_t streams(std::uint64_t text_bytes, std::size_t runs, std::uint64_t cell_bytes) const;
   OutputParts& parts() { return *parts_; }
 
-  // Given what this sort has counted, what all have whose records are in the output.
-  SharedCounts total(const SharedCounts& counts) const;
+  // As SharedText::sums(); of this sort alone, if it is.
+  std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) const;
   // Makes the output appear. REQUIRES: all is written. True if an existing file was written in
   // place.
   bool publish();

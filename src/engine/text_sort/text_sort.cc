@@ -5,6 +5,7 @@
 #include "engine/job_io.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -25,7 +26,7 @@
 #include "engine/text_sort/file_cursor.h"
 #include "engine/text_sort/lazy_scratch.h"
 #include "engine/text_sort/run_reducer.h"
-#include "engine/text_sort/shared_sort.h"
+#include "engine/text_sort/shared_text.h"
 #include "engine/text_sort/text_formation.h"
 #include "engine/text_sort/text_job_plan.h"
 #include "engine/text_sort/text_memory.h"
@@ -99,7 +100,8 @@ class TextSorting final : public CallerSort {
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                    RecordMerge::OnDisorder on_disorder = {});
   void finish();
-  void check_output(const SharedCounts& counts) const;
+  void check_output(const MultisetHash& written, const MultisetHash& removed,
+                    const MultisetHash& input) const;
 
   const TextSortOptions options_;
   const bool assumes_sorted_;
@@ -229,7 +231,7 @@ void TextSorting::sort() {
 
 void TextSorting::form_runs() {
   if (options_.shared != nullptr) {
-    if (const auto& header = options_.shared->header()) take_header(0, *header);
+    if (const auto& header = options_.shared->header(0)) take_header(0, *header);
   }
   meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
   TextFormation& formation = formation_.emplace(FormationContext{
@@ -281,16 +283,17 @@ void TextSorting::merge_formed() {
 
 // Merges what of the runs of all sorts is to be written by this one.
 void TextSorting::merge_shared(BlockMemory& blocks) {
-  SharedSort& shared = *options_.shared;
+  SharedText& shared = *options_.shared;
   TextScratch& scratch = scratch_->get();
   RunReducer& reducer = formation_->reducer();
   sources_ = reducer.reduce(std::move(sources_), blocks,
-                            RunReducer::most_for_runs(blocks) / shared.sorts());
+                            RunReducer::most_for_runs(blocks) / shared.ranks());
   scratch.wait_for_writes();
   totals_ = {};
   totals_.removed = removed_;
   totals_.removed += reducer.removed();
-  SharedMerge merge = shared.exchange(sources_, scratch, *scratch_->store(), *io_);
+  const SharedRuns runs[]{{sources_, scratch, *scratch_->store()}};
+  SharedMerge merge = shared.exchange(runs, *io_);
   sources_ = std::move(merge.sources);
   report_.passes = reducer.passes() + 1;
   report_.merge_degree = sources_.size();
@@ -300,9 +303,7 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
   result_.begin(merge.bytes, header_, *io_);
   const std::uint64_t bytes = cell_bytes(merge.records, merge.bytes, memory_);
   if (!merges_by_cells(sources_, merge.bytes / bytes, memory_.geometry().table_bytes)) {
-    throw Error(ErrorCode::no_space,
-                "the tables of so many runs take more memory than -S leaves: "
-                "give twice as much");
+    throw Error(ErrorCode::no_space, kTooManyTables);
   }
   merge_cells(bytes, blocks, merge.range);
   result_.text().finish();
@@ -463,8 +464,8 @@ void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors
 void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
-  const SharedCounts counts = result_.total({input_hash_, totals_.written, totals_.removed});
-  if (!stopped_) check_output(counts);
+  const auto sums = result_.sums(std::array{totals_.written, totals_.removed, input_hash_});
+  if (!stopped_) check_output(sums[0], sums[1], sums[2]);
   if (options_.check_input) options_.check_input(input_hash_);
   report_.output_in_place = result_.publish();
   meter_.end("finish");
@@ -474,17 +475,18 @@ void TextSorting::finish() {
   meter_.finish(scratch_->store());
 }
 
-void TextSorting::check_output(const SharedCounts& counts) const {
+void TextSorting::check_output(const MultisetHash& written, const MultisetHash& removed,
+                               const MultisetHash& input) const {
   if (options_.limit && !options_.has_groups() &&
-      counts.written.records != options_.written_of(counts.input.records)) {
+      written.records != options_.written_of(input.records)) {
     throw Error(ErrorCode::corrupt,
                 "records were lost on the way: the output was discarded; check "
                 "this machine's memory and disks");
   }
   if (!options_.limit) {
-    MultisetHash accounted = counts.written;
-    accounted += counts.removed;
-    check_permutation(counts.input, accounted);
+    MultisetHash accounted = written;
+    accounted += removed;
+    check_permutation(input, accounted);
   }
 }
 

@@ -23,7 +23,7 @@
 
 namespace xxl {
 
-class SharedSort;
+class SharedText;
 
 struct TextSortOptions : JobOptions, ResultRange {
   std::shared_ptr<const KeyExtractor> keys;
@@ -66,7 +66,7 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::function<void(const Error&)> on_no_compress_program;
   std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
 
-  SharedSort* shared = nullptr;  // this is one of several sorts, without tags
+  SharedText* shared = nullptr;  // this is one of several sorts, without tags
 
   const TextSyntax& output_syntax() const { return output_as ? *output_as : syntax; }
   // What is kept of records with equal keys, and whether that is not all of them.

@@ -1,0 +1,126 @@
+#include "engine/cluster/cluster_text.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/units.h"
+#include "engine/cluster/message.h"
+
+namespace xxl {
+
+void ClusterText::check_output(const JobOptions& job) {
+  if (is_rank_directory(job, peers_)) return;
+  throw Error(ErrorCode::usage,
+              "several ranks write text to a directory only, as the sizes of parts are not known: "
+              "give its name with a slash",
+              job.output);
+}
+
+TextShare ClusterText::open_input(const std::vector<std::string>& paths, const TextSyntax& syntax,
+                                  bool with_first_record) {
+  Input& input = inputs_.emplace_back();
+  if (syntax.record_bytes != 0) return {open_share(paths, syntax.record_bytes, peers_), {}};
+  terminator_bytes_ = 1;
+  TextShare share = open_text_share(paths, syntax, with_first_record, peers_);
+  if (syntax.header) input.header = share.first_record;
+  return share;
+}
+
+void ClusterText::plan(JobOptions& job) {
+  job.memory_bytes = least(peers_, job.memory_bytes);
+  if (job.parallel == 0) job.parallel = available_processors();
+  const std::uint64_t sending_bytes =
+      round_down<std::uint64_t>(job.memory_bytes / kSendingPart, kSectorBytes);
+  sending_ = MemoryRegion(sending_bytes);
+  job.memory_bytes -= sending_bytes;
+}
+
+// Other ranks may fetch blocks from now on.
+void ClusterText::serve(std::span<const SharedRuns> inputs) {
+  std::size_t largest = kSectorBytes;
+  for (const SharedRuns& input : inputs) {
+    for (const MergeSource& source : input.sources) {
+      if (source.run->parts != nullptr) {
+        throw Error(
+            ErrorCode::no_space,
+            "the tables of a rank's runs take more memory than -S leaves: give twice as much");
+      }
+      largest = std::max(largest, source.run->largest_block);
+      runs_.push_back({source.run, &input.scratch.store()});
+    }
+  }
+  if (largest > sending_.span().size()) {
+    throw Error(ErrorCode::no_space,
+                "a record is too long to be sent to another rank: give at least -S " +
+                    std::to_string(ceil_div<std::uint64_t>(kSendingPart * largest, kMiB)) + "M");
+  }
+  server_ = std::make_unique<ScratchServer>(
+      [this](BlockName name) {
+        const auto& [run, scratch] = runs_[name.run];
+        return OwnBlock{*scratch, *run, run->blocks[name.block]};
+      },
+      sending_.span(), largest);
+  peers_.serve(server_.get());
+}
+
+SharedMerge ClusterText::exchange(std::span<const SharedRuns> inputs, io::IoService& io) {
+  serve(inputs);
+  std::vector<const TextRun*> all;
+  for (const OwnRun& own : runs_) all.push_back(own.run);
+  const std::vector<std::string> cuts =
+      is_cut_ ? choose_text_cuts(all, peers_) : std::vector<std::string>();
+  SharedMerge merge;
+  std::uint32_t first = 0;  // run of the input
+  for (std::size_t side = 0; side < inputs.size(); ++side) {
+    const SharedRuns& given = inputs[side];
+    Input& input = inputs_[side];
+    input.scratch =
+        std::make_unique<LocalScratch>(given.store, given.scratch.store(), io, peers_);
+    const std::span own = std::span(all).subspan(first, given.sources.size());
+    input.slices = exchange_text_slices(own, first, cuts, *input.scratch, peers_);
+    first += static_cast<std::uint32_t>(own.size());
+    SliceOrigins origins;
+    for (std::size_t i = 0; i < input.slices.runs.size(); ++i) {
+      TextRun& run = *input.slices.runs[i];
+      const SliceOrigin origin = input.slices.origins[i];
+      origins[&run] = origin;
+      merge.sources.push_back({.run = &run, .resident = {}, .side = side});
+      merge.records += run.records;
+      merge.bytes += run.bytes;
+      if (input.scratch->of(origin.rank) != nullptr) continue;
+      for (const TextBlock& block : run.blocks) report_.bytes_received += block.stored_bytes;
+    }
+    input.blocks = std::make_unique<RemoteBlocks>(std::move(origins), *input.scratch, peers_);
+    given.scratch.read_from(*input.blocks);
+  }
+  report_.merged_runs = merge.sources.size();
+  // A rank without a range has no runs either.
+  merge.range = range_of_rank(cuts, peers_.rank()).value_or(KeyRange{});
+  return merge;
+}
+
+std::vector<MultisetHash> ClusterText::sums(std::span<const MultisetHash> counted) {
+  MessageWriter writer;
+  for (const MultisetHash& count : counted) writer.put(count);
+  std::vector<MultisetHash> all(counted.size());
+  for (const Message& message : tell_all(peers_, writer.take())) {
+    MessageReader reader(message);
+    for (MultisetHash& sum : all) sum += reader.get<MultisetHash>();
+  }
+  report_.records = counted.front().records;
+  report_.all_records = all.front().records;
+  report_.checksum = all.front().sum;
+  peers_.serve(nullptr);
+  return all;
+}
+
+ClusterReport ClusterText::report(const Measurements& measured, std::uint64_t runs) const {
+  ClusterReport report = report_;
+  report.runs = runs;
+  static_cast<Measurements&>(report) = measured;
+  return report;
+}
+
+}  // namespace xxl

@@ -1,0 +1,107 @@
+// What sorts and joins of text on several machines have in common: the part of a rank.
+//
+//     input_share     each rank reads its share of each input
+//     (text_sort)     and forms sorted runs of it, in its own scratch
+//     text_slices     the runs of all ranks are cut into ranges of keys, one for each rank
+//     remote_blocks   which merges them: blocks come in predicted order from those that have them
+//     rank_directory  to a part of its own
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/memory_region.h"
+#include "engine/cluster/cluster_sort.h"
+#include "engine/cluster/input_share.h"
+#include "engine/cluster/local_scratch.h"
+#include "engine/cluster/peers.h"
+#include "engine/cluster/rank_directory.h"
+#include "engine/cluster/remote_blocks.h"
+#include "engine/cluster/text_slices.h"
+#include "engine/job.h"
+#include "engine/text_sort/shared_text.h"
+#include "io/io_queue.h"
+#include "record/text_syntax.h"
+#include "run/byte_sink.h"
+#include "run/output_parts.h"
+#include "run/run_store.h"
+#include "run/text_run.h"
+
+namespace xxl {
+
+class ClusterText final : public SharedText {
+ public:
+  explicit ClusterText(Peers& peers) : peers_(peers) {}
+
+  // Steps of all ranks. In this order:
+  // Throws Error{usage} unless ranks can write the output of `job`.
+  void check_output(const JobOptions& job);
+  // The next input: as open_text_share(), or open_share() if records have a fixed size.
+  TextShare open_input(const std::vector<std::string>& paths, const TextSyntax& syntax,
+                       bool with_first_record);
+  // Unless it is not written. `job` must outlive this.
+  void open_output(const JobOptions& job) { output_.emplace(job, peers_); }
+  // Sets the memory and the threads of `job`, without what this needs.
+  void plan(JobOptions& job);
+  // The job that uses this: lasts as long as other ranks may read its runs.
+  template <class Job>
+  Job& keep(std::unique_ptr<Job> job) {
+    Job& kept = *job;
+    job_ = std::move(job);
+    return kept;
+  }
+
+  unsigned ranks() const override { return peers_.ranks(); }
+  const std::optional<std::string>& header(std::size_t input) const override {
+    return inputs_[input].header;
+  }
+  SharedMerge exchange(std::span<const SharedRuns> inputs, io::IoService& io) override;
+  OutputParts& parts() override { return output_->parts(); }
+  std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, io::IoService& io) override {
+    return output_->make_sink(block_bytes, io);
+  }
+  std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) override;
+  void publish() override { output_->publish(terminator_bytes_); }
+
+  // Rank 0 merges all. Before exchange().
+  void merge_at_first() { is_cut_ = false; }
+  // When the job is done: what is known here, with what the job has `measured`, and the `runs` that
+  // it has formed.
+  ClusterReport report(const Measurements& measured, std::uint64_t runs) const;
+
+ private:
+  struct OwnRun {
+    const TextRun* run;
+    RunStore* scratch;
+  };
+  struct Input {
+    std::optional<std::string> header;
+    std::unique_ptr<LocalScratch> scratch;
+    TextSlices slices;
+    std::unique_ptr<RemoteBlocks> blocks;
+  };
+
+  void serve(std::span<const SharedRuns> inputs);
+
+  Peers& peers_;
+  ClusterReport report_;
+  bool is_cut_ = true;
+  std::size_t terminator_bytes_ = 0;
+  std::optional<RankDirectory> output_;
+  std::shared_ptr<void> job_;
+  // Of this rank, those of all inputs one after the other, as other ranks count them.
+  std::vector<OwnRun> runs_;
+  MemoryRegion sending_;
+  std::unique_ptr<ScratchServer> server_;
+  std::deque<Input> inputs_;
+};
+
+}  // namespace xxl

@@ -1,0 +1,39 @@
+#include "engine/cluster/cluster_text_join.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "engine/cluster/cluster_text.h"
+#include "engine/join/text_join.h"
+
+namespace xxl {
+
+ClusterReport cluster_text_join(const TextJoinOptions& options, Peers& peers) {
+  TextJoinOptions join = options;
+  ClusterText cluster(peers);
+  return work_of_rank(peers, [&] {
+    if (!join.count_only) cluster.check_output(join);
+    std::array<Inputs, kJoinSides> inputs;
+    for (std::size_t side = 0; side < kJoinSides; ++side) {
+      auto& first_record = join.first_record[side];
+      TextShare share = cluster.open_input({join.inputs[side]}, join.input_syntax(side),
+                                           join.syntax.header || first_record);
+      if (!join.syntax.header) {  // not that of the share, but that of the input
+        if (first_record && share.first_record) first_record(*share.first_record);
+        first_record = nullptr;
+      }
+      join.shared_bytes[side] = std::max<std::uint64_t>(share.all_bytes, 1);
+      inputs[side] = std::move(share.inputs);
+    }
+    if (!join.count_only) cluster.open_output(options);
+    cluster.plan(join);
+    join.shared = &cluster;
+    TextJoin& job = cluster.keep(make_text_join(join, std::move(inputs)));
+    const JoinReport report = job.run();
+    return cluster.report(report, report.sides[0].runs + report.sides[1].runs);
+  });
+}
+
+}  // namespace xxl

@@ -1,0 +1,162 @@
+#include "engine/cluster/cluster_text_join.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "engine/cluster/thread_peers.h"
+#include "engine/files/line_join.h"
+#include "engine/join/external_join.h"
+#include "engine/join/records_as_text.h"
+#include "engine/join/text_join.h"
+#include "engine/part_manifest.h"
+#include "io_test_support.h"
+#include "record/record_format.h"
+#include "simulated_queue.h"
+
+namespace xxl {
+namespace {
+
+using io::test::file_text;
+using io::test::write_file;
+
+class ClusterTextJoinTest : public testing::Test {
+ protected:
+  void set_files(JoinOptions& join) {
+    join.inputs = {directory_ / "r", directory_ / "s"};
+    join.output = directory_ / "out/";
+    join.scratch_dirs = {directory_.path()};
+    join.memory_bytes = 8 * kMiB;
+    join.parallel = 1;
+  }
+
+  TextJoinOptions line_join(JoinShape shape) {
+    TextJoinOptions join;
+    set_files(join);
+    join.shape = shape;
+    set_lines({.key_fields = {{{0}, {0}}}}, join);
+    return join;
+  }
+
+  RecordJoinOptions record_join(JoinKind kind) {
+    RecordJoinOptions join;
+    set_files(join);
+    join.kind = kind;
+    const std::vector<std::string> keys{"4:u64"};
+    join.formats = {parse_record_format("kv64"), parse_record_format("fixed:12", keys, false, "")};
+    return join;
+  }
+
+  // Of some keys, of which each side has some.
+  void write_lines(std::uint64_t keys, std::uint64_t r, std::uint64_t s, Random& random) {
+    for (const auto& [name, count] : {std::pair{"r", r}, std::pair{"s", s}}) {
+      std::string text;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        text += std::to_string(random.below(keys)) + ' ' + name + std::to_string(i) + '\n';
+      }
+      write_file(directory_ / name, text);
+    }
+  }
+
+  void write_records(std::uint64_t keys, std::uint64_t count, Random& random) {
+    const auto append = [](std::uint64_t value, std::size_t bytes, std::string& text) {
+      text.append(reinterpret_cast<const char*>(&value), bytes);
+    };
+    std::string r, s;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      append(random.below(keys), 8, r);
+      append(i, 8, r);
+      append(i, 4, s);
+      append(random.below(keys), 8, s);
+    }
+    write_file(directory_ / "r", r);
+    write_file(directory_ / "s", s);
+  }
+
+  std::string output_of_ranks(const TextJoinOptions& join, unsigned ranks, bool one_machine) {
+    test::run_ranks(ranks, one_machine, [&](Peers& peers) { cluster_text_join(join, peers); });
+    std::string text;
+    const auto manifest = read_manifest(directory_ / "out");
+    EXPECT_TRUE(manifest && manifest->parts.size() == ranks);
+    for (const PartManifest::Part& part : manifest->parts) {
+      text += file_text(directory_ / "out/" + part.file);
+    }
+    return text;
+  }
+
+  io::test::TempDirectory directory_;
+};
+
+constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
+                               JoinKind::full,  JoinKind::semi, JoinKind::anti};
+
+TEST_F(ClusterTextJoinTest, ranks_make_the_rows_of_one_process) {
+  unsigned ranks = 0;
+  for (const JoinKind kind : kKinds) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    ranks = ranks % 4 + 1;
+    Random random(ranks);
+    write_lines(50'000, 100'000, 60'000 * (ranks % 2), random);
+    const TextJoinOptions join = line_join(shape_of(kind));
+    TextJoinOptions alone = join;
+    alone.output = directory_ / "alone";
+    text_join(alone);
+    EXPECT_TRUE(output_of_ranks(join, ranks, ranks % 2 == 0) == file_text(alone.output));
+  }
+}
+
+// The other join of records compares words of keys, and writes rows in another way.
+TEST_F(ClusterTextJoinTest, records_are_joined_as_by_the_join_of_records) {
+  unsigned ranks = 0;
+  for (const JoinKind kind : kKinds) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    ranks = ranks % 4 + 1;
+    Random random(ranks);
+    write_records(ranks == 2 ? 100 : 200'000, ranks == 2 ? 3'000 : 150'000, random);
+    const RecordJoinOptions join = record_join(kind);
+    RecordJoinOptions alone = join;
+    alone.output = directory_ / "alone";
+    alone.method = JoinMethod::sort_merge;
+    external_join(alone);
+    EXPECT_TRUE(output_of_ranks(join_as_text(join), ranks, ranks % 2 == 0) ==
+                file_text(alone.output));
+  }
+}
+
+TEST_F(ClusterTextJoinTest, rows_are_counted) {
+  Random random(1);
+  write_lines(1'000, 5'000, 3'000, random);
+  TextJoinOptions join = line_join({.pairs = true});
+  join.count_only = true;
+  const std::uint64_t rows = text_join(join).rows;
+  test::run_ranks(
+      3, true, [&](Peers& peers) { EXPECT_EQ(cluster_text_join(join, peers).all_records, rows); });
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
+}
+
+TEST_F(ClusterTextJoinTest, a_block_that_is_read_back_changed_is_noticed) {
+  Random random(7);
+  write_lines(100'000, 100'000, 50'000, random);
+  bool noticed = false;
+  test::run_ranks(1, true, [&](Peers& peers) {
+    TextJoinOptions join = line_join({.pairs = true});
+    join.queue_factory = test::queues_with_changed_reads(directory_.path());
+    try {
+      cluster_text_join(join, peers);
+    } catch (const Error& error) {
+      noticed = error.code() == ErrorCode::corrupt;
+    }
+  });
+  EXPECT_TRUE(noticed);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
+}
+
+}  // namespace
+}  // namespace xxl
