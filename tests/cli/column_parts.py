@@ -6,7 +6,7 @@ import subprocess
 
 import whole_process
 from column_tables import MAKERS, random_table, read, record_of, texts, write
-from columns_case import SEEDS, ColumnsTest
+from columns_case import HOWS, SEEDS, ColumnsTest
 from whole_process import MIB
 
 try:
@@ -36,6 +36,10 @@ class Parts(ColumnsTest):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return manifest["files"], tables
 
+    def assert_equal_parts(self, files, rows):
+        self.assertEqual([part["records"] for part in files],
+                         [rows * (i + 1) // len(files) - rows * i // len(files) for i in range(len(files))])
+
     def test_random_tables(self):
         for seed in SEEDS:
             rng = random.Random(seed + 500)
@@ -54,9 +58,8 @@ class Parts(ColumnsTest):
                                  self.sort(source, *(f"--key={each}" for each in [*keys, key]), output=f"one{suffix}"))
                 if rules[0].startswith("--parts="):
                     number = int(rules[0].removeprefix("--parts="))
-                    self.assertEqual([part["records"] for part in files],
-                                     [table.num_rows * (i + 1) // number - table.num_rows * i // number
-                                      for i in range(number)])
+                    self.assertEqual(len(files), number)
+                    self.assert_equal_parts(files, table.num_rows)
                 elif rules == [by_column]:
                     values = [{repr(0 if value == 0 else value) for value in part.column(keys[0]).to_pylist()}
                               for part in tables]
@@ -100,13 +103,57 @@ class Parts(ColumnsTest):
         files, tables = self.parts_of(self.out / "by", [few, s], "--key=k", "--part-by=k", verb="join")
         self.assertEqual([set(table["k"].to_pylist()) for table in tables], [{0}, {2}, {4}, {6}])
         self.assert_same(pa.concat_tables(tables), self.join(few, s, "--key=k", "--method=sort-merge"))
-        for rules, message in ((["--parts=3"], b"use --part-bytes"), (["--part-bytes=1M", "--method=hash"], b"in no order"),
+        for rules, message in ((["--parts=3", "--method=hash"], b"in no order"),
                                (["--part-by=a"], b"by the first column of the key"),
                                (["--part-by=k", "--how=left"], b"needs --how=inner or semi")):
             done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=k", r, s, *rules,
                                    f"--output={self.out / 'no'}"], capture_output=True, check=False)
             self.assertEqual(done.returncode, 2)
             self.assertIn(message, done.stderr)
+
+    def test_a_number_of_parts_of_joins(self):
+        for seed in SEEDS:
+            rng = random.Random(seed + 900)
+            kind = rng.choice(sorted(MAKERS))
+            suffix = rng.choice([".parquet", ".arrow"])
+            r, s = (write(random_table(rng, rng.choice([0, 1, 60, 300]), [kind, "int32"]), self.root / f"{name}{suffix}", rng)
+                    for name in "rs")
+            number = rng.randrange(1, 9)
+            options = [f"--key={kind} 0", f"--how={rng.choice(HOWS)}", *rng.choice([[], ["--suffixes=,_of_s"]])]
+            with self.subTest(seed=seed, options=options, number=number):
+                files, tables = self.parts_of(self.root / f"parts{seed}", [r, s], f"--parts={number}", *options, verb="join")
+                table = self.join(r, s, "--method=sort-merge", *options, output=f"one{suffix}")
+                self.assert_same(pa.concat_tables(tables), table)
+                self.assertEqual(len(files), number)
+                self.assert_equal_parts(files, table.num_rows)
+
+    def test_a_number_of_parts_of_joins_larger_than_memory(self):
+        rows = 200_000
+        text = [f"{i:0200}" for i in range(rows)]
+        r = write(pa.table({"k": list(range(rows)), "a": text}), self.root / "r.parquet")
+        s = write(pa.table({"k": list(range(0, 2 * rows, 2)), "b": text}), self.root / "s.parquet")
+        directory = self.out / "parts"
+        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, "--record=parquet", "--key=k", "-S", "64M", r, s,
+                               "--parts=3", f"--output={directory}", "--stats=json"], capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = json.loads(done.stderr)
+        self.assertEqual([phase["name"] for phase in stats["phases"]],
+                         ["count: read", "count: join", "read", "join and write", "sync"])
+        self.assertEqual([each["rows_read"] for each in stats["inputs"]], [rows, rows])
+        files = json.loads((directory / "manifest.json").read_text())["files"]
+        self.assert_equal_parts(files, rows // 2)
+        self.assert_same(pa.concat_tables(read(directory / part["file"]) for part in files),
+                         self.join(r, s, "--key=k", "--method=sort-merge"))
+
+    def test_a_number_of_parts_of_joins_reads_no_pipes(self):
+        r = write(pa.table({"k": [1, 2, 2]}), self.root / "r.arrow")
+        command = [whole_process.XXL, "join", "--record=arrow", "--key=k", "-", r, "--parts=2",
+                   f"--output={self.out / 'parts'}"]
+        with open(r, "rb") as file:
+            self.assertEqual(subprocess.run(command, stdin=file, check=False).returncode, 0)
+        self.assertEqual([read(path).num_rows for path in sorted((self.out / "parts").glob("*.arrow"))], [2, 3])
+        self.assert_fails(subprocess.run(command, input=r.read_bytes(), capture_output=True, check=False),
+                          "standard input: is a pipe.*use --part-bytes")
 
     def test_an_existing_directory_survives_a_failure(self):
         source = self.root / "in.parquet"

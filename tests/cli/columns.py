@@ -17,7 +17,7 @@ import whole_process
 from column_tables import (MAKERS, PAYLOADS, random_column, random_table, read, record_of, sorted_rows, take, texts,
                            word, write)
 from column_parts import Parts
-from columns_case import SEEDS, ColumnsTest
+from columns_case import HOWS, SEEDS, ColumnsTest
 from whole_process import MIB
 
 try:
@@ -27,8 +27,6 @@ try:
     import pyarrow.parquet as pq
 except ImportError:
     pa = None
-
-HOWS = ["inner", "left", "right", "full", "semi", "anti"]
 
 
 class Sort(ColumnsTest):

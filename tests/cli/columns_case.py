@@ -14,6 +14,7 @@ except ImportError as error:
     duckdb = pa = None
     MISSING = str(error)
 
+HOWS = ["inner", "left", "right", "full", "semi", "anti"]
 SEEDS = range(int(os.environ.get("XXL_COLUMNS_SEEDS", "12")))  # more of them take longer
 
 

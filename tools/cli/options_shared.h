@@ -142,7 +142,7 @@ inline constexpr OptionSpec kParts{
         "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
         "says what is in them (see PARTS). If records are left out (-u, folds), the last "
         "parts may be smaller, or empty. A join is done twice, first to know how large the output "
-        "will be: not of pipes, nor of columns."};
+        "will be: not of pipes."};
 
 inline constexpr OptionSpec kPartBytes{
     .long_name = "part-bytes",

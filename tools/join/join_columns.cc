@@ -114,6 +114,11 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
     check_part_by(options, job.part_by(), join);
     result.part_by = job.part_by();
   }
+  result.counted = [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    column_join_options any_order = join;
+    any_order.method = JoinMethod::automatic;
+    xxl::join_columns(&in[0], &in[1], out, any_order, shared);
+  };
   return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
     xxl::join_columns(&in[0], &in[1], out, join, shared);
     const bool does_not_fit =

@@ -14,6 +14,7 @@
 #include "columns/files/input_names.h"
 #include "columns/files/load_module.h"
 #include "engine/callers/shared_resources.h"
+#include "engine/join/counted_first.h"
 #include "engine/output.h"
 #include "sort/sort_shared.h"
 
@@ -247,7 +248,9 @@ void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   options.row_group_rows = kRowGroupRows;
   options.threads = plan_.threads;
   options.parts.parts = job_.parts;
-  if (job_.parts != 0) options.parts.rows = result.rows_written(rows_read());
+  if (job_.parts != 0) {
+    options.parts.rows = counted_rows_ ? *counted_rows_ : result.rows_written(rows_read());
+  }
   options.parts.bytes = job_.part_bytes;
   if (!result.part_by.empty()) options.parts.column = result.part_by.c_str();
   report_.written = target_->write(options, rows);
@@ -255,8 +258,8 @@ void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
 }
 
 // Of a join whose rows are not wanted.
-void ColumnsJob::count(ArrowArrayStream* rows) {
-  for (;;) {
+std::uint64_t ColumnsJob::count(ArrowArrayStream* rows) {
+  for (std::uint64_t counted = 0;;) {
     ArrowArray batch{};
     const int error = rows->get_next(rows, &batch);
     if (error != 0) {
@@ -264,10 +267,24 @@ void ColumnsJob::count(ArrowArrayStream* rows) {
       throw Error(ErrorCode::io, text != nullptr ? text : "the join failed", {}, Error::kNoOffset,
                   text != nullptr ? 0 : error);
     }
-    if (batch.release == nullptr) return;
-    report_.written.rows += static_cast<std::uint64_t>(batch.length);
+    if (batch.release == nullptr) return counted;
+    counted += static_cast<std::uint64_t>(batch.length);
     batch.release(&batch);
   }
+}
+
+bool ColumnsJob::counts_first(const Result& result) const {
+  return job_.parts != 0 && result.counted && !count_only_;
+}
+
+// As join_counted_first() of other records.
+void ColumnsJob::count_first(const Begin& begin) {
+  OwnedStream rows;
+  begin_result(begin, &rows);
+  const std::uint64_t read = bytes_read();
+  end_phase("count: read", read, 0);
+  read_sources([&] { counted_rows_ = count(&rows); });
+  end_phase("count: join", bytes_read() - read, 0);
 }
 
 std::uint64_t ColumnsJob::rows_read() const {
@@ -284,10 +301,14 @@ void ColumnsJob::check_rows(const Result& result) {
     throw Error(ErrorCode::corrupt, std::to_string(facts.rows_read) + " rows were read of " +
                                         std::to_string(facts.rows - facts.rows_left_out));
   }
-  const std::uint64_t all = rows_read();
-  if (!result.has_all_rows || report_.written.rows == all) return;
-  throw Error(ErrorCode::corrupt, std::to_string(report_.written.rows) + " rows were written of " +
-                                      std::to_string(all) + " that were read");
+  const std::uint64_t written = report_.written.rows;
+  const auto check_written = [&](std::uint64_t expected, const char* how) {
+    if (written == expected) return;
+    throw Error(ErrorCode::corrupt, std::to_string(written) + " rows were written of " +
+                                        std::to_string(expected) + " that were " + how);
+  };
+  if (result.has_all_rows) check_written(rows_read(), "read");
+  if (counted_rows_) check_written(*counted_rows_, "counted");
 }
 
 void ColumnsJob::measure() {
@@ -310,12 +331,20 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
     return JobSampler::FileBytes{bytes_read(), target_ ? target_->bytes_written() : 0};
   });
   load_arrow_module().limit_memory(plan_.memory.module_bytes);
+  if (counts_first(result)) count_first(result.counted);
+  const std::uint64_t counting_read = bytes_read();
   OwnedStream rows;
   begin_result(begin, &rows);
   const std::uint64_t read = bytes_read();
-  end_phase(plan_.is_join ? "read" : "read and sort", read, 0);
+  end_phase(plan_.is_join ? "read" : "read and sort", read - counting_read, 0);
   load_arrow_module().limit_memory(0);  // writing looks after itself
-  read_sources([&] { target_ ? write(result, &rows) : count(&rows); });
+  read_sources([&] {
+    if (target_) {
+      write(result, &rows);
+    } else {
+      report_.written.rows = count(&rows);
+    }
+  });
   check_rows(result);
   end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
             report_.bytes_written);
@@ -328,15 +357,16 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
 }
 
 int ColumnsJob::run(const Result& result, const Begin& begin) {
-  check_parts(job_, static_cast<bool>(result.rows_written));
+  check_parts(job_, true);
+  std::vector<std::string> files;
+  for (const ColumnsInput& input : plan_.inputs) {
+    files.insert(files.end(), input.files.begin(), input.files.end());
+  }
+  if (counts_first(result)) check_can_be_read_again(files);
   make_plan();
   if (options_.has("explain")) {
     explain();
     return kExitSuccess;
-  }
-  std::vector<std::string> files;
-  for (const ColumnsInput& input : plan_.inputs) {
-    files.insert(files.end(), input.files.begin(), input.files.end());
   }
   watch_->run(
       files, progress_option(options_, true),

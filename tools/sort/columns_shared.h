@@ -51,6 +51,9 @@ class ColumnsJob {
     // With a number of parts: how many rows there will be, of those that were read; if some are
     // left out beside these, the last parts are smaller.
     std::function<std::uint64_t(std::uint64_t rows_read)> rows_written = {};
+    // Of a join, of which only the join itself says that: its rows in any order, which are counted
+    // first.
+    Begin counted = {};
     std::string part_by = {};  // the column of --part-by
   };
 
@@ -80,7 +83,9 @@ class ColumnsJob {
   void read_sources(Work&& work);
   void begin_result(const Begin& begin, ArrowArrayStream* out);
   void write(const Result& result, ArrowArrayStream* rows);
-  void count(ArrowArrayStream* rows);
+  std::uint64_t count(ArrowArrayStream* rows);
+  bool counts_first(const Result& result) const;
+  void count_first(const Begin& begin);
   std::unique_ptr<ColumnTarget> make_target() const;
   std::uint64_t rows_read() const;
   void check_rows(const Result& result);
@@ -100,6 +105,7 @@ class ColumnsJob {
   std::vector<std::unique_ptr<ColumnSource>> sources_;
   std::unique_ptr<ColumnTarget> target_;
   std::optional<JobWatch> watch_;
+  std::optional<std::uint64_t> counted_rows_;  // if they were counted first
   ColumnsReport report_;
   std::chrono::steady_clock::time_point start_, phase_start_;
 };

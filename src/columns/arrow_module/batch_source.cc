@@ -131,6 +131,7 @@ void BatchRows::observe(std::int64_t rows, std::int64_t bytes, std::uint64_t wan
 
 void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,
                    module_table::Failure& failure, ArrowArrayStream* out) {
+  source.restart();
   auto stream = std::make_shared<SourceStream>(source, sizes, failure);
   check(::arrow::ExportRecordBatchReader(std::move(stream), out), "");
 }

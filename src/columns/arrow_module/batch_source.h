@@ -22,6 +22,8 @@ class BatchSource {
   const std::shared_ptr<::arrow::Schema>& schema() const { return schema_; }
   // As Source::leave_out of the table.
   virtual void leave_out(const module_table::FirstRows& /*first*/) {}
+  // From the first batch on again. What is no regular file cannot be read again.
+  virtual void restart() = 0;
   // The next batch, of about `bytes` where that can be chosen; null at the end. Throws Failed.
   virtual std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) = 0;
   // Whether batches may be read while those before them are used, which takes more memory.
@@ -33,8 +35,8 @@ class BatchSource {
   // that names the column.
   void add_schema(const std::string& path, const std::shared_ptr<::arrow::Schema>& schema);
 
-  std::atomic<std::uint64_t> bytes_read_ = 0;
-  std::atomic<std::uint64_t> rows_read_ = 0;  // ahead as well
+  std::atomic<std::uint64_t> bytes_read_ = 0;  // each time
+  std::atomic<std::uint64_t> rows_read_ = 0;   // ahead as well
 
  private:
   std::string first_path_;
@@ -59,8 +61,8 @@ class BatchRows {
   std::int64_t rows_ = kFirstRows;
 };
 
-// `source` as a stream of C structures, read some batches ahead if it wants that. If the stream
-// fails, `failure` says why. Both must outlive the stream.
+// `source`, restarted, as a stream of C structures, read some batches ahead if it wants that. If
+// the stream fails, `failure` says why. Both must outlive the stream.
 void export_stream(BatchSource& source, const module_table::BatchSizes& sizes,
                    module_table::Failure& failure, ArrowArrayStream* out);
 

@@ -151,6 +151,16 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::next_slice(std::int64_t bytes) 
   return slice;
 }
 
+void IpcSource::restart() {
+  for (Input& input : inputs_) {
+    if (input.identity.regular) input.opened.reset();
+  }
+  input_ = 0;
+  batch_ = 0;
+  mapped_.reset();
+  rows_read_ = 0;
+}
+
 std::shared_ptr<::arrow::RecordBatch> IpcSource::next(std::uint64_t bytes) {
   std::shared_ptr<::arrow::RecordBatch> batch;
   if (mapped_ != nullptr) batch = next_slice(static_cast<std::int64_t>(bytes));

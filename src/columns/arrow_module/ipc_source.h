@@ -22,6 +22,7 @@ class IpcSource : public BatchSource {
   // Examines the files, one after the other; only pipes stay open. Throws Failed.
   IpcSource(const std::vector<std::string>& paths, unsigned threads);
 
+  void restart() override;
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) override;
   bool reads_ahead() const override { return false; }
   module_table::SourceFacts facts() const override;

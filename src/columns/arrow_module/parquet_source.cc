@@ -244,6 +244,14 @@ void ParquetSource::end_row_group() {
   ++group_;
 }
 
+void ParquetSource::restart() {
+  file_ = 0;
+  group_ = 0;
+  batches_.reset();
+  reader_.reset();
+  rows_read_ = 0;
+}
+
 std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t wanted_bytes) {
   for (;;) {
     if (batches_ == nullptr && !begin_row_group(wanted_bytes)) return nullptr;

@@ -21,6 +21,7 @@ class ParquetSource : public BatchSource {
   ParquetSource(const std::vector<std::string>& paths, unsigned threads);
 
   void leave_out(const module_table::FirstRows& first) override;
+  void restart() override;
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t wanted_bytes) override;
   bool reads_ahead() const override { return true; }
   module_table::SourceFacts facts() const override;

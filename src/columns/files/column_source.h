@@ -21,7 +21,8 @@ class ColumnSource {
   const std::vector<std::string>& column_names() const { return column_names_; }
   // Leaves out row groups that certainly have none of these rows. Throws Error.
   void leave_out(const module_table::FirstRows& first);
-  // All rows, once. The stream must be released before the source. Throws Error.
+  // All rows. The stream must be released before the source and before the next one; the rows of
+  // pipes come once. Throws Error.
   void start(const module_table::BatchSizes& sizes, ArrowArrayStream* out);
   // Throws Error if the stream has failed: in more detail than whoever read it could.
   void rethrow();

@@ -17,7 +17,7 @@
 namespace xxl::module_table {
 
 // To be raised with every change of this header.
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr const char* kEntryName = "xxl_arrow_module";
 
 // What went wrong, filled in by functions that return false.
@@ -62,8 +62,8 @@ struct SourceFacts {
   std::uint64_t row_groups_left_out;
   std::uint64_t rows_left_out;
   std::uint64_t reading_bytes;  // memory that reading takes, beside batches
-  std::uint64_t bytes_read;     // so far
-  std::uint64_t rows_read;      // so far
+  std::uint64_t bytes_read;     // so far, each time
+  std::uint64_t rows_read;      // so far, by the last stream
 };
 
 // A table in one or more files of equal schemas, which have been examined. For one thread at a
@@ -73,8 +73,8 @@ struct Source {
   bool (*get_schema)(Source*, ArrowSchema* out, Failure*);
   // Leaves out row groups that certainly have none of these rows.
   bool (*leave_out)(Source*, const FirstRows*, Failure*);
-  // Gives all rows, in the order of the files. May be called once, and the stream must be released
-  // before the source.
+  // Gives all rows, in the order of the files. The stream must be released before the source, and
+  // before the next one: files can be read again, pipes not.
   bool (*start)(Source*, const BatchSizes*, ArrowArrayStream* out, Failure*);
   // Why the stream failed; null if it did not.
   const Failure* (*stream_failure)(Source*);

@@ -7,8 +7,8 @@
 
 namespace xxl {
 
-void check_can_be_read_again(const JoinOptions& options) {
-  for (const std::string& path : options.inputs) {
+void check_can_be_read_again(std::span<const std::string> inputs) {
+  for (const std::string& path : inputs) {
     struct stat status {};
     const int failed = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path.c_str(), &status);
     if (failed != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ||

@@ -4,7 +4,9 @@
 // says it. So it is done twice: the rows of the first time go nowhere.
 #pragma once
 
-#include <functional>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "engine/join/join_options.h"
@@ -12,14 +14,15 @@
 
 namespace xxl {
 
-// Throws Error{usage} unless both inputs can be read twice.
-void check_can_be_read_again(const JoinOptions& options);
+// Throws Error{usage} unless all `inputs` can be read twice: names of files, "-" being standard
+// input.
+void check_can_be_read_again(std::span<const std::string> inputs);
 
 // `count(options)` gives the report of a join whose rows go nowhere, and what they take;
 // `join(options)` does the join with JoinOptions::expected_bytes. Throws what they throw.
 template <class Options, class Count, class Join>
 JoinReport join_counted_first(const Options& options, Count&& count, Join&& join) {
-  check_can_be_read_again(options);
+  check_can_be_read_again(options.inputs);
   const io::StandardInputPlace input;
   Options first = options;
   first.parts = 0;
