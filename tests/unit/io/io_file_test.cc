@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "tests/unit/io_test_support.h"
+#include "tests/unit/standard_input.h"
 
 namespace xxl::io {
 namespace {
@@ -33,22 +34,6 @@ Error error_of(Function function) {
   ADD_FAILURE() << "no error was thrown";
   return Error(ErrorCode::usage, "none");
 }
-
-// Standard input of this process while it lives.
-class StandardInput {
- public:
-  explicit StandardInput(int fd) : saved_(dup(STDIN_FILENO)) {
-    dup2(fd, STDIN_FILENO);
-    close(fd);
-  }
-  ~StandardInput() {
-    dup2(saved_, STDIN_FILENO);
-    close(saved_);
-  }
-
- private:
-  int saved_;
-};
 
 TEST_F(FileTest, InputIsOpenedForReadingOnly) {
   test::write_file(directory_ / "f", "text");
@@ -98,7 +83,7 @@ TEST_F(FileTest, FilesOfProcAreReadAsStreams) {
 
 TEST_F(FileTest, StandardInputFromAFileIsSeekable) {
   test::write_file(directory_ / "f", "text");
-  const StandardInput input(open((directory_ / "f").c_str(), O_RDONLY));
+  const xxl::test::StandardInput input(open((directory_ / "f").c_str(), O_RDONLY));
   const File file = File::open_input("-");
   EXPECT_TRUE(file.seekable());
   EXPECT_EQ(file.size(), 4);
@@ -108,7 +93,7 @@ TEST_F(FileTest, StandardInputFromAFileIsSeekable) {
 
 TEST_F(FileTest, StandardInputIsReadOnFromWhereItStands) {
   test::write_file(directory_ / "f", "text");
-  const StandardInput input(open((directory_ / "f").c_str(), O_RDONLY));
+  const xxl::test::StandardInput input(open((directory_ / "f").c_str(), O_RDONLY));
   char first = 0;
   ASSERT_EQ(read(STDIN_FILENO, &first, 1), 1);
   const File file = File::open_input("-");
