@@ -229,7 +229,7 @@ inline constexpr Section kColumnStatistics{
     "  threads, output_in_place, seconds, peak_memory_bytes\n"
     "  phases                  for each phase: name, seconds, bytes_read, bytes_written, ...\n"
     "\n"
-    "--explain --stats=json prints the same without what is measured, and by, skip, limit,\n"
+    "--explain --stats=json prints the same without what is measured, and by, skip, limit, "
     "scratch_directories.\n"};
 
 inline constexpr Section kAnyRecords{

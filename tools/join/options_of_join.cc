@@ -392,7 +392,7 @@ constexpr std::array kJoinSections{
         "  output, kind, method, because, memory_bytes, table_bytes, threads, backend,\n"
         "  no_accelerator, scratch_directories\n"
         "\n"
-        "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are\n"
+        "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are "
         "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
     kColumnStatistics,
     Section{"EXAMPLES",
@@ -402,8 +402,10 @@ constexpr std::array kJoinSections{
             "      --how=left --output=both.parquet\n"
             "  xxl join --record=kv64 --how=semi --presorted=1 big.bin small.bin\n"},
     Section{"EXIT STATUS",
-            "  0    success\n"
-            "  2    an error (1, if the program is called as join)\n"},
+            "  0    the output is complete\n"
+            "  2    an error (1, if the program is called as join); no output file was written, "
+            "unless\n"
+            "       the message says that it was, or could not be written itself\n"},
 };
 
 // The options that join(1) has.

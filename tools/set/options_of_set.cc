@@ -105,7 +105,9 @@ constexpr std::array kSetSections{
     Section{"STATISTICS", "--stats=json and --explain --stats=json are those of xxl sort.\n"},
     Section{"EXIT STATUS",
             "  0    the output is complete\n"
-            "  2    an error; no output file was written\n"},
+            "  2    an error; no output file was written, unless the message says that it was, or "
+            "could not\n"
+            "       be written itself\n"},
     Section{"EXAMPLES",
             "  xxl set union old new -o all\n"
             "  xxl set intersect monday tuesday wednesday\n"

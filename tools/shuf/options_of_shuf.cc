@@ -43,7 +43,8 @@ const auto& shuf_options() {
                  .help = "write at most N records, chosen at random",
                  .details =
                      "A simple random sample without replacement, in random order. Of several "
-                     "numbers, also those of --limit, the least counts."},
+                     "numbers, also those of --limit, the least counts. With --skip=M they are the "
+                     "N records behind the first M of the result."},
       as_standard("output", kShuffling),
       OptionSpec{.long_name = "random-source",
                  .value = ValueKind::required,
@@ -88,19 +89,18 @@ const auto& shuf_options() {
                  .help = "the character between fields, if not that of csv or tsv"},
       as_sort("malformed", kShuffling, Scope::rows),
       as_sort("files0-from", kShuffling),
-      OptionSpec{.long_name = "skip",
-                 .value = ValueKind::required,
-                 .value_name = "N",
-                 .group = kShuffling,
-                 .help = "leave out the first N records of the result",
-                 .details =
-                     "With the same seed, --limit=N and --skip=N share all records among two "
-                     "outputs."},
+      OptionSpec{
+          .long_name = "skip",
+          .value = ValueKind::required,
+          .value_name = "N",
+          .group = kShuffling,
+          .help = "leave out the first N records of the result",
+          .details = "With the same seed, -n N and --skip=N share all records among two outputs."},
       OptionSpec{.long_name = "limit",
                  .value = ValueKind::required,
                  .value_name = "N",
                  .group = kShuffling,
-                 .help = "like -n, but behind --skip"},
+                 .help = "the same as -n"},
       kParts,
       kPartBytes,
       with_details("buffer-size", "As for xxl sort."),
@@ -128,7 +128,9 @@ constexpr std::array kShufSections{
     Section{"EXIT STATUS",
             "  0    the output is complete: a permutation of the input, or the records that were "
             "asked for\n"
-            "  2    an error; no output file was written\n"},
+            "  2    an error; no output file was written, unless the message says that it was, or "
+            "could not\n"
+            "       be written itself\n"},
     Section{"EXAMPLES",
             "  xxl shuf lines -o shuffled\n"
             "  xxl shuf -n 1000 --header --record=csv people.csv\n"

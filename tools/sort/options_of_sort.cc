@@ -408,7 +408,8 @@ constexpr Section kRowFolds{
     "FOLDS",
     "With --count, --sum and the like there is one record for each key: the first one, with what "
     "the option says of all of them in place of a field. They can be repeated and combined, each "
-    "with a field of its own. (Of binary records, see FOLDS OF BINARY RECORDS.)\n"
+    "with a field of its own. Lines have --count only, and Parquet and Arrow files none of them. "
+    "(Of binary records, see FOLDS OF BINARY RECORDS.)\n"
     "\n"
     "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
     "and "
@@ -476,7 +477,7 @@ constexpr std::array kSortSections{
         "  merge_degree, passes    most runs merged at once; passes over the data\n"
         "  scratch_bytes           reserved in the scratch_directories; with a limit, at most\n"
         "\n"
-        "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are\n"
+        "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are "
         "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
     kColumnStatistics,
     Section{

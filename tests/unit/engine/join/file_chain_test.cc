@@ -47,7 +47,8 @@ class FileChainTest : public testing::Test {
         headers->push_back(std::to_string(file) + ": " + std::string(header));
       };
     }
-    FileChain chain(inputs, [this](io::File& file) { return cursor_of(file); }, on_header);
+    FileChain chain(
+        inputs, [this](io::File& file) { return cursor_of(file); }, on_header);
     Records records;
     while (chain.advance()) records.emplace_back(chain.record());
     EXPECT_FALSE(chain.advance()) << "the end stays the end";
@@ -87,14 +88,14 @@ TEST_F(FileChainTest, each_file_has_a_header) {
 TEST_F(FileChainTest, one_cursor_is_there_at_a_time) {
   Inputs inputs = inputs_of({"a\n", "", "b\n"});
   std::size_t opened = 0;
-  FileChain chain(
-      inputs,
-      [&](io::File& file) {
-        for (const io::File& other : inputs.files) EXPECT_TRUE(&other == &file || !other.is_open());
-        ++opened;
-        return cursor_of(file);
-      },
-      {});
+  FileChain chain(inputs,
+                  [&](io::File& file) {
+                    for (const io::File& other : inputs.files)
+                      EXPECT_TRUE(&other == &file || !other.is_open());
+                    ++opened;
+                    return cursor_of(file);
+                  },
+                  {});
   EXPECT_EQ(opened, 1);
   EXPECT_TRUE(chain.advance());
   EXPECT_EQ(opened, 1) << "the next file is opened when it is needed";
