@@ -31,6 +31,7 @@
 #include "record/key_text.h"
 #include "record/line_counter.h"
 #include "record/line_keys.h"
+#include "sort/columns_shared.h"
 #include "sort/line_arguments.h"
 #include "sort/sort_shared.h"
 
@@ -185,6 +186,9 @@ TextJoinOptions binary_join_options(const JoinArguments& arguments, const MpiPee
 void join(const JoinArguments& arguments, MpiPeers& peers) {
   const ParsedOptions& options = arguments.options;
   const bool is_binary = options.has("record1") || options.has("record2");
+  if (is_columns(options.value("record", ""))) {
+    throw_usage(options.command(), "columns are joined by one process: xxl join");
+  }
   const TextKind kind = is_binary ? TextKind::none : text_kind(options.value("record", "lines"));
   if (kind == TextKind::lines) {
     std::setlocale(LC_ALL, "");
