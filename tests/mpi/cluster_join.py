@@ -113,11 +113,12 @@ class RandomJoins(ClusterTest):
         apart = CAN_BE_APART and rng.random() < 0.3
         expected = self.join_alone(*options, "-S64M", *files)
         output = self.out / "joined"
-        done = self.cluster(ranks, *options, memory, *rng.choice(([], ["--parallel=1"])), *files, f"--output={output}/",
-                            command="join", apart=apart)
+        in_parts = rng.random() < 0.5
+        done = self.cluster(ranks, *options, memory, *rng.choice(([], ["--parallel=1"])), *files,
+                            f"--output={output}{'/' if in_parts else ''}", command="join", apart=apart)
         self.assertEqual(done.returncode, 0, done.stderr)
-        parts = self.parts(output)
-        self.assertEqual(len(parts), ranks)
+        parts = self.written(output)
+        self.assertEqual(len(parts), ranks if in_parts else 1)
         if "--header" in options and expected:
             end = b"\0" if "-z" in options else b"\n"
             header = header_of(expected) if "--record=csv" in options else expected[:expected.index(end) + 1]
@@ -170,7 +171,6 @@ class JoinFailures(ClusterTest):
         self.failing_join("missing operand", r, output)
         self.failing_join("extra operand", r, s, s, output)
         self.failing_join("no output given", r, s)
-        self.failing_join("directory", r, s, f"--output={self.out}/o")
         self.failing_join("by one process", "--record=parquet", r, s, output)
         self.failing_join("No such file", r, self.root / "none", output)
         self.failing_join("unrecognized option '--presorted'", "--presorted", r, s, output)
@@ -185,15 +185,17 @@ class JoinFailures(ClusterTest):
     def test_a_rank_that_dies_ends_all(self):
         data = self.gen("in", "600k", "--record=gensort")
         # Rows are records of R.
-        self.kill_many(["--record=gensort", "--how=semi", data], data, ("o/",), command="join")
+        self.kill_many(["--record=gensort", "--how=semi", data], data, ("o", "o/"), command="join")
+        self.kill_while_copying(["--record=gensort", "--how=semi", data], data, command="join")
 
     @unittest.skipUnless(can_mount(), "needs root, to mount")
     def test_full_disks(self):
         data = self.gen("in", "400k", "--ascii")
         with small_file_system(self.root / "small", 16) as small:
-            self.failing_join("small", "-S8M", data, data, f"--output={small}/o/")
-            self.wait_until_gone()
-            self.assertEqual(list(small.iterdir()), [])
+            for name in ("o/", "o"):
+                self.failing_join("small", "-S8M", data, data, f"--output={small}/{name}")
+                self.wait_until_gone()
+                self.assertEqual(list(small.iterdir()), [])
             self.scratch = small
             self.failing_join("small", "-S8M", data, data, f"--output={self.out}/o/")
             self.wait_until_gone()

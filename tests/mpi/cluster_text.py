@@ -83,11 +83,12 @@ class RandomTextSorts(ClusterTest):
         expected = self.sort_alone(*options, "-S64M", *files)
         ranks = rng.randrange(1, 6)
         output = self.out / "sorted"
+        in_parts = rng.random() < 0.5
         done = self.cluster(ranks, *options, rng.choice(("-S6M", "-S16M")), *rng.choice(([], ["--parallel=1"])), *files,
-                            "-o", f"{output}/")
+                            "-o", f"{output}/" if in_parts else output)
         self.assertEqual(done.returncode, 0, done.stderr)
-        parts = self.parts(output)
-        self.assertEqual(len(parts), ranks)
+        parts = self.written(output)
+        self.assertEqual(len(parts), ranks if in_parts else 1)
         if "--header" in options and expected:
             header = header_of(expected)
             self.assertTrue(all(part.startswith(header) for part in parts), parts)
@@ -130,7 +131,7 @@ class TextFailures(ClusterTest):
     def test_what_cannot_be(self):
         path = self.root / "in"
         path.write_text("a\nb\n")
-        for options, message in ((["-o", self.out / "o"], "directory"), (["-R", "-o", f"{self.out}/o/"], "R"), (["-k1R", "-o", f"{self.out}/o/"], "random"),
+        for options, message in ((["-R", "-o", f"{self.out}/o/"], "R"), (["-k1R", "-o", f"{self.out}/o/"], "random"),
                                  (["--record=csv", "-n", "-o", f"{self.out}/o/"], "-n")):
             self.assert_cluster_fails(self.cluster(2, *options, path), message)
         self.assert_only_in_out()
@@ -154,7 +155,20 @@ class TextFailures(ClusterTest):
         self.assertEqual(self.cluster(2, "-S200M", path, "-o", f"{self.out}/o/").returncode, 0)
 
     def test_a_rank_that_dies_ends_all(self):
-        self.kill_many([], self.gen("in", "600k", "--ascii"), ("o/",))
+        self.kill_many([], self.gen("in", "600k", "--ascii"), ("o", "o/"))
+
+    def test_a_rank_that_dies_while_parts_are_copied(self):
+        self.kill_while_copying(["-u"], self.gen("in", "600k", "--ascii"))
+
+    @unittest.skipUnless(can_mount(), "needs root, to mount")
+    def test_full_output(self):
+        data = self.gen("in", "400k", "--ascii")
+        with small_file_system(self.root / "small", 16) as small:
+            for options in ([], ["-u"]):
+                self.assert_cluster_fails(self.cluster(3, "-S8M", *options, data, "-o", small / "o"), "free|reserve|space")
+                self.wait_until_gone()
+                self.assertEqual(list(small.iterdir()), [])
+        self.assert_only_in_out()
 
     @unittest.skipUnless(can_mount(), "needs root, to mount")
     def test_full_scratch(self):

@@ -102,9 +102,11 @@ constexpr std::array kSortSections{
         "records with equal keys are in one part; with --skip or --limit all are in that of "
         "rank 0.\n"
         "\n"
-        "Otherwise it is one file, which all ranks write at the same time: of binary records, "
-        "without -u and folds, as the sizes of parts must be known beforehand. Either must lie "
-        "where all ranks see it, and appears complete or not at all.\n"},
+        "Otherwise it is one file, which all ranks write at the same time. Of lines and rows, and "
+        "with -u and folds, sizes of parts are known at the end only: each rank writes its part to "
+        "scratch (-T), and copies it then. It is written and read once more so, and takes scratch "
+        "of its size, which a directory saves. Either must lie where all ranks see it, and appears "
+        "complete or not at all.\n"},
     Section{"LINES AND ROWS",
             "Keys and folds are those of xxl sort (see xxl-sort(1)). Lines are in the order of the "
             "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
@@ -119,16 +121,21 @@ constexpr std::array kSortSections{
     Section{
         "EXAMPLES",
         "  mpirun -n 4 xxl-mpi sort --record=gensort /shared/in -o /shared/out/\n"
-        "  mpirun -n 4 xxl-mpi sort -t: -k3,3n /shared/lines -o /shared/out/\n"
+        "  mpirun -n 4 xxl-mpi sort -t: -k3,3n /shared/lines -o /shared/sorted\n"
         "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"},
 };
 
 constexpr std::array kJoinSections{
     kInput,
     Section{"OUTPUT",
-            "The output is a directory of parts, one of each rank, in the order of keys; it must "
-            "lie where all ranks see it, and appears complete or not at all. All rows of a key are "
-            "in one part: parts are about equal unless a key has many rows.\n"},
+            "If the name given with --output ends with / or is that of a directory, it is a "
+            "directory of parts, one of each rank, in the order of keys. All rows of a key are in "
+            "one part: parts are about equal unless a key has many rows.\n"
+            "\n"
+            "Otherwise it is one file. Each rank writes its part to scratch (-T), and copies it "
+            "when the sizes of all are known: it is written and read once more so, and takes "
+            "scratch of its size, which a directory saves. Either must lie where all ranks see it, "
+            "and appears complete or not at all.\n"},
     Section{"RECORDS, KEYS AND ROWS",
             "are those of xxl join (see xxl-join(1)): lines, rows of CSV and TSV, and records of a "
             "fixed size. Both inputs are sorted, by all ranks. Lines are in the order of the "

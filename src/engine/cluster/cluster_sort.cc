@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -39,6 +40,7 @@ class ClusterSort {
 
  private:
   void open();
+  void divide(std::uint64_t records);
   void form_runs();
   void split();
   void merge();
@@ -55,7 +57,8 @@ class ClusterSort {
   std::uint64_t share_bytes_ = 0;
   std::uint64_t sending_bytes_ = 0;
   std::unique_ptr<RankOutput> output_;
-  std::unique_ptr<Sorting> sorting_;  // with the runs
+  std::vector<std::uint64_t> starts_;  // of parts, in records, and the end of the last one
+  std::unique_ptr<Sorting> sorting_;   // with the runs
   MemoryRegion sending_;
   MemoryRegion region_;
   Mailbox mailbox_;
@@ -78,9 +81,10 @@ ClusterReport ClusterSort::run() {
   meter_.begin(Phase::finishing, 0);
   check();
   peers_.serve(nullptr);
-  output_->publish();
+  output_->publish(0);
   meter_.end("finish");
   meter_.finish(sorting_->scratch());
+  report_.scratch_bytes += output_->scratch_bytes();
   return report_;
 }
 
@@ -89,7 +93,15 @@ void ClusterSort::open() {
   InputShare share = open_share(options_.inputs, options_.format.record_bytes, peers_);
   share_bytes_ = share.inputs.bytes;
   all_records_ = share.all_bytes / options_.format.record_bytes;
-  output_ = std::make_unique<RankOutput>(options_, all_records_, peers_);
+  output_ = std::make_unique<RankOutput>(options_, !makes_groups(), peers_);
+  if (!makes_groups()) {
+    divide(all_records_);
+    std::vector<std::uint64_t> starts;
+    for (const std::uint64_t start : starts_) {
+      starts.push_back((start - starts_.front()) * options_.format.record_bytes);
+    }
+    output_->place_parts(std::move(starts));
+  }
   options_.memory_bytes = least(peers_, options_.memory_bytes);
   if (options_.parallel == 0) options_.parallel = available_processors();
   options_.parallel = least(peers_, options_.parallel);
@@ -112,6 +124,20 @@ void ClusterSort::open() {
   }
 }
 
+// Cuts what is to be written of `records`, those in the runs of all ranks.
+void ClusterSort::divide(std::uint64_t records) {
+  const std::uint64_t alignment = output_->alignment();
+  const std::uint64_t step = alignment / std::gcd(options_.format.record_bytes, alignment);
+  const std::uint64_t first = std::min(options_.skip, records);
+  const std::uint64_t written = options_.written_of(records), ranks = peers_.ranks();
+  starts_.clear();
+  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+    const std::uint64_t start = written / ranks * rank + written % ranks * rank / ranks;
+    starts_.push_back(first + start / step * step);
+  }
+  starts_.push_back(first + written);
+}
+
 void ClusterSort::form_runs() {
   const Geometry& geometry = sorting_->geometry();
   region_ = MemoryRegion(std::max(geometry.region_bytes, geometry.merge_region_bytes));
@@ -129,7 +155,7 @@ void ClusterSort::form_runs() {
   std::uint64_t records = 0;
   for (const Run& run : sorting_->runs()) records += run.records;
   const std::vector<std::uint64_t> counts = gather(peers_, records);
-  output_->divide(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  divide(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
 }
 
 void ClusterSort::split() {
@@ -138,9 +164,8 @@ void ClusterSort::split() {
   meter_.begin(Phase::merging, 0);
   server_ = std::make_unique<ScratchServer>(own_blocks(), sending_.span(), block_bytes);
   peers_.serve(server_.get());
-  const RunCuts cuts =
-      split_runs(sorting_->run_layout(), runs, *scratch_, {output_->starts(), makes_groups()},
-                 region_.span(), block_bytes, peers_);
+  const RunCuts cuts = split_runs(sorting_->run_layout(), runs, *scratch_,
+                                  {starts_, makes_groups()}, region_.span(), block_bytes, peers_);
   local_scratch_ = std::make_unique<LocalScratch>(*sorting_->scratch(), *scratch_, *io_, peers_);
   slices_ = exchange_slices(runs, cuts, *local_scratch_, peers_);
   report_.merged_runs = slices_.runs.size();

@@ -10,14 +10,6 @@
 
 namespace xxl {
 
-void ClusterText::check_output(const JobOptions& job) {
-  if (is_rank_directory(job, peers_)) return;
-  throw Error(ErrorCode::usage,
-              "several ranks write text to a directory only, as the sizes of parts are not known: "
-              "give its name with a slash",
-              job.output);
-}
-
 TextShare ClusterText::open_input(const std::vector<std::string>& paths, const TextSyntax& syntax,
                                   bool with_first_record) {
   Input& input = inputs_.emplace_back();
@@ -76,8 +68,7 @@ SharedMerge ClusterText::exchange(std::span<const SharedRuns> inputs, io::IoServ
   for (std::size_t side = 0; side < inputs.size(); ++side) {
     const SharedRuns& given = inputs[side];
     Input& input = inputs_[side];
-    input.scratch =
-        std::make_unique<LocalScratch>(given.store, given.scratch.store(), io, peers_);
+    input.scratch = std::make_unique<LocalScratch>(given.store, given.scratch.store(), io, peers_);
     const std::span own = std::span(all).subspan(first, given.sources.size());
     input.slices = exchange_text_slices(own, first, cuts, *input.scratch, peers_);
     first += static_cast<std::uint32_t>(own.size());
@@ -120,6 +111,7 @@ ClusterReport ClusterText::report(const Measurements& measured, std::uint64_t ru
   ClusterReport report = report_;
   report.runs = runs;
   static_cast<Measurements&>(report) = measured;
+  if (output_) report.scratch_bytes += output_->scratch_bytes();
   return report;
 }
 

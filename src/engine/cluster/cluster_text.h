@@ -4,7 +4,7 @@
 //     (text_sort)     and forms sorted runs of it, in its own scratch
 //     text_slices     the runs of all ranks are cut into ranges of keys, one for each rank
 //     remote_blocks   which merges them: blocks come in predicted order from those that have them
-//     rank_directory  to a part of its own
+//     rank_output     to a directory of parts, or by way of scratch to one file
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 #include "engine/cluster/input_share.h"
 #include "engine/cluster/local_scratch.h"
 #include "engine/cluster/peers.h"
-#include "engine/cluster/rank_directory.h"
+#include "engine/cluster/rank_output.h"
 #include "engine/cluster/remote_blocks.h"
 #include "engine/cluster/text_slices.h"
 #include "engine/job.h"
@@ -42,13 +42,13 @@ class ClusterText final : public SharedText {
   explicit ClusterText(Peers& peers) : peers_(peers) {}
 
   // Steps of all ranks. In this order:
-  // Throws Error{usage} unless ranks can write the output of `job`.
-  void check_output(const JobOptions& job);
+  // Unless no output is written. `job` must outlive this. Throws Error.
+  void open_output(const JobOptions& job) { output_.emplace(job, false, peers_); }
   // The next input: as open_text_share(), or open_share() if records have a fixed size.
   TextShare open_input(const std::vector<std::string>& paths, const TextSyntax& syntax,
                        bool with_first_record);
-  // Unless it is not written. `job` must outlive this.
-  void open_output(const JobOptions& job) { output_.emplace(job, peers_); }
+  // If the output surely takes `bytes`.
+  void reserve_output(std::uint64_t bytes) { output_->reserve(bytes); }
   // Sets the memory and the threads of `job`, without what this needs.
   void plan(JobOptions& job);
   // The job that uses this: lasts as long as other ranks may read its runs.
@@ -64,7 +64,7 @@ class ClusterText final : public SharedText {
     return inputs_[input].header;
   }
   SharedMerge exchange(std::span<const SharedRuns> inputs, io::IoService& io) override;
-  OutputParts& parts() override { return output_->parts(); }
+  OutputParts& parts() override { return *output_->parts(); }
   std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, io::IoService& io) override {
     return output_->make_sink(block_bytes, io);
   }
@@ -95,7 +95,7 @@ class ClusterText final : public SharedText {
   ClusterReport report_;
   bool is_cut_ = true;
   std::size_t terminator_bytes_ = 0;
-  std::optional<RankDirectory> output_;
+  std::optional<RankOutput> output_;
   std::shared_ptr<void> job_;
   // Of this rank, those of all inputs one after the other, as other ranks count them.
   std::vector<OwnRun> runs_;

@@ -14,7 +14,7 @@ ClusterReport cluster_text_join(const TextJoinOptions& options, Peers& peers) {
   TextJoinOptions join = options;
   ClusterText cluster(peers);
   return work_of_rank(peers, [&] {
-    if (!join.count_only) cluster.check_output(join);
+    if (!join.count_only) cluster.open_output(options);
     std::array<Inputs, kJoinSides> inputs;
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       auto& first_record = join.first_record[side];
@@ -27,7 +27,6 @@ ClusterReport cluster_text_join(const TextJoinOptions& options, Peers& peers) {
       join.shared_bytes[side] = std::max<std::uint64_t>(share.all_bytes, 1);
       inputs[side] = std::move(share.inputs);
     }
-    if (!join.count_only) cluster.open_output(options);
     cluster.plan(join);
     join.shared = &cluster;
     TextJoin& job = cluster.keep(make_text_join(join, std::move(inputs)));

@@ -8,8 +8,8 @@
 namespace xxl {
 
 // As cluster_sort(), with rows for records. Inputs are anything that open_share() takes, and are
-// sorted, as if none were. The output is a directory, unless rows are only counted: then
-// ClusterReport::all_records is their number.
+// sorted, as if none were. If rows are only counted, ClusterReport::all_records is
+// their number.
 ClusterReport cluster_text_join(const TextJoinOptions& options, Peers& peers);
 
 }  // namespace xxl

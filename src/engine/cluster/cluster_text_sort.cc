@@ -13,12 +13,15 @@ ClusterReport cluster_text_sort(const TextSortOptions& options, Peers& peers) {
   TextSortOptions sort = options;
   ClusterText cluster(peers);
   return work_of_rank(peers, [&] {
-    cluster.check_output(sort);
-    TextShare share = cluster.open_input(sort.inputs, sort.syntax, sort.syntax.header);
     cluster.open_output(options);
+    TextShare share = cluster.open_input(sort.inputs, sort.syntax, sort.syntax.header);
     cluster.plan(sort);
     // How many records come before a range is not known, so one rank counts them all.
-    if (sort.limit || sort.skip > 0) cluster.merge_at_first();
+    const bool is_range = sort.limit || sort.skip > 0;
+    if (is_range) cluster.merge_at_first();
+    if (!is_range && !sort.has_groups()) {
+      cluster.reserve_output(share.all_bytes + share.inputs.files.size());
+    }
     sort.most_input_bytes = std::max<std::uint64_t>(share.all_bytes, 1);  // runs of all are merged
     sort.shared = &cluster;
     CallerSort& job = cluster.keep(make_text_caller_sort(sort, std::move(share.inputs)));

@@ -7,8 +7,7 @@
 
 namespace xxl {
 
-// As cluster_sort(). The output is a directory; without tags. A range (`skip`, `limit`) is merged
-// by rank 0 alone.
+// As cluster_sort(); without tags. A range (`skip`, `limit`) is merged by rank 0 alone.
 ClusterReport cluster_text_sort(const TextSortOptions& options, Peers& peers);
 
 }  // namespace xxl

@@ -3,9 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -14,45 +13,39 @@
 
 namespace xxl {
 
-RankOutput::RankOutput(const SortOptions& options, std::uint64_t records, Peers& peers)
-    : options_(options), peers_(peers), record_bytes_(options.output_format().record_bytes) {
+RankOutput::RankOutput(const JobOptions& options, bool knows_sizes, Peers& peers)
+    : options_(options), peers_(peers) {
   const std::string& path = options.output;
   if (is_rank_directory(options, peers)) {
-    divide(records);
     directory_.emplace(options, peers);
-    directory_->reserve(own_bytes());
-    directory_->parts().expect(own_bytes());
     return;
   }
-  if (options.unique || options.fold.folds()) {
-    throw Error(ErrorCode::usage,
-                "several ranks write groups of equal keys to a directory only, as the sizes of "
-                "parts are not known: give its name with a slash",
-                path);
-  }
-  step_ = kSectorBytes / std::gcd<std::uint64_t>(record_bytes_, kSectorBytes);
-  divide(records);
+  if (!knows_sizes) scratch_.emplace(options);
   if (!is_first()) return;
   if (!io::OutputFile::is_replaceable(path)) {
     throw Error(ErrorCode::usage, "is no file, which several ranks could write", path);
   }
   one_.emplace(path, true, options.scratch_dirs);
-  one_->reserve(0, round_up<std::uint64_t>(start_bytes(peers.ranks()), kSectorBytes));
+  if (one_->in_place()) one_->shared_path();  // throws, now and not at the end
 }
 
-void RankOutput::divide(std::uint64_t records) {
-  const std::uint64_t first = std::min(options_.skip, records);
-  const std::uint64_t written = options_.written_of(records), ranks = peers_.ranks();
-  starts_.clear();
-  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    const std::uint64_t start = written / ranks * rank + written % ranks * rank / ranks;
-    starts_.push_back(first + start / step_ * step_);
-  }
-  starts_.push_back(first + written);
+void RankOutput::reserve(std::uint64_t bytes) {
+  if (one_) one_->reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
+}
+
+void RankOutput::place_parts(std::vector<std::uint64_t> starts) {
+  starts_ = std::move(starts);
+  if (!directory_) return reserve(starts_.back());
+  const std::uint64_t own_bytes = starts_[peers_.rank() + 1] - starts_[peers_.rank()];
+  directory_->reserve(own_bytes);
+  directory_->parts().expect(own_bytes);
 }
 
 void RankOutput::share() {
-  if (directory_) return;
+  if (!directory_ && !scratch_) open_shared();
+}
+
+void RankOutput::open_shared() {
   const std::string path = told_by_first(peers_, is_first() ? one_->shared_path() : "");
   if (is_first()) return;
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -62,15 +55,35 @@ void RankOutput::share() {
 
 std::unique_ptr<ByteSink> RankOutput::make_sink(std::size_t block_bytes, io::IoService& io) {
   if (directory_) return directory_->make_sink(block_bytes, io);
+  if (scratch_) return scratch_->make_sink(block_bytes, io);
   const io::File& file = is_first() ? one_->file() : file_;
-  return std::make_unique<FileBytes>(file, block_bytes, io, nullptr, start_bytes(peers_.rank()));
+  return std::make_unique<FileBytes>(file, block_bytes, io, nullptr, starts_[peers_.rank()]);
 }
 
-void RankOutput::publish() {
-  if (directory_) return directory_->publish(0);
+OutputParts* RankOutput::parts() {
+  if (directory_) return &directory_->parts();
+  return scratch_ ? &scratch_->parts() : nullptr;
+}
+
+// The header of the first part is that of all.
+void RankOutput::copy_part() {
+  const OutputPart part = scratch_->parts().parts().front();
+  const std::uint64_t skipped = is_first() ? 0 : part.header_bytes;
+  starts_ = {0};
+  for (const std::uint64_t bytes : gather(peers_, part.bytes - skipped)) {
+    starts_.push_back(starts_.back() + bytes);
+  }
+  reserve(starts_.back());
+  open_shared();
+  scratch_->copy_to(is_first() ? one_->file() : file_, starts_, skipped, peers_);
+}
+
+void RankOutput::publish(std::size_t terminator_bytes) {
+  if (directory_) return directory_->publish(terminator_bytes);
+  if (scratch_) copy_part();
   if (!is_first() && fsync(file_.fd()) != 0) throw_io_error(errno, "cannot sync", file_.path());
   gather(peers_, true);  // all have
-  if (is_first()) one_->publish(start_bytes(peers_.ranks()));
+  if (is_first()) one_->publish(starts_.back());
   gather(peers_, true);  // it has appeared
 }
 

@@ -62,6 +62,19 @@ TEST_F(ClusterSortTest, ranks_write_what_one_process_would) {
   }
 }
 
+TEST_F(ClusterSortTest, groups_go_to_one_file) {
+  const RecordFormat format = format_of("gensort");
+  Random random(3);
+  Bytes data = test::random_records(format, 6 * kMiB / format.record_bytes, random);
+  data.insert(data.end(), data.begin(), data.end());
+  write_file(directory_ / "in", text_of(data));
+  SortOptions sort = options(format);
+  sort.unique = true;
+  test::run_ranks(3, true, [&](Peers& peers) { cluster_sort(sort, peers); });
+  data.resize(data.size() / 2);
+  EXPECT_TRUE(file_text(directory_ / "out") == text_of(test::sorted_records(format, data)));
+}
+
 TEST_F(ClusterSortTest, parts_of_a_directory_differ_by_no_more_than_a_record) {
   const RecordFormat format = format_of("u64");
   const Bytes data(8 * 100'001);  // all keys are equal

@@ -71,12 +71,16 @@ TEST_F(ClusterTextSortTest, ranks_write_what_one_process_would) {
       const Records records = test::random_records(kind, 10 * kMiB, random);
       write_input(records);
       TextSortOptions sort = options();
+      const bool in_parts = (kind + variant) % 3 != 0;
+      if (!in_parts) sort.output.pop_back();
       if (variant == 1) sort.keys = std::make_shared<test::BackwardsKey>();
       sort.unique = variant >= 2;
       if (variant == 3) sort.fold = [] { return std::make_unique<test::Counter>(); };
       test::run_ranks(ranks, variant % 2 == 0,
                       [&](Peers& peers) { cluster_text_sort(sort, peers); });
-      EXPECT_TRUE(output() == test::expected_of(sort, records));
+      const std::string written = in_parts ? output() : file_text(directory_ / "out");
+      EXPECT_TRUE(written == test::expected_of(sort, records));
+      std::filesystem::remove_all(directory_ / "out");
     }
   }
 }
