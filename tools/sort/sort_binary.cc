@@ -69,12 +69,7 @@ int sort_binary(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::all);
   const Check check = check_option(options);
   SortOptions sort = record_sort_options(caller, options);
-  if (check != Check::none) {
-    if (sort.fold.folds()) {
-      throw_usage(options.command(), "-c excludes --count, --sum and other folds");
-    }
-    return run_check(caller, sort, check);
-  }
+  if (check != Check::none) return run_check(caller, sort, check);
   if (keep_order_option(options)) {
     TextSortOptions in_order = text_sort_of(sort);
     return run_text_sort(caller, options, in_order, subject_of(sort));

@@ -122,7 +122,8 @@ void underline(int pipe, const LineUnderliner& underliner, char terminator, int&
 }
 
 // --debug: the sorted lines go through a pipe to where they are underlined.
-int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
+int run_debug(const Caller& caller, const LineArguments& arguments, TextSortOptions& sort) {
+  const ReportSubject subject = subject_of(sort);
   const LineUnderliner underliner(arguments.order);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw_io_error(errno, "cannot make a pipe", {});
@@ -133,7 +134,7 @@ int run_debug(const LineArguments& arguments, TextSortOptions& sort) {
   sort.output = "/dev/fd/" + std::to_string(ends[1]);
   std::exception_ptr failure;
   try {
-    text_sort(sort);
+    run_text_sort(caller, arguments.options, sort, subject);
   } catch (...) {  // in any case the reader must see the end of the pipe
     failure = std::current_exception();
   }
@@ -151,10 +152,8 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
                            " not allowed with " + check);
   }
   if (arguments.output) throw CommandLineError("options '" + check + "o' are incompatible");
-  for (const char* other : {"stats", "explain", "report", "skip", "keep-order"}) {
-    if (arguments.options.has(other)) {
-      throw CommandLineError("options '" + check + "' and '--" + other + "' are incompatible");
-    }
+  if (const auto other = excluded_by_check(arguments.options)) {
+    throw CommandLineError("options '" + check + "' and '--" + *other + "' are incompatible");
   }
   const TextSortOptions sort = line_sort_options(caller, arguments);
   check_inputs(arguments.files, "open failed");
@@ -199,11 +198,6 @@ TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arg
 
 int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (print_if_asked(parsed.options, caller)) return kExitSuccess;
-  for (const char* other : {"report", "keep-order"}) {
-    if (parsed.debug && parsed.options.has(other)) {
-      throw_usage(parsed.options.command(), std::string("--debug excludes --") + other);
-    }
-  }
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);
 
@@ -212,7 +206,7 @@ int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (parsed.output && !sort.in_parts()) check_output(*parsed.output);
   refuse_unreadable(parsed.files);
   try {
-    if (parsed.debug) return run_debug(parsed, sort);
+    if (parsed.debug) return run_debug(caller, parsed, sort);
     return run_text_sort(caller, parsed.options, sort, subject_of(sort));
   } catch (const Error& error) {
     die_of_broken_pipe(caller, error);

@@ -45,10 +45,7 @@ int sort_rows(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::rows);
   const Check check = check_option(options);
   TextSortOptions sort = row_sort_options(caller, options, input_files(options));
-  if (check != Check::none) {
-    if (sort.fold) throw_usage(options.command(), "-c excludes --count, --sum and other folds");
-    return run_text_check(caller, sort, check);
-  }
+  if (check != Check::none) return run_text_check(caller, sort, check);
   return run_text_sort(caller, options, sort, subject_of(sort));
 }
 

@@ -99,6 +99,16 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   }
 }
 
+std::optional<std::string> excluded_by_check(const ParsedOptions& options) {
+  for (const char* other : {"stats", "explain", "report", "time-line", "progress", "skip", "limit",
+                            "keep-order", "count"}) {
+    if (options.has(other)) return other;
+  }
+  const std::vector<GivenFold> folds = fold_options(options);
+  if (!folds.empty()) return std::string(name_of(folds.front().kind));
+  return {};
+}
+
 // As in sort(1), contradictions are errors: the last option does not win.
 Check check_option(const ParsedOptions& options) {
   const bool words = options.has("-c") || options.has("check");
@@ -111,10 +121,8 @@ Check check_option(const ParsedOptions& options) {
   if (silent && asks_for_words) throw_usage(command, "options '-cC' are incompatible");
   if (options.has("output")) throw_usage(command, "options '" + check + "o' are incompatible");
   if (options.has("merge")) throw_usage(command, "options '" + check + "m' are incompatible");
-  for (const char* other : {"stats", "explain", "report", "skip", "keep-order"}) {
-    if (options.has(other)) {
-      throw_usage(command, "options '" + check + "' and '--" + other + "' are incompatible");
-    }
+  if (const auto other = excluded_by_check(options)) {
+    throw_usage(command, "options '" + check + "' and '--" + *other + "' are incompatible");
   }
   if (options.operands().size() > 1) {
     throw_usage(command, "extra operand '" + options.operands()[1] + "' not allowed with " + check);

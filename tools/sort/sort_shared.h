@@ -35,6 +35,8 @@ enum class Check { none, diagnose, quiet };
 
 // -c, -C and --check. Throws Error{usage} if several exclude each other, or other options.
 Check check_option(const ParsedOptions& options);
+// One of `options` that a check excludes, since it makes no result and no report; without dashes.
+std::optional<std::string> excluded_by_check(const ParsedOptions& options);
 // Whether it is a key given as +POS1 [-POS2].
 bool is_obsolescent_key(const Argument& argument);
 // Throws Error{usage} when an option was given that is not for records of `scope`.
