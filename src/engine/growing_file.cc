@@ -8,7 +8,6 @@
 namespace xxl {
 namespace {
 
-constexpr std::uint64_t kMinReserveBytes = 4 * kMiB;
 constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
 
 }  // namespace
@@ -17,8 +16,8 @@ void GrowingFile::reserve_up_to(std::uint64_t end) {
   if (end <= reserved_bytes_) return;
   const std::uint64_t needed = end - reserved_bytes_;
   const std::uint64_t room = most_bytes_ - std::min(most_bytes_, reserved_bytes_);
-  std::uint64_t step = std::max(
-      needed, std::min(std::clamp(reserved_bytes_, kMinReserveBytes, kMaxReserveBytes), room));
+  // As much again: what is reserved for many small files is at most twice their size.
+  std::uint64_t step = std::max(needed, std::min({reserved_bytes_, kMaxReserveBytes, room}));
   try {
     reserve_(reserved_bytes_, step);
   } catch (const Error& error) {

@@ -355,6 +355,11 @@ class Incomplete(FaultTest):
             self.assert_fails(done, re.escape(str(parts)), "reserve")
             self.assertEqual([path.name for path in small.iterdir()], ["parts"])
             self.assert_sorted(parts, 1000)
+            # Many small parts take little more than their pages.
+            values = self.root / "values"
+            values.write_bytes(b"".join(b"%d\n" % i for i in range(1000)))
+            self.assertEqual(self.run_xxl("--part-by=1", values, "-o", small / "values").returncode, 0)
+            self.assertEqual(len(list((small / "values").iterdir())), 1001)
 
 
 if __name__ == "__main__":
