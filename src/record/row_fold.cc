@@ -246,7 +246,7 @@ std::string folded_header(std::string_view header, const RowFoldOptions& options
   for (const CsvFold& fold : options.folds) {
     if (!fold.name.empty()) append(fold.name);
   }
-  if (options.count) append("count");
+  if (options.count) append(kCountColumn);
   return folded.append(header.substr(names.size()));
 }
 

@@ -18,6 +18,8 @@
 
 namespace xxl {
 
+inline constexpr std::string_view kCountColumn = "count";  // what --count calls its column
+
 struct RowFoldOptions {
   char separator = ',';
   std::vector<CsvFold> folds{};  // of columns that have been found

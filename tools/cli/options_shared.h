@@ -163,10 +163,8 @@ inline constexpr OptionSpec kPartBy{
     .help = "write a file for each value of COLUMN into the directory FILE of -o",
     .details =
         "Sorts by this column first: it is given as a --key, of lines as the number of a field. "
-        "With "
-        "folds there is a record for each key of each value. Of joins it is the first column of "
-        "the "
-        "key of R; those of columns have to be inner or semi joins."};
+        "With -u and folds there is a record for each key of each value. Of joins it is the first "
+        "column of the key of R; those of columns have to be inner or semi joins."};
 
 inline constexpr Section kFolds{
     "FOLDS",

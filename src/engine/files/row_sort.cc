@@ -48,6 +48,14 @@ std::string key_text(const CsvOrder& order, std::string_view row) {
   return order.keys.empty() ? std::string(row) : text;
 }
 
+void check_no_column_is_named_count(const CsvOrder& order) {
+  for (const CsvFold& fold : order.folds) {
+    if (fold.name != kCountColumn) continue;
+    throw Error(ErrorCode::usage, "--count makes a column '" + fold.name + "': give that of --" +
+                                      std::string(name_of(fold.kind)) + " another name");
+  }
+}
+
 }  // namespace
 
 void check_names_of_columns(const CsvOrder& order, bool header) {
@@ -56,10 +64,11 @@ void check_names_of_columns(const CsvOrder& order, bool header) {
 }
 
 void set_rows(const RowSort& rows, TextSortOptions& sort) {
-  check_names_of_columns(rows.order, sort.syntax.header);
+  if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
   if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by), keys, sort);
+  check_names_of_columns(keys->order, sort.syntax.header);
   sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
   sort.syntax.quoted = true;
   sort.syntax.separator = rows.order.separator;
