@@ -60,13 +60,15 @@ bool is_directory(int fd) {
   return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Files of /proc claim to be empty, those of /sys about a page long, and take no space. Only
-// reading them shows their length.
+// Files of /proc claim to be empty, those of /sys about a page long, and take no space, as these
+// file systems have none. Only reading them shows their length.
 bool size_is_known(int fd, std::uint64_t size) {
   constexpr std::uint64_t kLargestPage = 64 * kKiB;
+  struct statvfs space {};
+  if (size == 0) return fstatvfs(fd, &space) == 0 && space.f_blocks > 0;
   struct stat status;
   return size > kLargestPage ||
-         (size > 0 && fstat(fd, &status) == 0 && (S_ISBLK(status.st_mode) || status.st_blocks > 0));
+         (fstat(fd, &status) == 0 && (S_ISBLK(status.st_mode) || status.st_blocks > 0));
 }
 
 int open_unnamed(const std::string& directory) {

@@ -1,7 +1,5 @@
 #include "engine/cluster/input_share.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -40,31 +38,20 @@ bool are_of_ranks(const std::vector<std::string>& paths) {
   return count != 0;
 }
 
-// True for a file that says that it is empty, and is: those of /proc say so, too.
-bool is_empty(io::File& file) {
-  if (!file.is_stored()) return false;
-  file.open();
-  std::byte first;
-  const bool empty = pread(file.fd(), &first, 1, 0) == 0;
-  file.close();
-  return empty;
-}
-
 // Of files that are all of a known size, leaves out the empty ones. Throws Error{usage} if one is
 // not.
 void check_and_drop_empty(Inputs& inputs) {
   std::vector<io::File> kept;
   for (io::File& file : inputs.files) {
-    const bool empty = inputs.compressed == 0 && !file.seekable() && is_empty(file);
-    if (!empty && (!file.seekable() || file.path() == "-")) {
+    if (!file.seekable() || file.path() == "-") {
       throw Error(ErrorCode::usage,
                   "is not a file of a known size, as ranks need: no pipe, and not compressed",
                   file.path());
     }
-    if (!empty || (kept.empty() && &file == &inputs.files.back())) kept.push_back(std::move(file));
+    if (file.size() > 0 || (kept.empty() && &file == &inputs.files.back()))
+      kept.push_back(std::move(file));
   }
   inputs.files = std::move(kept);
-  inputs.size_known = true;
 }
 
 void check_sizes(const Inputs& inputs, Peers& peers) {
