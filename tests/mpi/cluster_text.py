@@ -134,6 +134,10 @@ class TextFailures(ClusterTest):
         for options, message in ((["-R", "-o", f"{self.out}/o/"], "R"), (["-k1R", "-o", f"{self.out}/o/"], "random"),
                                  (["--record=csv", "-n", "-o", f"{self.out}/o/"], "-n")):
             self.assert_cluster_fails(self.cluster(2, *options, path), message)
+        other = self.root / "other"
+        other.write_text("b\na\nb\n")
+        self.assert_cluster_fails(self.cluster(2, "--record=csv", "--header", path, other, "-o", f"{self.out}/o/"),
+                                  "other: byte 0: the header is not that of the first file")
         self.assert_only_in_out()
 
     def test_a_malformed_row_is_named(self):

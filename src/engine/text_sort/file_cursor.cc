@@ -85,8 +85,8 @@ void FileCursor::join(std::string_view part) {
   }
   if (!joined_->append(part)) {
     const std::size_t bytes = joined_->view().size() + part.size();
-    throw_too_long(options_.memory_bytes, budget_ + joined_->view().size(), bytes, input_.path(),
-                   offset_);
+    throw_too_long(options_.given_memory_bytes(), budget_ + joined_->view().size(), bytes,
+                   input_.path(), offset_);
   }
   if (syntax_.quoted && std::count(part.begin(), part.end(), kQuote) % 2 == 1) {
     inside_quotes_ = !inside_quotes_;

@@ -35,6 +35,7 @@ TextSortOptions half_of(const TextSortOptions& options) {
   TextSortOptions half = options;
   half.acceleration = Acceleration::never;
   half.memory_bytes = options.memory_bytes / 2;
+  half.all_memory_bytes = options.memory_bytes;
   half.spare_table_bytes = options.spare_table_bytes.value_or(kSpareTableBytes) / 2;
   return half;
 }

@@ -319,8 +319,9 @@ void TextFormation::run() {
       make_regions(0);
       continue;
     }
-    throw_too_long(context_.options.memory_bytes, geometry().region_bytes, reader_.carried_bytes(),
-                   inputs.files[reader_.carried_input()].path(), reader_.carried_offset());
+    throw_too_long(context_.options.given_memory_bytes(), geometry().region_bytes,
+                   reader_.carried_bytes(), inputs.files[reader_.carried_input()].path(),
+                   reader_.carried_offset());
   }
   wait_for_workers();
   if (offload_ != nullptr) finish_offload();

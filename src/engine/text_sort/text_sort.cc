@@ -183,9 +183,11 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
     return;
   }
   if (options_.keys_of_header && content(*header_) != content(header)) {
+    const std::string first = options_.shared != nullptr
+                                  ? "the first file"  // which may be another one's
+                                  : quote_controls(inputs_.files[header_input_].path());
     throw Error(ErrorCode::bad_input,
-                "the header is not that of " + quote_controls(inputs_.files[header_input_].path()) +
-                    ": give files with the same columns",
+                "the header is not that of " + first + ": give files with the same columns",
                 inputs_.files[input].path(), 0);
   }
 }
