@@ -162,6 +162,7 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
   if (fields.fault()) {
     throw Error(ErrorCode::bad_input, "malformed header: " + fields.fault().describe(), path);
   }
+  order.header_columns = fields.size();
   std::vector<std::string> names(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(names[i]);
   const auto resolve = [&](CsvColumn& column) {

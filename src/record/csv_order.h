@@ -42,6 +42,7 @@ struct CsvOrder {
   std::vector<CsvKey> keys;    // none: all columns as text, from the first to the last
   bool empty_last = false;     // empty fields come last, also of a descending key; otherwise first
   std::vector<CsvFold> folds;  // their columns must be of their types in every row
+  std::size_t header_columns = 0;  // if there is a header, once it is known
 };
 
 // COLUMN is a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits

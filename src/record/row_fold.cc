@@ -155,6 +155,7 @@ class RowFold : public GroupFold {
   explicit RowFold(const RowFoldOptions& options) : options_(options) {
     for (const CsvFold& fold : options.folds) {
       columns_.push_back({fold.column.index, !fold.name.empty(), make_column_fold(fold, options)});
+      appends_ |= columns_.back().is_appended;
     }
     for (const Column& column : columns_) in_row_.push_back(&column);
     std::stable_sort(in_row_.begin(), in_row_.end(),
@@ -186,6 +187,7 @@ class RowFold : public GroupFold {
       rest = field.raw().data() + field.raw().size();
     });
     out.append(rest, row.data() + row.size());
+    if (options_.header_columns != 0 && appends_) fill_up(row, out);
     for (const Column& column : columns_) {
       if (!column.is_appended) continue;
       out.push_back(options_.separator);
@@ -216,6 +218,20 @@ class RowFold : public GroupFold {
     });
   }
 
+  void fill_up(std::string_view row, std::string& out) const {
+    std::size_t columns = 0;
+    visit_fields(row, options_.separator,
+                 [&](std::size_t, const FieldSpan&) { return ++columns != 0; });
+    if (columns > options_.header_columns) {
+      throw Error(ErrorCode::bad_input, "the first row of key " +
+                                            in_quotes(options_.key_text(first_)) + " has " +
+                                            std::to_string(columns) + " columns, and the header " +
+                                            std::to_string(options_.header_columns) +
+                                            ": new columns would not stand below their names");
+    }
+    out.append(options_.header_columns - columns, options_.separator);
+  }
+
   [[noreturn]] void throw_too_long() const {
     throw Error(ErrorCode::no_space,
                 "--collect: the values of key " + in_quotes(options_.key_text(first_)) +
@@ -224,6 +240,7 @@ class RowFold : public GroupFold {
   }
 
   const RowFoldOptions options_;
+  bool appends_ = options_.count;
   std::vector<Column> columns_;
   std::vector<const Column*> in_row_;  // of columns_, by index
   std::string first_;

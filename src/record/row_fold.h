@@ -24,6 +24,8 @@ struct RowFoldOptions {
   char separator = ',';
   std::vector<CsvFold> folds{};  // of columns that have been found
   bool count = false;            // append the number of rows, as the last column
+  // Of the header, if there is one: rows with fewer are filled up before columns are appended.
+  std::size_t header_columns = 0;
   // The longest field that --collect makes; a longer one is an error that names the key.
   std::size_t most_collected_bytes = ~std::size_t{0};
   std::function<std::string(std::string_view row)> key_text{};

@@ -92,6 +92,7 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
         .separator = order.separator,
         .folds = order.folds,
         .count = count,
+        .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,
         .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
   };

@@ -54,6 +54,21 @@ TEST_F(RowFoldTest, appends_columns_in_the_order_of_folds) {
   EXPECT_EQ(folded({"b,,"}), "b,,,,,,,1");
 }
 
+TEST_F(RowFoldTest, fills_rows_up_to_the_columns_of_the_header) {
+  options_.count = true;
+  EXPECT_EQ(folded({"a,b,c"}), "a,b,c,1") << "no header";
+  fold_.reset();
+  options_.header_columns = 2;
+  EXPECT_EQ(folded({"a\r", "a,b\r"}), "a,,2\r");
+  EXPECT_EQ(folded({"a,\"b,c\""}), "a,\"b,c\",1");
+  options_.key_text = [](std::string_view row) { return std::string(row.substr(0, 1)); };
+  fold_.reset();
+  EXPECT_THROW(folded({"a,b,c"}), Error);
+  fold_.reset();
+  options_.count = false;
+  EXPECT_EQ(folded({"a,b,c"}), "a,b,c") << "nothing is appended";
+}
+
 TEST_F(RowFoldTest, compares_values_of_a_type) {
   add(FoldKind::min, "1:text");
   add(FoldKind::max, "1:text:z");
