@@ -67,18 +67,33 @@ std::vector<std::size_t> choose_from(const MachineGpus& machine, std::span<const
   return {list.begin(), list.end()};
 }
 
+unsigned take_share(std::vector<std::size_t>& gpus, GpuProcess process) {
+  std::vector<std::size_t> own;
+  for (std::size_t i = process.number % gpus.size(); i < gpus.size(); i += process.of) {
+    own.push_back(gpus[i]);
+  }
+  unsigned sharing = 0;
+  for (std::size_t other = process.number % gpus.size(); other < process.of; other += gpus.size()) {
+    ++sharing;
+  }
+  gpus = std::move(own);
+  return sharing;
+}
+
 std::function<GpuOptions::Found(std::uint64_t bytes)> find_for_sort(FindGpus find,
                                                                     SortingGpus wanted) {
   return [find = std::move(find), wanted = std::move(wanted)](std::uint64_t bytes) {
     MachineGpus machine = find();
     std::vector<std::size_t> chosen = choose_from(machine, wanted.list);
+    const unsigned users = wanted.users * take_share(chosen, wanted.process);
     if (wanted.list.empty() && !wanted.all) {
       const std::uint64_t total = machine.devices[chosen.front()]->info().total_bytes;
-      const double usable = kUsablePart * static_cast<double>(total / wanted.users);
+      const double usable = kUsablePart * static_cast<double>(total / users);
       const auto needed = static_cast<std::size_t>(static_cast<double>(bytes) / usable) + 1;
       if (needed < chosen.size()) chosen.resize(needed);
     }
     GpuOptions::Found found;
+    found.users = users;
     found.strategy = choose_strategy(machine.links, chosen);
     found.host_rate = host_rate_of(machine.links, chosen);
     for (const std::size_t index : chosen) {

@@ -43,11 +43,22 @@ void check_gpu_list(std::span<const unsigned> list, std::string_view name);
 // list is not there.
 std::vector<std::size_t> choose_from(const MachineGpus& machine, std::span<const unsigned> list);
 
+// Of several processes that divide the same GPUs among them, this one.
+struct GpuProcess {
+  unsigned number = 0;
+  unsigned of = 1;
+};
+
+// Takes from `gpus` what is not for `process`. They are dealt in turn, none twice; where there are
+// fewer than processes, each has one, and others may have it too: returns how many do.
+unsigned take_share(std::vector<std::size_t>& gpus, GpuProcess process);
+
 // Which GPUs sort. Several users may share them, each with an equal part of their memory.
 struct SortingGpus {
   std::vector<unsigned> list = {};  // none: the best ones, as many as hold what is sorted
   bool all = false;                 // without a list: all
   unsigned users = 1;
+  GpuProcess process = {};
 };
 // For GpuOptions::find.
 std::function<GpuOptions::Found(std::uint64_t bytes)> find_for_sort(FindGpus find,

@@ -48,6 +48,7 @@ bool GpuAccelerator::find(std::uint64_t bytes, std::string& reason) {
     reason = error.what();
     return false;
   }
+  users_ = found.users;
   XXL_CHECK(!devices_.empty() && strategy_ != MultiGpu::automatic);
   for (const auto& device : devices_) all_.push_back(device.get());
   host_rate_ = found.host_rate != 0 ? found.host_rate
@@ -86,10 +87,10 @@ std::uint64_t GpuAccelerator::usable_bytes() const {
   std::uint64_t usable = ~std::uint64_t{0};
   for (const Device* device : all_) {
     const DeviceInfo info = device->info();
-    const std::uint64_t free = std::min(info.free_bytes, info.total_bytes / options_.users);
+    const std::uint64_t free = std::min(info.free_bytes, info.total_bytes / users_);
     usable = std::min(usable, free - std::min(free / kSparePart, kSpareBytes));
   }
-  if (options_.memory_bytes != 0) usable = std::min(usable, options_.memory_bytes);
+  if (options_.memory_bytes != 0) usable = std::min(usable, options_.memory_bytes / users_);
   return usable;
 }
 

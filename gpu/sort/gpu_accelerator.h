@@ -23,11 +23,11 @@ struct GpuOptions {
     MultiGpu strategy = MultiGpu::partition;
     // Of all links to the host together, in one direction: bytes a second; 0: not known.
     double host_rate = 0;
+    unsigned users = 1;  // accelerators that share each of the devices, in equal parts
   };
   std::function<Found(std::uint64_t bytes)> find;
   MultiGpu strategy = MultiGpu::automatic;
-  std::uint64_t memory_bytes = 0;  // most to use of each GPU; 0: what is free
-  unsigned users = 1;              // accelerators that share a GPU: each uses an equal part
+  std::uint64_t memory_bytes = 0;  // most that all users use of each GPU; 0: what is free
   std::uint64_t driver_bytes = 0;  // of the host's memory that the driver takes for each GPU
   TimeLine* time_line = nullptr;   // may be null
 };
@@ -80,6 +80,7 @@ class GpuAccelerator final : public Accelerator {
   std::vector<Device*> all_;
   MultiGpu strategy_ = MultiGpu::partition;
   double host_rate_ = 0;
+  unsigned users_ = 1;
   const ChunkEngine* engine_ = nullptr;  // of the last sorter, while it lives
 };
 

@@ -39,6 +39,11 @@ APART = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 CAN_BE_APART = IS_OPEN_MPI and os.geteuid() == 0 and subprocess.run([*APART, "true"], check=False).returncode == 0
 
 
+def random_device(rng):
+    """Options: GPUs, if any, have enough memory for a share of it."""
+    return rng.choice(([], [f"--device=simulated:{rng.randrange(1, 5)}", f"--gpu-memory={rng.choice((48, 96))}M"]))
+
+
 def mpi_program():
     return os.environ.get("XXL_MPI_PROGRAM") or str(pathlib.Path(whole_process.XXL).with_name("xxl-mpi"))
 
@@ -229,6 +234,7 @@ class RandomSorts(ClusterTest):
             files.append(path)
         options = [*kind.options, *rng.choice(([], ["--temp-compress=lz4"], ["--temp-compress=zstd"])),
                    *rng.choice(([], ["--parallel=1"], ["--parallel=3"]))]
+        device = random_device(rng)
         left_out = rng.choice(("", "", "groups", "range"))
         if left_out == "groups":
             options += rng.choice((["-u"], ["--count"], ["--count", "-r"])) if kind.bytes < 3000 else ["-u"]
@@ -242,10 +248,10 @@ class RandomSorts(ClusterTest):
         in_parts = rng.random() < 0.5
         expected = self.sort_alone(*options, "-S64M", *files)
         arguments = [*files, "-o", f"{output}/" if in_parts else output]
-        done = self.cluster(ranks, *options, memory, *arguments, apart=apart)
+        done = self.cluster(ranks, *options, *device, memory, *arguments, apart=apart)
         if done.returncode != 0 and b"is too small" in done.stderr:
             memory = "-S" + re.search(rb"give at least -S (\w+)", done.stderr).group(1).decode()
-            done = self.cluster(ranks, *options, memory, *arguments, apart=apart)
+            done = self.cluster(ranks, *options, *device, memory, *arguments, apart=apart)
         self.assertEqual(done.returncode, 0, done.stderr)
         if in_parts:
             manifest = json.loads((output / "manifest.json").read_text())
@@ -315,6 +321,18 @@ class RandomSorts(ClusterTest):
             self.assertLess(received, 8000000 * 1.3 if apart else 1)
 
 
+    def test_gpus_are_divided_among_ranks_that_see_the_same(self):
+        data = self.gen("in", "100k", "--record=u64")
+        own = ["sh", "-c", 'CUDA_VISIBLE_DEVICES=${PMI_RANK:-$OMPI_COMM_WORLD_RANK} exec "$@"', "sh"]
+        for alone, gpus, found in (([], 4, "2 x simulated, partition"), (own, 4, "4 x simulated, partition"), ([], 1, "1 x simulated")):
+            command = cluster_command(2, "-T", self.scratch, "--record=u64", f"--device=simulated:{gpus}", "--gpu-memory=64M",
+                                      "--stats=json", data, "-o", self.out / "sorted")
+            at = command.index(mpi_program())
+            done = subprocess.run(command[:at] + alone + command[at:], capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([rank["device"] for rank in json.loads(done.stderr)["ranks"]], [found, found])
+
+
 class Failures(ClusterTest):
     def test_bad_input_is_told_once(self):
         path = self.root / "in"
@@ -337,6 +355,9 @@ class Failures(ClusterTest):
                                   "unrecognized option '--merge'")
         self.assert_cluster_fails(self.cluster(2, "--record=gensort", "-u", "--limit=2", path, "-o", f"{self.out}/o/"),
                                   "groups")
+        for device, message in (("--device=auto", "give cpu, gpu"), ("--gpu-memory=1G", "not with --device=cpu"),
+                                ("--gpu-merge=always", "unrecognized option"), ("--device=gpu:999", "GPU")):
+            self.assert_cluster_fails(self.cluster(2, "--record=gensort", device, path, "-o", self.out / "o"), message)
         self.assert_only_in_out()
 
     @unittest.skipUnless(can_mount(), "needs root, to mount")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from cluster import ClusterTest, RANDOM_SORTS
+from cluster import ClusterTest, RANDOM_SORTS, random_device
 import whole_process
 from whole_process import can_mount, small_file_system
 
@@ -84,8 +84,8 @@ class RandomTextSorts(ClusterTest):
         ranks = rng.randrange(1, 6)
         output = self.out / "sorted"
         in_parts = rng.random() < 0.5
-        done = self.cluster(ranks, *options, rng.choice(("-S6M", "-S16M")), *rng.choice(([], ["--parallel=1"])), *files,
-                            "-o", f"{output}/" if in_parts else output)
+        done = self.cluster(ranks, *options, rng.choice(("-S6M", "-S16M")), *rng.choice(([], ["--parallel=1"])),
+                            *random_device(rng), *files, "-o", f"{output}/" if in_parts else output)
         self.assertEqual(done.returncode, 0, done.stderr)
         parts = self.written(output)
         self.assertEqual(len(parts), ranks if in_parts else 1)

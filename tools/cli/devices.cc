@@ -60,9 +60,11 @@ AcceleratedMerge merge_option(const ParsedOptions& options) {
 
 }  // namespace
 
-DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
+DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line,
+                           std::optional<gpu::GpuProcess> rank) {
   const CommandSpec& command = options.command();
-  const std::string text = options.value("device", "auto");
+  const std::string text = options.value("device", rank ? "cpu" : "auto");
+  const gpu::GpuProcess process = rank.value_or(gpu::GpuProcess{});
   const std::string kind = text.substr(0, text.find(':'));
   const bool has_list = kind.size() < text.size();
   const std::string list_text = has_list ? text.substr(kind.size() + 1) : "";
@@ -89,14 +91,14 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
     }
     return choice;
   }
-  if (text == "auto") {
+  if (text == "auto" && !rank) {
     choice.acceleration = Acceleration::if_it_pays;
     gpus.driver_bytes = gpu::kDriverBytes;
     gpus.find = gpu::find_for_sort(gpu::cuda_gpus, {});
   } else if (kind == "gpu") {
     choice.acceleration = Acceleration::always;
     gpus.driver_bytes = gpu::kDriverBytes;
-    gpu::SortingGpus wanted{.all = list_text == "all"};
+    gpu::SortingGpus wanted{.all = list_text == "all", .process = process};
     if (has_list && !wanted.all) wanted.list = parse_list(command, list_text);
     gpus.find = gpu::find_for_sort(gpu::cuda_gpus, std::move(wanted));
   } else if (kind == "simulated") {
@@ -109,9 +111,10 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line) {
     const auto simulate = [count, memory = gpus.memory_bytes] {
       return gpu::simulated_gpus(count, memory);
     };
-    gpus.find = gpu::find_for_sort(simulate, {.all = true});
+    gpus.find = gpu::find_for_sort(simulate, {.all = true, .process = process});
   } else {
-    throw_usage(command, "--device=" + text + ": give auto, cpu, gpu, gpu:all or gpu:LIST");
+    throw_usage(command, "--device=" + text + ": give " + (rank ? "" : "auto, ") +
+                             "cpu, gpu, gpu:all or gpu:LIST");
   }
   choice.accelerator = std::make_unique<gpu::GpuAccelerator>(std::move(gpus));
   return choice;

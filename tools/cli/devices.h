@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "engine/record_sort/external_sort.h"
+#include "gpu/find/find_gpus.h"
 
 namespace xxl::cli {
 
@@ -12,10 +14,18 @@ struct DeviceChoice {
   std::unique_ptr<Accelerator> accelerator;  // null: the CPU sorts
   Acceleration acceleration = Acceleration::never;
   AcceleratedMerge merge = AcceleratedMerge::automatic;
+
+  // It must outlive the job.
+  void give_to(JobMeans& job) const {
+    job.accelerator = accelerator.get();
+    job.acceleration = acceleration;
+  }
 };
 
 // Throws Error{usage} for invalid words. Whether there is a GPU is determined when a sort first
-// needs one. `time_line` may be null.
-DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line);
+// needs one. `time_line` may be null. `rank`: of processes that divide the machine's GPUs, and use
+// them only if they are asked to.
+DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line,
+                           std::optional<gpu::GpuProcess> rank = {});
 
 }  // namespace xxl::cli

@@ -47,8 +47,7 @@ int join_binary(const Caller& caller, const JoinArguments& arguments) {
   set_binary_join(arguments, join);
   JobWatch watch(caller, options, join);
   const DeviceChoice device = device_option(options, join.time_line);
-  join.accelerator = device.accelerator.get();
-  join.acceleration = device.acceleration;
+  device.give_to(join);
   const JoinSubject subject{.inputs = join.inputs,
                             .records = {describe(join.formats[0]), describe(join.formats[1])},
                             .kind = options.word("how", "inner"),

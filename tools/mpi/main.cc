@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <span>
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "cli/command.h"
+#include "cli/devices.h"
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "engine/cluster/cluster_sort.h"
@@ -124,6 +126,22 @@ TextSortOptions line_options(const Caller& caller, const ParsedOptions& options,
   return sort;
 }
 
+// Ranks on a machine that see the same GPUs divide them.
+gpu::GpuProcess gpu_process(Peers& peers) {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  MessageWriter writer;
+  writer.put_text(visible != nullptr ? visible : "");
+  const Message own = writer.take();
+  const std::vector<Message> all = tell_all(peers, own);
+  gpu::GpuProcess process{.of = 0};
+  for (unsigned rank = 0; rank < peers.ranks(); ++rank) {
+    if (!peers.is_local(rank) || all[rank] != own) continue;
+    if (rank == peers.rank()) process.number = process.of;
+    ++process.of;
+  }
+  return process;
+}
+
 void report(const ParsedOptions& options, const JobOptions& job, const ClusterReport& report,
             Peers& peers) {
   if (!options.has("stats")) return;
@@ -134,6 +152,7 @@ void report(const ParsedOptions& options, const JobOptions& job, const ClusterRe
 
 void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   const std::string record = options.value("record", "lines");
+  const DeviceChoice device = device_option(options, nullptr, gpu_process(peers));
   const auto finish = [&](const JobOptions& sort, const ClusterReport& done) {
     report(options, sort, done, peers);
   };
@@ -141,15 +160,18 @@ void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
     case TextKind::lines: {
       std::setlocale(LC_ALL, "");
       check_locale(peers);
-      const TextSortOptions sort = line_options(caller, options, peers);
+      TextSortOptions sort = line_options(caller, options, peers);
+      device.give_to(sort);
       return finish(sort, cluster_text_sort(sort, peers));
     }
     case TextKind::rows: {
-      const TextSortOptions sort = row_options(options, peers);
+      TextSortOptions sort = row_options(options, peers);
+      device.give_to(sort);
       return finish(sort, cluster_text_sort(sort, peers));
     }
     case TextKind::none: {
-      const SortOptions sort = record_options(options, peers);
+      SortOptions sort = record_options(options, peers);
+      device.give_to(sort);
       return finish(sort, cluster_sort(sort, peers));
     }
   }

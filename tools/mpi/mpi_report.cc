@@ -28,6 +28,7 @@ struct RankNumbers {
 };
 
 struct RankReport : RankNumbers {
+  std::string device;
   std::vector<PhaseReport> phases;
 };
 
@@ -36,6 +37,7 @@ Message own_message(const ClusterReport& report) {
   writer.put(RankNumbers{report.records, report.runs, report.merged_runs, report.bytes_received,
                          report.scratch_bytes, report.peak_memory_bytes, report.seconds,
                          processor_seconds()});
+  writer.put_text(report.device);
   for (const PhaseReport& phase : report.phases) {
     writer.put_text(phase.name);
     writer.put(phase.seconds);
@@ -50,7 +52,7 @@ Message own_message(const ClusterReport& report) {
 
 RankReport read_report(const Message& message) {
   MessageReader reader(message);
-  RankReport report{reader.get<RankNumbers>(), {}};
+  RankReport report{reader.get<RankNumbers>(), reader.get_text(), {}};
   while (!reader.at_end()) {
     PhaseReport& phase = report.phases.emplace_back();
     phase.name = reader.get_text();
@@ -77,6 +79,7 @@ std::string stats_json(const std::string& record, const JobOptions& options,
   for (const RankReport& rank : ranks) {
     json.begin_object();
     json.member("records", rank.records)
+        .member("device", rank.device)
         .member("runs", rank.runs)
         .member("merged_runs", rank.merged_runs)
         .member("bytes_received", rank.bytes_received)
@@ -102,8 +105,8 @@ std::string stats_table(const std::string& record, const ClusterReport& report,
     const RankReport& rank = ranks[i];
     append_fact(out, ("rank " + std::to_string(i)).c_str(),
                 std::to_string(rank.records) + " records, " + std::to_string(rank.runs) +
-                    " runs formed, " + std::to_string(rank.merged_runs) + " merged, " +
-                    format_bytes(rank.bytes_received) + " received, " +
+                    " runs formed on " + rank.device + ", " + std::to_string(rank.merged_runs) +
+                    " merged, " + format_bytes(rank.bytes_received) + " received, " +
                     format_bytes(rank.scratch_bytes) + " of scratch, " +
                     decimal_text(rank.seconds) + " s, " + decimal_text(rank.processor_seconds) +
                     " s of processors");

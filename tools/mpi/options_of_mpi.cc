@@ -46,6 +46,9 @@ constexpr std::string_view kFromSort[] = {"ignore-leading-blanks",
                                           "limit",
                                           "temp-compress",
                                           "io",
+                                          "device",
+                                          "gpu-memory",
+                                          "multi-gpu",
                                           "stats",
                                           "help",
                                           "version"};
@@ -82,7 +85,7 @@ constexpr Section kStatistics{
     "\n"
     "  records, checksum       of the output\n"
     "  memory_bytes, threads   of each rank\n"
-    "  ranks                   for each: records (written), runs, merged_runs,\n"
+    "  ranks                   for each: records (written), device, runs, merged_runs,\n"
     "                          bytes_received (from other machines), scratch_bytes,\n"
     "                          seconds, processor_seconds, peak_memory_bytes, phases\n"
     "\n"
@@ -113,6 +116,14 @@ constexpr std::array kSortSections{
     kRecords,
     kKeys,
     kFolds,
+    Section{
+        "GPUS",
+        "With --device=gpu ranks form their runs on GPUs; processors merge them. The GPUs of a "
+        "machine, or those of LIST, are dealt to its ranks in turn. Where there are fewer GPUs "
+        "than ranks, several ranks use one, each with an equal part of its memory. Ranks that are "
+        "given GPUs of their own (CUDA_VISIBLE_DEVICES) divide only those that they see.\n"
+        "\n"
+        "A GPU that fails is a failure of its rank: --device=cpu sorts without.\n"},
     kStatistics,
     kFailures,
     Section{"EXIT STATUS",
@@ -168,6 +179,12 @@ OptionSpec for_ranks(OptionSpec option) {
     option.details =
         "Some launchers bind ranks to processors, which then have these alone: Open MPI one or "
         "two ranks of a machine to a core each, unless it is given --bind-to none.";
+  } else if (option.long_name == "device") {
+    option.help = "what forms runs: cpu (the default), gpu, gpu:all, or gpu:LIST";
+    option.details = "As of xxl sort: gpu takes as many as hold the share of a rank. See GPUS.";
+  } else if (option.long_name == "gpu-memory") {
+    option.help =
+        "use at most SIZE of each GPU's memory, for all ranks on it, instead of what is free";
   }
   return option;
 }

@@ -81,8 +81,7 @@ int run_record_sort(const Caller& caller, const ParsedOptions& options, SortOpti
   JobWatch watch(caller, options, sort);
   const DeviceChoice device =
       options.knows("device") ? device_option(options, sort.time_line) : DeviceChoice();
-  sort.accelerator = device.accelerator.get();
-  sort.acceleration = device.acceleration;
+  device.give_to(sort);
   sort.merge_on_accelerator = device.merge;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);

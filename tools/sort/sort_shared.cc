@@ -318,8 +318,7 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
   const auto run_sort = keeps_order ? sort_in_kept_order : text_sort;
   const bool has_devices = options.knows("device") && !keeps_order;
   const DeviceChoice device = has_devices ? device_option(options, sort.time_line) : DeviceChoice();
-  sort.accelerator = device.accelerator.get();
-  sort.acceleration = device.acceleration;
+  device.give_to(sort);
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   if (options.has("explain")) {
     const SortPlan plan = plan_sort(sort);

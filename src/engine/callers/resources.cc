@@ -25,8 +25,7 @@ std::unique_ptr<Accelerator> make_accelerator(const resource_options& options) {
   const GpuFinder finder = finder_of(options);
   gpu::GpuOptions gpus;
   gpus.find = gpu::find_for_sort(finder.find, {.list = options.gpus, .users = options.users});
-  gpus.memory_bytes = options.gpu_memory_bytes / options.users;
-  gpus.users = options.users;
+  gpus.memory_bytes = options.gpu_memory_bytes;
   gpus.driver_bytes = finder.driver_bytes;
   return std::make_unique<gpu::GpuAccelerator>(std::move(gpus));
 }

@@ -90,6 +90,7 @@ ClusterReport ClusterSort::run() {
 
 // All ranks plan for the same, the least that one of them has: so their blocks are of one size.
 void ClusterSort::open() {
+  XXL_CHECK(options_.acceleration != Acceleration::if_it_pays);
   InputShare share = open_share(options_.inputs, options_.format.record_bytes, peers_);
   share_bytes_ = share.inputs.bytes;
   all_records_ = share.all_bytes / options_.format.record_bytes;
@@ -109,11 +110,16 @@ void ClusterSort::open() {
   SortOptions sort = options_;
   sort.memory_bytes -= sending_bytes_;
   sort.output = "-";
+  sort.merge_on_accelerator = AcceleratedMerge::never;
   sorting_ = std::make_unique<Sorting>(sort, std::move(share.inputs));
   sorting_->plan_again(sort, {.may_stay_in_memory = false,
                               .in_order = true,
                               .ranks = peers_.ranks(),
-                              .largest_input_bytes = share.largest_bytes});
+                              .largest_input_bytes = share.largest_bytes,
+                              .agree = [this](AcceleratorPlan& plan) {
+                                plan.chunk_bytes = least(peers_, plan.chunk_bytes);
+                                plan.host_bytes = most(peers_, plan.host_bytes);
+                              }});
   if (sorting_->geometry().block_bytes > sending_bytes_) {
     throw Error(ErrorCode::no_space,
                 "-S " + format_bytes(options_.memory_bytes) + " is too small for records of " +
@@ -144,6 +150,7 @@ void ClusterSort::form_runs() {
   sending_ = MemoryRegion(sending_bytes_);
   sorting_->make_runs(region_.span());
   report_.runs = sorting_->runs().size();
+  report_.device = sorting_->plan().device;
   const SortReport& formed = sorting_->report();
   report_.phases.insert(report_.phases.end(), formed.phases.begin(), formed.phases.end());
   workers_ = std::make_unique<Workers>(geometry.threads);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "engine/cluster/peers.h"
 #include "engine/record_sort/sort_options.h"
@@ -24,12 +25,14 @@ struct ClusterReport : Measurements {
   std::uint64_t runs = 0;            // of this rank
   std::uint64_t merged_runs = 0;     // of all ranks: those with records for this one
   std::uint64_t bytes_received = 0;  // of blocks of other machines
+  std::string device = "cpu";        // that formed the runs of this rank, as SortPlan has it
 };
 
 // A step of all ranks, which must be given the same options. Of these, the inputs and the output
 // may be anything that open_share() and RankOutput take. A range (`skip`, `limit`) is of records,
-// not of groups: it excludes `unique` and `fold`. When it returns, the output is complete and
-// checked. When it fails, Peers::fail() is told first, and then Error thrown.
+// not of groups: it excludes `unique` and `fold`. Accelerators are used by all ranks or by none, so
+// not `if_it_pays`. When it returns, the output is complete and checked. When it fails,
+// Peers::fail() is told first, and then Error thrown.
 ClusterReport cluster_sort(const SortOptions& options, Peers& peers);
 
 }  // namespace xxl

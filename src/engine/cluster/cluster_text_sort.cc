@@ -26,8 +26,10 @@ ClusterReport cluster_text_sort(const TextSortOptions& options, Peers& peers) {
     sort.most_input_bytes = std::max<std::uint64_t>(share.all_bytes, 1);  // runs of all are merged
     sort.shared = &cluster;
     CallerSort& job = cluster.keep(make_text_caller_sort(sort, std::move(share.inputs)));
-    const SortReport report = job.run();
-    return cluster.report(report, report.runs);
+    const SortReport sorted = job.run();
+    ClusterReport report = cluster.report(sorted, sorted.runs);
+    report.device = sorted.plan.device;
+    return report;
   });
 }
 

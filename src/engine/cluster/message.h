@@ -85,6 +85,13 @@ T least(Peers& peers, const T& value) {
   return *std::min_element(values.begin(), values.end());
 }
 
+// A step of all ranks: the largest of their values.
+template <class T>
+T most(Peers& peers, const T& value) {
+  const std::vector<T> values = gather(peers, value);
+  return *std::max_element(values.begin(), values.end());
+}
+
 // A step of all ranks: the text of rank 0.
 inline std::string told_by_first(Peers& peers, const std::string& text) {
   MessageWriter writer;

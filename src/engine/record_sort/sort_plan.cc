@@ -149,7 +149,7 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
   PlanInput input = plan_input(options, inputs, surroundings);
   input.accelerated = true;
   input.merge_accelerated = options.merge_on_accelerator != AcceleratedMerge::never;
-  const std::uint64_t bytes = known_bytes(inputs);
+  const std::uint64_t bytes = std::max(known_bytes(inputs), surroundings.largest_input_bytes);
   input.chunk_bytes = ~std::uint64_t{0};
   const KeyLayout runs(options.output_format());
   input.input_layout = &layout;
@@ -159,6 +159,7 @@ std::optional<PlannedSort> plan_for_accelerator(const SortOptions& options, cons
       layout, bytes, slice_bytes, most_driver_bytes(options.acceleration, options.memory_bytes),
       reason);
   if (!accelerator_plan) return std::nullopt;
+  if (surroundings.agree) surroundings.agree(*accelerator_plan);
   PlannedSort planned;
   input.chunk_bytes = accelerator_plan->chunk_bytes;
   // The driver's memory counts, unless that leaves next to nothing.

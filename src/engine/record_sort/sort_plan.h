@@ -1,6 +1,7 @@
 // Plans the sort of binary records: on the CPU, or with an accelerator, as the options allow.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,8 @@ struct SortSurroundings {
   // Of several ranks, which merge the runs of all: how many, and the largest of their inputs.
   unsigned ranks = 1;
   std::uint64_t largest_input_bytes = 0;
+  // Makes what an accelerator has that which all of them plan with.
+  std::function<void(AcceleratorPlan&)> agree = {};
 };
 
 PlannedSort plan_sort_on_cpu(const SortOptions& options, const KeyLayout& layout,

@@ -114,14 +114,15 @@ void Sorting::set_up() {
 }
 
 // Takes the memory of the host and, with an accelerator, its memory, or falls back to the CPU if
-// other processes took it since planning.
+// other processes took it since planning: not of one rank alone, whose blocks would be of another
+// size.
 void Sorting::take_memory() {
   take_region();
   if (!accelerator_plan_) return;
   try {
     open_accelerator(*workers_, mailbox_);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::no_space) throw;
+    if (error.code() != ErrorCode::no_space || surroundings_.agree) throw;
     take(plan_sort_on_cpu(options_, layout_, inputs_, surroundings_));
     report_.plan.no_accelerator = error.what();
     start_workers();

@@ -58,7 +58,8 @@ TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs)
 }
 
 // The plan `input` for the CPU, extended for the accelerator; unchanged if that cannot be used.
-PlannedText plan_for_accelerator(const TextSortOptions& options, TextPlanInput input) {
+PlannedText plan_for_accelerator(const TextSortOptions& options, const Inputs& inputs,
+                                 TextPlanInput input) {
   PlannedText planned{input, std::nullopt, {}};
   if (options.tags.any()) {
     planned.no_accelerator = "tagged records are sorted on processors";
@@ -77,7 +78,9 @@ PlannedText plan_for_accelerator(const TextSortOptions& options, TextPlanInput i
       kSectorBytes);
   TextSorterSpec spec;
   spec.terminator = options.syntax.terminator;
-  spec.input_bytes = input.size_known ? std::max<std::uint64_t>(input.input_bytes, 1) : 0;
+  // (Others sort what is not in its own inputs.)
+  const std::uint64_t bytes = options.shared != nullptr ? inputs.bytes : input.input_bytes;
+  spec.input_bytes = input.size_known ? std::max<std::uint64_t>(bytes, 1) : 0;
   spec.record_bytes = kAssumedRecordBytes;
   spec.key_bytes = input.keys_are_records ? 0 : kAssumedRecordBytes;
   spec.threads = input.threads;
@@ -131,7 +134,7 @@ PlannedText plan_text_job(const TextSortOptions& options, const Inputs& inputs) 
     if (options.merge_only) {
       throw Error(ErrorCode::usage, "files that are sorted already are merged on the CPU");
     }
-    planned = plan_for_accelerator(options, input);
+    planned = plan_for_accelerator(options, inputs, input);
     if (!planned.accelerator) throw Error(ErrorCode::device, planned.no_accelerator);
     return planned;
   }
@@ -141,7 +144,7 @@ PlannedText plan_text_job(const TextSortOptions& options, const Inputs& inputs) 
       inputs.bytes >= std::max(options.worth_accelerating, options.memory_bytes)) {
     // An accelerator wants whole keys.
     if (options.keys == nullptr || !options.keys->is_costly_in_full()) {
-      return plan_for_accelerator(options, input);
+      return plan_for_accelerator(options, inputs, input);
     }
     planned.no_accelerator = "whole keys of this locale take longer to make than sorting here";
   }

@@ -175,8 +175,8 @@ class TextOffload {
   bool input_ended_ = false;  // and its consequences have not been handled
   bool sealed_ = false;       // no further chunk will begin; each becomes a run
   bool declined_ = false;     // the accelerator's memory is gone
-  bool one_chunk_ =
-      true;  // all records may still be one: the CPU sorted none, and nothing is written
+  // All records may still be one: the CPU sorted none, nothing is written, nor must be for others.
+  bool one_chunk_ = context_.options.shared == nullptr;
   bool settling_ = false;
   std::deque<std::unique_ptr<Packing>> jobs_;  // in order
   std::deque<LeavingChunk> chunks_;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "engine/cluster/rank_gpus.h"
 #include "engine/cluster/thread_peers.h"
 #include "engine/part_manifest.h"
 #include "io_test_support.h"
@@ -73,6 +74,54 @@ TEST_F(ClusterSortTest, groups_go_to_one_file) {
   test::run_ranks(3, true, [&](Peers& peers) { cluster_sort(sort, peers); });
   data.resize(data.size() / 2);
   EXPECT_TRUE(file_text(directory_ / "out") == text_of(test::sorted_records(format, data)));
+}
+
+TEST_F(ClusterSortTest, ranks_on_gpus_write_what_one_process_would) {
+  for (const auto& format : {format_of("gensort"), format_of("u64")}) {
+    for (const unsigned ranks : {1u, 2u, 3u}) {
+      const std::size_t gpus = 4 - ranks;
+      SCOPED_TRACE(format.name + ", " + std::to_string(ranks) + " ranks");
+      Random random(ranks);
+      const Bytes data = test::random_records(format, 8 * kMiB / format.record_bytes, random);
+      write_file(directory_ / "in", text_of(data));
+      test::run_ranks(ranks, ranks == 2, [&](Peers& peers) {
+        const auto accelerator = test::gpus_of_rank(peers, gpus, 20 * kMiB);
+        SortOptions sort = options(format);
+        sort.accelerator = accelerator.get();
+        sort.acceleration = Acceleration::always;
+        const ClusterReport report = cluster_sort(sort, peers);
+        EXPECT_EQ(report.device.substr(1, 12), " x simulated");
+        EXPECT_GE(report.runs, 1u);  // what a GPU could hold is a run all the same
+      });
+      EXPECT_TRUE(file_text(directory_ / "out") == text_of(test::sorted_records(format, data)));
+    }
+  }
+}
+
+// A rank for itself could not sort on processors, as its blocks would be of another size.
+TEST_F(ClusterSortTest, a_gpu_that_fails_is_a_failure_of_its_rank) {
+  const RecordFormat format = format_of("u64");
+  Random random(8);
+  write_file(directory_ / "in", text_of(test::random_records(format, kMiB, random)));
+  for (const std::string failing : {"allocate", "copy in", "copy out"}) {
+    const auto code = failing == "allocate" ? ErrorCode::no_space : ErrorCode::device;
+    test::run_ranks(1, true, [&](Peers& peers) {
+      const auto accelerator = test::gpus_of_rank(peers, 1, 0, [&](const char* operation) {
+        if (operation == failing) throw Error(code, "it broke");
+      });
+      SortOptions sort = options(format);
+      sort.accelerator = accelerator.get();
+      sort.acceleration = Acceleration::always;
+      try {
+        cluster_sort(sort, peers);
+        ADD_FAILURE() << failing;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code);
+        EXPECT_NE(std::string(error.what()).find("it broke"), std::string::npos) << error.what();
+      }
+    });
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
+  }
 }
 
 TEST_F(ClusterSortTest, parts_of_a_directory_differ_by_no_more_than_a_record) {

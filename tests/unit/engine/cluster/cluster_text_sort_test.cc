@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "engine/cluster/input_share.h"
+#include "engine/cluster/rank_gpus.h"
 #include "engine/cluster/thread_peers.h"
 #include "engine/part_manifest.h"
 #include "engine/text_sort/text_sort_fixture.h"
@@ -82,6 +83,30 @@ TEST_F(ClusterTextSortTest, ranks_write_what_one_process_would) {
       EXPECT_TRUE(written == test::expected_of(sort, records));
       std::filesystem::remove_all(directory_ / "out");
     }
+  }
+}
+
+TEST_F(ClusterTextSortTest, ranks_on_gpus_write_what_one_process_would) {
+  for (unsigned kind = 0; kind < test::kKinds; ++kind) {
+    const unsigned ranks = 1 + kind % 3;
+    const std::size_t gpus = 1 + kind % 4;
+    SCOPED_TRACE(std::to_string(kind) + ", " + std::to_string(ranks) + " ranks, " +
+                 std::to_string(gpus) + " GPUs");
+    Random random(kind);
+    const Records records = test::random_records(kind, 6 * kMiB, random);
+    write_input(records);
+    TextSortOptions sort = options();
+    sort.unique = kind % 2 == 1;
+    test::run_ranks(ranks, ranks == 2, [&](Peers& peers) {
+      const auto accelerator = test::gpus_of_rank(peers, gpus, 40 * kMiB);
+      TextSortOptions own = sort;
+      own.accelerator = accelerator.get();
+      own.acceleration = Acceleration::always;
+      const ClusterReport report = cluster_text_sort(own, peers);
+      EXPECT_EQ(report.device.substr(1, 12), " x simulated");
+      EXPECT_GE(report.runs, 1u);  // what a GPU could hold is a run all the same
+    });
+    EXPECT_TRUE(output() == test::expected_of(sort, records));
   }
 }
 
