@@ -22,6 +22,8 @@ class BatchSource {
   const std::shared_ptr<::arrow::Schema>& schema() const { return schema_; }
   // As Source::leave_out of the table.
   virtual void leave_out(const module_table::FirstRows& /*first*/) {}
+  // As Source::take_share of the table. Throws Failed.
+  virtual void take_share(const module_table::Share& share) = 0;
   // From the first batch on again. What is no regular file cannot be read again.
   virtual void restart() = 0;
   // The next batch, of about `bytes` where that can be chosen; null at the end. Throws Failed.
@@ -42,6 +44,11 @@ class BatchSource {
   std::string first_path_;
   std::shared_ptr<::arrow::Schema> schema_;
 };
+
+// Where the share `index` begins, of `units` of anything.
+inline std::uint64_t start_of_share(std::uint64_t units, std::uint64_t index, std::uint64_t count) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(units) * index / count);
+}
 
 // How many rows make a batch of about so many bytes, from the batches before. Starts small and
 // grows slowly: what a row takes once it is decoded is not known beforehand.

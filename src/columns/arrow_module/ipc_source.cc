@@ -63,12 +63,60 @@ IpcSource::IpcSource(const std::vector<std::string>& paths, unsigned threads)
   options_.use_threads = threads > 1;
   options_.ensure_alignment = ::arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   for (const std::string& path : paths) {
-    Input input{.path = path, .identity = {}, .opened = {}};
+    Input input{.path = path, .identity = {}, .batches = 0, .opened = {}};
     Opened opened = open(path, input.identity);
     add_schema(path, opened.schema());
+    if (opened.file != nullptr) input.batches = opened.file->num_record_batches();
     if (!input.identity.regular) input.opened = std::move(opened);
     inputs_.push_back(std::move(input));
   }
+  end_.input = inputs_.size();
+}
+
+// Files have shares of their bytes. All batches of a file count alike: how many rows they have is
+// not known before they are read.
+void IpcSource::take_share(const module_table::Share& share) {
+  std::uint64_t bytes = 0;
+  for (const Input& input : inputs_) {
+    if (!input.identity.regular) {
+      throw Failed(ErrorCode::usage, joined({input.path, "is a pipe, which has no shares"}));
+    }
+    bytes += static_cast<std::uint64_t>(input.identity.bytes);
+  }
+  begin_ = cut_at(start_of_share(bytes, share.index, share.count));
+  end_ = cut_at(start_of_share(bytes, share.index + 1, share.count));
+}
+
+// That of a stream is behind it, unless it is at its start.
+IpcSource::Cut IpcSource::cut_at(std::uint64_t offset) const {
+  Cut cut;
+  for (; cut.input < inputs_.size(); ++cut.input) {
+    const Input& input = inputs_[cut.input];
+    const auto bytes = static_cast<std::uint64_t>(input.identity.bytes);
+    if (offset == 0) break;
+    if (offset < bytes && input.batches > 0) {
+      const auto batches =
+          static_cast<unsigned __int128>(offset) * static_cast<unsigned>(input.batches);
+      cut.batch = static_cast<int>(batches / bytes);
+      cut.part = static_cast<std::uint64_t>(batches % bytes);
+      cut.whole = bytes;
+      break;
+    }
+    offset -= std::min(offset, bytes);
+  }
+  return cut;
+}
+
+bool IpcSource::is_at_end() const {
+  if (input_ != end_.input) return input_ > end_.input;
+  return batch_ > end_.batch || (batch_ == end_.batch && end_.part == 0);
+}
+
+// Of the batch that is to be read next, which has `rows`, where the cut is, if it is there.
+std::int64_t IpcSource::row_of(const Cut& cut, std::int64_t rows, std::int64_t otherwise) const {
+  if (cut.input != input_ || cut.batch != batch_) return otherwise;
+  return static_cast<std::int64_t>(
+      start_of_share(static_cast<std::uint64_t>(rows), cut.part, cut.whole));
 }
 
 IpcSource::Opened IpcSource::open_pipe(int fd, const std::string& path) {
@@ -109,9 +157,9 @@ std::string IpcSource::place(int batch) const {
   return joined({inputs_[input_].path, "batch " + std::to_string(batch)});
 }
 
-// The next batch of all inputs, as it is stored; null at the end.
+// The next batch that is read, as it is stored; null at the end.
 std::shared_ptr<::arrow::RecordBatch> IpcSource::next_stored() {
-  for (; input_ < inputs_.size(); end_input()) {
+  for (; input_ < inputs_.size() && !is_at_end(); end_input()) {
     Input& input = inputs_[input_];
     if (!input.opened) {
       FileIdentity identity;
@@ -129,6 +177,8 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::next_stored() {
       check(input.opened->stream->ReadNext(&batch), place(batch_));
       if (batch == nullptr) continue;
     }
+    row_ = row_of(begin_, batch->num_rows(), 0);
+    end_row_ = row_of(end_, batch->num_rows(), batch->num_rows());
     ++batch_;
     return batch;
   }
@@ -137,17 +187,14 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::next_stored() {
 
 // The next rows of the batch that is mapped; null at its end.
 std::shared_ptr<::arrow::RecordBatch> IpcSource::next_slice(std::int64_t bytes) {
-  const std::int64_t rows = mapped_->num_rows();
-  if (mapped_rows_read_ >= rows) return nullptr;
-  const double row_bytes =
-      static_cast<double>(::arrow::util::TotalBufferSize(*mapped_)) / static_cast<double>(rows);
+  if (row_ >= end_row_) return nullptr;
+  const double row_bytes = static_cast<double>(::arrow::util::TotalBufferSize(*mapped_)) /
+                           static_cast<double>(mapped_->num_rows());
   const auto fitting =
       static_cast<std::int64_t>(static_cast<double>(bytes) / std::max(row_bytes, 1.0));
-  const std::int64_t count =
-      std::min(std::max<std::int64_t>(fitting / 8 * 8, 8), rows - mapped_rows_read_);
-  auto slice = read_slice(*mapped_, mapped_rows_read_, count, *inputs_[input_].opened->bytes,
-                          place(batch_ - 1));
-  mapped_rows_read_ += count;
+  const std::int64_t count = std::min(std::max<std::int64_t>(fitting / 8 * 8, 8), end_row_ - row_);
+  auto slice = read_slice(*mapped_, row_, count, *inputs_[input_].opened->bytes, place(batch_ - 1));
+  row_ += count;
   return slice;
 }
 
@@ -155,8 +202,8 @@ void IpcSource::restart() {
   for (Input& input : inputs_) {
     if (input.identity.regular) input.opened.reset();
   }
-  input_ = 0;
-  batch_ = 0;
+  input_ = begin_.input;
+  batch_ = begin_.batch;
   mapped_.reset();
   rows_read_ = 0;
 }
@@ -169,9 +216,11 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::next(std::uint64_t bytes) {
     batch = next_stored();
     if (batch == nullptr) return nullptr;
     const auto& file = inputs_[input_].opened->bytes;
-    if (file == nullptr || !is_mapped(*batch, *file)) break;
+    if (file == nullptr || !is_mapped(*batch, *file)) {
+      batch = batch->Slice(row_, end_row_ - row_);
+      break;
+    }
     mapped_ = std::move(batch);
-    mapped_rows_read_ = 0;
     batch = next_slice(static_cast<std::int64_t>(bytes));
   }
   // Its offsets and dictionary indices are the file's, and will be trusted.

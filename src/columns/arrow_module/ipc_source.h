@@ -22,6 +22,7 @@ class IpcSource : public BatchSource {
   // Examines the files, one after the other; only pipes stay open. Throws Failed.
   IpcSource(const std::vector<std::string>& paths, unsigned threads);
 
+  void take_share(const module_table::Share& share) override;
   void restart() override;
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) override;
   bool reads_ahead() const override { return false; }
@@ -40,7 +41,14 @@ class IpcSource : public BatchSource {
   struct Input {
     std::string path;
     FileIdentity identity;
+    int batches;  // of a file; of a stream it is not known
     std::optional<Opened> opened;
+  };
+  // Where a share begins, or ends: in a batch, behind `part`/`whole` of its rows.
+  struct Cut {
+    std::size_t input = 0;
+    int batch = 0;
+    std::uint64_t part = 0, whole = 1;
   };
 
   Opened open(const std::string& path, FileIdentity& identity);
@@ -49,15 +57,19 @@ class IpcSource : public BatchSource {
   std::shared_ptr<::arrow::RecordBatch> next_slice(std::int64_t bytes);
   void end_input();
   std::string place(int batch) const;
+  Cut cut_at(std::uint64_t offset) const;
+  bool is_at_end() const;
+  std::int64_t row_of(const Cut& cut, std::int64_t rows, std::int64_t otherwise) const;
 
   ::arrow::ipc::IpcReadOptions options_;
   std::vector<Input> inputs_;
+  Cut begin_, end_;  // of what is read
 
   // Where reading is.
   std::size_t input_ = 0;
   int batch_ = 0;                                 // of inputs_[input_]: the one to be read next
-  std::shared_ptr<::arrow::RecordBatch> mapped_;  // the one before, if it is read in slices
-  std::int64_t mapped_rows_read_ = 0;
+  std::int64_t row_ = 0, end_row_ = 0;            // of the one before, what is to be read
+  std::shared_ptr<::arrow::RecordBatch> mapped_;  // that one, if it is read in slices
 };
 
 }  // namespace xxl::arrow_module

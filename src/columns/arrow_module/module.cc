@@ -47,6 +47,10 @@ bool leave_out(Source* source, const module_table::FirstRows* first, Failure* fa
   return guarded(failure, [&] { state_of(source).batches->leave_out(*first); });
 }
 
+bool take_share(Source* source, const module_table::Share* share, Failure* failure) {
+  return guarded(failure, [&] { state_of(source).batches->take_share(*share); });
+}
+
 bool start(Source* source, const module_table::BatchSizes* sizes, ArrowArrayStream* out,
            Failure* failure) {
   SourceState& state = state_of(source);
@@ -83,7 +87,8 @@ bool open_source(const SourceOptions* options, Source* out, Failure* failure) {
     } else {
       state->batches = std::make_unique<IpcSource>(paths, options->threads);
     }
-    *out = {get_schema, leave_out, start, stream_failure, get_facts, release, state.release()};
+    *out = {get_schema,     leave_out, take_share, start,
+            stream_failure, get_facts, release,    state.release()};
   });
 }
 

@@ -126,7 +126,7 @@ void ParquetSource::examine(const std::string& path) {
     if (rows < 0) throw Failed(ErrorCode::bad_input, joined({path, "a row group has no size"}));
     const double row_bytes = static_cast<double>(group->total_byte_size()) /
                              static_cast<double>(std::max<std::int64_t>(rows, 1));
-    file.groups.push_back({rows, row_bytes, false});
+    file.groups.push_back({rows, row_bytes, 0, rows});
     reading_bytes_ = std::max(
         reading_bytes_, static_cast<std::uint64_t>(arrow_module::reading_bytes(*metadata, *group)));
   }
@@ -172,7 +172,30 @@ void ParquetSource::leave_out(const module_table::FirstRows& first) {
       row_groups_to_leave_out(bounds, {first.limit, first.descending != 0, first.nulls_first != 0});
   auto flag = left_out.begin();
   for (InputFile& file : files_) {
-    for (RowGroup& group : file.groups) group.left_out = *flag++;
+    for (RowGroup& group : file.groups) {
+      if (*flag++) group.last = group.first;
+    }
+  }
+}
+
+void ParquetSource::take_share(const module_table::Share& share) {
+  std::int64_t rows = 0;
+  for (const InputFile& file : files_) {
+    for (const RowGroup& group : file.groups) rows += group.read();
+  }
+  const auto start = [&](std::uint64_t index) {
+    return static_cast<std::int64_t>(
+        start_of_share(static_cast<std::uint64_t>(rows), index, share.count));
+  };
+  const std::int64_t begin = start(share.index), end = start(share.index + 1);
+  std::int64_t at = 0;
+  for (InputFile& file : files_) {
+    for (RowGroup& group : file.groups) {
+      const std::int64_t first = group.first, count = group.read();
+      group.first = first + std::clamp<std::int64_t>(begin - at, 0, count);
+      group.last = first + std::clamp<std::int64_t>(end - at, 0, count);
+      at += count;
+    }
   }
 }
 
@@ -185,12 +208,10 @@ module_table::SourceFacts ParquetSource::facts() const {
   for (const InputFile& file : files_) {
     facts.file_bytes += static_cast<std::uint64_t>(file.identity.bytes);
     for (const RowGroup& group : file.groups) {
-      const auto rows = static_cast<std::uint64_t>(group.rows);
-      facts.rows += rows;
+      facts.rows += static_cast<std::uint64_t>(group.rows);
       ++facts.row_groups;
-      if (!group.left_out) continue;
-      ++facts.row_groups_left_out;
-      facts.rows_left_out += rows;
+      facts.rows_left_out += static_cast<std::uint64_t>(group.rows - group.read());
+      if (group.read() == 0 && group.rows > 0) ++facts.row_groups_left_out;
     }
   }
   return facts;
@@ -219,7 +240,7 @@ std::string ParquetSource::failing_column() {
 bool ParquetSource::begin_row_group(std::uint64_t wanted_bytes) {
   for (; file_ < files_.size(); ++file_, group_ = 0, reader_.reset()) {
     const InputFile& file = files_[file_];
-    const auto is_read = [](const RowGroup& group) { return !group.left_out && group.rows > 0; };
+    const auto is_read = [](const RowGroup& group) { return group.read() > 0; };
     const auto next = std::find_if(file.groups.begin() + static_cast<std::ptrdiff_t>(group_),
                                    file.groups.end(), is_read);
     if (next == file.groups.end()) continue;
@@ -233,13 +254,16 @@ bool ParquetSource::begin_row_group(std::uint64_t wanted_bytes) {
   return false;
 }
 
-void ParquetSource::end_row_group() {
+void ParquetSource::check_row_group() const {
   const std::int64_t rows = files_[file_].groups[group_].rows;
   if (group_rows_read_ != rows) {
     throw Failed(ErrorCode::bad_input,
                  joined({place(), "has " + std::to_string(group_rows_read_) + " rows, not the " +
                                       std::to_string(rows) + " that its metadata tell"}));
   }
+}
+
+void ParquetSource::end_row_group() {
   batches_.reset();
   ++group_;
 }
@@ -252,6 +276,18 @@ void ParquetSource::restart() {
   rows_read_ = 0;
 }
 
+// Of the next batch of the row group, those that are read. What follows the last of them is not.
+std::shared_ptr<::arrow::RecordBatch> ParquetSource::wanted_rows(
+    const std::shared_ptr<::arrow::RecordBatch>& batch) {
+  const RowGroup& group = files_[file_].groups[group_];
+  const std::int64_t count = batch->num_rows();
+  const std::int64_t first = std::clamp<std::int64_t>(group.first - group_rows_read_, 0, count);
+  const std::int64_t last = std::clamp<std::int64_t>(group.last - group_rows_read_, 0, count);
+  group_rows_read_ += count;
+  if (group.last < group.rows && group_rows_read_ >= group.last) end_row_group();
+  return batch->Slice(first, last - first);
+}
+
 std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t wanted_bytes) {
   for (;;) {
     if (batches_ == nullptr && !begin_row_group(wanted_bytes)) return nullptr;
@@ -260,13 +296,14 @@ std::shared_ptr<::arrow::RecordBatch> ParquetSource::next(std::uint64_t wanted_b
     const ::arrow::Status status = batches_->ReadNext(&batch);
     if (!status.ok()) check(status, joined({place(), failing_column()}));
     if (batch == nullptr) {
+      check_row_group();
       end_row_group();
       continue;
     }
-    if (batch->num_rows() == 0) continue;
-    group_rows_read_ += batch->num_rows();
-    rows_read_ += static_cast<std::uint64_t>(batch->num_rows());
     batch_rows_.observe(batch->num_rows(), bytes_of(*batch), wanted_bytes);
+    batch = wanted_rows(batch);
+    if (batch->num_rows() == 0) continue;
+    rows_read_ += static_cast<std::uint64_t>(batch->num_rows());
     return batch;
   }
 }

@@ -21,6 +21,7 @@ class ParquetSource : public BatchSource {
   ParquetSource(const std::vector<std::string>& paths, unsigned threads);
 
   void leave_out(const module_table::FirstRows& first) override;
+  void take_share(const module_table::Share& share) override;
   void restart() override;
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t wanted_bytes) override;
   bool reads_ahead() const override { return true; }
@@ -29,8 +30,10 @@ class ParquetSource : public BatchSource {
  private:
   struct RowGroup {
     std::int64_t rows;
-    double row_bytes;  // encoded, not compressed
-    bool left_out;
+    double row_bytes;          // encoded, not compressed
+    std::int64_t first, last;  // of its rows, [first, last) are read
+
+    std::int64_t read() const { return last - first; }
   };
   struct InputFile {
     std::string path;
@@ -44,7 +47,10 @@ class ParquetSource : public BatchSource {
   std::unique_ptr<::parquet::arrow::FileReader> open_again(const InputFile& file);
   int leaf_with_bounds(const std::string& column) const;
   bool begin_row_group(std::uint64_t wanted_bytes);
+  void check_row_group() const;
   void end_row_group();
+  std::shared_ptr<::arrow::RecordBatch> wanted_rows(
+      const std::shared_ptr<::arrow::RecordBatch>& batch);
   std::string place() const;
   std::string failing_column();
 

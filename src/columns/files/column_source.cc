@@ -43,6 +43,11 @@ void ColumnSource::leave_out(const module_table::FirstRows& first) {
   if (!source_.leave_out(&source_, &first, &failure)) throw_failure(failure);
 }
 
+void ColumnSource::take_share(const module_table::Share& share) {
+  Failure failure{};
+  if (!source_.take_share(&source_, &share, &failure)) throw_failure(failure);
+}
+
 void ColumnSource::start(const module_table::BatchSizes& sizes, ArrowArrayStream* out) {
   Failure failure{};
   if (!source_.start(&source_, &sizes, out, &failure)) throw_failure(failure);

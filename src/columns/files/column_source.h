@@ -21,6 +21,8 @@ class ColumnSource {
   const std::vector<std::string>& column_names() const { return column_names_; }
   // Leaves out row groups that certainly have none of these rows. Throws Error.
   void leave_out(const module_table::FirstRows& first);
+  // Leaves out all rows but those of a share of the others. Throws Error.
+  void take_share(const module_table::Share& share);
   // All rows. The stream must be released before the source and before the next one; the rows of
   // pipes come once. Throws Error.
   void start(const module_table::BatchSizes& sizes, ArrowArrayStream* out);

@@ -17,7 +17,7 @@
 namespace xxl::module_table {
 
 // To be raised with every change of this header.
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr const char* kEntryName = "xxl_arrow_module";
 
 // What went wrong, filled in by functions that return false.
@@ -48,6 +48,12 @@ struct FirstRows {
   std::int32_t nulls_first;
 };
 
+// One of `count` shares of the rows, about equal, in the order of the files.
+struct Share {
+  std::uint64_t index;
+  std::uint64_t count;
+};
+
 // Of rows in memory; batches of a single row may be larger.
 struct BatchSizes {
   std::uint64_t read_bytes;   // that are decoded at once, about
@@ -73,6 +79,9 @@ struct Source {
   bool (*get_schema)(Source*, ArrowSchema* out, Failure*);
   // Leaves out row groups that certainly have none of these rows.
   bool (*leave_out)(Source*, const FirstRows*, Failure*);
+  // Leaves out all rows but those of a share of what was not left out before. All shares together,
+  // of the same files, are all rows.
+  bool (*take_share)(Source*, const Share*, Failure*);
   // Gives all rows, in the order of the files. The stream must be released before the source, and
   // before the next one: files can be read again, pipes not.
   bool (*start)(Source*, const BatchSizes*, ArrowArrayStream* out, Failure*);
