@@ -195,8 +195,8 @@ void ColumnBuilder::append_value(const std::byte*& from) {
       break;
     }
     case Layout::dictionary: {
-      const std::uint64_t number = read_count(from);
-      std::memcpy(append_fixed(), &number, type_->width);
+      const std::uint64_t index = dictionaries_->index(type_->dictionary_id, read_count(from));
+      std::memcpy(append_fixed(), &index, type_->width);
       break;
     }
     case Layout::binary32:
@@ -370,7 +370,9 @@ void ColumnBuilder::finish(ArrowArray* array) {
   array->private_data = owned.release();
 }
 
-Dictionaries::Dictionaries(const ColumnType& table, const DictionaryTables& tables) {
+Dictionaries::Dictionaries(const ColumnType& table, const DictionaryTables& tables,
+                           DictionaryPlaces places)
+    : places_(std::move(places)) {
   make(table, tables);
 }
 

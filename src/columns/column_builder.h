@@ -145,15 +145,23 @@ class ColumnBuilder {
 class Dictionaries {
  public:
   // By ColumnType::dictionary_id.
-  Dictionaries(const ColumnType& table, const DictionaryTables& tables);
+  Dictionaries(const ColumnType& table, const DictionaryTables& tables,
+               DictionaryPlaces places = {});
 
   // Fills `array` with a share of those of the dictionary `id`.
   void share(std::size_t id, ArrowArray* array) const;
+  // The index there of the value that rows have as `number`.
+  std::uint64_t index(std::size_t id, std::uint32_t number) const {
+    if (places_.empty()) return number;
+    const auto& ranks = places_[id];
+    return ranks[number % ranks.size()][number / ranks.size()];
+  }
 
  private:
   void make(const ColumnType& type, const DictionaryTables& tables);
 
   std::vector<std::shared_ptr<ArrowArray>> arrays_;
+  const DictionaryPlaces places_;
 };
 
 }  // namespace xxl

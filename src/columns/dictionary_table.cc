@@ -11,20 +11,22 @@ namespace {
 
 constexpr std::uint64_t kBytesOfEntry = 96;  // of the table, beside the value
 
-void collect(const ColumnType& type, std::uint64_t most_bytes, DictionaryTables& tables) {
-  if (type.layout == Layout::dictionary) tables.emplace_back(type.name, most_bytes);
-  for (const ColumnType& child : type.children) collect(child, most_bytes, tables);
+void collect(const ColumnType& type, std::uint64_t most_bytes, DictionaryNumbers numbers,
+             DictionaryTables& tables) {
+  if (type.layout == Layout::dictionary) tables.emplace_back(type.name, most_bytes, numbers);
+  for (const ColumnType& child : type.children) collect(child, most_bytes, numbers, tables);
 }
 
 }  // namespace
 
 std::uint32_t DictionaryTable::number_of(std::string bytes) {
   const auto [entry, is_new] =
-      known_.try_emplace(std::move(bytes), static_cast<std::uint32_t>(values_.size()));
+      known_.try_emplace(std::move(bytes), static_cast<std::uint32_t>(next_));
   if (!is_new) return entry->second;
   values_.push_back(entry->first);
   bytes_ += kBytesOfEntry + entry->first.size();
-  if (bytes_ > most_bytes_ || values_.size() == kUnknown) {
+  next_ += step_;
+  if (bytes_ > most_bytes_ || next_ >= kUnknown) {
     throw Error(ErrorCode::no_space,
                 "column " + column_ + ": its dictionary has more values than fit in memory (" +
                     format_bytes(most_bytes_) +
@@ -33,9 +35,10 @@ std::uint32_t DictionaryTable::number_of(std::string bytes) {
   return entry->second;
 }
 
-DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_bytes) {
+DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_bytes,
+                                   DictionaryNumbers numbers) {
   DictionaryTables tables;
-  collect(table, most_bytes, tables);
+  collect(table, most_bytes, numbers, tables);
   return tables;
 }
 

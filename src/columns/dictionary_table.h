@@ -13,11 +13,20 @@
 
 namespace xxl {
 
+// Which numbers values have: from `first` on, `step` apart.
+struct DictionaryNumbers {
+  std::uint32_t first = 0;
+  std::uint32_t step = 1;
+};
+
 class DictionaryTable {
  public:
   // Throws Error{no_space} when the values take more than `most_bytes`; `column` says of what.
-  DictionaryTable(std::string column, std::uint64_t most_bytes)
-      : column_(std::move(column)), most_bytes_(most_bytes) {}
+  DictionaryTable(std::string column, std::uint64_t most_bytes, DictionaryNumbers numbers)
+      : column_(std::move(column)),
+        most_bytes_(most_bytes),
+        next_(numbers.first),
+        step_(numbers.step) {}
 
   // Before the rows of a batch whose dictionary has `count` values.
   void begin_batch(std::size_t count) { numbers_.assign(count, kUnknown); }
@@ -30,17 +39,20 @@ class DictionaryTable {
     return known;
   }
 
+  // The number of a value, as append_value() writes it.
+  std::uint32_t number_of(std::string bytes);
+
   // All values, in the order of their numbers.
   const std::vector<std::string_view>& values() const { return values_; }
 
  private:
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
 
-  std::uint32_t number_of(std::string bytes);
-
   std::string column_;
   std::uint64_t most_bytes_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t next_;  // number of the next new value
+  std::uint32_t step_;
   std::vector<std::uint32_t> numbers_;  // of the batch's values
   std::unordered_map<std::string, std::uint32_t> known_;
   std::vector<std::string_view> values_;  // keys of known_, which stay where they are
@@ -49,8 +61,14 @@ class DictionaryTable {
 // Those of a table, by ColumnType::dictionary_id.
 using DictionaryTables = std::vector<DictionaryTable>;
 
+// Where the values of several ranks are in a dictionary of all: by ColumnType::dictionary_id, by
+// rank, whose numbers are DictionaryNumbers{rank, ranks}, and by the order of these. Without ranks
+// numbers are such places.
+using DictionaryPlaces = std::vector<std::vector<std::vector<std::uint32_t>>>;
+
 // For all dictionaries of `table`.
-DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_bytes);
+DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_bytes,
+                                   DictionaryNumbers numbers = {});
 // `table`, where indices are too narrow for the values of all batches, with wider ones.
 ColumnType with_wide_indices(const ColumnType& table, const DictionaryTables& tables);
 // Before the rows of a batch.

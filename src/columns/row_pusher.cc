@@ -16,13 +16,13 @@ ColumnMemory memory_of(const BatchReader& reader, bool any, bool in_memory,
 
 RowPusher::RowPusher(BatchReader& reader, const RowFormat& format, bool in_memory,
                      const std::function<void(std::uint64_t rows)>& on_batch,
-                     const resources& shared)
+                     const resources& shared, DictionaryNumbers numbers)
     : reader_(reader),
       in_memory_(in_memory),
       on_batch_(on_batch),
       any_(reader.next()),
       memory_(memory_of(reader, any_, in_memory, shared)),
-      dictionaries_(dictionary_tables(reader.type(), memory_.dictionary_bytes)),
+      dictionaries_(dictionary_tables(reader.type(), memory_.dictionary_bytes, numbers)),
       writer_(format, dictionaries_) {}
 
 RowPusher::Rest RowPusher::rest() {

@@ -17,9 +17,11 @@ namespace xxl {
 class RowPusher {
  public:
   // Reads the first batch, which tells how memory is divided. `in_memory`, `on_batch`: as of
-  // column_sort_options. The references must outlive it.
+  // column_sort_options; `numbers`: of the values of dictionaries in rows. The references must
+  // outlive it.
   RowPusher(BatchReader& reader, const RowFormat& format, bool in_memory,
-            const std::function<void(std::uint64_t rows)>& on_batch, const resources& shared);
+            const std::function<void(std::uint64_t rows)>& on_batch, const resources& shared,
+            DictionaryNumbers numbers = {});
 
   const ColumnMemory& memory() const { return memory_; }
   // The rows of the batch that next() is at, from the first one that has not been given; none at

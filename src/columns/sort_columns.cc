@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "columns/cluster_columns.h"
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
 #include "columns/column_stream.h"
 #include "columns/row_blocks.h"
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
+#include "columns/shared_dictionaries.h"
+#include "engine/callers/shared_resources.h"
 #include "record/caller_keys.h"
 #include "xxl/columns.h"
 #include "xxl/sorter_core.h"
@@ -45,13 +48,16 @@ detail::SorterSpec spec_of(const column_sort_options& options, std::uint64_t mem
 // Rows in order as batches.
 class SortedBatches final : public BatchSource {
  public:
-  SortedBatches(const ColumnType& table, RowFormat format, DictionaryTables dictionaries,
-                const ColumnMemory& memory, std::uint64_t batch_rows, detail::SorterBytes rows)
-      : table_(with_wide_indices(table, dictionaries)),
+  // `report`, if there is one, is filled in at the end.
+  SortedBatches(const ColumnType& table, RowFormat format, SharedDictionaries dictionaries,
+                const ColumnMemory& memory, std::uint64_t batch_rows, detail::SorterBytes rows,
+                SortReport* report = nullptr)
+      : table_(with_wide_indices(table, dictionaries.tables)),
         format_(std::move(format)),
-        dictionaries_(table, dictionaries),
+        dictionaries_(table, dictionaries.tables, std::move(dictionaries.places)),
         memory_(memory),
         batch_rows_(std::max<std::uint64_t>(1, batch_rows)),
+        report_(report),
         builder_(table_, &dictionaries_),
         reader_(format_),
         sorted_(std::move(rows)),
@@ -77,7 +83,10 @@ class SortedBatches final : public BatchSource {
       append(rows);
       count += rows.size();
     }
-    if (count == 0) return false;
+    if (count == 0) {
+      if (report_ != nullptr) *report_ = sorted_.report();
+      return false;
+    }
     builder_.finish_table(count, array);
     return true;
   }
@@ -101,6 +110,7 @@ class SortedBatches final : public BatchSource {
   const Dictionaries dictionaries_;
   const ColumnMemory memory_;
   const std::uint64_t batch_rows_;
+  SortReport* const report_;
   ColumnBuilder builder_;
   RowReader reader_;
   std::vector<ColumnBuilder*> keys_, values_;    // of format_
@@ -121,10 +131,38 @@ void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort
       [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
   rows.end();
   reader.close();
-  export_stream(
-      std::make_unique<SortedBatches>(reader.type(), format, pusher.take_dictionaries(),
-                                      pusher.memory(), options.batch_rows, std::move(rows)),
-      out);
+  export_stream(std::make_unique<SortedBatches>(
+                    reader.type(), format, SharedDictionaries{pusher.take_dictionaries(), {}},
+                    pusher.memory(), options.batch_rows, std::move(rows)),
+                out);
+}
+
+void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
+                          const column_sort_options& options, const resources& shared,
+                          ClusterText& cluster, Peers& peers, SortReport& report) {
+  BatchReader reader(in, "the input");
+  RowFormat format = RowFormat::of_sort(reader.type(), keys_of(reader.type(), options.by));
+  RowPusher pusher(reader, format, options.in_memory, options.on_batch, shared,
+                   {peers.rank(), peers.ranks()});
+  JobOptions job;
+  job.memory_bytes = pusher.memory().engine_bytes;
+  cluster.add_input();
+  cluster.plan(job);
+  // How many rows come before a range is not known, so one rank counts them all.
+  if (options.limit || options.skip > 0) cluster.merge_at_first();
+  shared.shared()->text = &cluster;
+  detail::SorterBytes rows(shared, spec_of(options, job.memory_bytes));
+  pusher.push(
+      [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
+  reader.close();
+  SharedDictionaries dictionaries = share_dictionaries(reader.type(), pusher.take_dictionaries(),
+                                                       pusher.memory().dictionary_bytes, peers);
+  // The input of the sort ends when the first batch is asked for, and with it what others may wait
+  // for: until then it can be ended by itself.
+  export_stream(std::make_unique<SortedBatches>(reader.type(), format, std::move(dictionaries),
+                                                pusher.memory(), options.batch_rows,
+                                                std::move(rows), &report),
+                out);
 }
 
 }  // namespace xxl

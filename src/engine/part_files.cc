@@ -13,7 +13,6 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kMostKeyBytes = 256;           // in a manifest
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
 
 }  // namespace

@@ -24,6 +24,8 @@ using KeyText = std::function<std::string(std::string_view record)>;
 // Whose names sort.
 inline constexpr std::size_t kMostParts = 100'000;
 
+inline constexpr std::size_t kMostKeyBytes = 256;  // in a manifest
+
 // Of the file of a part, by its number, without an ending.
 std::string part_name(std::size_t part);
 // What the manifest says of `part`, which was written to `file`, but for its name.

@@ -27,6 +27,7 @@
 #include "engine/join/records_as_text.h"
 #include "io/temp_name.h"
 #include "join/join_shared.h"
+#include "mpi/mpi_columns.h"
 #include "mpi/mpi_peers.h"
 #include "mpi/mpi_report.h"
 #include "mpi/options_of_mpi.h"
@@ -156,6 +157,12 @@ void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   const auto finish = [&](const JobOptions& sort, const ClusterReport& done) {
     report(options, sort, done, peers);
   };
+  if (is_columns(record)) {
+    JobOptions sort;
+    set_cluster_options(options, peers, sort);
+    sort.record_kind = record;
+    return finish(sort, sort_columns(options, sort, peers));
+  }
   switch (text_kind(record)) {
     case TextKind::lines: {
       std::setlocale(LC_ALL, "");

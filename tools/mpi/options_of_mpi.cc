@@ -32,6 +32,7 @@ constexpr std::string_view kFromSort[] = {"ignore-leading-blanks",
                                           "zero-terminated",
                                           "parallel",
                                           "record",
+                                          "compression",
                                           "header",
                                           "empty",
                                           "count",
@@ -101,9 +102,9 @@ constexpr std::array kSortSections{
         "OUTPUT",
         "If the name given with -o ends with / or is that of a directory, it is a directory of "
         "parts, as xxl sort --parts makes, with one part of each rank. Parts of binary records are "
-        "of equal size, but for -u and folds. Parts of lines and rows are about equal, and "
-        "records with equal keys are in one part; with --skip or --limit all are in that of "
-        "rank 0.\n"
+        "of equal size, but for -u and folds. Parts of lines, rows and columns are about equal, "
+        "and records with equal keys are in one part; with --skip or --limit all are in that of "
+        "rank 0. Each part of columns has the schema and metadata that one process writes.\n"
         "\n"
         "Otherwise it is one file, which all ranks write at the same time. Of lines and rows, and "
         "with -u and folds, sizes of parts are known at the end only: each rank writes its part to "
@@ -113,6 +114,11 @@ constexpr std::array kSortSections{
     Section{"LINES AND ROWS",
             "Keys and folds are those of xxl sort (see xxl-sort(1)). Lines are in the order of the "
             "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
+    Section{"COLUMNS",
+            "Parquet and Arrow files, and their keys, are as of xxl sort (see xxl-sort(1)). Shares "
+            "of Parquet have equal numbers of rows, those of Arrow files of batches, which are cut "
+            "as well; an Arrow stream is read by one rank. All ranks must see all files: there is "
+            "no {rank} in their names.\n"},
     kRecords,
     kKeys,
     kFolds,
@@ -133,7 +139,8 @@ constexpr std::array kSortSections{
         "EXAMPLES",
         "  mpirun -n 4 xxl-mpi sort --record=gensort /shared/in -o /shared/out/\n"
         "  mpirun -n 4 xxl-mpi sort -t: -k3,3n /shared/lines -o /shared/sorted\n"
-        "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"},
+        "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"
+        "  mpirun -n 4 xxl-mpi sort --record=parquet --key=ts /shared/log/ -o /shared/sorted/\n"},
 };
 
 constexpr std::array kJoinSections{
@@ -162,10 +169,12 @@ constexpr std::array kJoinSections{
 };
 
 // Options of xxl as ranks have them.
-OptionSpec for_ranks(OptionSpec option) {
-  if (option.long_name == "record") {
+OptionSpec for_ranks(const CommandSpec& command, OptionSpec option) {
+  if (option.long_name == "record" && command.name == "join") {
     option.words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
     option.help = "what a record is: lines (the default), rows, or of a fixed size";
+  } else if (option.long_name == "record") {
+    option.help = "what a record is: lines (the default), rows, of columns, or of a fixed size";
   } else if (option.long_name == "buffer-size") {
     option.help = "use at most SIZE of memory for each rank";
     option.details =
@@ -192,7 +201,7 @@ OptionSpec for_ranks(OptionSpec option) {
 std::vector<OptionSpec> options_for_ranks(const CommandSpec& command,
                                           std::span<const std::string_view> keys) {
   std::vector<OptionSpec> options;
-  for (const std::string_view key : keys) options.push_back(for_ranks(option_of(command, key)));
+  for (const std::string_view key : keys) options.push_back(for_ranks(command, option_of(command, key)));
   return options;
 }
 

@@ -23,9 +23,6 @@ namespace {
 
 using module_table::Format;
 
-// What readers of Parquet expect, and Arrow's writers make.
-constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
-
 constexpr std::uint64_t kMostLevel = 100;  // of compression: the module knows each method's own
 
 constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
@@ -56,16 +53,6 @@ const char* format_text(Format format) {
   }
   return "";
 }
-
-// A stream that is released whatever happens.
-struct OwnedStream : ArrowArrayStream {
-  OwnedStream() : ArrowArrayStream{} {}
-  ~OwnedStream() {
-    if (release != nullptr) release(this);
-  }
-  OwnedStream(const OwnedStream&) = delete;
-  OwnedStream& operator=(const OwnedStream&) = delete;
-};
 
 }  // namespace
 
@@ -115,29 +102,46 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
               place + "there is no column '" + column.name + "', the columns are: " + all);
 }
 
+Format column_format(std::string_view record) {
+  return record == "parquet" ? Format::parquet : Format::ipc_file;
+}
+
+ColumnCompression compression_option(const ParsedOptions& options, Format format) {
+  ColumnCompression compression;
+  compression.text = options.value("compression", format == Format::parquet ? "zstd" : "none");
+  compression.method = compression.text.substr(0, compression.text.find(':'));
+  if (compression.method != compression.text) {
+    const std::string level = compression.text.substr(compression.method.size() + 1);
+    compression.level = static_cast<int>(parse_number(level, "--compression", 1, kMostLevel));
+  }
+  module_table::Failure failure{};
+  if (!load_arrow_module().check_compression(format, compression.method.c_str(), compression.level,
+                                             &failure)) {
+    throw_failure(failure);
+  }
+  return compression;
+}
+
+void check_rows_read(const module_table::SourceFacts& facts) {
+  const std::uint64_t rows = facts.rows - facts.rows_left_out;
+  if (facts.rows_known == 0 || facts.rows_read == rows) return;
+  throw Error(ErrorCode::corrupt,
+              std::to_string(facts.rows_read) + " rows were read of " + std::to_string(rows));
+}
+
 ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
     : options_(options), count_only_(count_only) {
   start_ = phase_start_ = std::chrono::steady_clock::now();
   plan_.record = options.value("record", "");
-  format_ = plan_.record == "parquet" ? Format::parquet : Format::ipc_file;
+  format_ = column_format(plan_.record);
   set_job_options(options, job_);
   if (options.knows("temp-compress")) set_temp_compression(options, job_);
   stats_ = options.has("stats") ? options.word("stats", "table") : "";
 
-  const std::string compression =
-      options.value("compression", format_ == Format::parquet ? "zstd" : "none");
-  compression_ = compression.substr(0, compression.find(':'));
-  if (compression_ != compression) {
-    level_ = static_cast<int>(
-        parse_number(compression.substr(compression_.size() + 1), "--compression", 1, kMostLevel));
-  }
-  module_table::Failure failure{};
-  if (!load_arrow_module().check_compression(format_, compression_.c_str(), level_, &failure)) {
-    throw_failure(failure);
-  }
+  compression_ = compression_option(options, format_);
   plan_.output = count_only ? "" : job_.output;
   plan_.format = format_text(output_format());
-  plan_.compression = compression;
+  plan_.compression = compression_.text;
   plan_.memory_bytes = job_.memory_bytes;
   plan_.threads = job_.parallel != 0 ? job_.parallel : available_processors();
   plan_.scratch_dirs = job_.scratch_dirs;
@@ -240,8 +244,8 @@ std::unique_ptr<ColumnTarget> ColumnsJob::make_target() const {
 void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   module_table::TargetOptions options{};
   options.format = output_format();
-  options.compression = compression_.c_str();
-  options.level = level_;
+  options.compression = compression_.method.c_str();
+  options.level = compression_.level;
   options.sorted_by = result.sorted_by.data();
   options.sorted_by_count = result.sorted_by.size();
   options.memory_bytes = plan_.memory.writing_bytes;
@@ -295,11 +299,8 @@ std::uint64_t ColumnsJob::rows_read() const {
 
 void ColumnsJob::check_rows(const Result& result) {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    module_table::SourceFacts& facts = plan_.inputs[i].facts;
-    facts = sources_[i]->facts();
-    if (facts.rows_known == 0 || facts.rows_read == facts.rows - facts.rows_left_out) continue;
-    throw Error(ErrorCode::corrupt, std::to_string(facts.rows_read) + " rows were read of " +
-                                        std::to_string(facts.rows - facts.rows_left_out));
+    plan_.inputs[i].facts = sources_[i]->facts();
+    check_rows_read(plan_.inputs[i].facts);
   }
   const std::uint64_t written = report_.written.rows;
   const auto check_written = [&](std::uint64_t expected, const char* how) {
@@ -345,6 +346,7 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
       report_.written.rows = count(&rows);
     }
   });
+  rows.end();  // its memory and scratch space
   check_rows(result);
   end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
             report_.bytes_written);

@@ -37,6 +37,37 @@ ColumnKeyOption parse_column_key(std::string_view spec, bool descending);
 std::string resolve_column(const CsvColumn& column, const std::vector<std::string>& names,
                            const std::string& table);
 
+// Of the files of --record.
+module_table::Format column_format(std::string_view record);
+
+// What readers of Parquet expect, and Arrow's writers make.
+inline constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
+
+// --compression=METHOD[:LEVEL], or what is usual.
+struct ColumnCompression {
+  std::string text;    // as it was given
+  std::string method;  // zstd, ...
+  int level = 0;       // 0: the method's default
+};
+
+// Throws Error{usage} unless files of `format` can be compressed so.
+ColumnCompression compression_option(const ParsedOptions& options, module_table::Format format);
+
+// Throws Error{corrupt} if rows that the source has were not read.
+void check_rows_read(const module_table::SourceFacts& facts);
+
+// A stream that is released whatever happens.
+struct OwnedStream : ArrowArrayStream {
+  OwnedStream() : ArrowArrayStream{} {}
+  ~OwnedStream() { end(); }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+
+  void end() {
+    if (release != nullptr) release(this);
+  }
+};
+
 // A sort or join of columns, from the options to the report:
 //
 //   open() each table -> make_plan() divides the memory -> run(): resources, stream, file
@@ -98,8 +129,7 @@ class ColumnsJob {
   const bool count_only_;
   JobOptions job_;
   module_table::Format format_;
-  std::string compression_;  // zstd, ...
-  int level_ = 0;
+  ColumnCompression compression_;
   std::string stats_;  // --stats: table, json or nothing
   ColumnsPlan plan_;
   std::vector<std::unique_ptr<ColumnSource>> sources_;

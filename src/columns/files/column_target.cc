@@ -50,7 +50,6 @@ module_table::TargetFacts ColumnTarget::write(module_table::TargetOptions option
   module_table::TargetFacts facts{};
   module_table::Failure failure{};
   const bool written = load_arrow_module().write_target(&options, in, &facts, &failure);
-  in->release(in);
   if (failed_) std::rethrow_exception(failed_);
   if (!written) throw_failure(failure);
   return facts;

@@ -20,8 +20,8 @@ class ColumnTarget {
  public:
   virtual ~ColumnTarget() = default;
 
-  // Writes all rows of `in`, which it releases. `options` without functions and `context`. Throws
-  // Error; then nothing has appeared.
+  // Writes all rows of `in`. `options` without functions and `context`. Throws Error; then nothing
+  // has appeared.
   module_table::TargetFacts write(module_table::TargetOptions options, ArrowArrayStream* in);
   // Makes what was written appear. Throws Error.
   virtual void publish() = 0;

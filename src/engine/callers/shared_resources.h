@@ -10,6 +10,10 @@
 #include "sort/accelerator.h"
 #include "xxl/resources.h"
 
+namespace xxl {
+class SharedText;
+}
+
 namespace xxl::detail {
 
 class SharedResources {
@@ -34,6 +38,7 @@ class SharedResources {
 
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues (tests)
   TimeLine* time_line = nullptr;         // of all users; may be null
+  SharedText* text = nullptr;            // if set, sorters of records of any length are part of it
 
  private:
   mutable std::mutex mutex_;

@@ -76,12 +76,13 @@ std::unique_ptr<CallerSort> sort_of_records(SortOptions options, const SorterSpe
 }
 
 std::unique_ptr<CallerSort> sort_of_any_length(TextSortOptions options, const SorterSpec& spec,
-                                               io::IoQueue& input) {
+                                               io::IoQueue& input, SharedText* shared) {
   if (spec.options.expected_records != 0) {
     throw Error(ErrorCode::usage,
                 "sorter_options::expected_records is for records of a fixed size");
   }
   options.syntax.counted = true;
+  options.shared = shared;
   if (spec.length == RecordLength::any) {
     options.keys = std::make_shared<RecordAsKey>(spec.descending);
   } else {
@@ -92,12 +93,12 @@ std::unique_ptr<CallerSort> sort_of_any_length(TextSortOptions options, const So
 
 std::unique_ptr<CallerSort> make_sort(const Grant& grant, const SorterSpec& spec,
                                       io::IoQueue& input, io::IoQueue& output,
-                                      const std::stop_token& stop) {
+                                      const std::stop_token& stop, SharedText* shared) {
   if (spec.length == RecordLength::fixed) {
     return sort_of_records(options_of<SortOptions>(grant, spec.options, output, stop), spec, input);
   }
   return sort_of_any_length(options_of<TextSortOptions>(grant, spec.options, output, stop), spec,
-                            input);
+                            input, shared);
 }
 
 }  // namespace
@@ -107,9 +108,9 @@ class SorterCore::Job : public CallerJob {
   Job(const resources& shared, const SorterSpec& spec)
       : CallerJob(
             shared, spec.options.memory_bytes, 1,
-            [&spec](const Grant& grant, Inputs& inputs, io::IoQueue& output,
-                    const std::stop_token& stop) {
-              return make_sort(grant, spec, inputs.front(), output, stop);
+            [&](const Grant& grant, Inputs& inputs, io::IoQueue& output,
+                const std::stop_token& stop) {
+              return make_sort(grant, spec, inputs.front(), output, stop, shared.shared()->text);
             },
             "a sorter"),
         repeatable_(spec.options.repeatable) {}

@@ -47,6 +47,8 @@ class ClusterText final : public SharedText {
   // The next input: as open_text_share(), or open_share() if records have a fixed size.
   TextShare open_input(const std::vector<std::string>& paths, const TextSyntax& syntax,
                        bool with_first_record);
+  // The next input, which the job has from elsewhere.
+  void add_input() { inputs_.emplace_back(); }
   // If the output surely takes `bytes`.
   void reserve_output(std::uint64_t bytes) { output_->reserve(bytes); }
   // Sets the memory and the threads of `job`, without what this needs.

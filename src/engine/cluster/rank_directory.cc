@@ -2,12 +2,12 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/cluster/message.h"
 #include "engine/part_files.h"
-#include "engine/part_manifest.h"
 #include "io/codec.h"
 #include "run/part_sink.h"
 
@@ -31,18 +31,24 @@ bool is_rank_directory(const JobOptions& options, Peers& peers) {
   return gather(peers, names_directory(options.output)).front();
 }
 
-RankDirectory::RankDirectory(const JobOptions& options, Peers& peers)
+RankDirectory::RankDirectory(const JobOptions& options, Peers& peers, std::string ending,
+                             bool direct)
     : options_(options),
       peers_(peers),
+      ending_(std::move(ending)),
       directory_(options.output, check_replaceable_parts),
       parts_(PartRules{.parts = 1}, kSectorBytes) {
-  const std::string name = part_name(peers_.rank());
+  const std::string name = name_of(peers_.rank());
   // Where there are no unnamed files, the first one makes the directory for all.
-  if (is_first()) file_ = directory_.create(name, true);
+  if (is_first()) file_ = directory_.create(name, direct);
   const std::string made = told_by_first(peers_, directory_.temp_name());
   if (is_first()) return;
   if (!made.empty()) directory_.join(made);
-  file_ = directory_.create(name, true);
+  file_ = directory_.create(name, direct);
+}
+
+std::string RankDirectory::name_of(std::size_t rank) const {
+  return part_name(rank) + ending_;
 }
 
 void RankDirectory::reserve(std::uint64_t bytes) {
@@ -56,12 +62,13 @@ std::unique_ptr<ByteSink> RankDirectory::make_sink(std::size_t block_bytes, io::
 }
 
 void RankDirectory::publish(std::size_t terminator_bytes) {
+  publish(described_part(file_, parts_.parts().front(), terminator_bytes, options_.key_text));
+}
+
+void RankDirectory::publish(const PartManifest::Part& own) {
   const std::string made = told_by_first(peers_, is_first() ? directory_.make() : "");
   if (!is_first()) directory_.join(made);
-  const OutputPart part = parts_.parts().front();
-  const std::string name = part_name(peers_.rank());
-  directory_.add(file_, name, part.bytes);
-  const PartManifest::Part own = described_part(file_, part, terminator_bytes, options_.key_text);
+  directory_.add(file_, name_of(peers_.rank()), own.bytes);
   MessageWriter writer;
   writer.put(own.records);
   writer.put(own.bytes);
@@ -73,7 +80,7 @@ void RankDirectory::publish(std::size_t terminator_bytes) {
   for (const Message& message : tell_all(peers_, writer.take())) {
     MessageReader reader(message);
     PartManifest::Part& entry = manifest.parts.emplace_back();
-    entry.file = part_name(manifest.parts.size() - 1);
+    entry.file = name_of(manifest.parts.size() - 1);
     entry.records = reader.get<std::uint64_t>();
     entry.bytes = reader.get<std::uint64_t>();
     entry.checksum = reader.get<std::uint64_t>();

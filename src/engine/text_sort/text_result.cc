@@ -8,7 +8,7 @@
 namespace xxl {
 
 void TextResult::open(const Inputs& inputs) {
-  if (options_.shared != nullptr) return;
+  if (shared_output() != nullptr) return;
   check_parts(options_, !options_.merge_only || inputs.size_known);
   const bool whole = inputs.size_known && !options_.skip && !options_.limit &&
                      !options_.has_groups() && options_.output_codec() == Codec::none;
@@ -20,7 +20,7 @@ void TextResult::begin(std::uint64_t text_bytes, std::optional<std::string> head
   const TextGeometry& geometry = memory_.geometry();
   tickets_ = {};
   text_.reset();  // uses the sink
-  if (SharedText* const shared = options_.shared) {
+  if (SharedText* const shared = shared_output()) {
     parts_ = &shared->parts();
     sink_ = shared->make_sink(geometry.output_block_bytes, io);
   } else {
@@ -67,8 +67,8 @@ std::vector<MultisetHash> TextResult::sums(std::span<const MultisetHash> counted
 }
 
 bool TextResult::publish() {
-  if (options_.shared != nullptr) {
-    options_.shared->publish();
+  if (SharedText* const shared = shared_output()) {
+    shared->publish();
     return false;
   }
   output_->publish(text_->bytes());

@@ -55,6 +55,10 @@ class TextResult {
 
  private:
   void write_header(std::optional<std::string> header);
+  // A caller gets the part of this sort only.
+  SharedText* shared_output() const {
+    return options_.output_caller == nullptr ? options_.shared : nullptr;
+  }
 
   const TextSortOptions& options_;
   TextMemory& memory_;

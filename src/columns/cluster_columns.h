@@ -1,0 +1,28 @@
+// Sorts tables on several machines (docs/cluster.md).
+//
+//     (sort_columns)        each rank makes rows of its share of the input, which it sorts
+//     shared_dictionaries   and which refer to dictionaries of all
+//     cluster_text          runs of them are merged as those of text
+//     rank_columns          to a part of its own
+#pragma once
+
+#include "engine/cluster/cluster_text.h"
+#include "engine/cluster/peers.h"
+#include "xxl/arrow_c.h"
+#include "xxl/columns.h"
+#include "xxl/resources.h"
+#include "xxl/sort.h"
+
+namespace xxl {
+
+// As sort_columns(), of the share of this rank, which is read here; `out` gives its range of the
+// rows of all. Both are steps of all ranks, which must be given the same options and equal schemas.
+// `shared` is for this sort alone. `report` is filled in with the end of `out`.
+//
+// When `out` fails, or the work with what it gives, Peers::fail() must be told before it is
+// released: others may wait for this rank, or read what it has.
+void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
+                          const column_sort_options& options, const resources& shared,
+                          ClusterText& cluster, Peers& peers, SortReport& report);
+
+}  // namespace xxl

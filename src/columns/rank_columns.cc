@@ -1,0 +1,22 @@
+#include "columns/rank_columns.h"
+
+#include <string_view>
+
+#include "engine/part_files.h"
+#include "io/transfer.h"
+
+namespace xxl {
+
+void RankColumns::put(std::span<const std::byte> data) {
+  io::write_at(directory_.file(), bytes_written(), data);
+}
+
+void RankColumns::end_part(const module_table::PartFacts& part) {
+  part_.records = part.rows;
+  part_.bytes = bytes_written();
+  part_.first_key.assign(std::string_view(part.first_key).substr(0, kMostKeyBytes));
+  part_.last_key.assign(std::string_view(part.last_key).substr(0, kMostKeyBytes));
+  part_.checksum = sum_of(directory_.file()).checksum;
+}
+
+}  // namespace xxl

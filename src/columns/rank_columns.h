@@ -1,0 +1,34 @@
+// Files of columns that ranks write: one of each, in a directory of parts (docs/cluster.md).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "columns/files/column_target.h"
+#include "engine/cluster/peers.h"
+#include "engine/cluster/rank_directory.h"
+#include "engine/job.h"
+#include "engine/part_manifest.h"
+
+namespace xxl {
+
+// Is written with PartRules of one part.
+class RankColumns final : public ColumnTarget {
+ public:
+  // A step of all ranks. `ending`: of the names of files. `options` must outlive it. Throws Error.
+  RankColumns(const JobOptions& options, const std::string& ending, Peers& peers)
+      : directory_(options, peers, ending, false) {}
+
+  // Steps of all ranks.
+  void publish() override { directory_.publish(part_); }
+
+ private:
+  void put(std::span<const std::byte> data) override;
+  void end_part(const module_table::PartFacts& part) override;
+
+  RankDirectory directory_;
+  PartManifest::Part part_;
+};
+
+}  // namespace xxl

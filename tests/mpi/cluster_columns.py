@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Tables in Parquet and Arrow files on several ranks: random sorts compared with the same by one process.
+
+Environment as of cluster.py. Needs what tests/cli/columns.py needs; otherwise all is skipped, and a line says so."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+from cluster import CAN_BE_APART, ClusterTest, RANDOM_SORTS
+from column_tables import MAKERS, PAYLOADS, random_table, read, record_of, write
+from columns_case import ColumnsTest
+import whole_process
+from whole_process import can_mount, small_file_system
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    pa = None
+
+
+def in_files(rng, table, directory, suffix):
+    """The rows, one after the other, in some files."""
+    cuts = sorted(rng.randrange(table.num_rows + 1) for _ in range(rng.choice((0, 0, 1, 3))))
+    files = []
+    for begin, end in zip([0, *cuts], [*cuts, table.num_rows]):
+        ending = ".arrows" if suffix == ".arrow" and rng.random() < 0.2 else suffix
+        part = table.slice(begin, end - begin)
+        if part.num_rows:  # only the dictionary values that it has
+            part = pa.table([column.take(pa.array(range(part.num_rows))) for column in part.columns], schema=part.schema)
+            part = pa.table([pa.array(column.to_pylist(), column.type) for column in part.columns], schema=part.schema)
+        files.append(write(part, directory / f"in{len(files)}{ending}", rng))
+    return files
+
+
+class ColumnClusterTest(ClusterTest, ColumnsTest):
+    def sort_by_ranks(self, ranks, files, *options, name="sorted", **how):
+        """The table that its parts are, one after the other."""
+        output = self.out / name
+        done = self.cluster(ranks, record_of(files[0]), *files, *options, "-o", f"{output}/", **how)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        manifest = json.loads((output / "manifest.json").read_text())
+        self.assertEqual(manifest["record"], record_of(files[0]).removeprefix("--record="))
+        self.assertEqual(len(manifest["files"]), ranks)
+        self.assertEqual(sorted(path.name for path in output.iterdir()),
+                         ["manifest.json"] + [part["file"] for part in manifest["files"]])
+        tables = [read(output / part["file"]) for part in manifest["files"]]
+        for part, table in zip(manifest["files"], tables):
+            self.assertEqual(part["records"], table.num_rows)
+        checked = subprocess.run([whole_process.XXL, "validate", output], capture_output=True, check=False)
+        self.assertEqual((checked.returncode, checked.stderr), (0, b""))
+        subprocess.run(["rm", "-r", output], check=True)
+        return tables
+
+    def assert_as_alone(self, tables, files, *options):
+        """What one process makes of it: values, their order, types, metadata, and dictionaries."""
+        suffix = ".parquet" if files[0].suffix == ".parquet" else ".arrow"
+        output = self.out / f"alone{suffix}"
+        done = self.run_xxl(record_of(files[0]), *files, "-o", output, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        expected = read(output)
+        output.unlink()
+        for table in tables:
+            self.assertTrue(table.schema.equals(expected.schema, check_metadata=True), (table.schema, expected.schema))
+        self.assert_same(pa.concat_tables(tables), expected)
+        if suffix == ".parquet":
+            return
+        for table in tables:
+            for column, alone in zip(table.columns, expected.columns):
+                if pa.types.is_dictionary(column.type) and column.num_chunks and alone.num_chunks:
+                    self.assertEqual(column.chunk(0).dictionary, alone.chunk(0).dictionary)
+
+
+class RandomColumnSorts(ColumnClusterTest):
+    def sort_randomly(self, rng):
+        kinds = rng.sample(sorted(MAKERS), 3) + ["dictionary"] * rng.randrange(3) + rng.sample(sorted(PAYLOADS), 2)
+        table = random_table(rng, rng.choice((0, 1, 3, 50, 3000, 20000)), kinds)
+        files = in_files(rng, table, self.root, rng.choice((".parquet", ".arrow")))
+        options = [f"--key={name}{rng.choice(('', ':desc'))}{rng.choice(('', '', ':nulls-first'))}"
+                   for name in table.column_names[:rng.randint(1, 3)]]
+        options += rng.choice(([], [], ["-u"])) + rng.choice(([], [], ["--compression=zstd:3"]))
+        if rng.random() < 0.3:
+            options += rng.choice(([], [f"--limit={rng.randrange(table.num_rows + 2)}"])) + \
+                rng.choice(([], [f"--skip={rng.randrange(table.num_rows + 2)}"]))
+        means = [rng.choice(("-S48M", "-S96M")), *rng.choice(([], ["--parallel=1"])),
+                 *rng.choice(([], ["--temp-compress=lz4"]))]
+        tables = self.sort_by_ranks(rng.randrange(1, 6), files, *options, *means)
+        self.assert_as_alone(tables, files, *options)
+
+    def test_sort_as_one_process_does(self):
+        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
+        for number in range(RANDOM_SORTS):
+            with self.subTest(seed=seed + number):
+                self.sort_randomly(random.Random(seed + number))
+
+
+class Columns(ColumnClusterTest):
+    def test_larger_than_memory(self):
+        rng = random.Random(1)
+        rows = 400_000
+        table = pa.table({"key": pa.array([rng.randrange(1 << 40) for _ in range(rows)]),
+                          "text": [f"{i:0200}" for i in range(rows)],
+                          "city": pa.array([f"city {rng.randrange(3000)}" for _ in range(rows)]).dictionary_encode()})
+        for suffix in (".parquet", ".arrow"):
+            source = write(table, self.root / f"in{suffix}", random.Random(4))
+            for apart in [False] + [True] * CAN_BE_APART:
+                tables = self.sort_by_ranks(3, [source], "--key=key", "-S40M", apart=apart)
+                sizes = [part.num_rows for part in tables]
+                self.assertLess(max(sizes), 1.2 * min(sizes))
+                self.assert_as_alone(tables, [source], "--key=key", "-S1G")
+
+    def test_dictionaries_that_grow_beyond_their_indices(self):
+        """No rank has more values than its indices count, all together have."""
+        parts = []
+        for number in range(4):
+            values = pa.array([f"{number} {i}" for i in range(100)])
+            indices = pa.array([i % 100 for i in range(1000)], pa.int8())
+            parts.append(pa.record_batch({"d": pa.DictionaryArray.from_arrays(indices, values),
+                                          "k": pa.array([i * 7 % 1000 for i in range(1000)])}))
+        files = []
+        for number, part in enumerate(parts):
+            files.append(self.root / f"in{number}.arrow")
+            with pa.ipc.new_file(files[-1], part.schema) as writer:
+                writer.write_batch(part)
+        for key in ("k", "d"):
+            tables = self.sort_by_ranks(4, files, f"--key={key}")
+            self.assertEqual(tables[0].schema.field("d").type.index_type, pa.int16())
+            self.assert_as_alone(tables, files, f"--key={key}")
+
+    def test_one_batch_and_one_row_group_are_read_by_all(self):
+        table = pa.table({"k": pa.array([i * 7919 % 100_003 for i in range(100_000)])})
+        pq.write_table(table, self.root / "in.parquet", row_group_size=1 << 20)
+        with pa.ipc.new_file(self.root / "in.arrow", table.schema) as writer:
+            writer.write_table(table)
+        for name in ("in.parquet", "in.arrow"):
+            output = self.out / "o"
+            done = self.cluster(4, record_of(self.root / name), "--key=k", "--stats=json", self.root / name, "-o", f"{output}/")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            runs = [rank["runs"] for rank in json.loads(done.stderr)["ranks"]]
+            self.assertEqual(min(runs), 1, runs)
+            subprocess.run(["rm", "-r", output], check=True)
+
+    def test_a_limit_is_met_by_the_first_rank(self):
+        table = pa.table({"k": pa.array(range(100_000)), "v": pa.array(range(100_000))})
+        pq.write_table(table, self.root / "in.parquet", row_group_size=10_000)
+        tables = self.sort_by_ranks(3, [self.root / "in.parquet"], "--key=k:desc", "--limit=50", "--skip=7")
+        self.assertEqual([part.num_rows for part in tables], [50, 0, 0])
+        self.assert_as_alone(tables, [self.root / "in.parquet"], "--key=k:desc", "--limit=50", "--skip=7")
+
+
+class ColumnFailures(ColumnClusterTest):
+    def test_what_cannot_be(self):
+        write(pa.table({"k": [1, 2], "l": [[1], [2]]}), self.root / "in.parquet")
+        write(pa.table({"k": [1, 2]}), self.root / "other.parquet")
+        (self.root / "text.parquet").write_text("no table")
+        directory = ["-o", f"{self.out}/o/"]
+        for options, message in ((["--key=k", "in.parquet", "-o", self.out / "o"], "directory"),
+                                 (["in.parquet", *directory], "need a --key"),
+                                 (["--key=x", "in.parquet", *directory], "no column 'x'"),
+                                 (["--key=l", "in.parquet", *directory], "list"),
+                                 (["--key=k", "--count", "in.parquet", *directory], "--count"),
+                                 (["--key=k", "in.parquet", "other.parquet", *directory], "columns"),
+                                 (["--key=k", "in.{rank}.parquet", *directory], "{rank}"),
+                                 (["--key=k", "text.parquet", *directory], "text.parquet"),
+                                 (["--key=k", "nothing.parquet", *directory], "nothing.parquet"),
+                                 (["--key=k", "--compression=lzma", "in.parquet", *directory], "lzma"),
+                                 (["--key=k", "-S1M", "in.parquet", *directory], "too little")):
+            with self.subTest(options=options):
+                names = [self.root / option if str(option).endswith(".parquet") else option for option in options]
+                self.assert_cluster_fails(self.cluster(3, "--record=parquet", *names), message)
+        self.assert_only_in_out()
+
+    def test_a_damaged_row_group(self):
+        table = pa.table({"k": pa.array(range(50_000)), "s": [f"{i:060}" for i in range(50_000)]})
+        path = self.root / "in.parquet"
+        pq.write_table(table, path, row_group_size=10_000, compression="none", write_page_checksum=True, use_dictionary=False)
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+        self.assert_cluster_fails(self.cluster(4, "--record=parquet", "--key=k", path, "-o", f"{self.out}/o/"), "in.parquet.*row group")
+        self.assert_only_in_out()
+
+    def test_full_disks(self):
+        if not can_mount():
+            self.skipTest("needs root, to mount")
+        table = pa.table({"k": pa.array(range(200_000)), "s": [os.urandom(100) for i in range(200_000)]})
+        source = write(table, self.root / "in.parquet", random.Random(3))
+        with small_file_system(self.root / "small", 12) as small:
+            arguments = ("--record=parquet", "--key=k", "-S40M", "--compression=none", source)
+            self.assert_cluster_fails(self.cluster(3, *arguments, "-o", f"{small}/o/"), "small")
+            self.wait_until_gone()
+            self.assertEqual(list(small.iterdir()), [])
+            self.scratch = small
+            self.assert_cluster_fails(self.cluster(3, *arguments, "-o", f"{self.out}/o/"), "small")
+            self.wait_until_gone()
+            self.assertEqual(list(small.iterdir()), [])
+        self.assert_only_in_out()
+
+
+if __name__ == "__main__":
+    sys.exit(whole_process.main(sys.modules[__name__]))
