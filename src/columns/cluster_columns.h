@@ -1,6 +1,7 @@
 // Sorts tables on several machines (docs/cluster.md).
 //
 //     (sort_columns)        each rank makes rows of its share of the input, which it sorts
+//     shared_schema         of the same columns
 //     shared_dictionaries   and which refer to dictionaries of all
 //     cluster_text          runs of them are merged as those of text
 //     rank_columns          to a part of its own
@@ -16,8 +17,9 @@
 namespace xxl {
 
 // As sort_columns(), of the share of this rank, which is read here; `out` gives its range of the
-// rows of all. Both are steps of all ranks, which must be given the same options and equal schemas.
-// `shared` is for this sort alone. `report` is filled in with the end of `out`.
+// rows of all, and has the metadata of rank 0. Both are steps of all ranks, which must be given the
+// same options. `shared` is for this sort alone. `report` is filled in with the end of `out`.
+// Throws Error{bad_input} also if others have other columns.
 //
 // When `out` fails, or the work with what it gives, Peers::fail() must be told before it is
 // released: others may wait for this rank, or read what it has.

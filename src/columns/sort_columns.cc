@@ -14,6 +14,7 @@
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
 #include "columns/shared_dictionaries.h"
+#include "columns/shared_schema.h"
 #include "engine/callers/shared_resources.h"
 #include "record/caller_keys.h"
 #include "xxl/columns.h"
@@ -141,7 +142,8 @@ void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared,
                           ClusterText& cluster, Peers& peers, SortReport& report) {
   BatchReader reader(in, "the input");
-  RowFormat format = RowFormat::of_sort(reader.type(), keys_of(reader.type(), options.by));
+  const ColumnType type = share_schema(reader.type(), peers);
+  RowFormat format = RowFormat::of_sort(type, keys_of(type, options.by));
   RowPusher pusher(reader, format, options.in_memory, options.on_batch, shared,
                    {peers.rank(), peers.ranks()});
   JobOptions job;
@@ -155,11 +157,11 @@ void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
   pusher.push(
       [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
   reader.close();
-  SharedDictionaries dictionaries = share_dictionaries(reader.type(), pusher.take_dictionaries(),
+  SharedDictionaries dictionaries = share_dictionaries(type, pusher.take_dictionaries(),
                                                        pusher.memory().dictionary_bytes, peers);
   // The input of the sort ends when the first batch is asked for, and with it what others may wait
   // for: until then it can be ended by itself.
-  export_stream(std::make_unique<SortedBatches>(reader.type(), format, std::move(dictionaries),
+  export_stream(std::make_unique<SortedBatches>(type, format, std::move(dictionaries),
                                                 pusher.memory(), options.batch_rows,
                                                 std::move(rows), &report),
                 out);

@@ -143,6 +143,22 @@ class Columns(ColumnClusterTest):
             self.assertEqual(min(runs), 1, runs)
             subprocess.run(["rm", "-r", output], check=True)
 
+    def test_files_of_ranks(self):
+        files = []
+        for rank in range(3):
+            table = random_table(random.Random(rank), rank * 500, ["int32", "dictionary", "struct"])
+            table = table.replace_schema_metadata({"who": f"rank {rank}"})
+            files.append(write(table, self.root / f"in{rank}.parquet", random.Random(rank)))
+        tables = self.sort_by_ranks(3, [self.root / "in{rank}.parquet"], "--key=1", "--key=2:desc")
+        self.assert_as_alone(tables, files, "--key=1", "--key=2:desc")
+        for other, message in ((table.drop_columns(["row"]), "rank 2 has 3 columns, and rank 0 4"),
+                               (table.rename_columns(["a", "b", "c", "row"]), "rank 2 has another column 'a'"),
+                               (table.set_column(3, "row", pa.nulls(1000, pa.int32())), "rank 2 has another column 'row'")):
+            write(other, files[2])
+            self.assert_cluster_fails(self.cluster(3, "--record=parquet", "--key=1", self.root / "in{rank}.parquet",
+                                                   "-o", f"{self.out}/o/"), message)
+        self.assert_only_in_out()
+
     def test_a_limit_is_met_by_the_first_rank(self):
         table = pa.table({"k": pa.array(range(100_000)), "v": pa.array(range(100_000))})
         pq.write_table(table, self.root / "in.parquet", row_group_size=10_000)
@@ -163,7 +179,7 @@ class ColumnFailures(ColumnClusterTest):
                                  (["--key=l", "in.parquet", *directory], "list"),
                                  (["--key=k", "--count", "in.parquet", *directory], "--count"),
                                  (["--key=k", "in.parquet", "other.parquet", *directory], "columns"),
-                                 (["--key=k", "in.{rank}.parquet", *directory], "{rank}"),
+                                 (["--key=k", "in.parquet", "in{rank}.parquet", *directory], "{rank}"),
                                  (["--key=k", "text.parquet", *directory], "text.parquet"),
                                  (["--key=k", "nothing.parquet", *directory], "nothing.parquet"),
                                  (["--key=k", "--compression=lzma", "in.parquet", *directory], "lzma"),

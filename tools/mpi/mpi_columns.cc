@@ -16,6 +16,7 @@
 #include "columns/files/memory_plan.h"
 #include "columns/rank_columns.h"
 #include "engine/cluster/cluster_text.h"
+#include "engine/cluster/input_share.h"
 #include "engine/cluster/message.h"
 #include "engine/cluster/rank_directory.h"
 #include "sort/column_order.h"
@@ -92,15 +93,11 @@ void ColumnsOfRank::open() {
                 "several ranks write columns to a directory only: give its name with a slash",
                 job_.output);
   }
-  for (const std::string& name : options_.operands()) {
-    if (name.find("{rank}") == std::string::npos) continue;
-    throw Error(ErrorCode::usage, "files of columns are those that all ranks see, without {rank}",
-                name);
-  }
-  source_.emplace(format_, expand_inputs(options_.operands(), format_), job_.parallel);
-  check_same(source_->facts(), peers_);
+  const RankPaths inputs(options_.operands(), peers_.rank());
+  source_.emplace(format_, expand_inputs(inputs.paths, format_), job_.parallel);
+  if (!inputs.are_of_rank) check_same(source_->facts(), peers_);
   sort_ = column_sort_option(options_, keys, *source_);
-  source_->take_share({peers_.rank(), peers_.ranks()});
+  if (!inputs.are_of_rank) source_->take_share({peers_.rank(), peers_.ranks()});
   target_.emplace(job_, "." + record_, peers_);
   memory_ = plan_column_memory(job_.memory_bytes, source_->facts().reading_bytes, format_, false);
 }

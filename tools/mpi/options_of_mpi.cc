@@ -117,8 +117,8 @@ constexpr std::array kSortSections{
     Section{"COLUMNS",
             "Parquet and Arrow files, and their keys, are as of xxl sort (see xxl-sort(1)). Shares "
             "of Parquet have equal numbers of rows, those of Arrow files of batches, which are cut "
-            "as well; an Arrow stream is read by one rank. All ranks must see all files: there is "
-            "no {rank} in their names.\n"},
+            "as well; an Arrow stream is read by one rank. Files of ranks ({rank}) must have equal "
+            "columns; metadata are those of rank 0.\n"},
     kRecords,
     kKeys,
     kFolds,
@@ -201,7 +201,8 @@ OptionSpec for_ranks(const CommandSpec& command, OptionSpec option) {
 std::vector<OptionSpec> options_for_ranks(const CommandSpec& command,
                                           std::span<const std::string_view> keys) {
   std::vector<OptionSpec> options;
-  for (const std::string_view key : keys) options.push_back(for_ranks(command, option_of(command, key)));
+  for (const std::string_view key : keys)
+    options.push_back(for_ranks(command, option_of(command, key)));
   return options;
 }
 

@@ -28,16 +28,6 @@ bool names_rank(const std::string& path) {
   return path.find(kRankInName) != std::string::npos;
 }
 
-// Throws Error{usage} unless all or none of them are files of a rank.
-bool are_of_ranks(const std::vector<std::string>& paths) {
-  const auto count = std::count_if(paths.begin(), paths.end(), names_rank);
-  if (count != 0 && count != static_cast<std::ptrdiff_t>(paths.size())) {
-    throw Error(ErrorCode::usage,
-                "files of ranks, with {rank} in their names, cannot be given together with others");
-  }
-  return count != 0;
-}
-
 // Of files that are all of a known size, leaves out the empty ones. Throws Error{usage} if one is
 // not.
 void check_and_drop_empty(Inputs& inputs) {
@@ -93,13 +83,10 @@ void cut(Inputs& inputs, std::uint64_t begin, std::uint64_t end) {
 }
 
 // The files of this rank, or of all of them.
-Inputs open_files(const std::vector<std::string>& paths, std::size_t record_bytes, Peers& peers) {
-  const bool of_ranks = are_of_ranks(paths);
-  std::vector<std::string> names;
-  for (const std::string& path : paths) names.push_back(name_for(path, peers.rank()));
-  Inputs inputs = open_inputs(std::move(names), record_bytes, true);
+Inputs open_files(const RankPaths& of_rank, std::size_t record_bytes, Peers& peers) {
+  Inputs inputs = open_inputs(of_rank.paths, record_bytes, true);
   check_and_drop_empty(inputs);
-  if (!of_ranks) check_sizes(inputs, peers);
+  if (!of_rank.are_of_rank) check_sizes(inputs, peers);
   return inputs;
 }
 
@@ -247,10 +234,21 @@ std::optional<std::string> first_record(Inputs& inputs, const TextSyntax& syntax
 
 }  // namespace
 
+RankPaths::RankPaths(const std::vector<std::string>& given, unsigned rank) {
+  const auto count = std::count_if(given.begin(), given.end(), names_rank);
+  if (count != 0 && count != static_cast<std::ptrdiff_t>(given.size())) {
+    throw Error(ErrorCode::usage,
+                "files of ranks, with {rank} in their names, cannot be given together with others");
+  }
+  are_of_rank = count != 0;
+  for (const std::string& path : given) paths.push_back(name_for(path, rank));
+}
+
 InputShare open_share(const std::vector<std::string>& paths, std::size_t record_bytes,
                       Peers& peers) {
-  InputShare share{open_files(paths, record_bytes, peers)};
-  if (!are_of_ranks(paths)) {
+  const RankPaths of_rank(paths, peers.rank());
+  InputShare share{open_files(of_rank, record_bytes, peers)};
+  if (!of_rank.are_of_rank) {
     const std::uint64_t records = share.inputs.bytes / record_bytes;
     const auto start_of = [&](std::uint64_t rank) {
       return equal_start(records, rank, peers.ranks()) * record_bytes;
@@ -263,10 +261,11 @@ InputShare open_share(const std::vector<std::string>& paths, std::size_t record_
 
 TextShare open_text_share(const std::vector<std::string>& paths, const TextSyntax& syntax,
                           bool with_first_record, Peers& peers) {
-  TextShare share{{open_files(paths, 1, peers)}, {}};
+  const RankPaths of_rank(paths, peers.rank());
+  TextShare share{{open_files(of_rank, 1, peers)}, {}};
   Inputs& inputs = share.inputs;
   if (with_first_record) share.first_record = first_record(inputs, syntax, peers);
-  if (!are_of_ranks(paths)) cut_text(inputs, syntax, peers);
+  if (!of_rank.are_of_rank) cut_text(inputs, syntax, peers);
   measure(share, peers);
   return share;
 }

@@ -24,6 +24,15 @@
 
 namespace xxl {
 
+// The files of rank `rank`: {rank} in their names stands for its number.
+struct RankPaths {
+  // Throws Error{usage} unless all or none of `paths` have that.
+  RankPaths(const std::vector<std::string>& paths, unsigned rank);
+
+  std::vector<std::string> paths;
+  bool are_of_rank;  // otherwise all ranks have the same
+};
+
 struct InputShare {
   Inputs inputs;
   std::uint64_t largest_bytes = 0;  // of all ranks

@@ -1,0 +1,13 @@
+// One schema out of those of several ranks (docs/cluster.md).
+#pragma once
+
+#include "columns/column_type.h"
+#include "engine/cluster/peers.h"
+
+namespace xxl {
+
+// A step of all ranks: `own` with the metadata of rank 0. Throws Error{bad_input} if it has other
+// columns than that.
+ColumnType share_schema(const ColumnType& own, Peers& peers);
+
+}  // namespace xxl
