@@ -199,6 +199,11 @@ class ColumnFailures(ColumnClusterTest):
         self.assert_cluster_fails(self.cluster(4, "--record=parquet", "--key=k", path, "-o", f"{self.out}/o/"), "in.parquet.*row group")
         self.assert_only_in_out()
 
+    def test_a_rank_that_dies_ends_all(self):
+        table = pa.table({"k": [i * 7919 % 600_011 for i in range(600_000)], "s": [str(i) * 10 for i in range(600_000)]})
+        pq.write_table(table, self.root / "in.parquet")
+        self.kill_many(["--record=parquet", "--key=k", "-S48M"], self.root / "in.parquet", ("o/",))
+
     def test_full_disks(self):
         if not can_mount():
             self.skipTest("needs root, to mount")
