@@ -41,7 +41,9 @@ class ClusterTextJoinTest : public testing::Test {
     TextJoinOptions join;
     set_files(join);
     join.shape = shape;
-    set_lines({.key_fields = {{{0}, {0}}}}, join);
+    LineJoin lines;
+    lines.key_fields = {{{0}, {0}}};
+    set_lines(lines, join);
     return join;
   }
 
