@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -69,10 +70,11 @@ Bytes decompress(Codec codec, std::span<const std::byte> file, std::size_t piece
         given += size;
       }
     }
-    Bytes buffer(1 + random.below(buffer_bytes));
-    const std::size_t size = decompressor.read(buffer);
-    EXPECT_TRUE(size == buffer.size() || decompressor.wants_input() || decompressor.at_end());
-    content.insert(content.end(), buffer.begin(), buffer.begin() + static_cast<long>(size));
+    const std::size_t most = 1 + random.below(buffer_bytes);
+    const auto buffer = std::make_unique_for_overwrite<std::byte[]>(most);
+    const std::size_t size = decompressor.read({buffer.get(), most});
+    EXPECT_TRUE(size == most || decompressor.wants_input() || decompressor.at_end());
+    content.insert(content.end(), buffer.get(), buffer.get() + size);
   }
   EXPECT_EQ(decompressor.bytes_used(), file.size());
   return content;
@@ -142,14 +144,14 @@ TEST(Codec, FramesBehindOneAnotherAreOneFile) {
     SCOPED_TRACE(codec_name(codec));
     Bytes content, file;
     int level = 0;
-    for (const std::size_t size : {0, 1, 100000, 0, 3000000, 17}) {
+    for (const std::size_t size : {0, 1, 100000, 0, 1000000, 17}) {
       const Bytes block = make_content(size, size);
       append(content, block);
       append(file, frame_of(codec, level++, block));
     }
     EXPECT_TRUE(decompress(codec, file) == content);
     EXPECT_TRUE(decompress(codec, file, 5000, 100) == content);
-    EXPECT_TRUE(decompress(codec, file, 3, 70000) == content);
+    EXPECT_TRUE(decompress(codec, file, 3, 7000) == content);
     EXPECT_TRUE(decompress(codec, frame_of(codec, 0, {})).empty());
   }
 }
@@ -243,7 +245,7 @@ TEST(Codec, ChangedBytesAreNoticed) {
         changed[i] ^= static_cast<std::byte>(1u << bit);
         try {
           // Some bits make no difference: time and system in a header, what fills up a byte.
-          ASSERT_TRUE(decompress(codec, changed) == content) << i;
+          ASSERT_TRUE(decompress(codec, changed, 1 << 20, 1 << 12) == content) << i;
         } catch (const Error& error) {
           ASSERT_TRUE(error.code() == ErrorCode::bad_input || error.code() == ErrorCode::no_space);
           ASSERT_LE(error.offset(), changed.size());

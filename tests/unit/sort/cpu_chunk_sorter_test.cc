@@ -243,7 +243,7 @@ TEST(CpuChunkSorter, memory_taken_bit_by_bit_is_all_taken_in_the_end) {
   const RecordFormat format = format_of("u64");
   for (const std::uint64_t seed : {1u, 2u}) {
     Random random(seed);
-    Harness harness(format, {.memory_bytes = 2 * kMiB, .gradual = true}, seed);
+    Harness harness(format, {.memory_bytes = kMiB, .gradual = true}, seed);
     ASSERT_LT(harness.geometry().first_slabs, harness.geometry().slabs / 2);
     const std::size_t count = 16 * harness.slab_records();
     const Bytes records = test::random_records(format, count, random);

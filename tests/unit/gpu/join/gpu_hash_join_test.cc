@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -49,115 +50,141 @@ Bytes make_records(const RecordFormat& format, const Side& side, std::uint64_t s
   return records;
 }
 
-using Rows = std::vector<std::string>;
-
-Rows sorted_rows(const Bytes& bytes, std::size_t row_bytes) {
-  Rows rows;
-  for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
-    rows.emplace_back(reinterpret_cast<const char*>(bytes.data()) + at, row_bytes);
+// Rows of one size, one after the other, in order.
+Bytes in_order(const Bytes& rows, std::size_t row_bytes) {
+  std::vector<std::string_view> order;
+  for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
+    order.emplace_back(reinterpret_cast<const char*>(rows.data()) + at, row_bytes);
   }
-  std::sort(rows.begin(), rows.end());
-  return rows;
+  std::sort(order.begin(), order.end());
+  Bytes sorted;
+  sorted.reserve(rows.size());
+  for (const std::string_view row : order) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(row.data());
+    sorted.insert(sorted.end(), bytes, bytes + row.size());
+  }
+  return sorted;
 }
 
-Rows expected_rows(const RecordFormat& probe_format, const Bytes& probe,
-                   const RecordFormat& build_format, const Bytes& build, const WantedRows& wanted,
-                   std::uint64_t missing) {
+Bytes expected_rows(const RecordFormat& probe_format, const Bytes& probe,
+                    const RecordFormat& build_format, const Bytes& build, const WantedRows& wanted,
+                    std::uint64_t missing, std::size_t row_bytes) {
   const std::size_t key = probe_format.key.front().length;
   const auto text = [](const Bytes& bytes, std::size_t at, std::size_t size) {
-    return std::string(reinterpret_cast<const char*>(bytes.data()) + at, size);
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()) + at, size);
   };
-  std::unordered_map<std::string, std::vector<std::string>> partners;
+  std::unordered_map<std::string_view, std::vector<std::string_view>> partners;
   const std::size_t build_bytes = build_format.record_bytes;
   for (std::size_t at = 0; at < build.size(); at += build_bytes) {
     partners[text(build, at, key)].push_back(text(build, at + key, build_bytes - key));
   }
-  const std::string none =
-      wanted.has_s() ? std::string(reinterpret_cast<const char*>(&missing), build_bytes - key) : "";
-  Rows rows;
+  Bytes rows;
+  const auto append = [&rows](std::string_view part) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(part.data());
+    rows.insert(rows.end(), bytes, bytes + part.size());
+  };
+  const std::string_view none(reinterpret_cast<const char*>(&missing),
+                              wanted.has_s() ? build_bytes - key : 0);
   for (std::size_t at = 0; at < probe.size(); at += probe_format.record_bytes) {
-    const std::string record = text(probe, at, probe_format.record_bytes);
+    const std::string_view record = text(probe, at, probe_format.record_bytes);
     const auto found = partners.find(record.substr(0, key));
     if (found == partners.end()) {
-      if (wanted.lone_r) rows.push_back(record + none);
+      if (!wanted.lone_r) continue;
+      append(record);
+      append(none);
     } else if (wanted.pairs) {
-      for (const std::string& value : found->second) rows.push_back(record + value);
+      for (const std::string_view value : found->second) {
+        append(record);
+        append(value);
+      }
     } else if (wanted.matched_r) {
-      rows.push_back(record);
+      append(record);
     }
   }
-  std::sort(rows.begin(), rows.end());
-  return rows;
+  return in_order(rows, row_bytes);
 }
 
 const Side kProbes[] = {{0, 1}, {1, 1}, {30000, 4000}, {20001, 100'000}, {25000, 500, true}};
 const Side kBuilds[] = {{0, 1},          {1, 1},          {5000, 4000},
                         {8001, 100'000}, {20000, 20'000}, {3000, 500, true}};
 
-void expect_joins(const char* probe_record, const char* build_record, std::size_t devices,
-                  const HashJoinOptions& base) {
+// One way of joining.
+struct Way {
+  std::size_t devices = 1;
+  HashJoinOptions options = {};
+};
+
+void expect_joins(const char* probe_record, const char* build_record,
+                  const std::vector<Way>& ways) {
   const test::Watchdog watchdog;
   const RecordFormat probe_format = format_of(probe_record), build_format = format_of(build_record);
   const KeyLayout probe_layout(probe_format), build_layout(build_format);
-  Devices gpus(devices);
-  HashJoinOptions options = base;
-  options.threads = 2;
-  options.missing = 0x1122334455667788u;
-  HashJoiner joiner(gpus.all, probe_layout, build_layout, 20000, options);
+  constexpr std::uint64_t kMissing = 0x1122334455667788u;
+  std::vector<std::unique_ptr<Devices>> gpus;
+  std::vector<std::unique_ptr<HashJoiner>> joiners;
+  for (const Way& way : ways) {
+    gpus.push_back(std::make_unique<Devices>(way.devices));
+    HashJoinOptions options = way.options;
+    options.threads = 2;
+    options.missing = kMissing;
+    joiners.push_back(
+        std::make_unique<HashJoiner>(gpus.back()->all, probe_layout, build_layout, 20000, options));
+  }
   for (const Side& probe_side : kProbes) {
     for (const Side& build_side : kBuilds) {
       if (probe_side.skewed && build_side.skewed) continue;
       const Bytes probe = make_records(probe_format, probe_side, 1);
       const Bytes build = make_records(build_format, build_side, 2);
       for (const WantedRows& wanted : {kInnerJoin, kLeftJoin, kSemiJoin, kAntiJoin}) {
-        const Rows expected =
-            expected_rows(probe_format, probe, build_format, build, wanted, options.missing);
-        const std::size_t row_bytes = joiner.row_bytes(wanted);
-        Bytes rows(expected.size() * row_bytes);
-        const JoinCounts counts = joiner.join(probe, build, wanted, rows);
-        ASSERT_EQ(counts.rows(wanted), expected.size());
-        ASSERT_TRUE(sorted_rows(rows, row_bytes) == expected)
-            << probe_side.count << " " << build_side.count << " on " << devices;
-        ASSERT_EQ(joiner.count(probe, build).rows(wanted), expected.size());
+        const std::size_t row_bytes = joiners.front()->row_bytes(wanted);
+        const Bytes expected =
+            expected_rows(probe_format, probe, build_format, build, wanted, kMissing, row_bytes);
+        for (std::size_t way = 0; way < ways.size(); ++way) {
+          Bytes rows(expected.size());
+          const JoinCounts counts = joiners[way]->join(probe, build, wanted, rows);
+          ASSERT_EQ(counts.rows(wanted) * row_bytes, expected.size());
+          ASSERT_TRUE(in_order(rows, row_bytes) == expected)
+              << probe_side.count << " " << build_side.count << ", way " << way;
+          ASSERT_EQ(joiners[way]->count(probe, build).rows(wanted) * row_bytes, expected.size());
+        }
       }
     }
   }
 }
 
 TEST(HashJoiner, makes_the_rows_of_every_kind) {
-  expect_joins("kv64", "kv64", 1, {});
-  expect_joins("kv32", "kv32", 1, {});
+  expect_joins("kv64", "kv64", {{}});
+  expect_joins("kv32", "kv32", {{}});
 }
 TEST(HashJoiner, makes_rows_of_many_batches_on_many_devices) {
-  for (const std::size_t devices : {1, 3, 8}) {
-    expect_joins("kv64", "kv64", devices, {.batch_records = 1000});
-  }
+  const HashJoinOptions options{.batch_records = 1000};
+  expect_joins("kv64", "kv64", {{1, options}, {3, options}, {8, options}});
 }
 TEST(HashJoiner, joins_records_with_and_without_values) {
-  expect_joins("u64", "kv64", 2, {.batch_records = 5000});
-  expect_joins("kv64", "u64", 2, {.batch_records = 5000});
-  expect_joins("u32", "kv32", 1, {.batch_records = 5000});
+  const HashJoinOptions options{.batch_records = 5000};
+  expect_joins("u64", "kv64", {{2, options}});
+  expect_joins("kv64", "u64", {{2, options}});
+  expect_joins("u32", "kv32", {{1, options}});
 }
 TEST(HashJoiner, shares_probing_with_the_host) {
-  for (const std::size_t devices : {1, 3}) {
-    expect_joins("kv64", "kv64", devices,
-                 {.batch_records = 1000, .morsel_records = 300, .host_probes = true});
-  }
-  expect_joins("u32", "kv32", 1,
-               {.batch_records = 1000, .morsel_records = 300, .host_probes = true});
+  const HashJoinOptions options{.batch_records = 1000, .morsel_records = 300, .host_probes = true};
+  expect_joins("kv64", "kv64", {{1, options}, {3, options}});
+  expect_joins("u32", "kv32", {{1, options}});
 }
 
 // Memory for places, and for a part of the table.
 TEST(HashJoiner, keeps_a_part_of_the_table_in_host_memory) {
+  std::vector<Way> ways;
   for (const std::size_t devices : {1, 3}) {
     for (const std::size_t memory : {772 * kKiB, 840 * kKiB, 1000 * kKiB}) {
-      expect_joins("kv64", "kv64", devices,
-                   {.memory_bytes = memory,
-                    .batch_records = 4096,
-                    .morsel_records = 300,
-                    .host_probes = devices > 1});
+      ways.push_back({devices,
+                      {.memory_bytes = memory,
+                       .batch_records = 4096,
+                       .morsel_records = 300,
+                       .host_probes = devices > 1}});
     }
   }
+  expect_joins("kv64", "kv64", ways);
 }
 
 TEST(HashJoiner, says_how_much_of_the_table_is_near) {

@@ -101,11 +101,11 @@ TEST_F(GpuSortTest, what_fits_is_sorted_in_one_pass) {
 TEST_F(GpuSortTest, what_does_not_fit_becomes_runs_that_are_merged) {
   for (const char* record : {"u64", "gensort"}) {
     const RecordFormat format = format_of(record);
-    const Bytes records = test::random_records(format, 12 * kMiB / format.record_bytes, random_);
+    const Bytes records = test::random_records(format, 6 * kMiB / format.record_bytes, random_);
     for (const MultiGpu strategy :
          {MultiGpu::partition, MultiGpu::independent, MultiGpu::p2p_merge}) {
       for (const bool unique : {false, true}) {
-        auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, strategy, 8 * kMiB);
+        auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, strategy, 4 * kMiB);
         SortOptions sort = options(format, records, *gpus);
         sort.unique = unique;
         const SortReport report = expect_sorted(sort);
@@ -145,7 +145,7 @@ TEST_F(GpuSortTest, devices_merge_in_several_passes) {
   for (const char* record : {"u64", "gensort"}) {
     const RecordFormat format = format_of(record);
     const Bytes records =
-        test::few_distinct_records(format, 16 * kMiB / format.record_bytes, 50000, random_);
+        test::few_distinct_records(format, 6 * kMiB / format.record_bytes, 20000, random_);
     for (const bool unique : {false, true}) {
       auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, 4 * kMiB);
       SortOptions sort = options(format, records, *gpus);
@@ -253,11 +253,11 @@ TEST_F(GpuSortTest, equal_keys_are_kept_in_order_or_left_out) {
 
 TEST_F(GpuSortTest, groups_are_folded) {
   for (const char* record : {"u32", "kv64", "gensort"}) {
-    for (const std::size_t few : {5, 100000}) {
+    for (const std::size_t few : {5, 40000}) {
       const RecordFormat format = format_of(record);
-      const std::size_t count = 8 * kMiB / format.record_bytes;
+      const std::size_t count = 3 * kMiB / format.record_bytes;
       const Bytes records = test::few_distinct_records(format, count, few, random_);
-      for (const std::uint64_t limit : {std::uint64_t{0}, 5 * kMiB}) {
+      for (const std::uint64_t limit : {std::uint64_t{0}, 4 * kMiB}) {
         SCOPED_TRACE(std::string(record) + " " + std::to_string(few) + (limit ? " in runs" : ""));
         auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, limit);
         SortOptions sort = options(format, records, *gpus);
