@@ -14,21 +14,22 @@ jobs=$(nproc)
 # A test that fails does not stop the ones after it: the sum at the end decides.
 ctest --preset release -L unit -j "$jobs" --output-junit "$PWD/$results/unit.xml" || true
 tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xml" || true
-tests/cli/differential.py --xxl build-release/bin/xxl --junit "$results/differential.xml" || true
-tests/cli/sort_differential.py --xxl build-release/bin/xxl \
-  --junit "$results/sort_differential.xml" || true
-tests/cli/join_differential.py --xxl build-release/bin/xxl \
-  --junit "$results/join_differential.xml" || true
-tests/cli/join_records_differential.py --xxl build-release/bin/xxl \
-  --junit "$results/join_records_differential.xml" || true
-tests/cli/faults.py --xxl build-release/bin/xxl --junit "$results/faults.xml" || true
-tests/cli/long_lines.py --xxl build-release/bin/xxl --junit "$results/long_lines.xml" || true
-tests/cli/output_file.py --xxl build-release/bin/xxl --junit "$results/output_file.xml" || true
-tests/cli/parts.py --xxl build-release/bin/xxl --junit "$results/parts.xml" || true
-tests/cli/limits.py --xxl build-release/bin/xxl --junit "$results/limits.xml" || true
-tests/cli/keep_order.py --xxl build-release/bin/xxl --junit "$results/keep_order.xml" || true
-tests/cli/shuffles.py --xxl build-release/bin/xxl --junit "$results/shuffles.xml" || true
-tests/cli/folds.py --xxl build-release/bin/xxl --junit "$results/folds.xml" || true
-tests/cli/sets.py --xxl build-release/bin/xxl --junit "$results/sets.xml" || true
 
-scripts/sum_results.py "$results"/{unit,cli,differential,sort_differential,join_differential,join_records_differential,faults,output_file,limits,long_lines,parts,keep_order,shuffles,folds,sets}.xml
+# Most of these run one small process after the other: as many of them as there are processors side by
+# side, the longest first. Those that need settings of the machine or a user of their own run alone.
+programs=(sort_differential differential parts shuffles join_differential long_lines faults sets
+  join_records_differential folds keep_order)
+alone=(output_file limits)
+run_program() {
+  local log=$results/$1.log
+  tests/cli/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" > "$log" 2>&1 || true
+  cat "$log"
+}
+export results
+export -f run_program
+printf '%s\0' "${programs[@]}" | xargs -0 -P "$jobs" -I '{}' bash -c 'run_program {}'
+for program in "${alone[@]}"; do run_program "$program"; done
+
+files=(unit cli "${programs[@]}" "${alone[@]}")
+files=("${files[@]/#/$results/}")
+scripts/sum_results.py "${files[@]/%/.xml}"
