@@ -151,6 +151,12 @@ class TextFailures(ClusterTest):
             done = self.cluster(ranks, "--record=csv", "--key=2:number", path, "-o", f"{self.out}/o/")
             self.assert_cluster_fails(done, "in: byte [0-9]+: line 2001: ")
 
+        # Behind a stray quote, rows of other ranks look malformed, too.
+        path.write_text("".join(f'"{n}\n",{n}\n' for n in range(200)) + 'x",1\n' + "".join(f'"{n}\n",{n}\n' for n in range(2000)))
+        for options in (["--key=1"], ["--key=2:number"], ["--key=2:number", "--count"]):
+            done = self.cluster(5, "--record=csv", *options, path, "-o", f"{self.out}/o/")
+            self.assert_cluster_fails(done, "in: byte [0-9]+: line 401: column 1: a quote in a field")
+
     def test_a_record_that_is_too_long(self):
         path = self.root / "in"
         path.write_text("a" * (8 << 20) + "\nb\n" * 10)

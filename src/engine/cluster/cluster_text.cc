@@ -29,6 +29,16 @@ void ClusterText::plan(JobOptions& job) {
   job.memory_bytes -= sending_bytes;
 }
 
+// A step of all ranks, each of which has read its rows or met a `malformed` one. Returns if this
+// one is to tell that, or none has.
+void ClusterText::end_rows(bool malformed) {
+  awaits_rows_ = false;
+  const std::vector<bool> all = gather(peers_, malformed);
+  const auto first = std::find(all.begin(), all.end(), true) - all.begin();
+  const auto rank = static_cast<std::ptrdiff_t>(peers_.rank());
+  if (first != std::ssize(all) && first != rank) gather(peers_, malformed);  // which it ends
+}
+
 // Other ranks may fetch blocks from now on.
 void ClusterText::serve(std::span<const SharedRuns> inputs) {
   std::size_t largest = kSectorBytes;
@@ -58,6 +68,7 @@ void ClusterText::serve(std::span<const SharedRuns> inputs) {
 }
 
 SharedMerge ClusterText::exchange(std::span<const SharedRuns> inputs, io::IoService& io) {
+  if (awaits_rows_) end_rows(false);
   serve(inputs);
   std::vector<const TextRun*> all;
   for (const OwnRun& own : runs_) all.push_back(own.run);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/error.h"
 #include "base/memory_region.h"
 #include "engine/cluster/cluster_sort.h"
 #include "engine/cluster/input_share.h"
@@ -61,6 +62,19 @@ class ClusterText final : public SharedText {
     return kept;
   }
 
+  // Runs `job`, of which an input has rows or not. Where rows begin is known only if all before are
+  // well-formed: so of ranks that meet a malformed one, the first tells.
+  template <class Job>
+  auto run(Job& job, bool has_rows) {
+    awaits_rows_ = has_rows;
+    try {
+      return job.run();
+    } catch (const Error& error) {
+      if (awaits_rows_ && error.code() == ErrorCode::bad_input) end_rows(true);
+      throw;
+    }
+  }
+
   unsigned ranks() const override { return peers_.ranks(); }
   const std::optional<std::string>& header(std::size_t input) const override {
     return inputs_[input].header;
@@ -91,11 +105,13 @@ class ClusterText final : public SharedText {
     std::unique_ptr<RemoteBlocks> blocks;
   };
 
+  void end_rows(bool malformed);
   void serve(std::span<const SharedRuns> inputs);
 
   Peers& peers_;
   ClusterReport report_;
   bool is_cut_ = true;
+  bool awaits_rows_ = false;  // not all have been read
   std::size_t terminator_bytes_ = 0;
   std::optional<RankOutput> output_;
   std::shared_ptr<void> job_;
