@@ -157,14 +157,14 @@ void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
   pusher.push(
       [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
   reader.close();
-  SharedDictionaries dictionaries = share_dictionaries(type, pusher.take_dictionaries(),
-                                                       pusher.memory().dictionary_bytes, peers);
+  SharedDictionaries dictionaries =
+      share_dictionaries(type, pusher.take_dictionaries(), pusher.memory().dictionary_bytes, peers);
   // The input of the sort ends when the first batch is asked for, and with it what others may wait
   // for: until then it can be ended by itself.
-  export_stream(std::make_unique<SortedBatches>(type, format, std::move(dictionaries),
-                                                pusher.memory(), options.batch_rows,
-                                                std::move(rows), &report),
-                out);
+  export_stream(
+      std::make_unique<SortedBatches>(type, format, std::move(dictionaries), pusher.memory(),
+                                      options.batch_rows, std::move(rows), &report),
+      out);
 }
 
 }  // namespace xxl
