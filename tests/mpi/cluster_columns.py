@@ -168,6 +168,12 @@ class Columns(ColumnClusterTest):
 
 
 class ColumnFailures(ColumnClusterTest):
+    def parts(self, output):
+        """All rows: where row groups end depends on when they were written."""
+        manifest = json.loads((output / "manifest.json").read_text())
+        table = pa.concat_tables([read(output / part["file"]) for part in manifest["files"]])
+        return [repr(table.to_pydict()).encode()]
+
     def test_what_cannot_be(self):
         write(pa.table({"k": [1, 2], "l": [[1], [2]]}), self.root / "in.parquet")
         write(pa.table({"k": [1, 2]}), self.root / "other.parquet")
@@ -200,7 +206,7 @@ class ColumnFailures(ColumnClusterTest):
         self.assert_only_in_out()
 
     def test_a_rank_that_dies_ends_all(self):
-        table = pa.table({"k": [i * 7919 % 600_011 for i in range(600_000)], "s": [str(i) * 10 for i in range(600_000)]})
+        table = pa.table({"k": [i * 7919 % 300_007 for i in range(300_000)], "s": [str(i) * 10 for i in range(300_000)]})
         pq.write_table(table, self.root / "in.parquet")
         self.kill_many(["--record=parquet", "--key=k", "-S48M"], self.root / "in.parquet", ("o/",))
 
