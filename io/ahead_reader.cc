@@ -1,6 +1,7 @@
 #include "io/ahead_reader.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/units.h"
@@ -17,6 +18,7 @@ AheadReader::AheadReader(File& file, std::span<std::byte> memory, IoService& io,
 }
 
 AheadReader::~AheadReader() {
+  if (expects_others_ && std::uncaught_exceptions() == 0) return;  // in_flight_ waits
   // If the queues are gone, they have waited for every read.
   if (under_way_ && !done_ && !file_.seekable()) io_.cancel_streams();
 }

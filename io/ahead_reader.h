@@ -22,8 +22,11 @@ class AheadReader {
   // the caller's. It and `file` must outlive the reader; so must the others, unless `io` ends
   // before `monitor` and both before the reader: then nothing is under way.
   AheadReader(File& file, std::span<std::byte> memory, IoService& io, Monitor& monitor);
-  // Waits for a read under way (gives up that of a pipe), and closes the file.
+  // Waits for a read under way (gives up those of streams), and closes the file.
   ~AheadReader();
+  // Other streams of `io` are to be read afterwards: nothing is given up at the end, unless by an
+  // exception.
+  void expect_others() { expects_others_ = true; }
 
   // The next bytes, the caller's to use until the next call; nothing at the end. Throws Error, also
   // if the file has become shorter since it was measured.
@@ -51,6 +54,7 @@ class AheadReader {
   std::size_t wanted_ = 0;      // bytes that the read under way must bring
   bool at_end_ = false;         // nothing is left to be read
   bool under_way_ = false;
+  bool expects_others_ = false;
   std::atomic<bool> done_ = false;
   Completion completion_;  // with the monitor's lock
   InFlight in_flight_;

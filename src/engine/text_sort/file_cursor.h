@@ -57,6 +57,8 @@ class FileCursor final : public RecordCursor {
              std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
              std::uint64_t& skipped, std::size_t number = 0);
 
+  // As of the reader: other files are to be read afterwards.
+  void expect_others() { reader_.expect_others(); }
   // Takes the first record, before any other; none of an empty input.
   std::optional<std::string> take_header();
   bool advance() override;

@@ -440,6 +440,7 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
     auto cursor = std::make_unique<FileCursor>(inputs_.files[first + i], options_,
                                                all.subspan(i * bytes, bytes), joined_bytes_, *io_,
                                                monitor_, input_hash_, report_.skipped, first + i);
+    if (first + count < inputs_.files.size()) cursor->expect_others();
     if (options_.syntax.header) {
       if (const auto header = cursor->take_header()) take_header(first + i, *header);
     }
