@@ -6,6 +6,7 @@ Environment as of cluster.py. Needs what tests/cli/columns.py needs; otherwise a
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ from cluster import CAN_BE_APART, ClusterTest, RANDOM_SORTS
 from column_tables import MAKERS, PAYLOADS, random_table, read, record_of, write
 from columns_case import ColumnsTest
 import whole_process
-from whole_process import can_mount, small_file_system
+from whole_process import MIB, can_mount, small_file_system
 
 try:
     import pyarrow as pa
@@ -194,6 +195,15 @@ class ColumnFailures(ColumnClusterTest):
                 names = [self.root / option if str(option).endswith(".parquet") else option for option in options]
                 self.assert_cluster_fails(self.cluster(3, "--record=parquet", *names), message)
         self.assert_only_in_out()
+
+    def test_a_row_that_is_too_long(self):
+        table = pa.table({"k": [3, 1, 2] * 100, "s": ["x" * (5 * MIB)] + ["y"] * 299})
+        pq.write_table(table, self.root / "in.parquet", compression="none", use_dictionary=False)
+        arguments = ("--record=parquet", "--key=k", self.root / "in.parquet", "-o", f"{self.out}/o/")
+        done = self.cluster(2, *arguments, "-S60M")
+        self.assert_cluster_fails(done, "too long")
+        enough = re.search(rb"give at least (-S) (\w+)", done.stderr)
+        self.assertEqual(self.cluster(2, *arguments, *map(os.fsdecode, enough.groups())).returncode, 0)
 
     def test_a_damaged_row_group(self):
         table = pa.table({"k": pa.array(range(50_000)), "s": [f"{i:060}" for i in range(50_000)]})

@@ -111,6 +111,7 @@ void ColumnsOfRank::sort() {
                           .scratch_level = job_.temp_level,
                           .device = Device::cpu});
   load_arrow_module().limit_memory(memory_.module_bytes);
+  cluster_.state_memory(job_.memory_bytes);
   OwnedStream in;
   source_->start(memory_.batches, &in);
   try {
