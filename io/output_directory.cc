@@ -64,7 +64,11 @@ OutputDirectory::OutputDirectory(const std::string& path, Check check)
 bool OutputDirectory::must_replace() const {
   struct stat status;
   if (lstat(path_.c_str(), &status) != 0) return false;
-  if (!S_ISDIR(status.st_mode)) throw_io_error(ENOTDIR, Operation::open_output, path_);
+  if (!S_ISDIR(status.st_mode)) {
+    throw Error(ErrorCode::io,
+                "is no directory, so it is not replaced by parts: remove it, or give another name",
+                path_);
+  }
   if (!holds_anything(path_)) return false;
   check_(path_);
   return true;

@@ -19,12 +19,14 @@ namespace {
 
 std::uint64_t parse_size(std::string_view text, std::string_view option,
                          std::uint64_t physical_bytes) {
-  const std::string wanted = "give a number with b, K, M, G, T, P or %";
+  const bool takes_percent = physical_bytes != 0;
+  const std::string wanted = takes_percent ? "give a number with b, K, M, G, T, P or %"
+                                           : "give a number with b, K, M, G, T or P";
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{}) throw_bad_value(option, text, wanted);
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (suffix == "%") {
+  if (suffix == "%" && takes_percent) {
     if (value > 100) throw_bad_value(option, text, "a percentage is at most 100");
     return physical_bytes / 100 * value;
   }

@@ -31,7 +31,8 @@ constexpr T ceil_div(T value, T unit) {
 }
 
 // Reads a size as sort(1) -S does: a number with a suffix b (bytes), K (default), M, G, T, P, or %
-// of `physical_bytes`. Throws Error{usage} naming `option` when it is not one, or is too large.
+// of `physical_bytes` (0: % is refused). Throws Error{usage} naming `option` when it is not one, or
+// is too large.
 std::uint64_t parse_size(std::string_view text, std::string_view option,
                          std::uint64_t physical_bytes);
 

@@ -61,7 +61,7 @@ void Output::open_file(std::uint64_t bytes) {
 void Output::open_parts(std::uint64_t bytes) {
   const std::string& path = options_.output;
   if (path == "-") {
-    throw Error(ErrorCode::usage, "parts need a directory: give its name with -o");
+    throw Error(ErrorCode::usage, "parts need a directory: give its name with --output");
   }
   part_files_ = std::make_unique<PartFiles>(path);
   if (bytes > free_bytes()) {

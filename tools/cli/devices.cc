@@ -73,9 +73,6 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line,
   gpus.time_line = time_line;
   if (options.has("gpu-memory")) {
     const std::string size = options.value("gpu-memory", "");
-    if (size.ends_with('%')) {
-      throw_usage(command, "--gpu-memory=" + size + ": give a number with b, K, M, G, T or P");
-    }
     gpus.memory_bytes = parse_size(size, "--gpu-memory", 0);
     if (gpus.memory_bytes == 0) {
       throw_usage(command, "--gpu-memory=" + size + " leaves the GPUs no memory");

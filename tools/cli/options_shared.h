@@ -162,7 +162,9 @@ inline constexpr OptionSpec kPartBy{
     .group = kInParts,
     .help = "write a file for each value of COLUMN into the directory FILE of -o",
     .details =
-        "Sorts by this column first: it is given as a --key, of lines as the number of a field. "
+        "Sorts by this column first: it is given as a --key, with type and direction, of lines as "
+        "the number of a field, which is compared as -n, -r and the like say for all keys. Which "
+        "file has which value says manifest.json (see PARTS). "
         "With -u and folds there is a record for each key of each value. Of joins it is the first "
         "column of the key of R; those of columns have to be inner or semi joins."};
 
@@ -194,10 +196,11 @@ inline constexpr Section kPartsSection{
     "the row), of lines the line, of binary records numbers, and other bytes as hexadecimal text; "
     "at most 256 bytes. "
     "checksum is the sum of the XXH3 hashes (64 bits) of the file's 4096-byte sectors, each seeded "
-    "with its number, the last one filled up with zeros.\n"
+    "with its number, the last one filled up with zeros. Files of text and of binary records are "
+    "not compressed.\n"
     "\n"
     "Such a directory can be given in place of its files, in their order: to sort, also with -m, "
-    "and to join. xxl validate DIR compares it with its manifest.\n"};
+    "to join, shuf and set. xxl validate DIR compares it with its manifest.\n"};
 
 inline constexpr Section kColumns{
     "COLUMNS",

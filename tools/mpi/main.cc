@@ -247,7 +247,9 @@ void run(std::span<const std::string> arguments, const std::string& prefix, MpiP
   const CommandSpec* const command =
       arguments.empty() ? nullptr : find_mpi_command(arguments.front());
   if (command == nullptr) {
-    throw Error(ErrorCode::usage, "the commands are sort and join (try 'xxl-mpi --help')");
+    const std::string what =
+        arguments.empty() ? "no command given" : "unknown command '" + arguments.front() + "'";
+    throw Error(ErrorCode::usage, what + ": there are sort and join (try 'xxl-mpi --help')");
   }
   const std::string name = "xxl-mpi " + arguments.front();
   const Caller caller{.command = name, .prefix = prefix};
@@ -291,8 +293,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (print_of_program(arguments)) return kExitSuccess;
   xxl::io::guard_temp_names();  // some programs that start ranks end them by SIGKILL
-  const std::string prefix =
-      "xxl-mpi: " + (!arguments.empty() && arguments.front() == "join" ? "join: "s : "sort: "s);
+  const bool has_command = !arguments.empty() && find_mpi_command(arguments.front()) != nullptr;
+  const std::string prefix = "xxl-mpi: " + (has_command ? arguments.front() + ": " : ""s);
   xxl::MpiPeers peers(prefix);
   std::string message;
   try {

@@ -102,9 +102,10 @@ constexpr std::array kSortSections{
         "OUTPUT",
         "If the name given with -o ends with / or is that of a directory, it is a directory of "
         "parts, as xxl sort --parts makes, with one part of each rank. Parts of binary records are "
-        "of equal size, but for -u and folds. Parts of lines, rows and columns are about equal, "
-        "and records with equal keys are in one part; with --skip or --limit all are in that of "
-        "rank 0. Each part of columns has the schema and metadata that one process writes.\n"
+        "of equal size, but for -u and folds. Parts of lines, rows and columns are equal to some "
+        "MiB, and records with equal keys are in one part; with --skip or --limit all are in that "
+        "of rank 0. Each part of columns has the schema and metadata that one process writes.
+"
         "\n"
         "Otherwise it is one file, which all ranks write at the same time. Of lines and rows, and "
         "with -u and folds, sizes of parts are known at the end only: each rank writes its part to "
@@ -148,7 +149,7 @@ constexpr std::array kJoinSections{
     Section{"OUTPUT",
             "If the name given with --output ends with / or is that of a directory, it is a "
             "directory of parts, one of each rank, in the order of keys. All rows of a key are in "
-            "one part: parts are about equal unless a key has many rows.\n"
+            "one part: parts are equal to some MiB of the inputs, unless a key has many rows.\n"
             "\n"
             "Otherwise it is one file. Each rank writes its part to scratch (-T), and copies it "
             "when the sizes of all are known: it is written and read once more so, and takes "
@@ -180,6 +181,8 @@ OptionSpec for_ranks(const CommandSpec& command, OptionSpec option) {
     option.details =
         "As of xxl sort. Without -S it is half of what is free, shared by the ranks on a "
         "machine. MPI needs memory of its own beside it.";
+  } else if (option.long_name == "unique") {
+    option.details = {};  // there is no -c
   } else if (option.long_name == "output") {
     option.help = "write to FILE, or to a file of each rank in the directory FILE/";
     option.details = "See OUTPUT.";

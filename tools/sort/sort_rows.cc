@@ -19,7 +19,7 @@ CsvOrder row_order_option(const ParsedOptions& options) {
   for (const std::string& spec : options.values("key")) {
     order.keys.push_back(parse_csv_key(spec, options.has("reverse")));
   }
-  if (order.keys.empty() && options.has("reverse")) {
+  if (order.keys.empty() && options.has("reverse") && !options.given("part-by")) {
     throw_usage(command, "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   order.empty_last = options.word("empty", "first") == "last";
@@ -37,7 +37,10 @@ TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& opti
   sort.inputs = inputs;
   sort.record_kind = options.value("record", "");
   sort.syntax.skip_malformed = options.word("malformed", "error") == "skip";
-  set_rows({.order = row_order_option(options), .count = options.given("count")}, sort);
+  set_rows({.order = row_order_option(options),
+            .count = options.given("count"),
+            .reverse = options.given("reverse")},
+           sort);
   return sort;
 }
 

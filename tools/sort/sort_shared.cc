@@ -164,8 +164,17 @@ void set_part_options(const ParsedOptions& options, FileJob& job) {
   }
 }
 
+void refuse_directory_without_parts(const ParsedOptions& options, const FileJob& job) {
+  const std::string output = options.value("output", "");
+  const bool in_parts = job.parts != 0 || job.part_bytes != 0 || !job.part_by.empty();
+  if (in_parts || !output.ends_with('/')) return;
+  throw_usage(options.command(),
+              output + " is a directory: say with --parts or --part-bytes what its files are");
+}
+
 void set_job_options(const ParsedOptions& options, FileJob& job) {
   set_part_options(options, job);
+  refuse_directory_without_parts(options, job);
   job.output = output_option(options);
   job.scratch_dirs = scratch_option(options);
   job.parallel = parallel_option(options);

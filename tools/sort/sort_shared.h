@@ -49,6 +49,8 @@ std::vector<std::string> scratch_option(const ParsedOptions& options);
 void set_job_options(const ParsedOptions& options, FileJob& job);
 // --parts, --part-bytes and --part-by. Throws Error{usage} if the output is no directory then.
 void set_part_options(const ParsedOptions& options, FileJob& job);
+// Throws Error{usage} if the output is called a directory, by a slash, and has no parts.
+void refuse_directory_without_parts(const ParsedOptions& options, const FileJob& job);
 // The files to sort: operands, those of --files0-from, or standard input.
 std::vector<std::string> input_files(const ParsedOptions& options);
 // The names in `file` ("-": standard input), each ended by a zero byte. Throws CommandLineError.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "engine/files/text_kind.h"
 #include "testdata/validate.h"
 
 namespace xxl::cli {
@@ -30,6 +31,9 @@ int run_validate(const ParsedOptions& options) {
     throw_usage(options.command(),
                 "say with --record what the records are, for example "
                 "--record=gensort");
+  }
+  if (text_kind(options.value("record", "")) != TextKind::none) {
+    throw_usage(options.command(), "is for binary records: xxl sort -c checks lines and rows");
   }
   const RecordFormat format = format_option(options, "", options.has("reverse"));
   const ValidateReport report = validate(format, input, parallel_option(options));

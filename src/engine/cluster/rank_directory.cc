@@ -23,7 +23,7 @@ bool names_directory(const std::string& path) {
 
 bool is_rank_directory(const JobOptions& options, Peers& peers) {
   if (options.output == "-") {
-    throw Error(ErrorCode::usage, "ranks write a file or a directory: give its name with -o");
+    throw Error(ErrorCode::usage, "ranks write a file or a directory: give its name with --output");
   }
   if (options.output_codec() != Codec::none) {
     throw Error(ErrorCode::usage, "several ranks cannot write a compressed file", options.output);

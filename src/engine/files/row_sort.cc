@@ -29,7 +29,7 @@ constexpr std::uint64_t kCollectedPart = 16;
 // Sorts by `key` first, and makes it the key of parts.
 void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, TextSortOptions& sort) {
   std::vector<CsvKey>& all = keys->order.keys;
-  if (all.empty() || all.front().column != key.column) all.insert(all.begin(), key);
+  if (all.empty() || all.front() != key) all.insert(all.begin(), key);
   sort.keys_of_parts = [keys] {
     CsvOrder of_parts = keys->order;
     of_parts.keys.resize(1);
@@ -60,14 +60,15 @@ void check_no_column_is_named_count(const CsvOrder& order) {
 
 void check_names_of_columns(const CsvOrder& order, bool header) {
   if (header || !needs_header(order)) return;
-  throw Error(ErrorCode::usage, "naming a column requires --header; by number: --key=2:number");
+  throw Error(ErrorCode::usage,
+              "naming a column requires --header; without it, columns have numbers, from 1");
 }
 
 void set_rows(const RowSort& rows, TextSortOptions& sort) {
   if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
-  if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by), keys, sort);
+  if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by, rows.reverse), keys, sort);
   check_names_of_columns(keys->order, sort.syntax.header);
   sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
   sort.syntax.quoted = true;

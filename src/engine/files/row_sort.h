@@ -8,7 +8,8 @@ namespace xxl {
 
 struct RowSort {
   CsvOrder order;
-  bool count = false;  // the number of rows of a key, as one more column
+  bool count = false;    // the number of rows of a key, as one more column
+  bool reverse = false;  // the direction of the key of parts, if that does not say
 };
 
 // Completes `sort`, of which the inputs, memory and syntax.header are set. If something is counted

@@ -105,7 +105,7 @@ LineOrder line_order(const SortJob& job) {
 }
 
 CsvOrder row_order(const SortJob& job) {
-  if (job.reverse && job.keys.empty()) {
+  if (job.reverse && job.keys.empty() && job.part_by.empty()) {
     throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
   }
   CsvOrder order;
@@ -124,7 +124,7 @@ TextSortOptions text_options(const SortJob& job, const JobMeans& means, TextKind
   options.syntax.skip_malformed = job.skip_malformed;
   options.unique |= job.count;
   if (kind == TextKind::rows) {
-    set_rows({.order = row_order(job), .count = job.count}, options);
+    set_rows({.order = row_order(job), .count = job.count, .reverse = job.reverse}, options);
     return options;
   }
   LineOrder order = line_order(job);
