@@ -58,7 +58,9 @@ inline constexpr OptionSpec kReport{
         "FILE is one page that needs nothing else: the plan, rates, disks, processors, GPUs, "
         "waits, "
         "memory and scratch over time, and what bound each phase. It appears when the job ends, "
-        "also when it fails. A page that cannot be written in the end is a warning."};
+        "also when it fails. A page that is there is replaced, any other file an error. A page "
+        "that "
+        "cannot be written in the end is a warning."};
 
 inline constexpr OptionSpec kExplain{
     .long_name = "explain",

@@ -160,16 +160,16 @@ class Page {
   std::string head() const {
     const bool failed = !page_.error.empty();
     const std::string state = (failed ? "failed after " : "done in ") + time_text(seconds_);
-    std::string out =
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-        "style-src 'unsafe-inline'; img-src data:\">"
-        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-        "<meta name=\"generator\" content=\"" +
-        html(page_.program) +
-        "\">"
-        "<link rel=\"icon\" href=\"data:,\"><title>" +
-        html(page_.command + ": " + state) + "</title>\n<style>";
+    std::string out = std::string(kPageStart) +
+                      "\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                      "style-src 'unsafe-inline'; img-src data:\">"
+                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+                      "<meta name=\"generator\" content=\"" +
+                      html(page_.program) +
+                      "\">"
+                      "<link rel=\"icon\" href=\"data:,\"><title>" +
+                      html(page_.command + ": " + state) + "</title>\n<style>";
     out.append(kPageStyle).append("</style></head>\n<body><header><h1>");
     out.append(html(page_.command) + "<span class=\"pill" + (failed ? " failed" : "") + "\">" +
                html(state) + "</span></h1>");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/bottleneck.h"
@@ -26,6 +27,8 @@ struct JobPage {
   double sampling_seconds = 0;                // what watching took of a processor
   std::map<std::string, std::string> places;  // what the tracks of disks are: "vda: scratch"
 };
+
+inline constexpr std::string_view kPageStart = "<!DOCTYPE html>";
 
 std::string make_page(const JobPage& page);
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -21,6 +22,18 @@ namespace {
 void refuse_same(const std::string& report, const std::string& other, const char* what) {
   if (other.empty() || other == "-" || !is_same_file(report, other)) return;
   throw Error(ErrorCode::usage, std::string("cannot be the report and ") + what, report);
+}
+
+// A file that is no page may be there by mistake: --report takes a value.
+void refuse_other_file(const std::string& report) {
+  std::ifstream file(report, std::ios::binary);
+  std::string start(kPageStart.size(), '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (!file.is_open() || file.gcount() == 0 || start == kPageStart) return;
+  throw Error(ErrorCode::usage,
+              "is there and is no page, so it is not replaced by a report: give --report another "
+              "name",
+              report);
 }
 
 std::string local_time() {
@@ -86,6 +99,7 @@ JobWatch::JobWatch(const Caller& caller, const ParsedOptions& options, JobOption
 void JobWatch::refuse_inputs(const std::vector<std::string>& inputs) const {
   if (!file_) return;
   for (const std::string& input : inputs) refuse_same(path_, input, "an input");
+  refuse_other_file(path_);
 }
 
 JobPage JobWatch::page_of(const std::vector<std::string>& inputs, const Texts& texts,
