@@ -1,6 +1,6 @@
-// Sorts tables on several machines (docs/cluster.md).
+// Sorts and joins tables on several machines (docs/cluster.md).
 //
-//     (sort_columns)        each rank makes rows of its share of the input, which it sorts
+//     (sort_columns)        each rank makes rows of its share of each input, which it sorts
 //     shared_schema         of the same columns
 //     shared_dictionaries   and which refer to dictionaries of all
 //     cluster_text          runs of them are merged as those of text
@@ -25,6 +25,12 @@ namespace xxl {
 // released: others may wait for this rank, or read what it has.
 void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared,
+                          ClusterText& cluster, Peers& peers, SortReport& report);
+
+// The same of join_columns(), always by sort-merge. `report`: records_in are the rows of both
+// tables.
+void cluster_join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
+                          const column_join_options& options, const resources& shared,
                           ClusterText& cluster, Peers& peers, SortReport& report);
 
 }  // namespace xxl

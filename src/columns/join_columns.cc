@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "columns/cluster_columns.h"
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
 #include "columns/column_stream.h"
@@ -20,7 +21,9 @@
 #include "columns/row_blocks.h"
 #include "columns/row_format.h"
 #include "columns/row_table.h"
+#include "columns/shared_dictionaries.h"
 #include "engine/callers/join_core.h"
+#include "engine/callers/shared_resources.h"
 #include "xxl/columns.h"
 #include "xxl/room.h"
 
@@ -31,18 +34,32 @@ template <class T>
 using Sides = std::array<T, kJoinSides>;
 
 // Rows of a sort-merge join, as engine/callers/join_core.h has them.
+//
+// The input of the join ends when the first row is asked for, and with it what other ranks may wait
+// for: until then it can be ended by itself.
 class MergedRows final : public JoinedRowSource {
  public:
-  MergedRows(std::unique_ptr<JoinedTables> tables, std::unique_ptr<detail::JoinCore> join)
+  // `room`: of `join`, with what is put last. `report`, if there is one, is filled in at the end.
+  MergedRows(std::unique_ptr<JoinedTables> tables, std::unique_ptr<detail::JoinCore> join,
+             detail::Room room, SortReport* report)
       : tables_(std::move(tables)),
         join_(std::move(join)),
-        rows_([this] { return join_->next(); }) {}
+        room_(std::move(room)),
+        report_(report),
+        rows_([this] { return next_bytes(); }) {}
 
   void next(std::size_t most, std::uint64_t /*most_bytes*/, JoinedRows& rows) override {
-    for (const RowBlocks::Row row : rows_.read(most)) add(row, rows);
+    const auto read = rows_.read(most);
+    for (const RowBlocks::Row row : read) add(row, rows);
+    if (read.empty() && report_ != nullptr) *report_ = join_->report();
   }
 
  private:
+  std::span<const std::byte> next_bytes() {
+    if (!std::exchange(has_ended_, true)) join_->end(room_.close());
+    return join_->next();
+  }
+
   void add(RowBlocks::Row row, JoinedRows& rows) const {
     const std::byte sides = row[0];
     const std::byte* at = row.data() + 1;
@@ -64,6 +81,9 @@ class MergedRows final : public JoinedRowSource {
 
   const std::unique_ptr<JoinedTables> tables_;
   const std::unique_ptr<detail::JoinCore> join_;
+  detail::Room room_;
+  SortReport* const report_;
+  bool has_ended_ = false;  // its input
   RowBlocks rows_;
 };
 
@@ -75,7 +95,7 @@ class JoinedBatches final : public BatchSource {
                 std::uint64_t batch_rows, std::unique_ptr<JoinedRowSource> rows)
       : type_(std::move(columns.type)),
         has_s_(columns.has_s),
-        dictionaries_(type_, columns.dictionaries),
+        dictionaries_(type_, columns.dictionaries.tables, std::move(columns.dictionaries.places)),
         output_bytes_(output_bytes),
         batch_rows_(std::max<std::uint64_t>(1, batch_rows)),
         builder_(type_, &dictionaries_),
@@ -146,14 +166,24 @@ class JoinedBatches final : public BatchSource {
 // when the sort begins, which takes it over bit by bit.
 constexpr std::uint64_t kTablePart = 2;
 
+// What a join that is one of several has beside.
+struct JoinOfRank {
+  ClusterText& cluster;
+  Peers& peers;
+  SortReport& report;
+};
+
 // One join, until its first row.
 class Joining {
  public:
+  // `rank`: null if it is the only one.
   Joining(ArrowArrayStream* left, ArrowArrayStream* right, const column_join_options& options,
-          const resources& shared)
+          const resources& shared, const JoinOfRank* rank = nullptr)
       : options_(options),
         shared_(shared),
-        tables_(std::make_unique<JoinedTables>(left, right, options, shared)),
+        rank_(rank),
+        tables_(std::make_unique<JoinedTables>(left, right, options, shared,
+                                               rank != nullptr ? &rank->peers : nullptr)),
         output_bytes_(tables_->left_rows.memory().output_bytes) {
     if (shared.options().device == Device::gpu) {
       throw Error(ErrorCode::device, "tables are joined on processors");
@@ -172,20 +202,21 @@ class Joining {
     }
     if (table_ != nullptr) return probed();
     sort();
-    end_input();
+    sort_->end(room_.close());
     tables_->left_rows.push([this](std::span<const std::byte> records) { put(records); });
-    end_input();
     tables_->left.close();
     const JoinedTables& tables = *tables_;
     JoinedColumns columns = joined_columns();
-    return batches(std::move(columns), tables,
-                   std::make_unique<MergedRows>(std::move(tables_), std::move(sort_)));
+    return batches(
+        std::move(columns), tables,
+        std::make_unique<MergedRows>(std::move(tables_), std::move(sort_), std::move(room_),
+                                     rank_ != nullptr ? &rank_->report : nullptr));
   }
 
  private:
   // Dictionaries of the left table are known when all of it has been read.
   bool may_hash() const {
-    return options_.method != JoinMethod::sort_merge &&
+    return rank_ == nullptr && options_.method != JoinMethod::sort_merge &&
            dictionary_tables(tables_->left.type(), 0).empty();
   }
   void begin_phase(Phase phase) const {
@@ -214,9 +245,16 @@ class Joining {
   // Begins a sort-merge join, if that has not been done.
   void sort() {
     if (sort_ != nullptr) return;
+    JobOptions job;
+    job.memory_bytes = engine_bytes();
+    if (rank_ != nullptr) {
+      for (std::size_t side = 0; side < kJoinSides; ++side) rank_->cluster.add_input();
+      rank_->cluster.plan(job);
+      shared_.shared()->text = &rank_->cluster;
+    }
     detail::JoinSpec spec;
     spec.kind = options_.kind;
-    spec.memory_bytes = engine_bytes();
+    spec.memory_bytes = job.memory_bytes;
     spec.progress = options_.progress;
     spec.matches_nothing = has_null;
     sort_ = std::make_unique<detail::JoinCore>(shared_, spec);
@@ -225,7 +263,6 @@ class Joining {
     sort();
     room_.put_all(records.data(), records.size(), [this] { return sort_->room(); });
   }
-  void end_input() { sort_->end(room_.close()); }
 
   std::unique_ptr<BatchSource> probed() {
     table_->build(has_null);
@@ -239,14 +276,19 @@ class Joining {
   }
 
   JoinedColumns joined_columns() {
-    return {tables_->left.type(),
-            tables_->right.type(),
+    return {tables_->types[0],
+            tables_->types[1],
             tables_->keys,
             tables_->formats[1],
             options_.kind,
             options_.suffix,
-            tables_->left_rows.take_dictionaries(),
-            tables_->right_rows.take_dictionaries()};
+            dictionaries(tables_->types[0], tables_->left_rows),
+            dictionaries(tables_->types[1], tables_->right_rows)};
+  }
+  SharedDictionaries dictionaries(const ColumnType& table, RowPusher& rows) const {
+    if (rank_ == nullptr) return {rows.take_dictionaries(), {}};
+    return share_dictionaries(table, rows.take_dictionaries(), rows.memory().dictionary_bytes,
+                              rank_->peers);
   }
   std::unique_ptr<BatchSource> batches(JoinedColumns columns, const JoinedTables& tables,
                                        std::unique_ptr<JoinedRowSource> rows) const {
@@ -256,6 +298,7 @@ class Joining {
 
   const column_join_options& options_;
   const resources& shared_;
+  const JoinOfRank* const rank_;
   std::unique_ptr<JoinedTables> tables_;
   const std::uint64_t output_bytes_;
   std::unique_ptr<detail::Grant> grant_;    // of the table
@@ -269,6 +312,13 @@ class Joining {
 void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                   const column_join_options& options, const resources& shared) {
   export_stream(Joining(left, right, options, shared).run(), out);
+}
+
+void cluster_join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
+                          const column_join_options& options, const resources& shared,
+                          ClusterText& cluster, Peers& peers, SortReport& report) {
+  const JoinOfRank rank{cluster, peers, report};
+  export_stream(Joining(left, right, options, shared, &rank).run(), out);
 }
 
 }  // namespace xxl

@@ -4,29 +4,45 @@
 #include <array>
 
 #include "columns/column_stream.h"
+#include "columns/dictionary_table.h"
 #include "columns/joined_type.h"
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
+#include "columns/shared_schema.h"
+#include "engine/cluster/peers.h"
 #include "xxl/columns.h"
 
 namespace xxl {
 
 struct JoinedTables {
-  // Reads the first batch of each. Throws Error.
+  // Reads the first batch of each. With `peers`, these are the shares of this rank; then a step of
+  // all ranks. Throws Error.
   JoinedTables(ArrowArrayStream* left_stream, ArrowArrayStream* right_stream,
-               const column_join_options& options, const resources& shared)
+               const column_join_options& options, const resources& shared, Peers* peers = nullptr)
       : left(left_stream, "the left table"),
         right(right_stream, "the right table"),
-        keys(join_keys(left.type(), right.type(), options)),
-        formats{RowFormat::of_join(left.type(), keys.sides[0]),
-                RowFormat::of_join(right.type(), keys.sides[1])},
-        left_rows(left, formats[0], options.in_memory, options.on_batch, shared),
-        right_rows(right, formats[1], options.in_memory, options.on_batch, shared) {}
+        types{type_of_all(left, peers), type_of_all(right, peers)},
+        keys(join_keys(types[0], types[1], options)),
+        formats{RowFormat::of_join(types[0], keys.sides[0]),
+                RowFormat::of_join(types[1], keys.sides[1])},
+        left_rows(left, formats[0], options.in_memory, options.on_batch, shared, numbers_of(peers)),
+        right_rows(right, formats[1], options.in_memory, options.on_batch, shared,
+                   numbers_of(peers)) {}
 
   BatchReader left, right;
+  const std::array<ColumnType, kJoinSides> types;  // with the metadata that the output has
   const JoinKeys keys;
   const std::array<RowFormat, kJoinSides> formats;
   RowPusher left_rows, right_rows;
+
+ private:
+  static ColumnType type_of_all(const BatchReader& reader, Peers* peers) {
+    return peers != nullptr ? share_schema(reader.type(), *peers) : reader.type();
+  }
+  static DictionaryNumbers numbers_of(const Peers* peers) {
+    return peers != nullptr ? DictionaryNumbers{peers->rank(), peers->ranks()}
+                            : DictionaryNumbers{};
+  }
 };
 
 // The flag before a key that has a null, which equals nothing.

@@ -88,11 +88,12 @@ ColumnType common_type(const ColumnType& left_column, const ColumnType& right_co
   return type;
 }
 
-// Numbers `type`'s dictionaries anew, in order, and moves their tables from `from` to `to`.
-void take_dictionaries(ColumnType& type, DictionaryTables& from, DictionaryTables& to) {
+// Numbers `type`'s dictionaries anew, in order, and moves them from `from` to `to`.
+void take_dictionaries(ColumnType& type, SharedDictionaries& from, SharedDictionaries& to) {
   if (type.layout == Layout::dictionary) {
-    to.push_back(std::move(from[type.dictionary_id]));
-    type.dictionary_id = to.size() - 1;
+    to.tables.push_back(std::move(from.tables[type.dictionary_id]));
+    if (!from.places.empty()) to.places.push_back(std::move(from.places[type.dictionary_id]));
+    type.dictionary_id = to.tables.size() - 1;
   }
   for (ColumnType& child : type.children) take_dictionaries(child, from, to);
 }
@@ -141,8 +142,8 @@ JoinKeys join_keys(const ColumnType& left, const ColumnType& right,
 JoinedColumns::JoinedColumns(const ColumnType& left, const ColumnType& right,
                              const JoinKeys& join_keys, const RowFormat& right_format,
                              JoinKind kind, const std::string& suffix,
-                             DictionaryTables left_dictionaries,
-                             DictionaryTables right_dictionaries)
+                             SharedDictionaries left_dictionaries,
+                             SharedDictionaries right_dictionaries)
     : has_s(kind != JoinKind::semi && kind != JoinKind::anti) {
   type = left;
   type.children.clear();
@@ -166,7 +167,7 @@ JoinedColumns::JoinedColumns(const ColumnType& left, const ColumnType& right,
     take_dictionaries(type.children[i], i < of_left ? left_dictionaries : right_dictionaries,
                       dictionaries);
   }
-  type = with_wide_indices(type, dictionaries);
+  type = with_wide_indices(type, dictionaries.tables);
 }
 
 void JoinedColumns::add_left(const ColumnType& left, const JoinKeys& join_keys) {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "columns/column_type.h"
-#include "columns/dictionary_table.h"
 #include "columns/key_bytes.h"
 #include "columns/row_format.h"
+#include "columns/shared_dictionaries.h"
 #include "xxl/columns.h"
 
 namespace xxl {
@@ -29,12 +29,12 @@ struct JoinedColumns {
   // `right_format`: of the rows of the right table.
   JoinedColumns(const ColumnType& left, const ColumnType& right, const JoinKeys& keys,
                 const RowFormat& right_format, JoinKind kind, const std::string& suffix,
-                DictionaryTables left_dictionaries, DictionaryTables right_dictionaries);
+                SharedDictionaries left_dictionaries, SharedDictionaries right_dictionaries);
 
   ColumnType type;
-  DictionaryTables dictionaries;  // by ColumnType::dictionary_id of `type`
-  bool has_s;                     // there are columns of the right table
-  std::vector<std::size_t> keys;  // the column of each key
+  SharedDictionaries dictionaries;                          // of `type`
+  bool has_s;                                               // there are columns of the right table
+  std::vector<std::size_t> keys;                            // the column of each key
   std::array<std::vector<std::size_t>, kJoinSides> values;  // likewise of the fields of each side
 
  private:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables in Parquet and Arrow files on several ranks: random sorts compared with the same by one process.
+"""Tables in Parquet and Arrow files on several ranks: random sorts and joins compared with the same by one process.
 
 Environment as of cluster.py. Needs what tests/cli/columns.py needs; otherwise all is skipped, and a line says so."""
 
@@ -40,11 +40,14 @@ def in_files(rng, table, directory, suffix):
 class ColumnClusterTest(ClusterTest, ColumnsTest):
     def sort_by_ranks(self, ranks, files, *options, name="sorted", **how):
         """The table that its parts are, one after the other."""
+        return self.by_ranks(ranks, record_of(files[0]), *files, *options, name=name, **how)
+
+    def by_ranks(self, ranks, record, *arguments, name="out", **how):
         output = self.out / name
-        done = self.cluster(ranks, record_of(files[0]), *files, *options, "-o", f"{output}/", **how)
+        done = self.cluster(ranks, record, *arguments, f"--output={output}/", **how)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         manifest = json.loads((output / "manifest.json").read_text())
-        self.assertEqual(manifest["record"], record_of(files[0]).removeprefix("--record="))
+        self.assertEqual(manifest["record"], record.removeprefix("--record="))
         self.assertEqual(len(manifest["files"]), ranks)
         self.assertEqual(sorted(path.name for path in output.iterdir()),
                          ["manifest.json"] + [part["file"] for part in manifest["files"]])
@@ -57,13 +60,16 @@ class ColumnClusterTest(ClusterTest, ColumnsTest):
         return tables
 
     def assert_as_alone(self, tables, files, *options):
-        """What one process makes of it: values, their order, types, metadata, and dictionaries."""
         suffix = ".parquet" if files[0].suffix == ".parquet" else ".arrow"
         output = self.out / f"alone{suffix}"
         done = self.run_xxl(record_of(files[0]), *files, "-o", output, *options)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         expected = read(output)
         output.unlink()
+        self.assert_as(tables, expected, suffix)
+
+    def assert_as(self, tables, expected, suffix):
+        """What one process makes of it: values, their order, types, metadata, and dictionaries."""
         for table in tables:
             self.assertTrue(table.schema.equals(expected.schema, check_metadata=True), (table.schema, expected.schema))
         self.assert_same(pa.concat_tables(tables), expected)
@@ -96,6 +102,94 @@ class RandomColumnSorts(ColumnClusterTest):
         for number in range(RANDOM_SORTS):
             with self.subTest(seed=seed + number):
                 self.sort_randomly(random.Random(seed + number))
+
+
+class ColumnJoinTest(ColumnClusterTest):
+    def assert_joined_as_alone(self, ranks, sides, *options, of_ranks=(), **how):
+        """`sides`: what one process reads; `of_ranks`: what ranks do, if that is something else."""
+        alone = f"alone{sides[0].suffix}"
+        expected = self.join(*sides, *options, "--method=sort-merge", output=alone)
+        (self.out / alone).unlink()
+        arguments = [record_of(sides[0]), *(of_ranks or sides), *options]
+        tables = self.by_ranks(ranks, *arguments, command="join", **how)
+        self.assert_as(tables, expected, sides[0].suffix)
+        counted = self.cluster(ranks, *arguments, "--count", command="join", **how)
+        self.assertEqual((counted.returncode, counted.stderr, counted.stdout), (0, b"", b"%d\n" % expected.num_rows))
+        self.assert_only_in_out()
+        return tables
+
+
+HOWS = ("inner", "left", "right", "full", "semi", "anti")
+JOIN_KEYS = ("int8", "int32", "int64", "double", "bool", "date", "decimal", "string", "binary", "fixed", "dictionary", "dictionary")
+
+
+class RandomColumnJoins(ColumnJoinTest):
+    def side(self, rng, name, keys, rows, suffix):
+        kinds = rng.sample(sorted(MAKERS), 2) + ["dictionary"] * rng.randrange(2) + rng.sample(sorted(PAYLOADS), 2)
+        table = random_table(rng, rows, kinds).replace_schema_metadata({"who": f"side {name}"})
+        table = table.rename_columns([f"{name} {column}" if rng.random() < 0.7 else column for column in table.column_names])
+        for number, kind in enumerate(keys):
+            table = table.add_column(rng.randrange(table.num_columns + 1), f"key {number}", random_table(rng, rows, [kind])[0])
+        directory = self.root / f"{name}{suffix}"
+        directory.mkdir()
+        in_files(rng, table, directory, suffix)
+        return directory
+
+    def join_randomly(self, rng):
+        keys = rng.choices(JOIN_KEYS, k=rng.randint(1, 3))
+        few = rng.random() < 0.5  # rows: pairs of a key are as many as its rows in R times those in S
+        suffix = rng.choice((".parquet", ".arrow"))
+        sides = [self.side(rng, name, keys, rng.choice((0, 1, 3, 50, 300) if few else (0, 50, 600)), suffix) for name in "rs"]
+        options = [*(f"--key=key {number}" for number in range(len(keys))), f"--how={rng.choice(HOWS)}",
+                   *rng.choice(([], ["--suffixes=,_of_s"])), *rng.choice(([], ["--compression=zstd:3"])),
+                   rng.choice(("-S48M", "-S96M")), *rng.choice(([], ["--parallel=1"]))]
+        self.assert_joined_as_alone(rng.randrange(1, 6), sides, *options)
+        subprocess.run(["rm", "-r", *sides], check=True)
+
+    def test_join_as_one_process_does(self):
+        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
+        for number in range(RANDOM_SORTS // 2):
+            with self.subTest(seed=seed + number):
+                self.join_randomly(random.Random(seed + number))
+
+
+class ColumnJoins(ColumnJoinTest):
+    def test_joins_larger_than_memory(self):
+        rng = random.Random(1)
+        rows = 300_000
+        for suffix in (".parquet", ".arrow"):
+            sides = []
+            for name in "rs":
+                keys = pa.array([rng.randrange(rows) for _ in range(rows)])
+                table = pa.table({"key": keys, f"text {name}": [f"{i:0150}" for i in range(rows)],
+                                  f"city {name}": pa.array([f"{name} {rng.randrange(3000)}" for _ in range(rows)]).dictionary_encode()})
+                sides.append(write(table, self.root / f"{name}{suffix}", random.Random(4)))
+            for apart in [False] + [True] * CAN_BE_APART:
+                tables = self.assert_joined_as_alone(3, sides, "--key=key", "--how=full", "-S48M", apart=apart)
+                sizes = [part.num_rows for part in tables]
+                self.assertLess(max(sizes), 1.2 * min(sizes))
+
+    def test_joins_of_a_key_that_all_rows_have(self):
+        sides = [write(pa.table({"key": [1] * rows, name: [f"{i:0100}" for i in range(rows)]}), self.root / f"{name}.parquet")
+                 for name, rows in (("r", 3), ("s", 60_000))]
+        tables = self.assert_joined_as_alone(3, sides, "--key=key", "-S48M")
+        self.assertEqual(sorted(part.num_rows for part in tables), [0, 0, 180_000])
+
+    def test_joins_of_files_of_ranks(self):
+        sides = [self.root / f"{name}.parquet" for name in "rs"]
+        for side in sides:
+            side.mkdir()
+        for rank in range(3):
+            for side, kinds in zip(sides, (["int32", "dictionary", "struct"], ["int64", "string", "dictionary"])):
+                table = random_table(random.Random(f"{side.name}{rank}"), rank * 200, kinds)
+                table = table.replace_schema_metadata({"who": f"{side.name} of rank {rank}"})
+                write(table, side / f"{rank}.parquet", random.Random(rank))
+        for of_ranks in ([sides[0] / "{rank}.parquet", sides[1]], [side / "{rank}.parquet" for side in sides]):
+            self.assert_joined_as_alone(3, sides, "--key1=1", "--key1=2", "--key2=1", "--key2=2", "--how=full", of_ranks=of_ranks)
+        write(table.rename_columns(["a", "b", "c", "row"]), sides[1] / "1.parquet")
+        failed = self.cluster(3, "--record=parquet", "--key=1", *of_ranks, f"--output={self.out}/o/", command="join")
+        self.assert_cluster_fails(failed, "rank 1 has another column 'a'")
+        self.assert_only_in_out()
 
 
 class Columns(ColumnClusterTest):
@@ -205,6 +299,29 @@ class ColumnFailures(ColumnClusterTest):
         enough = re.search(rb"give at least (-S) (\w+)", done.stderr)
         self.assertEqual(self.cluster(2, *arguments, *map(os.fsdecode, enough.groups())).returncode, 0)
 
+    def test_joins_that_cannot_be(self):
+        write(pa.table({"k": [1, 2], "l": [[1], [2]]}), self.root / "r.parquet")
+        write(pa.table({"k": ["a"], "k_right": [1]}), self.root / "s.parquet")
+        directory = f"--output={self.out}/o/"
+        for options, message in ((["--key=k", "r.parquet", "r.parquet", f"--output={self.out}/o"], "directory"),
+                                 (["--key=k", "r.parquet", "r.parquet"], "no output"),
+                                 (["r.parquet", "r.parquet", directory], "need a --key"),
+                                 (["--key1=k", "r.parquet", "r.parquet", directory], "go together"),
+                                 (["--key=l", "r.parquet", "s.parquet", directory], "S: there is no column 'l'"),
+                                 (["--key=l", "r.parquet", "r.parquet", directory], "list"),
+                                 (["--key=k", "r.parquet", "s.parquet", directory], "cannot be joined"),
+                                 (["--key1=1", "--key2=2", "r.parquet", "s.parquet", "--suffixes=a,b", directory], "comma"),
+                                 (["--key=k", "r.parquet", "nothing.parquet", directory], "nothing.parquet"),
+                                 (["--key=k", "-i", "r.parquet", "r.parquet", directory], "lines only"),
+                                 (["--key=k", "--method=hash", "r.parquet", "r.parquet", directory], "--method"),
+                                 (["--key=k", "--count", "r.parquet", "r.parquet", directory], "excludes --output"),
+                                 (["--key=k", "--compression=lzma", "r.parquet", "r.parquet", directory], "lzma"),
+                                 (["--key=k", "-S1M", "r.parquet", "r.parquet", directory], "too little")):
+            with self.subTest(options=options):
+                names = [self.root / option if str(option).endswith(".parquet") else option for option in options]
+                self.assert_cluster_fails(self.cluster(3, "--record=parquet", *names, command="join"), message)
+        self.assert_only_in_out()
+
     def test_a_damaged_row_group(self):
         table = pa.table({"k": pa.array(range(50_000)), "s": [f"{i:060}" for i in range(50_000)]})
         path = self.root / "in.parquet"
@@ -213,12 +330,22 @@ class ColumnFailures(ColumnClusterTest):
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
         self.assert_cluster_fails(self.cluster(4, "--record=parquet", "--key=k", path, "-o", f"{self.out}/o/"), "in.parquet.*row group")
+        good = write(table, self.root / "good.parquet")
+        for sides in ((path, good), (good, path)):
+            failed = self.cluster(4, "--record=parquet", "--key=k", *sides, f"--output={self.out}/o/", command="join")
+            self.assert_cluster_fails(failed, "in.parquet.*row group")
         self.assert_only_in_out()
 
     def test_a_rank_that_dies_ends_all(self):
         table = pa.table({"k": [i * 7919 % 300_007 for i in range(300_000)], "s": [str(i) * 10 for i in range(300_000)]})
         pq.write_table(table, self.root / "in.parquet")
         self.kill_many(["--record=parquet", "--key=k", "-S48M"], self.root / "in.parquet", ("o/",))
+
+    def test_a_rank_of_a_join_that_dies_ends_all(self):
+        table = pa.table({"k": [i * 7919 % 200_003 for i in range(200_000)], "s": [str(i) * 10 for i in range(200_000)]})
+        pq.write_table(table, self.root / "in.parquet")
+        self.kill_many(["--record=parquet", "--key=k", "-S48M", self.root / "in.parquet"], self.root / "in.parquet", ("o/",),
+                       command="join")
 
     def test_full_disks(self):
         if not can_mount():
@@ -234,6 +361,19 @@ class ColumnFailures(ColumnClusterTest):
             self.assert_cluster_fails(self.cluster(3, *arguments, "-o", f"{self.out}/o/"), "small")
             self.wait_until_gone()
             self.assertEqual(list(small.iterdir()), [])
+        self.assert_only_in_out()
+
+    def test_full_disks_of_joins(self):
+        if not can_mount():
+            self.skipTest("needs root, to mount")
+        table = pa.table({"k": pa.array(range(200_000)), "s": [os.urandom(100) for i in range(200_000)]})
+        source = write(table, self.root / "in.parquet", random.Random(3))
+        with small_file_system(self.root / "small", 12) as small:
+            arguments = ("--record=parquet", "--key=k", "-S48M", "--compression=none", source, source)
+            for self.scratch, output in ((self.scratch, small), (small, self.out)):
+                self.assert_cluster_fails(self.cluster(3, *arguments, f"--output={output}/o/", command="join"), "small")
+                self.wait_until_gone()
+                self.assertEqual(list(small.iterdir()), [])
         self.assert_only_in_out()
 
 

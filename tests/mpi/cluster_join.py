@@ -171,7 +171,6 @@ class JoinFailures(ClusterTest):
         self.failing_join("missing operand", r, output)
         self.failing_join("extra operand", r, s, s, output)
         self.failing_join("no output given", r, s)
-        self.failing_join("by one process", "--record=parquet", r, s, output)
         self.failing_join("No such file", r, self.root / "none", output)
         self.failing_join("unrecognized option '--presorted'", "--presorted", r, s, output)
         self.failing_join("is for lines only", "--record=csv", "-i", r, s, output)

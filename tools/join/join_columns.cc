@@ -82,18 +82,36 @@ void check_part_by(const ParsedOptions& options, const std::string& column,
 
 }  // namespace
 
-int join_columns(const Caller& caller, const JoinArguments& arguments) {
+column_join_options column_join_option(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   check_keys(options);
   check_inputs(arguments);
   column_join_options join;
-  const std::string how = options.word("how", "inner");
-  join.kind = parse_join_kind(how);
+  join.kind = parse_join_kind(options.word("how", "inner"));
   join.suffix = suffix_option(options, join.suffix);
-  ColumnsJob job(caller, options, options.has("count"));
-  join.left_on = key_columns(options, 0, job.open({arguments.files[0]}));
-  join.right_on = key_columns(options, 1, job.open({arguments.files[1]}));
   join.in_memory = true;  // as of sorts
+  return join;
+}
+
+void set_key_columns(const ParsedOptions& options, const ColumnSource& r, const ColumnSource& s,
+                     column_join_options& join) {
+  join.left_on = key_columns(options, 0, r);
+  join.right_on = key_columns(options, 1, s);
+}
+
+std::vector<module_table::SortedBy> sorted_by(const column_join_options& join) {
+  std::vector<module_table::SortedBy> by;
+  if (!has_no_null_keys(join.kind)) return by;
+  for (const std::string& column : join.left_on) by.push_back({column.c_str(), 0, 0});
+  return by;
+}
+
+int join_columns(const Caller& caller, const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  column_join_options join = column_join_option(arguments);
+  ColumnsJob job(caller, options, options.has("count"));
+  const ColumnSource& r = job.open({arguments.files[0]});
+  set_key_columns(options, r, job.open({arguments.files[1]}), join);
   join.method = method_option(options);
   if (job.in_parts()) {
     if (join.method == JoinMethod::hash) throw_usage(options.command(), kNoHashInParts);
@@ -103,7 +121,7 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   join.used_method = &used;
   join.progress = job.progress();
   job.plan().is_join = true;
-  job.plan().by = describe(join, how);
+  job.plan().by = describe(join, options.word("how", "inner"));
   job.plan().method = name_of(join.method);
   if (join.method != JoinMethod::sort_merge) {
     job.plan().because = "if S fits into half of what there is to sort; else sort-merge";
@@ -125,10 +143,7 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
         used == JoinMethod::sort_merge && join.method != JoinMethod::sort_merge;
     job.plan().method = name_of(used);
     job.plan().because = does_not_fit ? "S does not fit in memory, or R has dictionaries" : "";
-    if (used == JoinMethod::hash || !has_no_null_keys(join.kind)) return;
-    for (const std::string& column : join.left_on) {
-      result.sorted_by.push_back({column.c_str(), 0, 0});
-    }
+    if (used == JoinMethod::sort_merge) result.sorted_by = sorted_by(join);
   });
 }
 

@@ -214,9 +214,19 @@ TextJoinOptions binary_join_options(const JoinArguments& arguments, const MpiPee
 
 void join(const JoinArguments& arguments, MpiPeers& peers) {
   const ParsedOptions& options = arguments.options;
+  const auto finish = [&](const JoinOptions& join, const ClusterReport& done) {
+    if (join.count_only && peers.rank() == 0) {
+      std::printf("%ju\n", static_cast<std::uintmax_t>(done.all_records));
+    }
+    report(options, join, done, peers);
+  };
   const bool is_binary = options.has("record1") || options.has("record2");
-  if (is_columns(options.value("record", ""))) {
-    throw_usage(options.command(), "columns are joined by one process: xxl join");
+  if (const std::string record = options.value("record", ""); is_columns(record) && !is_binary) {
+    refuse_options_of_others(options, Scope::columns);
+    JoinOptions join;
+    set_join_of_rank(arguments, peers, join);
+    join.record_kind = record;
+    return finish(join, join_columns(arguments, join, peers));
   }
   const TextKind kind = is_binary ? TextKind::none : text_kind(options.value("record", "lines"));
   if (kind == TextKind::lines) {
@@ -228,11 +238,7 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
                                                              : Scope::all);
   const TextJoinOptions join = kind == TextKind::none ? binary_join_options(arguments, peers)
                                                       : text_join_options(arguments, peers);
-  const ClusterReport done = cluster_text_join(join, peers);
-  if (join.count_only && peers.rank() == 0) {
-    std::printf("%ju\n", static_cast<std::uintmax_t>(done.all_records));
-  }
-  report(options, join, done, peers);
+  finish(join, cluster_text_join(join, peers));
 }
 
 const CommandSpec* find_mpi_command(std::string_view name) {

@@ -1,8 +1,9 @@
 #include "mpi/mpi_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "engine/cluster/input_share.h"
 #include "engine/cluster/message.h"
 #include "engine/cluster/rank_directory.h"
+#include "join/join_shared.h"
 #include "sort/column_order.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
@@ -28,8 +30,8 @@ namespace {
 
 using module_table::Format;
 
-// One sort. What is under way at a failure is not waited for before peers are told: it is all in
-// here.
+// One sort or join. What is under way at a failure is not waited for before peers are told: it is
+// all in here.
 class ColumnsOfRank {
  public:
   ColumnsOfRank(const ParsedOptions& options, const JobOptions& job, Peers& peers)
@@ -41,12 +43,19 @@ class ColumnsOfRank {
         compression_(compression_option(options, format_)),
         cluster_(peers) {}
 
-  ClusterReport run();
+  ClusterReport sort();
+  ClusterReport join(const JoinArguments& arguments);
 
  private:
-  void open();
-  void sort();
-  void write();
+  using Inputs = std::array<OwnedStream, kJoinSides>;
+
+  void check_output() const;
+  ColumnSource& open(const std::vector<std::string>& names);
+  template <class Begin>
+  void begin(Begin&& begin);
+  void write(const std::vector<module_table::SortedBy>& sorted_by);
+  void check_rows() const;
+  ClusterReport report() const;
 
   const ParsedOptions& options_;
   const JobOptions& job_;
@@ -54,24 +63,17 @@ class ColumnsOfRank {
   const std::string record_;
   const Format format_;
   const ColumnCompression compression_;
-  std::optional<ColumnSource> source_;
+  std::deque<ColumnSource> sources_;
+  std::vector<ColumnSource*> cut_;  // of these, those that ranks have shares of
   column_sort_options sort_;
+  column_join_options join_;
   std::optional<RankColumns> target_;
   ColumnFileMemory memory_;
   ClusterText cluster_;
-  SortReport sorted_;
+  SortReport done_;
   OwnedStream rows_;
-  std::uint64_t written_rows_ = 0;
+  std::uint64_t given_rows_ = 0;  // counted or written
 };
-
-ClusterReport ColumnsOfRank::run() {
-  open();
-  sort();
-  write();
-  ClusterReport report = cluster_.report(sorted_, sorted_.runs);
-  report.records = written_rows_;
-  return report;
-}
 
 // Throws Error unless all ranks have found the same files.
 void check_same(const module_table::SourceFacts& facts, Peers& peers) {
@@ -85,24 +87,32 @@ void check_same(const module_table::SourceFacts& facts, Peers& peers) {
                                         "ranks see");
 }
 
-void ColumnsOfRank::open() {
-  refuse_options_of_others(options_, Scope::columns);
-  const std::vector<ColumnKeyOption> keys = column_key_options(options_);
-  if (!is_rank_directory(job_, peers_)) {
-    throw Error(ErrorCode::usage,
-                "several ranks write columns to a directory only: give its name with a slash",
-                job_.output);
-  }
-  const RankPaths inputs(options_.operands(), peers_.rank());
-  source_.emplace(format_, expand_inputs(inputs.paths, format_), job_.parallel);
-  if (!inputs.are_of_rank) check_same(source_->facts(), peers_);
-  sort_ = column_sort_option(options_, keys, *source_);
-  if (!inputs.are_of_rank) source_->take_share({peers_.rank(), peers_.ranks()});
-  target_.emplace(job_, "." + record_, peers_);
-  memory_ = plan_column_memory(job_.memory_bytes, source_->facts().reading_bytes, format_, false);
+void ColumnsOfRank::check_output() const {
+  if (is_rank_directory(job_, peers_)) return;
+  throw Error(ErrorCode::usage,
+              "several ranks write columns to a directory only: give its name with a slash",
+              job_.output);
 }
 
-void ColumnsOfRank::sort() {
+ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
+  const RankPaths inputs(names, peers_.rank());
+  ColumnSource& source =
+      sources_.emplace_back(format_, expand_inputs(inputs.paths, format_), job_.parallel);
+  if (inputs.are_of_rank) return source;
+  check_same(source.facts(), peers_);
+  cut_.push_back(&source);
+  return source;
+}
+
+// Calls begin(in, shared), which makes `rows_` of the streams `in`: of the shares of all inputs.
+template <class Begin>
+void ColumnsOfRank::begin(Begin&& begin) {
+  for (ColumnSource* const each : cut_) each->take_share({peers_.rank(), peers_.ranks()});
+  std::uint64_t reading_bytes = 0;
+  for (const ColumnSource& each : sources_) {
+    reading_bytes = std::max(reading_bytes, each.facts().reading_bytes);
+  }
+  memory_ = plan_column_memory(job_.memory_bytes, reading_bytes, format_, sources_.size() > 1);
   const resources shared({.memory_bytes = memory_.engine_bytes,
                           .scratch_dirs = job_.scratch_dirs,
                           .threads = job_.parallel,
@@ -112,47 +122,94 @@ void ColumnsOfRank::sort() {
                           .device = Device::cpu});
   load_arrow_module().limit_memory(memory_.module_bytes);
   cluster_.state_memory(job_.memory_bytes);
-  OwnedStream in;
-  source_->start(memory_.batches, &in);
+  Inputs in;
+  for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i].start(memory_.batches, &in[i]);
   try {
-    cluster_sort_columns(&in, &rows_, sort_, shared, cluster_, peers_, sorted_);
+    begin(in, shared);
   } catch (...) {
-    source_->rethrow();  // it says more
+    for (ColumnSource& each : sources_) each.rethrow();  // it says more
     throw;
   }
   load_arrow_module().limit_memory(0);  // writing looks after itself
 }
 
-void ColumnsOfRank::write() {
-  const auto order = sorted_by(sort_);
+void ColumnsOfRank::write(const std::vector<module_table::SortedBy>& sorted_by) {
   module_table::TargetOptions target{};
   target.format = format_;
   target.compression = compression_.method.c_str();
   target.level = compression_.level;
-  target.sorted_by = order.data();
-  target.sorted_by_count = order.size();
+  target.sorted_by = sorted_by.data();
+  target.sorted_by_count = sorted_by.size();
   target.memory_bytes = memory_.writing_bytes;
   target.row_group_rows = kRowGroupRows;
   target.threads = job_.parallel;
   target.parts.parts = 1;
-  written_rows_ = target_->write(target, &rows_).rows;
-  rows_.end();  // its memory and scratch space
-  const module_table::SourceFacts facts = source_->facts();
-  check_rows_read(facts);
-  if (facts.rows_read != sorted_.records_in || written_rows_ != sorted_.records_out) {
-    throw Error(ErrorCode::corrupt, std::to_string(sorted_.records_in) + " rows were sorted of " +
-                                        std::to_string(facts.rows_read) + " that were read, " +
-                                        std::to_string(written_rows_) + " were written of " +
-                                        std::to_string(sorted_.records_out));
-  }
+  given_rows_ = target_->write(target, &rows_).rows;
+  check_rows();
   target_->publish();
+}
+
+void ColumnsOfRank::check_rows() const {
+  std::uint64_t read = 0;
+  for (const ColumnSource& each : sources_) {
+    check_rows_read(each.facts());
+    read += each.facts().rows_read;
+  }
+  if (read == done_.records_in && given_rows_ == done_.records_out) return;
+  throw Error(ErrorCode::corrupt, std::to_string(done_.records_in) + " rows were sorted of " +
+                                      std::to_string(read) + " that were read, " +
+                                      std::to_string(given_rows_) + " were given of " +
+                                      std::to_string(done_.records_out));
+}
+
+ClusterReport ColumnsOfRank::report() const {
+  ClusterReport report = cluster_.report(done_, done_.runs);
+  report.records = given_rows_;
+  return report;
+}
+
+ClusterReport ColumnsOfRank::sort() {
+  refuse_options_of_others(options_, Scope::columns);
+  const std::vector<ColumnKeyOption> keys = column_key_options(options_);
+  check_output();
+  sort_ = column_sort_option(options_, keys, open(options_.operands()));
+  target_.emplace(job_, "." + record_, peers_);
+  begin([&](Inputs& in, const resources& shared) {
+    cluster_sort_columns(&in[0], &rows_, sort_, shared, cluster_, peers_, done_);
+  });
+  write(sorted_by(sort_));
+  return report();
+}
+
+ClusterReport ColumnsOfRank::join(const JoinArguments& arguments) {
+  const bool counts = options_.has("count");
+  join_ = column_join_option(arguments);
+  if (!counts) check_output();
+  const ColumnSource& r = open({arguments.files[0]});
+  set_key_columns(options_, r, open({arguments.files[1]}), join_);
+  if (!counts) target_.emplace(job_, "." + record_, peers_);
+  begin([&](Inputs& in, const resources& shared) {
+    cluster_join_columns(&in[0], &in[1], &rows_, join_, shared, cluster_, peers_, done_);
+  });
+  if (counts) {
+    given_rows_ = count_rows(&rows_);
+    check_rows();
+  } else {
+    write(sorted_by(join_));
+  }
+  return report();
 }
 
 }  // namespace
 
 ClusterReport sort_columns(const ParsedOptions& options, const JobOptions& job, Peers& peers) {
   ColumnsOfRank rank(options, job, peers);
-  return work_of_rank(peers, [&] { return rank.run(); });
+  return work_of_rank(peers, [&] { return rank.sort(); });
+}
+
+ClusterReport join_columns(const JoinArguments& arguments, const JobOptions& job, Peers& peers) {
+  ColumnsOfRank rank(arguments.options, job, peers);
+  return work_of_rank(peers, [&] { return rank.join(arguments); });
 }
 
 }  // namespace xxl::cli

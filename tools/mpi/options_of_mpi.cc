@@ -67,9 +67,9 @@ constexpr std::string_view kFromJoin[] = {"ignore-case", "zero-terminated",
                                           "layout",      "suffixes",
                                           "count",       "output",
                                           "buffer-size", "temporary-directory",
-                                          "parallel",    "io",
-                                          "stats",       "help",
-                                          "version"};
+                                          "parallel",    "compression",
+                                          "io",          "stats",
+                                          "help",        "version"};
 
 constexpr Section kInput{
     "INPUT",
@@ -79,6 +79,13 @@ constexpr Section kInput{
     "which reads the whole file. The input is then that of all these files in the order "
     "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
     "stands for its files.\n"};
+
+constexpr Section kColumnFiles{
+    "COLUMNS",
+    "Parquet and Arrow files, and their keys, are as of one process (see xxl-sort(1) and "
+    "xxl-join(1)). Shares of Parquet have equal numbers of rows, those of Arrow files of batches, "
+    "which are cut as well; an Arrow stream is read by one rank. Files of ranks ({rank}) must have "
+    "equal columns; metadata are those of rank 0.\n"};
 
 constexpr Section kStatistics{
     "STATISTICS",
@@ -104,8 +111,7 @@ constexpr std::array kSortSections{
         "parts, as xxl sort --parts makes, with one part of each rank. Parts of binary records are "
         "of equal size, but for -u and folds. Parts of lines, rows and columns are equal to some "
         "MiB, and records with equal keys are in one part; with --skip or --limit all are in that "
-        "of rank 0. Each part of columns has the schema and metadata that one process writes.
-"
+        "of rank 0. Each part of columns has the schema and metadata that one process writes.\n"
         "\n"
         "Otherwise it is one file, which all ranks write at the same time. Of lines and rows, and "
         "with -u and folds, sizes of parts are known at the end only: each rank writes its part to "
@@ -115,11 +121,7 @@ constexpr std::array kSortSections{
     Section{"LINES AND ROWS",
             "Keys and folds are those of xxl sort (see xxl-sort(1)). Lines are in the order of the "
             "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
-    Section{"COLUMNS",
-            "Parquet and Arrow files, and their keys, are as of xxl sort (see xxl-sort(1)). Shares "
-            "of Parquet have equal numbers of rows, those of Arrow files of batches, which are cut "
-            "as well; an Arrow stream is read by one rank. Files of ranks ({rank}) must have equal "
-            "columns; metadata are those of rank 0.\n"},
+    kColumnFiles,
     kRecords,
     kKeys,
     kFolds,
@@ -154,11 +156,14 @@ constexpr std::array kJoinSections{
             "Otherwise it is one file. Each rank writes its part to scratch (-T), and copies it "
             "when the sizes of all are known: it is written and read once more so, and takes "
             "scratch of its size, which a directory saves. Either must lie where all ranks see it, "
-            "and appears complete or not at all.\n"},
+            "and appears complete or not at all. Columns are written to a directory only, "
+            "each part with the schema and metadata that one process writes.\n"},
     Section{"RECORDS, KEYS AND ROWS",
-            "are those of xxl join (see xxl-join(1)): lines, rows of CSV and TSV, and records of a "
-            "fixed size. Both inputs are sorted, by all ranks. Lines are in the order of the "
-            "locale, which must be the same for all ranks (mpirun -x LC_ALL).\n"},
+            "are those of xxl join (see xxl-join(1)): lines, rows of CSV and TSV, columns, and "
+            "records of a fixed size. Both inputs are sorted, by all ranks: columns are joined by "
+            "sort-merge, too. Lines are in the order of the locale, which must be the same for all "
+            "ranks (mpirun -x LC_ALL).\n"},
+    kColumnFiles,
     kStatistics,
     kFailures,
     Section{"EXIT STATUS",
@@ -166,15 +171,14 @@ constexpr std::array kJoinSections{
             "  2    an error; no output was written\n"},
     Section{"EXAMPLES",
             "  mpirun -n 4 xxl-mpi join -t: -1 3 -2 1 /shared/r /shared/s --output=/shared/out/\n"
-            "  mpirun -n 4 xxl-mpi join --record=kv64 /shared/r /shared/s --count\n"},
+            "  mpirun -n 4 xxl-mpi join --record=kv64 /shared/r /shared/s --count\n"
+            "  mpirun -n 4 xxl-mpi join --record=parquet --key=id /shared/r/ /shared/s/ "
+            "--output=/shared/out/\n"},
 };
 
 // Options of xxl as ranks have them.
-OptionSpec for_ranks(const CommandSpec& command, OptionSpec option) {
-  if (option.long_name == "record" && command.name == "join") {
-    option.words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
-    option.help = "what a record is: lines (the default), rows, or of a fixed size";
-  } else if (option.long_name == "record") {
+OptionSpec for_ranks(OptionSpec option) {
+  if (option.long_name == "record") {
     option.help = "what a record is: lines (the default), rows, of columns, or of a fixed size";
   } else if (option.long_name == "buffer-size") {
     option.help = "use at most SIZE of memory for each rank";
@@ -204,8 +208,7 @@ OptionSpec for_ranks(const CommandSpec& command, OptionSpec option) {
 std::vector<OptionSpec> options_for_ranks(const CommandSpec& command,
                                           std::span<const std::string_view> keys) {
   std::vector<OptionSpec> options;
-  for (const std::string_view key : keys)
-    options.push_back(for_ranks(command, option_of(command, key)));
+  for (const std::string_view key : keys) options.push_back(for_ranks(option_of(command, key)));
   return options;
 }
 

@@ -129,6 +129,21 @@ void check_rows_read(const module_table::SourceFacts& facts) {
               std::to_string(facts.rows_read) + " rows were read of " + std::to_string(rows));
 }
 
+std::uint64_t count_rows(ArrowArrayStream* rows) {
+  for (std::uint64_t counted = 0;;) {
+    ArrowArray batch{};
+    const int error = rows->get_next(rows, &batch);
+    if (error != 0) {
+      const char* text = rows->get_last_error(rows);
+      throw Error(ErrorCode::io, text != nullptr ? text : "the join failed", {}, Error::kNoOffset,
+                  text != nullptr ? 0 : error);
+    }
+    if (batch.release == nullptr) return counted;
+    counted += static_cast<std::uint64_t>(batch.length);
+    batch.release(&batch);
+  }
+}
+
 ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
     : options_(options), count_only_(count_only) {
   start_ = phase_start_ = std::chrono::steady_clock::now();
@@ -261,22 +276,6 @@ void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   report_.bytes_written = target_->bytes_written();
 }
 
-// Of a join whose rows are not wanted.
-std::uint64_t ColumnsJob::count(ArrowArrayStream* rows) {
-  for (std::uint64_t counted = 0;;) {
-    ArrowArray batch{};
-    const int error = rows->get_next(rows, &batch);
-    if (error != 0) {
-      const char* text = rows->get_last_error(rows);
-      throw Error(ErrorCode::io, text != nullptr ? text : "the join failed", {}, Error::kNoOffset,
-                  text != nullptr ? 0 : error);
-    }
-    if (batch.release == nullptr) return counted;
-    counted += static_cast<std::uint64_t>(batch.length);
-    batch.release(&batch);
-  }
-}
-
 bool ColumnsJob::counts_first(const Result& result) const {
   return job_.parts != 0 && result.counted && !count_only_;
 }
@@ -287,7 +286,7 @@ void ColumnsJob::count_first(const Begin& begin) {
   begin_result(begin, &rows);
   const std::uint64_t read = bytes_read();
   end_phase("count: read", read, 0);
-  read_sources([&] { counted_rows_ = count(&rows); });
+  read_sources([&] { counted_rows_ = count_rows(&rows); });
   end_phase("count: join", bytes_read() - read, 0);
 }
 
@@ -343,7 +342,7 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
     if (target_) {
       write(result, &rows);
     } else {
-      report_.written.rows = count(&rows);
+      report_.written.rows = count_rows(&rows);
     }
   });
   rows.end();  // its memory and scratch space

@@ -56,6 +56,9 @@ ColumnCompression compression_option(const ParsedOptions& options, module_table:
 // Throws Error{corrupt} if rows that the source has were not read.
 void check_rows_read(const module_table::SourceFacts& facts);
 
+// Of a join whose rows are not wanted. Throws Error{io} with what the stream reports.
+std::uint64_t count_rows(ArrowArrayStream* rows);
+
 // A stream that is released whatever happens.
 struct OwnedStream : ArrowArrayStream {
   OwnedStream() : ArrowArrayStream{} {}
@@ -114,7 +117,6 @@ class ColumnsJob {
   void read_sources(Work&& work);
   void begin_result(const Begin& begin, ArrowArrayStream* out);
   void write(const Result& result, ArrowArrayStream* rows);
-  std::uint64_t count(ArrowArrayStream* rows);
   bool counts_first(const Result& result) const;
   void count_first(const Begin& begin);
   std::unique_ptr<ColumnTarget> make_target() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/join/join_side.h"
 #include "engine/join/text_join.h"
 #include "join/join_rows.h"
 #include "record/caller_keys.h"
@@ -62,9 +63,15 @@ class CallerJoin final : public CallerSort {
   explicit CallerJoin(TextJoinOptions options) : options_(std::move(options)) {}
 
   SortReport run() override {
-    const JoinReport joined = text_join(options_);
+    join_ = make_text_join(options_,
+                           {open_side(options_, JoinSide::r), open_side(options_, JoinSide::s)});
+    const JoinReport joined = join_->run();
     SortReport report;
     static_cast<Measurements&>(report) = joined;
+    for (const JoinReport::Side& side : joined.sides) {
+      report.records_in += side.records;
+      report.runs += side.runs;
+    }
     report.records_out = joined.rows;
     return report;
   }
@@ -73,10 +80,11 @@ class CallerJoin final : public CallerSort {
 
  private:
   TextJoinOptions options_;
+  std::unique_ptr<TextJoin> join_;  // lasts: others may read its runs
 };
 
 TextJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJob::Inputs& inputs,
-                           io::IoQueue& output, const std::stop_token& stop) {
+                           io::IoQueue& output, const std::stop_token& stop, SharedText* shared) {
   TextJoinOptions options;
   grant.give_to(options);
   static_cast<JobMeans&>(options) = grant.means();
@@ -93,6 +101,7 @@ TextJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJob::
   options.s_first = true;
   options.syntax.counted = true;
   options.keys = {std::make_shared<LeadingKey>(), std::make_shared<LeadingKey>()};
+  options.shared = shared;
   options.make_rows = [] { return std::make_unique<CallerRows>(); };
   if (spec.matches_nothing) {
     options.matches_nothing = [matches = spec.matches_nothing](std::string_view record) {
@@ -107,9 +116,10 @@ TextJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJob::
 JoinCore::JoinCore(const resources& shared, const JoinSpec& spec)
     : CallerJob(
           shared, spec.memory_bytes, kJoinSides,
-          [&spec](const Grant& grant, Inputs& inputs, io::IoQueue& output,
-                  const std::stop_token& stop) -> std::unique_ptr<CallerSort> {
-            return std::make_unique<CallerJoin>(options_of(spec, grant, inputs, output, stop));
+          [&](const Grant& grant, Inputs& inputs, io::IoQueue& output,
+              const std::stop_token& stop) -> std::unique_ptr<CallerSort> {
+            return std::make_unique<CallerJoin>(
+                options_of(spec, grant, inputs, output, stop, shared.shared()->text));
           },
           "a join") {}
 

@@ -125,6 +125,10 @@ class TextJoining final : public TextJoin {
   void join_streams(BlockMemory& blocks);
   void finish();
   void check_sides() const;
+  // A caller gets the part of this join only.
+  SharedText* shared_output() const {
+    return options_.output_caller == nullptr ? options_.shared : nullptr;
+  }
 
   const TextJoinOptions& options_;
   const std::array<bool, kJoinSides> guessed_;
@@ -282,7 +286,7 @@ JoinPlan TextJoining::plan() const {
 
 JoinReport TextJoining::run() {
   report_.plan = plan();
-  if (!options_.count_only && options_.shared == nullptr) {
+  if (!options_.count_only && shared_output() == nullptr) {
     check_parts(options_, options_.expected_bytes.has_value());
     output_ = std::make_unique<Output>(options_, 0);
   }
@@ -361,7 +365,7 @@ void TextJoining::open_sink() {
   if (options_.count_only) return;
   const TextGeometry& geometry = memory().geometry();
   OutputParts* parts = nullptr;
-  if (SharedText* const shared = options_.shared) {
+  if (SharedText* const shared = shared_output()) {
     parts = &shared->parts();
     sink_ = shared->make_sink(geometry.output_block_bytes, *io_);
   } else {
@@ -511,8 +515,8 @@ void TextJoining::finish() {
                                           "this machine's memory");
     }
     report_.bytes_written = text_output_->bytes();
-    if (options_.shared != nullptr) {
-      options_.shared->publish();
+    if (SharedText* const shared = shared_output()) {
+      shared->publish();
     } else {
       output_->publish(text_output_->bytes());
       report_.output_in_place = output_->in_place();

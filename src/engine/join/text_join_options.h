@@ -52,7 +52,7 @@ struct TextJoinOptions : JoinOptions {
   std::optional<std::size_t> spare_table_bytes;  // of both together; for tests
 
   SharedText* shared = nullptr;  // this is one of several joins; neither input is sorted already
-  Sides<std::uint64_t> shared_bytes{};  // then: of the inputs of all, about
+  Sides<std::uint64_t> shared_bytes{};  // then: of the inputs of all, about; 0 if not known
 
   TextSyntax input_syntax(std::size_t side) const { return with_size(record_bytes[side]); }
   TextSyntax row_syntax() const { return with_size(row_bytes); }

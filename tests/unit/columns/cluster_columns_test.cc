@@ -41,15 +41,46 @@ std::vector<Read> sorted_by_ranks(std::vector<Batches> shares, const column_sort
   return parts;
 }
 
-// Of one process, given the shares one after the other.
-Read sorted_alone(const std::vector<Batches>& shares, const column_sort_options& options) {
+std::vector<Read> joined_by_ranks(std::vector<Batches> left, std::vector<Batches> right,
+                                  const column_join_options& options, bool one_machine) {
+  std::vector<Read> parts(left.size());
+  test::run_ranks(static_cast<unsigned>(left.size()), one_machine, [&](Peers& peers) {
+    ClusterText cluster(peers);
+    SortReport report;
+    ArrowArrayStream in[2], out;
+    left[peers.rank()].export_to(&in[0]);
+    right[peers.rank()].export_to(&in[1]);
+    cluster_join_columns(&in[0], &in[1], &out, options, little(), cluster, peers, report);
+    parts[peers.rank()] = test::read_all(&out);
+    EXPECT_EQ(report.records_out, parts[peers.rank()].rows.size());
+  });
+  return parts;
+}
+
+// The shares one after the other.
+Batches all_of(const std::vector<Batches>& shares) {
   Batches all;
   for (const Batches& share : shares) {
     all.batches.insert(all.batches.end(), share.batches.begin(), share.batches.end());
   }
+  return all;
+}
+
+Read sorted_alone(const std::vector<Batches>& shares, const column_sort_options& options) {
+  Batches all = all_of(shares);
   ArrowArrayStream in, out;
   all.export_to(&in);
   sort_columns(&in, &out, options, little());
+  return test::read_all(&out);
+}
+
+Read joined_alone(const std::vector<Batches>& left, const std::vector<Batches>& right,
+                  const column_join_options& options) {
+  Batches all[2] = {all_of(left), all_of(right)};
+  ArrowArrayStream in[2], out;
+  all[0].export_to(&in[0]);
+  all[1].export_to(&in[1]);
+  join_columns(&in[0], &in[1], &out, options, little());
   return test::read_all(&out);
 }
 
@@ -70,32 +101,61 @@ Column random_batch(Random& random, std::size_t rows) {
                       test::dictionary("city", cities, names)});
 }
 
+// Some batches, of at most `rows` rows each.
+Batches random_share(Random& random, std::size_t rows) {
+  Batches share;
+  share.batches.push_back(random_batch(random, 0));  // there is a schema in any case
+  for (auto more = random.below(12); more > 0; --more) {
+    share.batches.push_back(random_batch(random, random.below(rows)));
+  }
+  return share;
+}
+
+// `column`: a dictionary.
+void expect_rows(const std::vector<Read>& parts, const Read& alone, std::size_t column) {
+  std::vector<std::string> rows;
+  for (const Read& part : parts) {
+    EXPECT_EQ(part.error, 0) << part.message;
+    EXPECT_EQ(part.type.children[column].format, alone.type.children[column].format);
+    rows.insert(rows.end(), part.rows.begin(), part.rows.end());
+  }
+  EXPECT_EQ(rows, alone.rows);
+}
+
 TEST(ClusterColumns, ranks_give_the_rows_of_one_process) {
   for (unsigned variant = 0; variant < 8; ++variant) {
     SCOPED_TRACE(variant);
     Random random(variant);
     const unsigned ranks = 1 + variant % 4;
-    std::vector<Batches> shares(ranks);
-    for (Batches& share : shares) {
-      share.batches.push_back(random_batch(random, 0));  // there is a schema in any case
-      for (auto more = random.below(12); more > 0; --more) {
-        share.batches.push_back(random_batch(random, random.below(4000)));
-      }
-    }
+    std::vector<Batches> shares;
+    while (shares.size() < ranks) shares.push_back(random_share(random, 4000));
     column_sort_options options{.by = {{.column = "a", .descending = variant % 3 == 0}}};
     if (variant % 3 == 1) options.by.insert(options.by.begin(), {.column = "city"});
     options.unique = variant == 5;
     if (variant >= 6) options.skip = 1000;
     if (variant == 7) options.limit = 5000;
-    const std::vector<Read> parts = sorted_by_ranks(shares, options, variant % 2 == 0);
-    const Read alone = sorted_alone(shares, options);
-    std::vector<std::string> rows;
-    for (const Read& part : parts) {
-      EXPECT_EQ(part.error, 0) << part.message;
-      EXPECT_EQ(part.type.children[2].format, alone.type.children[2].format);
-      rows.insert(rows.end(), part.rows.begin(), part.rows.end());
-    }
-    EXPECT_EQ(rows, alone.rows);
+    expect_rows(sorted_by_ranks(shares, options, variant % 2 == 0), sorted_alone(shares, options),
+                2);
+  }
+}
+
+TEST(ClusterColumns, ranks_join_as_one_process_does) {
+  for (unsigned variant = 0; variant < 12; ++variant) {
+    SCOPED_TRACE(variant);
+    Random random(variant);
+    const unsigned ranks = 1 + variant % 4;
+    std::vector<Batches> left, right;
+    while (left.size() < ranks) left.push_back(random_share(random, 300));
+    while (right.size() < ranks) right.push_back(random_share(random, variant == 7 ? 1 : 300));
+    column_join_options options{.left_on = {"a", "city"}, .right_on = {"a", "city"}};
+    // Dictionaries of both sides, and none.
+    if (variant % 3 == 1) options = {.left_on = {"a"}, .right_on = {"a"}};
+    constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
+                                   JoinKind::full,  JoinKind::semi, JoinKind::anti};
+    options.kind = kKinds[variant % 6];
+    options.method = JoinMethod::sort_merge;
+    expect_rows(joined_by_ranks(left, right, options, variant % 2 == 0),
+                joined_alone(left, right, options), 2);
   }
 }
 
