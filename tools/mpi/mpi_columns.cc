@@ -113,13 +113,7 @@ void ColumnsOfRank::begin(Begin&& begin) {
     reading_bytes = std::max(reading_bytes, each.facts().reading_bytes);
   }
   memory_ = plan_column_memory(job_.memory_bytes, reading_bytes, format_, sources_.size() > 1);
-  const resources shared({.memory_bytes = memory_.engine_bytes,
-                          .scratch_dirs = job_.scratch_dirs,
-                          .threads = job_.parallel,
-                          .backend = job_.backend,
-                          .scratch_codec = job_.temp_codec,
-                          .scratch_level = job_.temp_level,
-                          .device = Device::cpu});
+  const resources shared = resources_of_columns(job_, memory_.engine_bytes, job_.parallel);
   load_arrow_module().limit_memory(memory_.module_bytes);
   cluster_.state_memory(job_.memory_bytes);
   Inputs in;

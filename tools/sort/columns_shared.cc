@@ -184,13 +184,14 @@ void ColumnsJob::explain() const {
   std::fputs((stats_ == "json" ? explain_json(plan_) : cli::explain(plan_)).c_str(), stdout);
 }
 
-resources ColumnsJob::make_resources() const {
-  return resources({.memory_bytes = plan_.memory.engine_bytes,
-                    .scratch_dirs = job_.scratch_dirs,
-                    .threads = plan_.threads,
-                    .backend = job_.backend,
-                    .scratch_codec = job_.temp_codec,
-                    .scratch_level = job_.temp_level,
+resources resources_of_columns(const JobOptions& job, std::uint64_t memory_bytes,
+                               unsigned threads) {
+  return resources({.memory_bytes = memory_bytes,
+                    .scratch_dirs = job.scratch_dirs,
+                    .threads = threads,
+                    .backend = job.backend,
+                    .scratch_codec = job.temp_codec,
+                    .scratch_level = job.temp_level,
                     .device = Device::cpu});
 }
 
@@ -207,7 +208,7 @@ void ColumnsJob::read_sources(Work&& work) {
 }
 
 void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
-  const resources shared = make_resources();
+  const resources shared = resources_of_columns(job_, plan_.memory.engine_bytes, plan_.threads);
   shared.shared()->time_line = job_.time_line;
   std::vector<ArrowArrayStream> in(sources_.size());
   for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batches, &in[i]);

@@ -53,6 +53,9 @@ struct ColumnCompression {
 // Throws Error{usage} unless files of `format` can be compressed so.
 ColumnCompression compression_option(const ParsedOptions& options, module_table::Format format);
 
+// What jobs of columns work with: `memory_bytes` of what `job` has, and `threads`.
+resources resources_of_columns(const JobOptions& job, std::uint64_t memory_bytes, unsigned threads);
+
 // Throws Error{corrupt} if rows that the source has were not read.
 void check_rows_read(const module_table::SourceFacts& facts);
 
@@ -112,7 +115,6 @@ class ColumnsJob {
   module_table::Format output_format() const;
   void work(const Result& result, const Begin& begin);
   void explain() const;
-  resources make_resources() const;
   template <class Work>
   void read_sources(Work&& work);
   void begin_result(const Begin& begin, ArrowArrayStream* out);

@@ -54,7 +54,6 @@ class ClusterSort {
   ClusterReport report_;
   PhaseMeter meter_{report_, options_.progress};
   std::uint64_t all_records_ = 0;
-  std::uint64_t share_bytes_ = 0;
   std::uint64_t sending_bytes_ = 0;
   std::unique_ptr<RankOutput> output_;
   std::vector<std::uint64_t> starts_;  // of parts, in records, and the end of the last one
@@ -92,7 +91,6 @@ ClusterReport ClusterSort::run() {
 void ClusterSort::open() {
   XXL_CHECK(options_.acceleration != Acceleration::if_it_pays);
   InputShare share = open_share(options_.inputs, options_.format.record_bytes, peers_);
-  share_bytes_ = share.inputs.bytes;
   all_records_ = share.all_bytes / options_.format.record_bytes;
   output_ = std::make_unique<RankOutput>(options_, !makes_groups(), peers_);
   if (!makes_groups()) {

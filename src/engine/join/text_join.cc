@@ -14,12 +14,14 @@
 #include "base/units.h"
 #include "engine/join/counted_first.h"
 #include "engine/join/join_side.h"
+#include "engine/join/text_join_budget.h"
 #include "engine/order_guess.h"
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
 #include "engine/text_sort/cell_size.h"
 #include "engine/text_sort/shared_text.h"
+#include "engine/text_sort/text_destination.h"
 #include "io/codec.h"
 #include "io/open_files.h"
 #include "io/output_file.h"
@@ -34,61 +36,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
 constexpr std::uint64_t kMinSideBytes = kMiB;  // if there are as many
-// Parts of the memory, of -S:
-constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
-constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
-constexpr std::uint64_t kMaxGroupBytes = 64 * kMiB;
-constexpr std::uint64_t kRowsPart = 64;  // buffers of rows, of all threads; likewise parts of S
-constexpr std::uint64_t kMinRowsBytes = 16 * kKiB;
-constexpr std::uint64_t kMaxRowsBytes = kMiB;
-constexpr std::uint64_t kFilePart = 16;  // buffers of an input that comes sorted
-constexpr std::uint64_t kMinFileBytes = 8 * kKiB;
-constexpr std::uint64_t kMaxFileBytes = kMiB;
-// Long records of such inputs; as much again is for the rows made of them.
-constexpr std::uint64_t kRecordPart = 8;
-constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
-
-struct Budget {
-  unsigned threads = 1;
-  std::uint64_t group_bytes = 0;
-  std::uint64_t rows_bytes = 0;    // of a thread
-  std::uint64_t file_bytes = 0;    // of each input that comes sorted
-  std::uint64_t record_bytes = 0;  // of long records of such inputs
-  std::uint64_t rest = 0;          // for sorting and merging
-};
-
-Budget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is_little) {
-  Budget budget;
-  budget.threads = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
-                                options.parallel != 0 ? options.parallel : available_processors()));
-  if (is_little) budget.threads = 1;
-  budget.group_bytes = round_down<std::uint64_t>(
-      std::clamp(memory / kGroupPart, kMinGroupBytes, kMaxGroupBytes), 2 * kSectorBytes);
-  budget.rows_bytes =
-      std::clamp(memory / (kRowsPart * budget.threads), kMinRowsBytes, kMaxRowsBytes);
-  std::uint64_t taken = budget.group_bytes + 4 * budget.threads * budget.rows_bytes;
-  for (const bool presorted : options.presorted) {
-    if (!presorted) continue;
-    budget.file_bytes = round_down<std::uint64_t>(
-        std::clamp(memory / kFilePart, kMinFileBytes, kMaxFileBytes), 2 * kSectorBytes);
-    taken += budget.file_bytes;
-  }
-  if (budget.file_bytes > 0) {
-    // If nothing is to be sorted, all the memory is theirs.
-    const bool sorts = !options.presorted[0] || !options.presorted[1];
-    budget.record_bytes = std::max(sorts ? memory / kRecordPart : memory / 2, kMinRecordBytes);
-    if (sorts) taken += 2 * budget.record_bytes;
-  }
-  if (taken >= memory) {
-    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
-                                         ") is too small to join: give more");
-  }
-  budget.rest = memory - taken;
-  return budget;
-}
 
 // An input that looked sorted is not.
 struct WrongGuess {};
@@ -125,11 +73,6 @@ class TextJoining final : public TextJoin {
   void join_streams(BlockMemory& blocks);
   void finish();
   void check_sides() const;
-  // A caller gets the part of this join only.
-  SharedText* shared_output() const {
-    return options_.output_caller == nullptr ? options_.shared : nullptr;
-  }
-
   const TextJoinOptions& options_;
   const std::array<bool, kJoinSides> guessed_;
   SortReport sort_report_;  // phases
@@ -140,16 +83,14 @@ class TextJoining final : public TextJoin {
   std::unique_ptr<Workers> workers_;
   std::array<JoinTextSide, kJoinSides> sides_;
   const bool is_little_;
-  const Budget budget_;
+  const TextJoinBudget budget_;
   std::unique_ptr<TextMemory> output_memory_;  // if nothing is sorted
   MemoryRegion group_memory_;
   MemoryRegion file_memory_;
   std::optional<GroupStore> group_;
   JoinRules rules_;
-  std::unique_ptr<Output>
-      output_;  // null if it is shared; if rows are only counted, as what follows
-  std::unique_ptr<ByteSink> sink_;
-  std::unique_ptr<TextOutput> text_output_;
+  TextDestination destination_{options_, options_.shared, monitor_};
+  TextOutput* text_output_ = nullptr;  // null if rows are only counted
   Ticket tickets_{};
   JoinTotals totals_;
 };
@@ -286,10 +227,7 @@ JoinPlan TextJoining::plan() const {
 
 JoinReport TextJoining::run() {
   report_.plan = plan();
-  if (!options_.count_only && shared_output() == nullptr) {
-    check_parts(options_, options_.expected_bytes.has_value());
-    output_ = std::make_unique<Output>(options_, 0);
-  }
+  if (!options_.count_only) destination_.open(options_.expected_bytes.has_value(), 0);
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(
@@ -363,18 +301,9 @@ void TextJoining::set_rules() {
 // Output goes here from now on; memory is not divided again.
 void TextJoining::open_sink() {
   if (options_.count_only) return;
-  const TextGeometry& geometry = memory().geometry();
-  OutputParts* parts = nullptr;
-  if (SharedText* const shared = shared_output()) {
-    parts = &shared->parts();
-    sink_ = shared->make_sink(geometry.output_block_bytes, *io_);
-  } else {
-    parts = output_->cut_parts(options_.expected_bytes.value_or(0),
-                               options_.keys_of_parts ? options_.keys_of_parts() : nullptr);
-    sink_ = output_->make_sink(geometry.output_block_bytes, memory().threads(), *io_, monitor_);
-  }
-  text_output_ = std::make_unique<TextOutput>(*sink_, memory().output_buffers(),
-                                              geometry.output_block_bytes, monitor_, parts);
+  text_output_ = &destination_.begin(options_.expected_bytes.value_or(0),
+                                     options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+                                     options_.row_bytes, memory(), *io_);
   write_header();
 }
 
@@ -435,7 +364,7 @@ void TextJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t cel
                              BlockMemory& blocks, const KeyRange& range) {
   set_rules();
   open_sink();
-  CellJoiner joiner(rules_, text_output_.get(), tickets_, *group_, monitor_);
+  CellJoiner joiner(rules_, text_output_, tickets_, *group_, monitor_);
   TextMerger merger(std::move(sources),
                     {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
                      MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
@@ -472,7 +401,7 @@ void TextJoining::join_streams(BlockMemory& blocks) {
   }
   set_rules();
   open_sink();
-  RowOutput output(text_output_.get(), tickets_++, rules_.syntax, rules_.buffer_bytes);
+  RowOutput output(text_output_, tickets_++, rules_.syntax, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);
   KeyedRecords r(*cursors[0], *rules_.keys[0], on_disorder[0]);
   KeyedRecords s(*cursors[1], *rules_.keys[1], on_disorder[1]);
@@ -490,7 +419,7 @@ void TextJoining::check_sides() const {
     counts.push_back(totals_.sides[i].records);
     counts.push_back(sides_[i].hash());
   }
-  if (options_.shared != nullptr) counts = options_.shared->sums(counts);
+  counts = destination_.sums(counts);
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     const MultisetHash &joined = counts[1 + 2 * i], &read = counts[2 + 2 * i];
     if (joined == read) continue;
@@ -515,12 +444,7 @@ void TextJoining::finish() {
                                           "this machine's memory");
     }
     report_.bytes_written = text_output_->bytes();
-    if (SharedText* const shared = shared_output()) {
-      shared->publish();
-    } else {
-      output_->publish(text_output_->bytes());
-      report_.output_in_place = output_->in_place();
-    }
+    report_.output_in_place = destination_.publish();
   }
   meter_.end("finish");
   meter_.finish(nullptr);

@@ -100,12 +100,20 @@ class ClusterTextJoinTest : public testing::Test {
 constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
                                JoinKind::full,  JoinKind::semi, JoinKind::anti};
 
-TEST_F(ClusterTextJoinTest, ranks_make_the_rows_of_one_process) {
+// `join(kind, ranks, random)` for all kinds of joins, by 1 to 4 ranks.
+template <class Join>
+void join_in_all_ways(Join&& join) {
   unsigned ranks = 0;
   for (const JoinKind kind : kKinds) {
     SCOPED_TRACE(static_cast<int>(kind));
     ranks = ranks % 4 + 1;
     Random random(ranks);
+    join(kind, ranks, random);
+  }
+}
+
+TEST_F(ClusterTextJoinTest, ranks_make_the_rows_of_one_process) {
+  join_in_all_ways([&](JoinKind kind, unsigned ranks, Random& random) {
     write_lines(50'000, 100'000, 60'000 * (ranks % 2), random);
     TextJoinOptions join = line_join(shape_of(kind));
     if (ranks > 2) join.output = directory_ / "one file";
@@ -113,16 +121,12 @@ TEST_F(ClusterTextJoinTest, ranks_make_the_rows_of_one_process) {
     alone.output = directory_ / "alone";
     text_join(alone);
     EXPECT_TRUE(output_of_ranks(join, ranks, ranks % 2 == 0) == file_text(alone.output));
-  }
+  });
 }
 
 // The other join of records compares words of keys, and writes rows in another way.
 TEST_F(ClusterTextJoinTest, records_are_joined_as_by_the_join_of_records) {
-  unsigned ranks = 0;
-  for (const JoinKind kind : kKinds) {
-    SCOPED_TRACE(static_cast<int>(kind));
-    ranks = ranks % 4 + 1;
-    Random random(ranks);
+  join_in_all_ways([&](JoinKind kind, unsigned ranks, Random& random) {
     write_records(ranks == 2 ? 100 : 200'000, ranks == 2 ? 3'000 : 150'000, random);
     RecordJoinOptions join = record_join(kind);
     if (ranks > 2) join.output = directory_ / "one file";
@@ -132,7 +136,7 @@ TEST_F(ClusterTextJoinTest, records_are_joined_as_by_the_join_of_records) {
     external_join(alone);
     EXPECT_TRUE(output_of_ranks(join_as_text(join), ranks, ranks % 2 == 0) ==
                 file_text(alone.output));
-  }
+  });
 }
 
 TEST_F(ClusterTextJoinTest, rows_are_counted) {

@@ -1,0 +1,64 @@
+// Where the text that a job makes goes: to its output, to the part of one of several jobs in that of
+// all (shared_text.h), or to a caller.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/monitor.h"
+#include "engine/job.h"
+#include "engine/output.h"
+#include "engine/text_sort/shared_text.h"
+#include "engine/text_sort/text_memory.h"
+#include "io/io_queue.h"
+#include "record/key_extractor.h"
+#include "run/byte_sink.h"
+#include "run/output_parts.h"
+#include "run/text_output.h"
+
+namespace xxl {
+
+class TextDestination {
+ public:
+  // `shared`: null if the job is the only one. All references must outlive it.
+  TextDestination(const JobOptions& job, SharedText* shared, Monitor& monitor)
+      : job_(job), shared_(shared), monitor_(monitor) {}
+
+  // Before anything is read: reserves `bytes`. `is_known`: what the output takes will be known when
+  // writing begins, as a number of parts needs. Throws Error.
+  void open(bool is_known, std::uint64_t bytes);
+  // False if something may have been seen of it before the end.
+  bool appears_at_end() const { return output_ == nullptr || output_->appears_at_end(); }
+  bool is_parts_in_memory() const { return output_ != nullptr && output_->is_parts_in_memory(); }
+
+  // Text goes here from now on, through the buffers of `memory`, which is not divided again.
+  // `bytes`, `key` and `record_bytes` as Output::cut_parts(). The references must outlive it.
+  TextOutput& begin(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
+                    std::size_t record_bytes, TextMemory& memory, io::IoService& io);
+  TextOutput& text() { return *text_; }
+  const TextOutput& text() const { return *text_; }
+  OutputParts* parts() const { return parts_; }  // if it is cut into some
+
+  // As SharedText::sums(); of this job alone, if it is.
+  std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) const;
+  // Makes the output appear. REQUIRES: all is written. True if an existing file was written in
+  // place.
+  bool publish();
+
+ private:
+  // A caller gets the part of this job only.
+  SharedText* shared_output() const { return job_.output_caller == nullptr ? shared_ : nullptr; }
+
+  const JobOptions& job_;
+  SharedText* const shared_;
+  Monitor& monitor_;
+  std::unique_ptr<Output> output_;  // null if it is shared
+  OutputParts* parts_ = nullptr;
+  std::unique_ptr<ByteSink> sink_;
+  std::unique_ptr<TextOutput> text_;
+};
+
+}  // namespace xxl
