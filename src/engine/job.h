@@ -1,6 +1,7 @@
 // Options of every sort and join of the engine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -46,7 +47,10 @@ struct JobOptions : FileJob, JobMeans {
 
   std::string record_kind;  // of the output, as --record has it: for the manifest of its parts
   std::function<std::string(std::string_view record)> key_text;  // for that; empty: the record
+  // What memory_bytes is a part of, if it is not all of -S: for messages.
+  std::uint64_t all_memory_bytes = 0;
 
+  std::uint64_t given_memory_bytes() const { return std::max(memory_bytes, all_memory_bytes); }
   bool in_parts() const { return parts != 0 || part_bytes != 0 || !part_by.empty(); }
   Codec output_codec() const {
     return compressed_by_suffix && !in_parts() ? io::codec_of(output) : Codec::none;

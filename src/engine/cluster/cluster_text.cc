@@ -23,7 +23,7 @@ TextShare ClusterText::open_input(const std::vector<std::string>& paths, const T
 
 void ClusterText::plan(JobOptions& job) {
   job.memory_bytes = least(peers_, job.memory_bytes);
-  planned_bytes_ = job.memory_bytes;
+  job.all_memory_bytes = given_memory_bytes_ = std::max(given_memory_bytes_, job.memory_bytes);
   if (job.parallel == 0) job.parallel = available_processors();
   const std::uint64_t sending_bytes =
       round_down<std::uint64_t>(job.memory_bytes / kSendingPart, kSectorBytes);
@@ -56,8 +56,8 @@ void ClusterText::serve(std::span<const SharedRuns> inputs) {
     }
   }
   if (largest > sending_.span().size()) {
-    const double part = static_cast<double>(sending_.span().size()) /
-                        static_cast<double>(std::max(stated_memory_bytes_, planned_bytes_));
+    const double part =
+        static_cast<double>(sending_.span().size()) / static_cast<double>(given_memory_bytes_);
     const double enough = static_cast<double>(largest) / part / static_cast<double>(kMiB);
     throw Error(ErrorCode::no_space,
                 "a record is too long to be sent to another rank: give at least -S " +

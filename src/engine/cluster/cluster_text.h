@@ -53,7 +53,7 @@ class ClusterText final : public SharedText {
   // If the output surely takes `bytes`.
   void reserve_output(std::uint64_t bytes) { output_->reserve(bytes); }
   // What -S says, if the job of plan() has a part of that: for messages.
-  void state_memory(std::uint64_t bytes) { stated_memory_bytes_ = bytes; }
+  void state_memory(std::uint64_t bytes) { given_memory_bytes_ = bytes; }
   // Sets the memory and the threads of `job`, without what this needs.
   void plan(JobOptions& job);
   // The job that uses this: lasts as long as other ranks may read its runs.
@@ -119,8 +119,7 @@ class ClusterText final : public SharedText {
   std::shared_ptr<void> job_;
   // Of this rank, those of all inputs one after the other, as other ranks count them.
   std::vector<OwnRun> runs_;
-  std::uint64_t stated_memory_bytes_ = 0;
-  std::uint64_t planned_bytes_ = 0;  // with what this needs
+  std::uint64_t given_memory_bytes_ = 0;
   MemoryRegion sending_;
   std::unique_ptr<ScratchServer> server_;
   std::deque<Input> inputs_;

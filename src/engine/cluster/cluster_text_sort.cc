@@ -15,7 +15,6 @@ ClusterReport cluster_text_sort(const TextSortOptions& options, Peers& peers) {
   return work_of_rank(peers, [&] {
     cluster.open_output(options);
     TextShare share = cluster.open_input(sort.inputs, sort.syntax, sort.syntax.header);
-    sort.all_memory_bytes = sort.memory_bytes;
     cluster.plan(sort);
     // How many records come before a range is not known, so one rank counts them all.
     const bool is_range = sort.limit || sort.skip > 0;

@@ -119,7 +119,8 @@ TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinS
     plan_memory();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
-    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+    throw Error(ErrorCode::no_space, "the memory of -S (" +
+                                         format_bytes(options.given_memory_bytes()) +
                                          ") is too small to sort these inputs: give more");
   }
 }

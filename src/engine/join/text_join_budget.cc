@@ -27,8 +27,7 @@ constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
 
 }  // namespace
 
-TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory,
-                           bool is_little) {
+TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is_little) {
   TextJoinBudget budget;
   budget.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
@@ -52,7 +51,8 @@ TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory,
     if (sorts) taken += 2 * budget.record_bytes;
   }
   if (taken >= memory) {
-    throw Error(ErrorCode::no_space, "the memory of -S (" + format_bytes(options.memory_bytes) +
+    throw Error(ErrorCode::no_space, "the memory of -S (" +
+                                         format_bytes(options.given_memory_bytes()) +
                                          ") is too small to join: give more");
   }
   budget.rest = memory - taken;

@@ -11,7 +11,8 @@ void TextDestination::open(bool is_known, std::uint64_t bytes) {
 }
 
 TextOutput& TextDestination::begin(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
-                              std::size_t record_bytes, TextMemory& memory, io::IoService& io) {
+                                   std::size_t record_bytes, TextMemory& memory,
+                                   io::IoService& io) {
   const std::size_t block_bytes = memory.geometry().output_block_bytes;
   text_.reset();  // uses the sink
   if (SharedText* const shared = shared_output()) {
@@ -21,8 +22,8 @@ TextOutput& TextDestination::begin(std::uint64_t bytes, std::shared_ptr<const Ke
     parts_ = output_->cut_parts(bytes, std::move(key), record_bytes);
     sink_ = output_->make_sink(block_bytes, memory.threads(), io, monitor_);
   }
-  text_ = std::make_unique<TextOutput>(*sink_, memory.output_buffers(), block_bytes, monitor_,
-                                       parts_);
+  text_ =
+      std::make_unique<TextOutput>(*sink_, memory.output_buffers(), block_bytes, monitor_, parts_);
   return *text_;
 }
 

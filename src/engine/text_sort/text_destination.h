@@ -1,5 +1,5 @@
-// Where the text that a job makes goes: to its output, to the part of one of several jobs in that of
-// all (shared_text.h), or to a caller.
+// Where the text that a job makes goes: to its output, to the part of one of several jobs in that
+// of all (shared_text.h), or to a caller.
 #pragma once
 
 #include <cstdint>

@@ -67,10 +67,7 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::optional<std::size_t> spare_table_bytes;  // of TextPlanInput; for tests
 
   SharedText* shared = nullptr;  // this is one of several sorts, without tags
-  // What memory_bytes is a part of, if it is not all of -S: for messages.
-  std::uint64_t all_memory_bytes = 0;
 
-  std::uint64_t given_memory_bytes() const { return std::max(memory_bytes, all_memory_bytes); }
   const TextSyntax& output_syntax() const { return output_as ? *output_as : syntax; }
   // What is kept of records with equal keys, and whether that is not all of them.
   GroupRule group_rule() const { return unique ? GroupRule::first : group_rule_of_inputs; }
