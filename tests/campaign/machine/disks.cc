@@ -230,6 +230,7 @@ std::string Disks::keep(const std::string& path) {
   const std::string place = plan_.root + ".kept";
   real_syscall(SYS_mkdir, reinterpret_cast<long>(place.c_str()), 0700);
   std::string kept = place + "/" + std::to_string(++kept_);
+  real_syscall(SYS_unlink, reinterpret_cast<long>(kept.c_str()));  // of an earlier run
   const long result = real_syscall(SYS_linkat, AT_FDCWD, reinterpret_cast<long>(path.c_str()),
                                    AT_FDCWD, reinterpret_cast<long>(kept.c_str()), 0);
   return result == 0 ? kept : std::string();

@@ -12,10 +12,23 @@ namespace xxl::machine {
 enum class Role { other, input, output, scratch };
 constexpr std::array<std::string_view, 4> kRoleNames = {"other", "input", "output", "scratch"};
 
-enum class Operation { open, read, write, sync, allocate, truncate, name, map, heap, thread, wait };
-constexpr std::array<std::string_view, 11> kOperationNames = {
+enum class Operation {
+  open,
+  read,
+  write,
+  sync,
+  allocate,
+  truncate,
+  name,
+  map,
+  heap,
+  thread,
+  wait,
+  device
+};
+constexpr std::array<std::string_view, 12> kOperationNames = {
     "open", "read", "write", "sync",   "allocate", "truncate",
-    "name", "map",  "heap",  "thread", "wait"};
+    "name", "map",  "heap",  "thread", "wait",     "device"};
 
 struct Effect {
   enum Kind { none, error, cut, flip, stall, lost, torn, elsewhere, spurious };

@@ -57,7 +57,7 @@ std::string own_stack() {
   const int count = backtrace(frames, kMostFrames);
   char** const names = backtrace_symbols(frames, count);
   std::string text;
-  for (int i = 2; names != nullptr && i < count; ++i) text += std::string(" ") + names[i] + ";";
+  for (int i = 2; names != nullptr && i < count; ++i) text.append(" ").append(names[i]).append(";");
   std::free(names);
   return text;
 }

@@ -45,6 +45,7 @@ enum class Call : std::uint64_t {
   name,
   ring,
   once,
+  device,
 };
 
 class Scheduler {
