@@ -318,10 +318,10 @@ File File::of_caller(IoQueue& queue, std::string name) {
   return file;
 }
 
-File File::create_unnamed(const std::string& directory) {
+File File::create_unnamed(const std::string& directory, bool direct) {
   const int fd = open_unnamed(directory);
   if (fd < 0) throw_io_error(errno, Operation::create_temporary, directory);
-  return File(fd, directory, enable_direct(fd));
+  return File(fd, directory, direct && enable_direct(fd));
 }
 
 std::uint64_t File::stored_bytes() const {

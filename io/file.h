@@ -72,8 +72,9 @@ class File {
   IoQueue* caller() const { return caller_; }
 
   // Creates an unnamed file in `directory` (0600; O_TMPFILE, or created and unlinked at once), open
-  // for reading and writing, direct where possible. Its path(), for messages, is the directory.
-  static File create_unnamed(const std::string& directory);
+  // for reading and writing, if `direct`, directly where possible. Its path(), for messages, is the
+  // directory.
+  static File create_unnamed(const std::string& directory, bool direct = true);
 
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }

@@ -127,7 +127,8 @@ OutputFile::OutputFile(const std::string& path, bool direct,
   in_place_ = fd < 0 || !can_be_replaced_by(fd);
   if (!in_place_) return;
   temp_name_.reset();
-  file_ = File::create_unnamed(*std::ranges::max_element(scratch_directories, {}, io::free_bytes));
+  file_ = File::create_unnamed(*std::ranges::max_element(scratch_directories, {}, io::free_bytes),
+                               direct);
 }
 
 // A descriptor in the directory of the output, or -1 and errno. A new file has its final attributes

@@ -6,6 +6,7 @@ Most of it needs root, to change to another user and to mount; what is skipped s
 """
 
 import contextlib
+import gzip
 import json
 import os
 import pathlib
@@ -113,6 +114,15 @@ class InPlace(OutputTest):
         done = self.sort("-S", "8M", self.file)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len((self.root / "other").read_bytes()), 2 * len(ROWS))
+
+    def test_a_compressed_output(self):
+        target = self.out / "file.gz"
+        target.write_bytes(b"old content")
+        os.link(target, self.root / "other.gz")
+        done = self.xxl("sort", "-T", self.scratch, self.source, "-o", target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(gzip.decompress((self.root / "other.gz").read_bytes()).splitlines()),
+                         sorted(ROWS.splitlines()))
 
     def test_too_little_space_there_is_told_before_the_file_is_touched(self):
         records = self.gen("records", "--record=u64", "2000000")
