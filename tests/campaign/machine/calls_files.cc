@@ -308,6 +308,12 @@ int close(int fd) {
   return static_cast<int>(with_errno(real_syscall(SYS_close, fd)));
 }
 
+// Closes its descriptor within the C library.
+int closedir(DIR* directory) {
+  close_here(dirfd(directory));
+  return xxl::machine::next_function<int(DIR*)>("closedir")(directory);
+}
+
 int dup2(int fd, int copy) noexcept {
   const long result = real_syscall(SYS_dup2, fd, copy);
   Machine* const m = machine();

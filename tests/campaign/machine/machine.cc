@@ -31,8 +31,7 @@ void at_exit(int status, void*) {
   if (Machine* const m = machine()) m->report("exit " + std::to_string(status));
 }
 
-// Last of the libraries, before the program.
-__attribute__((constructor)) void start() {
+void start() {
   const char* const path = getenv("XXL_MACHINE");
   if (path == nullptr) return;
   ++inside;
@@ -43,6 +42,15 @@ __attribute__((constructor)) void start() {
   on_exit(at_exit, nullptr);
   --inside;
   the_machine = made;
+}
+
+using Main = int(int, char**, char**);
+Main* main_of_program = nullptr;
+
+// What runs before, such as constructors of libraries, is on the machine we have.
+int start_and_run(int count, char** arguments, char** environment) {
+  start();
+  return main_of_program(count, arguments, environment);
 }
 
 }  // namespace
@@ -161,3 +169,12 @@ void Machine::end(const std::string& how, int status) {
 }
 
 }  // namespace xxl::machine
+
+// What calls main().
+extern "C" int __libc_start_main(xxl::machine::Main* main, int count, char** arguments,
+                                 void (*init)(), void (*fini)(), void (*end)(), void* stack_end) {
+  using Function = int(xxl::machine::Main*, int, char**, void (*)(), void (*)(), void (*)(), void*);
+  xxl::machine::main_of_program = main;
+  return xxl::machine::next_function<Function>("__libc_start_main")(
+      xxl::machine::start_and_run, count, arguments, init, fini, end, stack_end);
+}

@@ -1,4 +1,4 @@
-// The machine that a program runs on: one for the process, from its first instruction to its last.
+// The machine that a program runs on: one for the process, from main() to its last instruction.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Machine {
   std::string stacks_;
 };
 
-// Null before the program starts, and in processes that it forks: then calls go to the system.
+// Null before main(), and in processes that it forks: then calls go to the system.
 Machine* machine();
 
 // While it lives, calls of this thread go to the system, and what it allocates is not counted.

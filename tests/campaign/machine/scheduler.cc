@@ -303,9 +303,11 @@ void Scheduler::end_thread(void* argument) {
 }
 
 int Scheduler::join(pthread_t handle, void** result) {
-  for (const auto& thread : threads_) {
+  // While it waits, others are made.
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    Thread* const thread = threads_[i].get();
     if (thread->ended || pthread_equal(thread->handle, handle) == 0) continue;
-    while (!thread->ended) wait(thread.get());
+    while (!thread->ended) wait(thread);
   }
   return real_pthread_join(handle, result);
 }
