@@ -119,15 +119,11 @@ std::uint64_t group_memory_bytes() {
 
 }  // namespace
 
-File::File(int fd, std::string path, bool direct)
-    : fd_(fd), path_(std::move(path)), direct_(direct) {
+File::File(int fd, const std::string& path, bool direct) try
+    : fd_(fd), path_(path), direct_(direct) {
   group_memory_bytes();
   struct stat status;
-  if (fstat(fd_, &status) != 0) {
-    const int error = errno;
-    if (fd_ >= 0) ::close(fd_);
-    throw_io_error(error, "cannot examine", path_);
-  }
+  if (fstat(fd_, &status) != 0) throw_io_error(errno, "cannot examine", path_);
   is_stored_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   in_memory_ = is_stored_ && is_on_memory(fd_);
   seekable_ = is_stored_;
@@ -136,6 +132,8 @@ File::File(int fd, std::string path, bool direct)
   inode_ = status.st_ino;
   // The fewer times both ends wait for each other the better. Less where it is not allowed.
   if (S_ISFIFO(status.st_mode)) fcntl(fd_, F_SETPIPE_SZ, static_cast<int>(kPipeBytes));
+} catch (...) {
+  if (fd >= 0) ::close(fd);
 }
 
 File::File(File&& other) noexcept {

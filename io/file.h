@@ -25,7 +25,7 @@ class File {
   File() = default;
   // Takes ownership of `fd`. `path` is the name used in messages. Throws Error{io} when `fd` is not
   // open.
-  File(int fd, std::string path, bool direct);
+  File(int fd, const std::string& path, bool direct);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();

@@ -112,13 +112,14 @@ void OutputDirectory::join(const std::string& temp_name) {
 }
 
 File OutputDirectory::create(const std::string& name, bool direct) {
+  const std::string path = path_of(name);
   int fd = open_unnamed_beside(parent_, 0666, true);
   if (fd < 0 && errno != EMFILE && errno != ENFILE && errno != ENOSPC) {
     make_directory();
     fd = openat(directory_.fd(), name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
   }
-  if (fd < 0) throw_io_error(errno, Operation::open_output, path_of(name));
-  return {fd, path_of(name), direct && enable_direct(fd)};
+  if (fd < 0) throw_io_error(errno, Operation::open_output, path);
+  return {fd, path, direct && enable_direct(fd)};
 }
 
 void OutputDirectory::add(const File& file, const std::string& name, std::uint64_t bytes) {
