@@ -37,6 +37,17 @@ int level_or_own(Codec codec, int level) {
   return level == 0 ? own_level(codec) : level;
 }
 
+constexpr std::size_t kZstdMagicBytes = 4;
+
+// Frames of zstd before 0.8 (magic numbers fd2fb51e and fd2fb522 to fd2fb527), which the library
+// may read, but not where the number comes in two pieces, and with no bound on the window.
+bool is_old_zstd(std::span<const std::byte> in) {
+  if (in.size() < kZstdMagicBytes) return false;
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(in[i]); };
+  return byte(3) == 0xfd && byte(2) == 0x2f && byte(1) == 0xb5 &&
+         (byte(0) == 0x1e || (byte(0) >= 0x22 && byte(0) <= 0x27));
+}
+
 // zlib counts in 32 bits.
 uInt chunk(std::size_t bytes) {
   return static_cast<uInt>(std::min<std::size_t>(bytes, std::size_t{1} << 30));
@@ -47,7 +58,7 @@ uInt chunk(std::size_t bytes) {
 // One codec's part: takes bytes of the input, puts bytes of the output.
 class Decompressor::Stream {
  public:
-  enum class State { working, frame_done, not_a_frame, window_too_large, corrupt };
+  enum class State { working, frame_done, not_a_frame, too_old, window_too_large, corrupt };
   struct Step {
     State state = State::working;
     std::size_t used = 0;
@@ -109,12 +120,15 @@ class Decompressor::ZstdStream : public Stream {
   ZstdStream& operator=(const ZstdStream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    if (frame_bytes_ <= kZstdMagicBytes && is_old_zstd(in)) return {State::too_old, 0, 0, {}};
     ZSTD_inBuffer from{in.data(), in.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const std::size_t result = ZSTD_decompressStream(context_, &to, &from);
     Step step{State::working, from.pos, to.pos, {}};
+    frame_bytes_ += from.pos;
     if (result == 0) {
       step.state = State::frame_done;
+      frame_bytes_ = 0;
     } else if (ZSTD_isError(result) != 0) {
       const ZSTD_ErrorCode code = ZSTD_getErrorCode(result);
       if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
@@ -128,6 +142,7 @@ class Decompressor::ZstdStream : public Stream {
 
  private:
   ZSTD_DCtx* context_;
+  std::uint64_t frame_bytes_ = 0;  // of this frame, so far
 };
 
 class Decompressor::Lz4Stream : public Stream {
@@ -289,6 +304,8 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
                           : "something after the end of the compressed content that is no " + name +
                                 " frame",
              frame_start_);
+      case State::too_old:
+        fail("this frame is of a format before zstd 0.8: have zstd -dc do it", frame_start_);
       case State::window_too_large:
         throw Error(ErrorCode::no_space,
                     "this frame takes a window of more than " + format_bytes(max_window_bytes_) +

@@ -35,7 +35,7 @@ class Workers::Arenas {
     for (std::size_t node = 0; node < count; ++node) {
       const auto slots = static_cast<unsigned>((width - node + count - 1) / count);
       arenas_
-          .emplace_back(tbb::task_arena::constraints(nodes[node], static_cast<int>(slots)), slots)
+          .emplace_back(tbb::task_arena::constraints{nodes[node], static_cast<int>(slots)}, slots)
           .initialize();
     }
   }

@@ -1,10 +1,14 @@
 #include "engine/part_manifest.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -22,30 +26,49 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "xxl parts 1";
-constexpr const char* kChecksumPrefix = "xxh3-4k:";
+constexpr std::string_view kChecksumPrefix = "xxh3-4k:";
+constexpr std::string_view kNotInNames("/\0", 2);
 
 std::string checksum_text(std::uint64_t checksum) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016jx", static_cast<std::uintmax_t>(checksum));
-  return kChecksumPrefix + std::string(digits);
+  return std::string(kChecksumPrefix) + digits;
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::bad_input, "is not a manifest of parts: " + why, path);
 }
 
+// Not what is negative, has a fraction, or is true or false, which the library would convert.
+std::uint64_t count_of(const Json& json, const char* name) {
+  const Json& count = json.at(name);
+  if (!count.is_number_unsigned()) throw std::invalid_argument(name + std::string(" is no count"));
+  return count.get<std::uint64_t>();
+}
+
+std::uint64_t checksum_of(std::string_view text) {
+  std::uint64_t checksum = 0;
+  if (!text.starts_with(kChecksumPrefix)) throw std::invalid_argument("unknown checksum");
+  text.remove_prefix(kChecksumPrefix.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), checksum, 16);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw std::invalid_argument("malformed checksum");
+  }
+  return checksum;
+}
+
 PartManifest::Part part_of(const Json& json) {
   PartManifest::Part part;
   json.at("file").get_to(part.file);
-  json.at("records").get_to(part.records);
-  json.at("bytes").get_to(part.bytes);
-  part.first_key = json.value("first_key", "");
-  part.last_key = json.value("last_key", "");
-  const auto checksum = json.at("checksum").get<std::string>();
-  if (!checksum.starts_with(kChecksumPrefix)) throw std::invalid_argument("unknown checksum");
-  part.checksum = std::stoull(checksum.substr(std::string(kChecksumPrefix).size()), nullptr, 16);
-  const bool is_plain = !part.file.empty() && part.file.find('/') == std::string::npos &&
-                        part.file != "." && part.file != "..";
+  part.records = count_of(json, "records");
+  part.bytes = count_of(json, "bytes");
+  if (part.records > 0) {
+    part.first_key = json.value("first_key", "");
+    part.last_key = json.value("last_key", "");
+  }
+  part.checksum = checksum_of(json.at("checksum").get<std::string>());
+  const bool is_plain = !part.file.empty() && part.file != "." && part.file != ".." &&
+                        part.file.find_first_of(kNotInNames) == std::string::npos;
   if (!is_plain) throw std::invalid_argument("a file outside of the directory");
   return part;
 }
@@ -90,6 +113,27 @@ FileSum sum_of(const io::File& file) {
   return sum;
 }
 
+PartManifest parse_manifest(std::string_view text, const std::string& path) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format").get<std::string>() != kFormat) refuse(path, "of another format");
+    PartManifest manifest;
+    json.at("record").get_to(manifest.record);
+    std::set<std::string> names;
+    for (const Json& part : json.at("files")) {
+      manifest.parts.push_back(part_of(part));
+      if (!names.insert(manifest.parts.back().file).second) {
+        throw std::invalid_argument("a file is there twice");
+      }
+    }
+    return manifest;
+  } catch (const nlohmann::json::exception& error) {
+    refuse(path, error.what());
+  } catch (const std::logic_error& error) {
+    refuse(path, error.what());
+  }
+}
+
 std::optional<PartManifest> read_manifest(const std::string& directory) {
   const std::string path = directory + "/" + kManifestName;
   std::ifstream file(path);
@@ -97,18 +141,8 @@ std::optional<PartManifest> read_manifest(const std::string& directory) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     throw_io_error(errno, Operation::open_input, path);
   }
-  try {
-    const Json json = Json::parse(file);
-    if (json.at("format").get<std::string>() != kFormat) refuse(path, "of another format");
-    PartManifest manifest;
-    json.at("record").get_to(manifest.record);
-    for (const Json& part : json.at("files")) manifest.parts.push_back(part_of(part));
-    return manifest;
-  } catch (const nlohmann::json::exception& error) {
-    refuse(path, error.what());
-  } catch (const std::logic_error& error) {
-    refuse(path, error.what());
-  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return parse_manifest(text, path);
 }
 
 // Empty files say nothing; of several, one is enough.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/file.h"
@@ -20,12 +21,16 @@ struct PartManifest {
     std::string first_key;  // of its records; empty if there are none
     std::string last_key;
     std::uint64_t checksum = 0;  // sector_checksum()
+
+    friend bool operator==(const Part&, const Part&) = default;
   };
   std::string record;  // their kind, as --record has it
   std::vector<Part> parts;
 
   // As JSON.
   std::string text() const;
+
+  friend bool operator==(const PartManifest&, const PartManifest&) = default;
 };
 
 // What a part of a manifest says of the content of a file.
@@ -37,6 +42,9 @@ struct FileSum {
 };
 // Reads `file` to its end.
 FileSum sum_of(const io::File& file);
+
+// What text() made. Throws Error{bad_input} naming `path` if it is not such a manifest.
+PartManifest parse_manifest(std::string_view text, const std::string& path);
 
 // Of `directory`; none if it has no file of that name. Throws Error{bad_input} if that is not such
 // a manifest.

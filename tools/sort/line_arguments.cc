@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "base/quote.h"
+#include "cli/input_files.h"
+#include "cli/option_scope.h"
 #include "engine/job_defaults.h"
-#include "sort/sort_shared.h"
 
 namespace xxl::cli {
 namespace {

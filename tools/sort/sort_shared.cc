@@ -5,13 +5,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "base/error.h"
-#include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
 #include "engine/job_defaults.h"
@@ -25,79 +20,7 @@ namespace {
 constexpr int kMaxLevel = 22;
 constexpr unsigned kMaxBatchSize = 1u << 20;
 
-std::string switch_name(const OptionSpec& option) {
-  return option.long_name.empty() ? option.key() : "--" + std::string(option.long_name);
-}
-
-bool is_for(const OptionSpec& option, Scope scope) {
-  switch (option.scope) {
-    case Scope::all:
-      return true;
-    case Scope::records:
-      return scope != Scope::columns;
-    case Scope::text:
-      return scope == Scope::lines || scope == Scope::rows;
-    case Scope::lines:
-    case Scope::rows:
-    case Scope::columns:
-      break;
-    case Scope::binary:
-      return scope == Scope::all;
-    case Scope::fields:
-      return scope == Scope::rows || scope == Scope::all;
-    case Scope::tables:
-      return scope == Scope::rows || scope == Scope::columns;
-  }
-  return option.scope == scope;
-}
-
-std::string_view scope_text(Scope scope) {
-  switch (scope) {
-    case Scope::all:
-      break;
-    case Scope::records:
-      return "text and binary records";
-    case Scope::text:
-      return "text";
-    case Scope::lines:
-      return "lines";
-    case Scope::rows:
-      return "rows of CSV and TSV";
-    case Scope::binary:
-      return "binary records";
-    case Scope::fields:
-      return "rows of CSV and TSV and binary records";
-    case Scope::tables:
-      return "rows of CSV and TSV and columns";
-    case Scope::columns:
-      return "columns";
-  }
-  return "all records";
-}
-
 }  // namespace
-
-bool is_obsolescent_key(const Argument& argument) {
-  return argument.string_key == "key" && argument.original_tokens.front().starts_with('+');
-}
-
-void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
-  const auto refuse = [&](const std::string& what, Scope whose) {
-    throw_usage(options.command(),
-                what + " is for " + std::string(scope_text(whose)) +
-                    " only, not for --record=" + options.value("record", "lines"));
-  };
-  for (const OptionSpec& option : options.command().options) {
-    if (options.has(option.key()) && !is_for(option, scope)) {
-      refuse(switch_name(option), option.scope);
-    }
-  }
-  for (const Argument& argument : options.arguments()) {
-    if (is_obsolescent_key(argument) && scope != Scope::lines) {
-      refuse("key " + argument.value.front(), Scope::lines);
-    }
-  }
-}
 
 std::optional<std::string> excluded_by_check(const ParsedOptions& options) {
   for (const char* other : {"stats", "explain", "report", "time-line", "progress", "skip", "limit",
@@ -185,47 +108,6 @@ void set_job_options(const ParsedOptions& options, FileJob& job) {
   } else {
     set_defaults(job);
   }
-}
-
-std::vector<std::string> read_names0(const std::string& file) {
-  std::ifstream stream;
-  if (file != "-") {
-    stream.open(file, std::ios::binary);
-    if (!stream) {
-      throw CommandLineError("open failed: " + quote_name(file) + ": " + std::strerror(errno));
-    }
-  }
-  std::istream& in = file == "-" ? std::cin : stream;
-  std::vector<std::string> names;
-  for (std::string name; std::getline(in, name, '\0');) names.push_back(name);
-  const bool failed = in.bad() || (file == "-" && std::ferror(stdin) != 0);
-  if (failed || (file != "-" && names.empty() && access((file + "/.").c_str(), F_OK) == 0)) {
-    throw CommandLineError("cannot read file names from " + quote_name_always(file));
-  }
-  if (names.empty()) throw CommandLineError("no input from " + quote_name_always(file));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == "-") {
-      throw CommandLineError("when reading file names from stdin, no file name of " +
-                             quote_name_always(names[i]) + " allowed");
-    }
-    if (names[i].empty()) {
-      throw CommandLineError(quote_name(file) + ":" + std::to_string(i + 1) +
-                             ": invalid zero-length file name");
-    }
-  }
-  return names;
-}
-
-std::vector<std::string> input_files(const ParsedOptions& options) {
-  std::vector<std::string> files = options.operands();
-  if (options.has("files0-from")) {
-    if (!files.empty()) {
-      throw_usage(options.command(), "file operands cannot be combined with --files0-from");
-    }
-    files = read_names0(options.value("files0-from", ""));
-  }
-  if (files.empty()) files.push_back("-");
-  return files;
 }
 
 bool progress_option(const ParsedOptions& options, bool by_default) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/input_files.h"
+#include "cli/option_scope.h"
 #include "engine/record_sort/external_sort.h"
 #include "engine/text_sort/text_sort.h"
 #include "record/csv_order.h"
@@ -37,10 +39,6 @@ enum class Check { none, diagnose, quiet };
 Check check_option(const ParsedOptions& options);
 // One of `options` that a check excludes, since it makes no result and no report; without dashes.
 std::optional<std::string> excluded_by_check(const ParsedOptions& options);
-// Whether it is a key given as +POS1 [-POS2].
-bool is_obsolescent_key(const Argument& argument);
-// Throws Error{usage} when an option was given that is not for records of `scope`.
-void refuse_options_of_others(const ParsedOptions& options, Scope scope);
 
 Backend backend_option(const ParsedOptions& options);
 // -T, or the directory that is taken without it.
@@ -51,10 +49,6 @@ void set_job_options(const ParsedOptions& options, FileJob& job);
 void set_part_options(const ParsedOptions& options, FileJob& job);
 // Throws Error{usage} if the output is called a directory, by a slash, and has no parts.
 void refuse_directory_without_parts(const ParsedOptions& options, const FileJob& job);
-// The files to sort: operands, those of --files0-from, or standard input.
-std::vector<std::string> input_files(const ParsedOptions& options);
-// The names in `file` ("-": standard input), each ended by a zero byte. Throws CommandLineError.
-std::vector<std::string> read_names0(const std::string& file);
 // `by_default`: whether progress is shown without --progress, if standard error is a terminal.
 bool progress_option(const ParsedOptions& options, bool by_default);
 // --keep-order. Throws Error{usage} if other options exclude it.

@@ -272,6 +272,35 @@ TEST(Codec, LargeWindowsAreRefused) {
   }
 }
 
+// Formats before zstd 0.8, of which libzstd takes any window, and only if the magic number comes in
+// one piece.
+TEST(Codec, OldFramesOfZstdAreRefused) {
+  Bytes file(frame_bound(Codec::zstd, 0));
+  file.resize(compress_frame(Codec::zstd, 0, {}, file));
+  const std::size_t start = file.size();
+  for (const unsigned char byte : {0x26, 0xb5, 0x2f, 0xfd, 0x0a, 0xc9, 0xf9, 0x60}) {
+    file.push_back(std::byte{byte});
+  }
+  for (const unsigned char version : {0x1e, 0x22, 0x27}) {
+    file[start] = std::byte{version};
+    try {
+      decompress(Codec::zstd, file, 1000, 1000);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.offset(), start);
+      EXPECT_NE(std::string(error.what()).find("before zstd 0.8"), std::string::npos);
+    }
+    EXPECT_THROW(decompress(Codec::zstd, file, 1, 1000), Error);
+  }
+  // Behind a byte that is no frame.
+  Decompressor decompressor(Codec::zstd, "file");
+  Bytes content(1000);
+  decompressor.give(std::span(file).subspan(start - 1, 1));
+  decompressor.read(content);
+  decompressor.give(std::span(file).subspan(start));
+  EXPECT_THROW(decompressor.read(content), Error);
+}
+
 TEST(Codec, BlocksComeBack) {
   for (const Codec codec : {Codec::zstd, Codec::lz4}) {
     for (const int level : {0, 1, 3, 9}) {

@@ -1,0 +1,13 @@
+// Which records an option is for.
+#pragma once
+
+#include "cli/parse_options.h"
+
+namespace xxl::cli {
+
+// Whether it is a key given as +POS1 [-POS2].
+bool is_obsolescent_key(const Argument& argument);
+// Throws Error{usage} when an option was given that is not for records of `scope`.
+void refuse_options_of_others(const ParsedOptions& options, Scope scope);
+
+}  // namespace xxl::cli
