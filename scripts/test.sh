@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds xxl and runs all tests: unit tests, command-line tests, random sorts and joins compared with
-# Python's and GNU's, faults of the machine and its limits (some of which need root). The last line is "N passed, N failed".
+# Python's and GNU's, faults of the machine and its limits (most of which need root; the file systems of
+# install_packages.sh --checks, where they are). The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,10 +20,10 @@ tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xm
 # side, the longest first. Those that need settings of the machine or a user of their own run alone.
 programs=(sort_differential differential parts shuffles join_differential long_lines faults sets
   join_records_differential folds keep_order)
-alone=(output_file limits)
+alone=(output_file limits real_machine)
 run_program() {
   local log=$results/$1.log
-  tests/cli/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" > "$log" 2>&1 || true
+  tests/*/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" > "$log" 2>&1 || true
   cat "$log"
 }
 export results

@@ -6,6 +6,7 @@ What it is to write is known from a run that nothing disturbed.
 """
 
 import contextlib
+import copy
 import dataclasses
 import hashlib
 import os
@@ -14,6 +15,7 @@ import random
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -46,6 +48,11 @@ class Job:
         return sorted(words | {name for name in (self.old, self.stdin) if name})
 
 
+PROMISES_OF_OUTPUT = {
+    ("old",): "a failure leaves the old output as it was",
+    ("old", "new"): "an output is the old or the new one, whole",
+    ("new",): "after exit 0 the output is there",
+}
 # What a case may add to a command: none of it changes the output.
 DEALS = {
     "S": ("-S4M", "-S4M", "-S6M", "-S1G"),
@@ -159,6 +166,12 @@ class Place:
     def is_directory(self):
         return self.job.output.endswith("parts")
 
+    def at(self, path):
+        """What another directory holds of this place."""
+        other = copy.copy(self)
+        other.path, other.output = path, path / self.job.output
+        return other
+
     def mode(self):
         return 0o750 if self.is_directory() else 0o640
 
@@ -178,14 +191,14 @@ class Place:
         return [whole_process.XXL, *words, *options, flag, self.job.output]
 
     @contextlib.contextmanager
-    def started(self, options=(), prefix=(), **popen):
+    def started(self, options=(), prefix=(), command=None, **popen):
         """The running program. All that it started is a child of this process once it is gone, if
         this is a subreaper."""
         source = None
         if self.job.stdin:
             source = subprocess.Popen(["cat", self.path / self.job.stdin], stdout=subprocess.PIPE)
         process = subprocess.Popen(
-            [*prefix, *self.command(options)], cwd=self.path, start_new_session=True, stderr=subprocess.PIPE,
+            command or [*prefix, *self.command(options)], cwd=self.path, start_new_session=True, stderr=subprocess.PIPE,
             stdin=source.stdout if source else subprocess.DEVNULL, stdout=subprocess.PIPE,
             env={**os.environ, "LC_ALL": "C", "TMPDIR": str(self.path / "s1")}, **popen)
         if source:
@@ -199,9 +212,9 @@ class Place:
             if source:
                 source.wait()
 
-    def run(self, options=(), **popen):
+    def run(self, options=(), prefix=(), command=None, **popen):
         """(exit status, what it said)"""
-        with self.started(options, **popen) as process:
+        with self.started(options, prefix, command, **popen) as process:
             _, said = process.communicate(timeout=PATIENCE_SECONDS)
         return process.returncode, said.decode(errors="replace")
 
@@ -218,19 +231,18 @@ class Place:
         return f"neither: {self.output.stat().st_size if self.output.exists() else 'no'} bytes"
 
     def check(self, new, allowed=("old", "new"), may_leave_names=False):
-        """What is not as promised of the files here: pairs of the promise and what is wrong."""
+        """Promises about the files here: of each, whether it is kept, and what was found."""
         found = self.found(new)
-        if found not in allowed:
-            yield f"the output is {' or '.join(allowed)}", found
-        if found == "new" and self.old != ABSENT and self.mode() != self.output.stat().st_mode & 0o777:
-            yield "the output keeps its mode", f"{self.output.stat().st_mode:o}"
-        if self.digests_of_inputs() != self.inputs:
-            yield "inputs are untouched", str(self.digests_of_inputs())
+        yield PROMISES_OF_OUTPUT[allowed], found in allowed, found
+        if found == "new" and self.old != ABSENT:
+            mode = self.output.stat().st_mode & 0o777
+            yield "an output that replaces another has its mode", mode == self.mode(), oct(mode)
+        inputs = self.digests_of_inputs()
+        yield "inputs are untouched", inputs == self.inputs, inputs
         known = [self.output.name, *(self.temp_names() if may_leave_names else [])]
         left = [path for path in (self.path / "out").iterdir() if path.name not in known]
         left += [path for folder in ("s1", "s2") for path in (self.path / folder).iterdir()]
-        if left:
-            yield "nothing is left behind", " ".join(map(str, left))
+        yield "nothing is left behind", not left, left
 
     def temp_names(self):
         return [path.name for path in (self.path / "out").iterdir() if TEMP_NAME.fullmatch(path.name)]
@@ -249,8 +261,16 @@ def wait_for_helpers():
                 time.sleep(0.001)
         except ChildProcessError:
             return []
-    children = pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    children = children_of("self")
     for child in children:
-        os.kill(int(child), 9)
-        os.waitpid(int(child), 0)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return children
+
+
+def children_of(process):
+    children = []
+    with contextlib.suppress(OSError):  # it has ended
+        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+            children += [int(child) for child in (task / "children").read_text().split()]
     return children

@@ -27,13 +27,17 @@ import unittest
 
 import real_jobs
 import whole_process  # below tests/cli, where real_jobs found it
-from real_jobs import ABSENT, JOBS, Place, deal_options, wait_for_helpers
-from whole_process import PATIENCE_SECONDS, bytes_transferred, wait_until
+from output_file import mounted
+from real_jobs import JOBS, Place, children_of, deal_options, wait_for_helpers
+from recorded_disk import LATENCY_US, Recording, recorded_disk
+from whole_process import MIB, PATIENCE_SECONDS, bytes_transferred, wait_until
 
 PR_SET_CHILD_SUBREAPER = 36
-INPUT_MEBIBYTES = 8
+INPUT_MEBIBYTES = 6
 
-tally = collections.Counter()  # of (fault, what came of it)
+outcomes = collections.Counter()  # of (test, what came of a fault)
+checked = collections.Counter()  # of promises
+broken = collections.Counter()
 
 
 class Case:
@@ -43,14 +47,21 @@ class Case:
         self.test = test
         self.number = number
         self.dealt = random.Random(f"{whole_process.OPTIONS.seed} {test} {number}")
-        self.fault = test
-        self.outcome = "none"
-        self.story = ""
-        self.broken = []  # promises, each with what is wrong
+        self.outcomes = collections.Counter()
+        self.checked = collections.Counter()
+        self.broken = []  # promises, each with what was found
+        self.story = ""  # what led to that
 
-    def expect(self, promise, holds, what=""):
+    def expect(self, promise, holds, found=""):
+        self.checked[promise] += 1
         if not holds:
-            self.broken.append((promise, what))
+            self.broken.append((promise, f"{found}\n{self.story}"))
+
+    def examine(self, place, new, *allowed, may_leave_names=False):
+        """Checks the files; what the output is."""
+        for promise in place.check(new, allowed, may_leave_names):
+            self.expect(*promise)
+        return place.found(new)
 
     def repeat(self):
         options = whole_process.OPTIONS
@@ -97,12 +108,12 @@ class RealMachine(unittest.TestCase):
                     self.add(future.result())
 
     def add(self, case):
-        tally[case.fault, case.outcome] += 1
-        if case.broken:
-            tally[case.fault, "BROKEN"] += 1
-        for promise, what in case.broken:
+        outcomes.update({(case.test, outcome): number for outcome, number in case.outcomes.items()})
+        checked.update(case.checked)
+        for promise, found in case.broken:
+            broken[promise] += 1
             with self.subTest(repeat=case.repeat()):
-                self.fail(f"{promise}: {what}\n{case.story}")
+                self.fail(f"{promise}: {found}")
 
 
 def run_case(run, test, number):
@@ -238,11 +249,12 @@ def kill_program(case, numbers, to_group):
         case.story = f"{place.command(options)} {'without /proc' if prefix else ''} {moment}: exit {status} {said}"
         case.expect("no process is left", not helpers, helpers)
         case.expect("the exit status says how it ended", status == 0 or -status in numbers, status)
-        was_killed = status == -signal.SIGKILL
-        case.broken += place.check(new, ("new",) if status == 0 else ("old", "new"), may_leave_names=was_killed)
-        case.outcome = "it was faster" if status == 0 else f"{place.found(new)} output"
-        if place.temp_names():
-            case.outcome += ", a temporary name"
+        if status == 0:
+            case.examine(place, new, "new")
+            case.outcomes["it was faster"] += 1
+        else:
+            found = case.examine(place, new, "old", "new", may_leave_names=status == -signal.SIGKILL)
+            case.outcomes[f"{found} output{', a temporary name' if place.temp_names() else ''}"] += 1
         if place.temp_names() or dealt.random() < 0.1:
             run_again_later(case, place, new)
 
@@ -256,7 +268,7 @@ def run_again_later(case, place, new):
     status, said = place.run()
     case.story += f"; again: exit {status} {said}"
     case.expect("what ended can be run again", status == 0)
-    case.broken += place.check(new, ("new",))
+    case.examine(place, new, "new")
 
 
 def kill_helper(case):
@@ -274,13 +286,18 @@ def kill_helper(case):
         status = process.returncode
         case.story = f"{place.command(options)} {moment}, helper {helper}: exit {status} {said}"
         case.expect("no process is left", not wait_for_helpers())
-        if status == 0:
-            case.broken += place.check(new, ("new",))
-        else:
-            case.expect("a failure is told in one line, with exit status 2",
-                        helper and status == 2 and said.count(b"\n") == 1)
-            case.broken += place.check(new, ("old",))
-        case.outcome = "none to kill" if helper is None else f"exit {status}"
+        case.expect("it fails only if there is a reason", status == 0 or helper)
+        examine_end(case, place, new, status, said.decode(errors="replace"))
+        case.outcomes["none to kill" if helper is None else f"exit {status}"] += 1
+
+
+def examine_end(case, place, new, status, said):
+    """Of a program that ended by itself."""
+    if status == 0:
+        case.examine(place, new, "new")
+    else:
+        case.expect("a failure is told in one line, with exit status 2", status == 2 and said.count("\n") == 1)
+        case.examine(place, new, "old")
 
 
 def kill_one_of(processes, dealt):
@@ -293,23 +310,111 @@ def kill_one_of(processes, dealt):
     return None
 
 
-def children_of(process):
-    children = []
-    with contextlib.suppress(OSError):  # it has ended
-        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
-            children += [int(child) for child in (task / "children").read_text().split()]
-    return children
+# Kinds of file systems: how they are made, and ways to mount them.
+FILE_SYSTEMS = {
+    "ext4": (64, "mkfs.ext4 -q", ("defaults", "data=writeback,noauto_da_alloc", "data=journal")),
+    "xfs": (64, "mkfs.xfs -q --unsupported", ("defaults",)),  # unsupported: so small
+    "btrfs": (128, "mkfs.btrfs -q -m single", ("defaults", "compress-force=zstd")),
+}
+CUTS = 10  # of a run
+
+
+def make_image(path, kind):
+    mebibytes, make, _ = FILE_SYSTEMS[kind]
+    with open(path, "wb") as file:
+        file.truncate(mebibytes * MIB)
+    subprocess.run([*make.split(), path], check=True, capture_output=True)
+
+
+class PowerCuts(RealMachine):
+    """A job on a disk that loses power at a random moment, and what the file system then finds."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not os.path.exists("/dev/fuse"):
+            print("SKIPPED: power cuts: no /dev/fuse, by which a disk could be shown", file=sys.stderr)
+            raise unittest.SkipTest("no /dev/fuse")
+        references.learn_all()
+
+    def run_power_cuts(self, kind):
+        if shutil.which(f"mkfs.{kind}") is None:
+            print(f"SKIPPED: power cuts of {kind}: no mkfs.{kind}", file=sys.stderr)
+            self.skipTest(f"no mkfs.{kind}")
+        runs = -(-whole_process.OPTIONS.power_cuts // (CUTS * len(FILE_SYSTEMS)))
+        self.run_cases(functools.partial(cut_power, kind=kind), runs)
+
+    def test_power_cuts_of_ext4(self):
+        self.run_power_cuts("ext4")
+
+    def test_power_cuts_of_xfs(self):
+        self.run_power_cuts("xfs")
+
+    def test_power_cuts_of_btrfs(self):
+        self.run_power_cuts("btrfs")
+
+    def test_a_power_cut_shows_what_was_not_synced(self):
+        """That the disk here is as bad as disks are: a program that does not sync loses its output."""
+        case = Case("unsynced", 1)
+        cut_power(case, "ext4", command=["sh", "-c", "sort in/lines > out/new; mv out/new out/file"])
+        self.assertIn("after exit 0 the output is there", [promise for promise, _ in case.broken])
+
+
+def cut_power(case, kind, command=None):
+    """Runs a job, or the first with another command, on a disk and then shows moments of that disk."""
+    dealt = case.dealt
+    job = JOBS[0] if command else dealt.choice(JOBS)
+    new, _ = references[job]
+    options = deal_options(dealt, job)
+    way = dealt.choice(FILE_SYSTEMS[kind][2])
+    with tempfile.TemporaryDirectory(prefix="xxl-power-", dir="/dev/shm") as directory:
+        root = pathlib.Path(directory)
+        image, here = root / "image", root / "mounted"
+        here.mkdir()
+        make_image(image, kind)
+        before = image.read_bytes()
+        with recorded_disk(root, image) as disk:
+            with mounted("-o", way, disk.device, here):
+                place = Place(here / "place", job, inputs(), has_old=dealt.random() < 0.8)
+                subprocess.run(["sync", "-f", here], check=True)
+                disk.orders[LATENCY_US] = dealt.choice((0, 0, 100, 1000))
+                start = disk.now()
+                status, said = place.run(options, command=command)
+                end = disk.now()
+                case.story = f"{place.command(options)} on {kind} ({way}): exit {status} {said}"
+                case.expect("the case itself works", status == 0)
+        recording = Recording(before, disk.log.read_bytes())
+        first, last = recording.entries_until(start), recording.entries_until(end)
+        for count in deal_cuts(dealt, first, last, len(recording.entries)):
+            cut = recording.cut(count, dealt, image)
+            case.story = f"{place.command(options)} on {kind} ({way}), {last - count} writes before its end, {cut}"
+            with mounted("-o", f"loop,{way}", image, here):
+                allowed = ("new",) if count >= last else ("old", "new")
+                found = case.examine(place.at(here / "place"), new, *allowed, may_leave_names=True)
+            case.outcomes[f"{found} output {'after' if count >= last else 'before'} its end"] += 1
+
+
+def deal_cuts(dealt, first, last, total):
+    """In order; more of them about the end of the job, which was after `last` of the writes."""
+    near = max(first, last - 12)
+    return sorted([dealt.randint(first, last) for _ in range(CUTS // 2)] +
+                  [dealt.randint(near, last) for _ in range(CUTS - CUTS // 2 - 2)] +
+                  [last, dealt.randint(last, total)])
 
 
 def tearDownModule():
     print("\nWhat came of it:")
-    for (fault, outcome), number in sorted(tally.items()):
-        print(f"  {fault:28} {outcome:40} {number:6}")
+    for (test, outcome), number in sorted(outcomes.items()):
+        print(f"  {test:30} {outcome:40} {number:7}")
+    print("Promises, how often they were checked and broken:")
+    for promise, number in sorted(checked.items()):
+        print(f"  {promise:71} {number:7} {broken[promise]:3}")
 
 
 def add_options(parser):
     parser.add_argument("--seed", default="1", help="of all that is dealt")
     parser.add_argument("--kills", type=int, default=100, help="how many in all")
+    parser.add_argument("--power-cuts", type=int, default=60, help="how many in all")
     parser.add_argument("--minutes", type=float, default=0, help="go on for so long instead")
     parser.add_argument("--case", type=int, help="only this number of each test")
     parser.add_argument("-j", type=int, default=os.cpu_count(), help="cases side by side")
