@@ -32,8 +32,9 @@ class TempName {
 // process whose parent ends it so. Call before any thread is made, once.
 void guard_temp_names();
 
-// Removes what has such a name in an open directory, if it is this user's, a day old and not locked:
-// what its processes left when they were killed. For everything that may make such names there.
+// Removes what has such a name in an open directory, if it is this user's, a day old and not
+// locked: what its processes left when they were killed. For everything that may make such names
+// there.
 void remove_left_over(int directory);
 
 // Locks an open file, so that it is not taken for a leftover while it has such a name. False if

@@ -20,17 +20,18 @@ tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xm
 # side, the longest first. Those that need settings of the machine or a user of their own run alone.
 programs=(sort_differential differential parts shuffles join_differential long_lines faults sets
   join_records_differential folds keep_order)
-alone=(output_file limits real_machine)
+alone=(output_file limits)
 run_program() {
   local log=$results/$1.log
-  tests/*/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" > "$log" 2>&1 || true
+  tests/cli/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" > "$log" 2>&1 || true
   cat "$log"
 }
 export results
 export -f run_program
 printf '%s\0' "${programs[@]}" | xargs -0 -P "$jobs" -I '{}' bash -c 'run_program {}'
 for program in "${alone[@]}"; do run_program "$program"; done
+tests/campaign/real_machine.py --xxl build-release/bin/xxl --kills=60 --power-cuts=60 --junit "$results/real_machine.xml" || true
 
-files=(unit cli "${programs[@]}" "${alone[@]}")
+files=(unit cli "${programs[@]}" "${alone[@]}" real_machine)
 files=("${files[@]/#/$results/}")
 scripts/sum_results.py "${files[@]/%/.xml}"
