@@ -48,6 +48,7 @@ OutputDirectory::OutputDirectory(const std::string& path, Check check)
                 path);
   }
   parent_ = open_directory(directory_of(path_), can_sync_parent_);
+  remove_left_over(parent_.fd());
   const bool replaces = must_replace();
   if (faccessat(parent_.fd(), ".", W_OK, AT_EACCESS) != 0) {
     throw Error(ErrorCode::io, "cannot create a directory in this one", parent_.path(),

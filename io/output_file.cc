@@ -113,6 +113,7 @@ OutputFile::OutputFile(const std::string& path, bool direct,
   if (!is_replaceable(path)) throw Error(ErrorCode::io, "is not a regular file", path);
   existing_ = open_existing(AT_FDCWD, path, path);
   directory_ = open_directory(directory_of(path_), can_sync_directory_);
+  remove_left_over(directory_.fd());
   const int fd = open_beside(!existing_.is_open());
   const int error = errno;
   if (fd >= 0) {

@@ -111,7 +111,16 @@ bool is_left_over(int fd) {
          time(nullptr) - status.st_mtime > kLeftOverSeconds && lock_temp_file(fd);
 }
 
-// Removes what killed processes left.
+std::string random_name() {
+  std::random_device random;
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "%s%d-%08x%08x%s", kPrefix.data(),
+                static_cast<int>(getpid()), random(), random(), kSuffix.data());
+  return name.data();
+}
+
+}  // namespace
+
 void remove_left_over(int directory) {
   const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -130,16 +139,6 @@ void remove_left_over(int directory) {
   }
   closedir(names);
 }
-
-std::string random_name() {
-  std::random_device random;
-  std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "%s%d-%08x%08x%s", kPrefix.data(),
-                static_cast<int>(getpid()), random(), random(), kSuffix.data());
-  return name.data();
-}
-
-}  // namespace
 
 bool lock_temp_file(int fd) {
   return flock(fd, LOCK_EX | LOCK_NB) == 0;
@@ -163,7 +162,6 @@ void guard_temp_names() {
 }
 
 TempName::TempName(int directory) : directory_(directory), text_(random_name()) {
-  remove_left_over(directory);
   on_fatal_signal(remove_temp_names);
   slot_ = take_slot(directory, text_);  // before the file exists, so that every signal finds it
   if (!name_guard) return;

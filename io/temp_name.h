@@ -6,8 +6,7 @@
 namespace xxl::io {
 
 // A random name in an open directory; what has it is removed with the object, and by signals that
-// end the program: a file, or a directory and the files in it. Making one also removes what this
-// user's processes left in the directory when they were killed, if it is a day old and not locked.
+// end the program: a file, or a directory and the files in it.
 class TempName {
  public:
   // `directory`: a descriptor that must stay open as long as this.
@@ -32,6 +31,11 @@ class TempName {
 // From now on such names are removed even if the process is killed by SIGKILL (NameGuard): for a
 // process whose parent ends it so. Call before any thread is made, once.
 void guard_temp_names();
+
+// Removes what has such a name in an open directory, if it is this user's, a day old and not
+// locked: what its processes left when they were killed. For everything that may make such names
+// there.
+void remove_left_over(int directory);
 
 // Locks an open file, so that it is not taken for a leftover while it has such a name. False if
 // another has it locked.

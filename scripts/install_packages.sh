@@ -11,7 +11,8 @@ packages=(build-essential cmake ninja-build pkg-config python3
   libboost-program-options-dev libtbb-dev liburing-dev libxxhash-dev nettle-dev
   zlib1g-dev libzstd-dev liblz4-dev nlohmann-json3-dev libgtest-dev gzip zstd lz4 locales)
 case ${1:-} in
-  --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache doxygen) ;;
+  --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache doxygen
+    e2fsprogs xfsprogs btrfs-progs) ;;
   --browser) packages+=(chromium) ;;
   --columns) packages+=(python3-venv) ;;
   --python) packages+=(python3-dev python3-venv) ;;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds xxl and runs all tests: unit tests, command-line tests, random sorts and joins compared with
-# Python's and GNU's, faults of the machine and its limits (some of which need root). The last line is "N passed, N failed".
+# Python's and GNU's, faults of the machine and its limits (most of which need root; the file systems of
+# install_packages.sh --checks, where they are). The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,7 +30,8 @@ export results
 export -f run_program
 printf '%s\0' "${programs[@]}" | xargs -0 -P "$jobs" -I '{}' bash -c 'run_program {}'
 for program in "${alone[@]}"; do run_program "$program"; done
+tests/campaign/real_machine.py --xxl build-release/bin/xxl --kills=60 --power-cuts=60 --junit "$results/real_machine.xml" || true
 
-files=(unit cli "${programs[@]}" "${alone[@]}")
+files=(unit cli "${programs[@]}" "${alone[@]}" real_machine)
 files=("${files[@]/#/$results/}")
 scripts/sum_results.py "${files[@]/%/.xml}"

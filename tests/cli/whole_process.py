@@ -24,6 +24,7 @@ MEMORY_CONSTANT = 48 * MIB  # promised: -S and this bound the process
 
 XXL = ""
 SANITIZED = False
+OPTIONS = None  # all of the command line
 
 
 def is_root():
@@ -193,14 +194,16 @@ def write_junit(path, suite_name, result):
     xml.etree.ElementTree.ElementTree(suite).write(path)
 
 
-def main(module):
-    global XXL, SANITIZED
+def main(module, add_options=lambda parser: None):
+    """Runs the tests of the module, which may have options of its own (OPTIONS)."""
+    global XXL, SANITIZED, OPTIONS
     parser = argparse.ArgumentParser(description=module.__doc__.splitlines()[0])
     parser.add_argument("--xxl", required=True, help="the program to test")
     parser.add_argument("--junit", help="write results as JUnit XML to this file")
     parser.add_argument("--sanitized", action="store_true", help="do not measure memory")
     parser.add_argument("--only", action="append", help="run only tests with this in their name")
-    arguments = parser.parse_args()
+    add_options(parser)
+    arguments = OPTIONS = parser.parse_args()
     XXL = str(pathlib.Path(arguments.xxl).resolve())
     # A shell that starts this in the background has it ignored, and programs leave that so.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -210,6 +213,7 @@ def main(module):
     if arguments.only:
         loader.testNamePatterns = [f"*{pattern}*" for pattern in arguments.only]
     suite = loader.loadTestsFromModule(module)
+    OPTIONS.tests = suite.countTestCases()
     result = unittest.TextTestRunner(resultclass=Result, verbosity=2).run(suite)
     if arguments.junit:
         write_junit(arguments.junit, pathlib.Path(module.__file__).stem, result)

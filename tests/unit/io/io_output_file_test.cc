@@ -271,15 +271,27 @@ TEST(OutputFile, DirectoryMayBeRenamedMeanwhile) {
   EXPECT_EQ(file_text(directory / "after/new"), "too");
 }
 
+constexpr time_t kDaySeconds = 24 * 60 * 60;
+
+void leave_file(const std::string& path, time_t age_seconds) {
+  write_file(path, "part of an output");
+  const timespec then{time(nullptr) - age_seconds, 0};
+  const timespec times[] = {then, then};
+  XXL_CHECK(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+TEST(OutputFile, NewOneRemovesWhatKilledProcessesLeft) {
+  const TempDirectory directory;
+  leave_file(directory / ".xxl-1-0123456789abcdef.tmp", 2 * kDaySeconds);
+  publish(directory / "out", "sorted");
+  EXPECT_EQ(directory.names(), Names{"out"});
+}
+
 TEST(OutputFile, RemovesWhatKilledProcessesLeft) {
   const TempDirectory directory;
   const auto leave = [&](const std::string& name, time_t age_seconds) {
-    write_file(directory / name, "part of an output");
-    const timespec then{time(nullptr) - age_seconds, 0};
-    const timespec times[] = {then, then};
-    XXL_CHECK(utimensat(AT_FDCWD, (directory / name).c_str(), times, 0) == 0);
+    leave_file(directory / name, age_seconds);
   };
-  constexpr time_t kDaySeconds = 24 * 60 * 60;
   leave(".xxl-1-0123456789abcdef.tmp", 2 * kDaySeconds);
   leave(".xxl-2-0123456789abcdef.tmp", kDaySeconds / 2);
   leave(".xxl-3-0123456789abcdef.tmp", 2 * kDaySeconds);
