@@ -76,6 +76,7 @@ SortReport Sorting::run() {
 void Sorting::write_again() {
   XXL_CHECK(options_.repeatable && !sorted_into_output_);
   stopped_ = false;
+  records_folded_ = 0;
   output_ = std::make_unique<Output>(options_, 0);
   merge_runs(true);
   finish();
@@ -213,6 +214,7 @@ void Sorting::form_runs() {
     runs_.push_back(
         open_file_run(std::move(file), 0, output_records_, output_layout_, geometry_.block_bytes));
     output_records_ = 0;
+    records_folded_ = 0;
     output_hash_ = {};
   } else {
     // Compressed output has a frame even if it is empty: a merge of nothing makes it.
@@ -355,7 +357,8 @@ void Sorting::take_output(const OutputStage& stage) {
   output_records_ = stage.records();
   output_hash_ = stage.hash();
   output_has_parted_ = stage.has_parted();
-  records_folded_ = stage.records_folded();
+  // A run that went into the output but is all left out of it is followed by a merge of nothing.
+  records_folded_ += stage.records_folded();
 }
 
 std::unique_ptr<BlockSink> Sorting::make_scratch_sink(Run& run, io::BufferPool& buffers) {

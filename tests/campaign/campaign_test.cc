@@ -1,0 +1,196 @@
+// Tests of the campaign itself: that it draws every option, that its references are right, that
+// cases can be written and read, and that failing ones become small.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "case_file.h"
+#include "cli/options_table.h"
+#include "contents.h"
+#include "draw.h"
+#include "draw_plan.h"
+#include "options.h"
+#include "promises.h"
+#include "random.h"
+#include "record_reference.h"
+#include "shrink.h"
+
+namespace xxl::campaign {
+namespace {
+
+TEST(Options, EachIsDrawnOrListed) {
+  Random random(1);
+  for (const std::string_view name : kCommands) {
+    for (const cli::OptionSpec& option : cli::find_command(name)->options) {
+      if (how_drawn(option) != Drawn::from_table) continue;
+      Job job = draw_job(random);
+      EXPECT_TRUE(draw_argument(option, job, random))
+          << "xxl " << name << ' ' << name_of(option)
+          << ": make values for it (options.cc), or list it as one that makes no sense here";
+    }
+  }
+}
+
+TEST(Options, EachThatIsDrawnComes) {
+  std::set<std::string> seen;
+  Random random(2);
+  for (int i = 0; i < 20'000; ++i) {
+    const Job job = draw_job(random);
+    for (const auto* options : {&job.options, &job.resources}) {
+      for (const std::string& option : *options) {
+        seen.insert(
+            job.command + ' ' +
+            (option.starts_with("--") ? option.substr(0, option.find('=')) : option.substr(0, 2)));
+      }
+    }
+  }
+  for (const std::string_view name : kCommands) {
+    for (const cli::OptionSpec& option : cli::find_command(name)->options) {
+      if (how_drawn(option) != Drawn::from_table || option.scope == cli::Scope::columns) continue;
+      EXPECT_TRUE(seen.contains(std::string(name) + ' ' + name_of(option)))
+          << name << name_of(option);
+    }
+  }
+}
+
+TEST(Jobs, TheSameSeedMakesTheSame) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random a(seed), b(seed);
+    EXPECT_EQ(write_case({draw_job(a), {}}), write_case({draw_job(b), {}}));
+  }
+}
+
+TEST(Cases, AreReadAsTheyWereWritten) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    Case one{draw_job(random), {}};
+    one.plan = draw_faults(
+        draw_machine(one.job, random),
+        {.steps = 100, .memory = 1 << 20, .operations = {{"scratch", "read", "", 9}}}, random);
+    const std::string text = write_case(one);
+    EXPECT_EQ(write_case(read_case(text)), text);
+  }
+  EXPECT_THROW(read_case("comand sort\n"), std::runtime_error);
+  EXPECT_THROW(read_case("command sort\n"), std::runtime_error);  // no inputs
+}
+
+TEST(Shrinking, EndsAtWhatTheFailureNeeds) {
+  Case one;
+  one.job.options = {"--stable", "--reverse", "--unique"};
+  one.job.resources = {"--buffer-size=4M", "--parallel=3"};
+  one.job.inputs = {{.path = "in/a", .records = 1000}, {.path = "in/b", .records = 77}};
+  one.job.target = Target::replaced;
+  one.plan.faults = {{"input", "read", "short", 1, 0, 1}, {"scratch", "write", "eio", 7, 2, 3}};
+  one.plan.processors = 4;
+  const auto fails = [](const Case& candidate) {
+    std::uint64_t records = 0;
+    for (const Input& input : candidate.job.inputs) records += input.records;
+    return records >= 20 && has(candidate.job.options, "--reverse") &&
+           std::ranges::any_of(candidate.plan.faults,
+                               [](const Fault& fault) { return fault.effect == "eio"; });
+  };
+  const Case small = shrink(one, fails, 1000);
+  EXPECT_TRUE(fails(small));
+  EXPECT_EQ(small.job.options, std::vector<std::string>{"--reverse"});
+  EXPECT_EQ(small.job.resources, std::vector<std::string>{"--buffer-size=4M"});
+  ASSERT_EQ(small.job.inputs.size(), 1);
+  EXPECT_LT(small.job.inputs[0].records, 40);
+  EXPECT_EQ(small.job.target, Target::fresh);
+  ASSERT_EQ(small.plan.faults.size(), 1);
+  EXPECT_EQ(small.plan.faults[0], (Fault{"scratch", "write", "eio", 1, 1, 1}));
+  EXPECT_EQ(small.plan.processors, 1);
+}
+
+template <typename T>
+std::string bytes_of(std::vector<T> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+Job job_of(std::vector<std::string> options) {
+  Job job;
+  job.options = std::move(options);
+  return job;
+}
+
+TEST(RecordReference, SortsNumbersByTheirValue) {
+  const auto sorted = [](const char* record, const std::string& bytes) {
+    return sort_reference(job_of({record}), bytes);
+  };
+  EXPECT_EQ(sorted("--record=u32", bytes_of<std::uint32_t>({300, 7, 1u << 31})),
+            bytes_of<std::uint32_t>({7, 300, 1u << 31}));
+  EXPECT_EQ(sorted("--record=i64", bytes_of<std::int64_t>({300, -7, 0, -300})),
+            bytes_of<std::int64_t>({-300, -7, 0, 300}));
+  EXPECT_EQ(sorted("--record=f64", bytes_of<double>({1.5, -2, -0.0, 0.0, -1e300})),
+            bytes_of<double>({-1e300, -2, -0.0, 0.0, 1.5}));
+}
+
+// Against a sort by exchanging neighbours, which is stable.
+TEST(RecordReference, IsStableWhateverTheKeys) {
+  Random random(3);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::uint64_t> values;
+    for (std::uint64_t i = random.below(40); i > 0; --i)
+      values.push_back(random.below(5) | random.next() << 32);
+    std::vector<std::uint64_t> exchanged = values;
+    for (std::size_t end = exchanged.size(); end > 1; --end) {
+      for (std::size_t i = 1; i < end; ++i) {
+        if (std::uint32_t(exchanged[i]) > std::uint32_t(exchanged[i - 1]))
+          std::swap(exchanged[i], exchanged[i - 1]);
+      }
+    }
+    EXPECT_EQ(sort_reference(job_of({"--record=kv32", "--reverse"}), bytes_of(values)),
+              bytes_of(exchanged));
+  }
+}
+
+TEST(RecordReference, Folds) {
+  const std::string bytes = bytes_of<std::uint64_t>({7, 1, 3, 5, 7, 2});
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--unique"}), bytes),
+            bytes_of<std::uint64_t>({3, 5, 7, 1}));
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--sum=8:u64", "--count"}), bytes),
+            bytes_of<std::uint64_t>({3, 5, 1, 7, 3, 2}));
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--max=8:u64", "--skip=1"}), bytes),
+            bytes_of<std::uint64_t>({7, 2}));
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--unique", "--keep-order"}), bytes),
+            bytes_of<std::uint64_t>({7, 1, 3, 5}));
+  // What it does not know it does not answer.
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--mean=8:f64"}), bytes), std::nullopt);
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--sum=0:u64"}), bytes), std::nullopt);
+}
+
+// Against two nested loops.
+TEST(RecordReference, Joins) {
+  Random random(4);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<std::uint64_t> sides[2];
+    for (auto& side : sides) {
+      for (std::uint64_t i = random.below(12); i > 0; --i) {
+        side.push_back(random.below(6));
+        side.push_back(i);
+      }
+    }
+    std::vector<std::uint64_t> rows;
+    for (std::uint64_t key = 0; key < 6; ++key) {
+      for (std::size_t a = 0; a < sides[0].size(); a += 2) {
+        for (std::size_t b = 0; b < sides[1].size(); b += 2) {
+          if (sides[0][a] != key || sides[1][b] != key) continue;
+          rows.insert(rows.end(), {key, sides[0][a + 1], sides[1][b + 1]});
+        }
+      }
+    }
+    EXPECT_EQ(join_reference(job_of({"--record=kv64"}), bytes_of(sides[0]), bytes_of(sides[1])),
+              bytes_of(rows));
+  }
+}
+
+TEST(Promises, KnowEveryFaultThatIsDrawn) {
+  for (const FaultKind& kind : fault_kinds()) {
+    EXPECT_TRUE(is_fault_of_table(
+        {std::string(kind.role), std::string(kind.operation), std::string(kind.effect)}));
+  }
+}
+
+}  // namespace
+}  // namespace xxl::campaign

@@ -1,0 +1,219 @@
+#include "draw.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/options_table.h"
+#include "contents.h"
+#include "options.h"
+
+namespace xxl::campaign {
+namespace {
+
+constexpr std::string_view kResources = "Resources";  // OptionSpec::group
+
+void draw_record(Job& job, Random& random) {
+  switch (random.below(8)) {
+    case 0:
+    case 1:
+    case 2:
+      break;  // lines
+    case 3:
+      job.options.emplace_back("--record=csv");
+      break;
+    case 4:
+      job.options.emplace_back(random.pick({"--record=csv", "--record=tsv"}));
+      break;
+    default:
+      job.options.push_back(
+          "--record=" + std::string(random.pick({"u32", "u64", "i64", "f64", "kv64", "kv32", "f32",
+                                                 "gensort", "gensort", "fixed:1", "fixed:12",
+                                                 "fixed:16", "fixed:33", "fixed:1000"})));
+  }
+}
+
+// How many records, so that a join of them does not become too large.
+std::uint64_t draw_records(const Job& job, const Input& input, Random& random) {
+  const std::uint64_t records = random.pick({0, 1, 2, 3, 10, 50, 300, 300, 2000, 2000});
+  const bool joins = job.command == "join";
+  if (input.shape == "long") return std::min<std::uint64_t>(records, joins ? 4 : 20);
+  if (input.shape == "equal" && joins) return std::min<std::uint64_t>(records, 50);
+  const bool narrow = input.shape == "words" || input.shape == "few" || input.shape == "bytes";
+  return joins && narrow ? std::min<std::uint64_t>(records, 300) : records;
+}
+
+// Some MiB: more than the memory that is drawn.
+std::uint64_t draw_many_records(const Job& job, Random& random) {
+  const std::uint64_t bytes = random.between(1, 8) << 20;
+  const std::uint64_t typical = kind_of(job) == Kind::binary ? format_of(job).record_bytes : 30;
+  return bytes / std::max<std::uint64_t>(typical, 4);
+}
+
+void draw_inputs(Job& job, Random& random) {
+  std::uint64_t count = random.pick({1, 1, 1, 2, 3, 5});
+  if (job.command == "join") count = 2;
+  if (job.command == "set") count = random.between(2, 4);
+  const bool keyed = has(job.options, "--key") || has(job.options, "-1") ||
+                     has(job.options, "-2") || has(job.options, "-j");
+  const bool large = random.one_in(6) && (job.command != "join" || !keyed);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Input input{.path = "in/" + std::string(1, char('a' + i)),
+                .shape = std::string(random.pick(kShapes)),
+                .seed = random.below(1'000'000)};
+    if (large && (i == 0 || random.one_in(2))) {
+      input.shape = random.pick({"wide", "wide", "wide", "ascending", "descending"});
+      input.records = draw_many_records(job, random);
+    } else {
+      input.records = draw_records(job, input, random);
+    }
+    if (kind_of(job) != Kind::binary) {
+      input.unended = random.one_in(4);
+      input.carriage = random.one_in(6);
+    }
+    job.inputs.push_back(std::move(input));
+  }
+}
+
+void draw_keys(Job& job, Random& random) {
+  if (job.command == "shuf" || random.one_in(3)) return;
+  const std::uint64_t keys = random.pick({1, 1, 2, 3});
+  for (std::uint64_t i = 0; i < keys; ++i) job.options.push_back("--key=" + draw_key(job, random));
+}
+
+// Options of the table that change the result.
+void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
+  std::vector<const cli::OptionSpec*> possible;
+  for (const cli::OptionSpec& option : command.options) {
+    if (how_drawn(option) == Drawn::from_table && option.group != kResources &&
+        is_for(option, kind_of(job))) {
+      possible.push_back(&option);
+    }
+  }
+  const bool keyed = has(job.options, "--key");
+  const std::uint64_t count = random.pick({0, 1, 1, 2, 2, 3});
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const cli::OptionSpec& option = *random.pick(possible);
+    if (has(job.options, name_of(option))) continue;
+    // Of join, other names of keys.
+    if (keyed && option.long_name.empty() && option.value_name == "FIELD") continue;
+    if (auto drawn = draw_argument(option, job, random)) job.options.push_back(std::move(*drawn));
+  }
+}
+
+void draw_resources(const cli::CommandSpec& command, Job& job, Random& random) {
+  // Text takes 4 MiB at least; records, and shuffles, less.
+  const bool text = kind_of(job) != Kind::binary && job.command != "shuf";
+  const std::uint64_t least = text ? 4 : job.command == "join" ? 2 : 1;
+  job.resources.push_back(
+      "--buffer-size=" + std::to_string(random.pick({least, least, least + 1, 2 * least, 16UL})) +
+      "M");
+  for (const cli::OptionSpec& option : command.options) {
+    if (how_drawn(option) != Drawn::from_table || option.group != kResources ||
+        !is_for(option, kind_of(job)) || !random.one_in(3)) {
+      continue;
+    }
+    if (auto drawn = draw_argument(option, job, random)) job.resources.push_back(std::move(*drawn));
+  }
+  job.scratch_directories = static_cast<unsigned>(random.pick({1, 1, 1, 2, 3}));
+}
+
+void draw_target(const cli::CommandSpec& command, Job& job, Random& random) {
+  job.target = random.pick({Target::fresh, Target::fresh, Target::replaced, Target::replaced,
+                            Target::first_input, Target::standard_output, Target::pipe});
+  if (!random.one_in(8)) return;
+  const std::string_view name = random.pick({"parts", "part-bytes", "part-by"});
+  if (std::ranges::find(command.options, name, &cli::OptionSpec::long_name) ==
+      command.options.end()) {
+    return;
+  }
+  job.target = random.pick({Target::parts, Target::replaced_parts});
+  std::string value = std::to_string(random.between(1, 6));
+  if (name == "part-bytes") value = std::to_string(random.between(200, 300'000)) + "b";
+  if (name == "part-by" && kind_of(job) == Kind::lines)
+    value = std::to_string(random.between(1, 3));
+  else if (name == "part-by")
+    value = draw_key(job, random);
+  job.options.push_back("--" + std::string(name) + "=" + value);
+}
+
+// Whether an option has a meaning for --check.
+bool says_order(std::string_view option) {
+  static constexpr std::array<std::string_view, 7> kSays{
+      "--check", "-c", "-C", "--unique", "--header", "--zero-terminated", "--malformed"};
+  for (const std::string_view name : kSays) {
+    if (option.starts_with(name)) return true;
+  }
+  const std::string_view group = cli::option_of_sort("key").group;
+  return std::ranges::any_of(cli::find_command("sort")->options, [&](const cli::OptionSpec& spec) {
+    return spec.group == group && option.substr(0, option.find('=')) == name_of(spec);
+  });
+}
+
+// What options ask of the rest of the job.
+void fit(Job& job, Random& random) {
+  const auto ask = [&](std::string option) {
+    if (!has(job.options, option.substr(0, option.find('='))))
+      job.options.push_back(std::move(option));
+  };
+  const auto presort = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < std::min(last, job.inputs.size()); ++i)
+      job.inputs[i].presorted = true;
+  };
+  if (has(job.options, "--keep-order")) ask("--unique");
+  if (job.command == "shuf") ask("--seed=" + std::to_string(random.below(100)));
+  if (has(job.options, "--random-sort")) ask("--random-source=in/random");
+  if (has(job.options, "--merge")) presort(0, job.inputs.size());
+  if (has(job.options, "--nocheck-order")) {
+    std::erase_if(job.options, [](const std::string& o) { return o.starts_with("--presorted"); });
+  }
+  if (has(job.options, "--check-order")) presort(0, 2);
+  if (const auto side = value_of(job.options, "--presorted")) {
+    presort(*side == "2" ? 1 : 0, *side == "1" ? 1 : 2);
+  }
+  if (job.command == "sort" &&
+      (has(job.options, "--check") || has(job.options, "-c") || has(job.options, "-C"))) {
+    job.target = Target::none;
+    if (!random.one_in(10)) job.inputs.resize(1);
+    if (random.one_in(2)) presort(0, 1);
+    // Nothing is written: most of what says how is refused.
+    if (!random.one_in(10)) {
+      std::erase_if(job.options, [](const std::string& option) { return !says_order(option); });
+    }
+  }
+  if (job.command == "join" && has(job.options, "--count")) job.target = Target::standard_output;
+  if (job.command == "set" && has(job.options, "--header")) {
+    for (Input& input : job.inputs) input.carriage = false;  // headers must be the same
+  }
+  // Parts are ranges of keys.
+  if (job.target == Target::parts || job.target == Target::replaced_parts) {
+    std::erase(job.resources, "--method=hash");
+  }
+  // Names are given in a file; how large the output will be must be known for a number of parts.
+  if (has(job.options, "--files0-from") || has(job.options, "--parts")) return;
+  // One input may come through standard input.
+  Input& input = random.pick(job.inputs);
+  if (random.one_in(5) && job.target != Target::first_input) {
+    input.through = random.pick({Through::standard_input, Through::pipe});
+  }
+}
+
+}  // namespace
+
+Job draw_job(Random& random) {
+  Job job;
+  job.command =
+      random.pick({"sort", "sort", "sort", "sort", "sort", "join", "join", "shuf", "set", "set"});
+  const cli::CommandSpec& command = *cli::find_command(job.command);
+  if (job.command == "set") job.operation = random.pick({"union", "intersect", "except"});
+  draw_record(job, random);
+  if (kind_of(job) != Kind::binary && random.one_in(4)) job.options.emplace_back("--header");
+  draw_keys(job, random);
+  draw_inputs(job, random);
+  draw_options(command, job, random);
+  draw_target(command, job, random);
+  draw_resources(command, job, random);
+  fit(job, random);
+  return job;
+}
+
+}  // namespace xxl::campaign

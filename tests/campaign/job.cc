@@ -1,0 +1,84 @@
+#include "job.h"
+
+namespace xxl::campaign {
+
+std::string scratch_directory(unsigned index) {
+  return "scratch" + std::to_string(index);
+}
+
+std::vector<std::string> values_of(const std::vector<std::string>& options, std::string_view name) {
+  std::vector<std::string> values;
+  const std::size_t start = name.size() + (name.starts_with("--") ? 1 : 0);
+  for (const std::string& option : options) {
+    if (!option.starts_with(name)) continue;
+    if (option.size() == name.size()) values.emplace_back();
+    // Long options have a '=' in front of the value, short ones have it attached.
+    else if (option[name.size()] == '=' || start == name.size())
+      values.push_back(option.substr(start));
+  }
+  return values;
+}
+
+bool has(const std::vector<std::string>& options, std::string_view name) {
+  return !values_of(options, name).empty();
+}
+
+std::optional<std::string> value_of(const std::vector<std::string>& options,
+                                    std::string_view name) {
+  std::vector<std::string> values = values_of(options, name);
+  if (values.empty()) return std::nullopt;
+  return std::move(values.back());
+}
+
+std::string record_of(const Job& job) {
+  return value_of(job.options, "--record").value_or("lines");
+}
+
+Kind kind_of(const Job& job) {
+  const std::string record = record_of(job);
+  if (record == "lines") return Kind::lines;
+  return record == "csv" || record == "tsv" ? Kind::rows : Kind::binary;
+}
+
+RecordFormat format_of(const Job& job) {
+  return parse_record_format(record_of(job), values_of(job.options, "--key"),
+                             has(job.options, "--reverse"), "");
+}
+
+char terminator_of(const Job& job) {
+  return has(job.options, "--zero-terminated") ? '\0' : '\n';
+}
+
+std::vector<std::string> operands_of(const Job& job) {
+  std::vector<std::string> operands;
+  if (has(job.options, "--files0-from")) return operands;
+  for (const Input& input : job.inputs) {
+    operands.push_back(input.through == Through::file ? input.path : "-");
+  }
+  return operands;
+}
+
+std::vector<std::string> arguments_of(const Job& job) {
+  std::vector<std::string> arguments{job.command};
+  arguments.insert(arguments.end(), job.options.begin(), job.options.end());
+  arguments.insert(arguments.end(), job.resources.begin(), job.resources.end());
+  for (unsigned i = 0; i < job.scratch_directories; ++i) {
+    arguments.push_back("--temporary-directory=" + scratch_directory(i));
+  }
+  switch (job.target) {
+    case Target::first_input:
+      arguments.push_back("--output=" + job.inputs.front().path);
+      break;
+    case Target::standard_output:
+    case Target::pipe:
+    case Target::none:
+      break;
+    default:
+      arguments.push_back("--output=" + std::string(kOutput));
+  }
+  if (!job.operation.empty()) arguments.push_back(job.operation);
+  for (std::string& operand : operands_of(job)) arguments.push_back(std::move(operand));
+  return arguments;
+}
+
+}  // namespace xxl::campaign

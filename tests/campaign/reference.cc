@@ -1,0 +1,267 @@
+#include "reference.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cli/options_table.h"
+#include "contents.h"
+#include "process.h"
+#include "record_reference.h"
+#include "tree.h"
+
+namespace xxl::campaign {
+namespace {
+
+constexpr std::string_view kSort = "/usr/bin/sort";
+constexpr std::string_view kJoin = "/usr/bin/join";
+constexpr std::string_view kAmple = "--buffer-size=512M";
+
+std::string_view name_of(std::string_view option) {
+  return option.starts_with("--") ? option.substr(0, option.find('=')) : option.substr(0, 2);
+}
+
+const cli::OptionSpec* find_option(const cli::CommandSpec& command, std::string_view option) {
+  for (const cli::OptionSpec& spec : command.options) {
+    const std::string_view name = name_of(option);
+    if (name.starts_with("--") ? name.substr(2) == spec.long_name
+                               : spec.long_name.empty() && name[1] == spec.short_name) {
+      return &spec;
+    }
+  }
+  return nullptr;
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+Invocation invocation(std::string_view program, const Tools& tools) {
+  Invocation call;
+  call.program = program;
+  call.environment = plain_environment();
+  call.directory = tools.directory;
+  call.limit = std::chrono::seconds(60);
+  return call;
+}
+
+// The command line of a job whose inputs are all files.
+std::vector<std::string> plain_arguments(const Job& job) {
+  Job plain = job;
+  plain.resources = {"--parallel=1", std::string(kAmple), "--io=threads"};
+  if (job.command == "join" && kind_of(job) == Kind::binary) {
+    plain.resources.emplace_back("--method=sort-merge");
+  }
+  plain.scratch_directories = 1;
+  for (Input& input : plain.inputs) input.through = Through::file;
+  const bool parts = job.target == Target::parts || job.target == Target::replaced_parts;
+  plain.target = parts ? Target::parts : Target::standard_output;
+  return arguments_of(plain);
+}
+
+// Options that say how the text of side `side` (from 1; 0: of any) is ordered, as those of sort.
+std::vector<std::string> ordering_options(const Job& job, unsigned side) {
+  std::vector<std::string> ordering;
+  if (job.command != "join") {
+    const cli::CommandSpec& sort = *cli::find_command("sort");
+    const std::string_view group = cli::option_of_sort("key").group;
+    for (const std::string& option : job.options) {
+      const cli::OptionSpec* const spec = find_option(sort, option);
+      const bool orders = spec != nullptr && spec->group == group;
+      if (orders || is_one_of(name_of(option), {"--header", "--zero-terminated", "--malformed"})) {
+        ordering.push_back(option);
+      }
+    }
+    return ordering;
+  }
+  const bool lines = kind_of(job) == Kind::lines;
+  const std::string own = "--key" + std::to_string(side);
+  const std::string digit = "-" + std::to_string(side);
+  bool keyed = false;
+  const auto add_key = [&](const std::string& key) {
+    ordering.push_back("--key=" + (lines ? key + "," + key : key));
+    keyed = true;
+  };
+  for (const std::string& option : job.options) {
+    const std::string_view name = name_of(option);
+    if (name == "-t") ordering.push_back("--field-separator=" + option.substr(2));
+    if (name == "-j" || name == digit) add_key(option.substr(2));
+    if (name == "--key" || name == own) add_key(option.substr(name.size() + 1));
+    if (name == "--ignore-case") ordering.push_back("--ignore-case");
+    if (is_one_of(name, {"--record", "--header", "--zero-terminated", "--malformed"})) {
+      ordering.push_back(option);
+    }
+  }
+  if (!keyed) add_key("1");
+  if (lines) ordering.emplace_back("--stable");
+  if (lines && !has(job.options, "-t")) ordering.emplace_back("--ignore-leading-blanks");
+  return ordering;
+}
+
+std::string sorted_text(const Job& job, unsigned side, const std::string& bytes,
+                        const Tools& tools) {
+  write_file(tools.directory + "/in/unsorted", bytes);
+  Invocation call = invocation(tools.xxl, tools);
+  call.arguments = {"sort", "--parallel=1", std::string(kAmple), "in/unsorted"};
+  for (std::string& option : ordering_options(job, side)) {
+    call.arguments.push_back(std::move(option));
+  }
+  const Ended ended = run(call);
+  return ended.status == 0 ? ended.output : bytes;
+}
+
+bool has_only_standard_options(const Job& job) {
+  const cli::CommandSpec& command = *cli::find_command(job.command);
+  return std::ranges::all_of(job.options, [&](const std::string& option) {
+    if (job.command == "sort" && is_one_of(name_of(option), {"-c", "-C"})) return true;
+    if (is_one_of(name_of(option), {"--record"})) return true;
+    const cli::OptionSpec* const spec = find_option(command, option);
+    return spec != nullptr && spec->standard;
+  });
+}
+
+std::vector<std::string> without(const std::vector<std::string>& options,
+                                 std::initializer_list<std::string_view> names) {
+  std::vector<std::string> rest;
+  for (const std::string& option : options) {
+    if (!is_one_of(name_of(option), names)) rest.push_back(option);
+  }
+  return rest;
+}
+
+// Records [skip, skip + limit) of text.
+std::string cut_text(const Job& job, std::string text) {
+  const char terminator = terminator_of(job);
+  const auto end_of = [&](std::size_t from, std::uint64_t records) {
+    for (; records > 0 && from < text.size(); --records) {
+      const std::size_t found = text.find(terminator, from);
+      from = found == std::string::npos ? text.size() : found + 1;
+    }
+    return from;
+  };
+  const auto skip = value_of(job.options, "--skip");
+  const auto limit = value_of(job.options, "--limit");
+  if (limit) text.resize(end_of(0, std::stoull(*limit) + (skip ? std::stoull(*skip) : 0)));
+  if (skip) text.erase(0, end_of(0, std::stoull(*skip)));
+  return text;
+}
+
+Expected expect_of_sort(const Job& job, const Tools& tools) {
+  Invocation call = invocation(kSort, tools);
+  call.arguments = without(job.options, {"--skip", "--limit", "--record"});
+  if (!has(job.options, "--files0-from")) {
+    for (const Input& input : job.inputs) call.arguments.push_back(input.path);
+  }
+  Ended ended = run(call);
+  return {
+      .status = ended.status, .output = cut_text(job, std::move(ended.output)), .by = "sort(1)"};
+}
+
+// sort(1) in front of join(1).
+Expected expect_of_join(const Job& job, const Tools& tools) {
+  Invocation call = invocation(kJoin, tools);
+  call.arguments = without(job.options, {"--record"});
+  for (unsigned side = 0; side < 2; ++side) {
+    const std::string sorted = "in/sorted" + std::to_string(side);
+    // A header stays in front, which sort(1) does not know.
+    const bool header = has(job.options, "--header");
+    Invocation sort = invocation(header ? std::string_view(tools.xxl) : kSort, tools);
+    sort.arguments = without(ordering_options(job, side + 1), {"--record"});
+    if (header) sort.arguments.insert(sort.arguments.begin(), "sort");
+    sort.arguments.push_back(job.inputs[side].path);
+    sort.arguments.push_back("--output=" + sorted);
+    run(sort);
+    call.arguments.push_back(sorted);
+  }
+  Ended ended = run(call);
+  return {.status = ended.status == 0 ? 0 : 2, .output = std::move(ended.output), .by = "join(1)"};
+}
+
+Expected expect_of_xxl(const Job& job, const Tools& tools) {
+  Invocation call = invocation(tools.xxl, tools);
+  call.arguments = plain_arguments(job);
+  Ended ended = run(call);
+  Expected expected{.status = ended.signal != 0 ? 128 + ended.signal : ended.status,
+                    .output = std::move(ended.output),
+                    .error = std::move(ended.error),
+                    .by = "xxl"};
+  if (job.target != Target::parts && job.target != Target::replaced_parts) return expected;
+  const std::string out = tools.directory + "/out";
+  Tree made = read_tree(out);
+  write_tree(out, {});
+  expected.output = bytes_of_parts(job, made);
+  return expected;
+}
+
+Expected expect_in_order(const Job& job, const std::map<std::string, std::string>& inputs,
+                         const Tools& tools) {
+  const bool checks = job.target == Target::none;
+  const bool parts = job.target == Target::parts || job.target == Target::replaced_parts;
+  const bool cuts = has(job.options, "--skip") || has(job.options, "--limit");
+  if (kind_of(job) == Kind::binary && !checks && !parts) {
+    std::optional<std::string> output;
+    if (job.command == "sort") {
+      std::string bytes;
+      for (const Input& input : job.inputs) bytes += inputs.at(input.path);
+      output = sort_reference(job, bytes);
+    } else if (job.command == "join") {
+      output = join_reference(job, inputs.at(job.inputs[0].path), inputs.at(job.inputs[1].path));
+    }
+    if (output) return {.output = std::move(*output), .by = "records"};
+  }
+  Job whole = job;
+  if (!checks && kind_of(job) == Kind::lines)
+    whole.options = without(job.options, {"--skip", "--limit"});
+  if (kind_of(job) == Kind::lines && !parts && has_only_standard_options(whole) &&
+      !(cuts && checks)) {
+    if (job.command == "sort") return expect_of_sort(job, tools);
+    if (job.command == "join" && !cuts) return expect_of_join(job, tools);
+  }
+  return expect_of_xxl(job, tools);
+}
+
+}  // namespace
+
+std::vector<std::string> plain_environment() {
+  return {"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"};
+}
+
+std::map<std::string, std::string> make_inputs(const Job& job, const Tools& tools) {
+  std::map<std::string, std::string> made;
+  for (std::size_t i = 0; i < job.inputs.size(); ++i) {
+    const Input& input = job.inputs[i];
+    std::string bytes = contents_of(job, input);
+    if (input.presorted && kind_of(job) == Kind::binary)
+      bytes = sort_records(format_of(job), bytes);
+    else if (input.presorted)
+      bytes = sorted_text(job, static_cast<unsigned>(i + 1), bytes, tools);
+    made[input.path] = std::move(bytes);
+  }
+  return made;
+}
+
+Expected expect(const Job& job, const std::map<std::string, std::string>& inputs,
+                const Tools& tools) {
+  Expected expected = expect_in_order(job, inputs, tools);
+  // Joined by hashing, rows come in any order, and which method it is the program decides.
+  if (job.command == "join" && kind_of(job) == Kind::binary &&
+      value_of(job.resources, "--method") != "sort-merge") {
+    expected.any_order = true;
+    expected.row_bytes = joined_bytes(job);
+  }
+  return expected;
+}
+
+std::string bytes_of_parts(const Job& job, const std::map<std::string, std::string>& files) {
+  std::string all;
+  bool first = true;
+  for (const auto& [path, bytes] : files) {
+    if (!path.starts_with("result/part-")) continue;
+    const bool repeated = has(job.options, "--header") && !std::exchange(first, false);
+    all +=
+        repeated ? bytes.substr(std::min(bytes.size(), bytes.find(terminator_of(job)) + 1)) : bytes;
+  }
+  return all;
+}
+
+}  // namespace xxl::campaign
