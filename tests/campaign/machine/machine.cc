@@ -124,6 +124,7 @@ void Machine::end_in_the_middle() {
 
 void Machine::report(const std::string& how) {
   if (plan.report.empty()) return;
+  const Inside inside;
   std::string text = "ended " + how + "\n";
   const auto add = [&](const char* name, std::uint64_t number) {
     text += std::string(name) + " " + std::to_string(number) + "\n";
