@@ -46,7 +46,7 @@ class TextResult {
   std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) const {
     return destination_.sums(counted);
   }
-  bool publish() { return destination_.publish(); }
+  bool publish(io::IoService& io, PhaseMeter& meter) { return destination_.publish(io, meter); }
 
  private:
   void write_header(std::optional<std::string> header);

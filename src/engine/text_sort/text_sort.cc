@@ -470,8 +470,7 @@ void TextSorting::finish() {
   const auto sums = result_.sums(std::array{totals_.written, totals_.removed, input_hash_});
   if (!stopped_) check_output(sums[0], sums[1], sums[2]);
   if (options_.check_input) options_.check_input(input_hash_);
-  report_.output_in_place = result_.publish();
-  meter_.end("finish");
+  report_.output_in_place = result_.publish(*io_, meter_);
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
   report_.checksum = totals_.written.sum;
