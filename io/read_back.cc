@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "base/checksum.h"
@@ -56,6 +59,63 @@ class Comparison {
   std::uint64_t offset_ = 0;
 };
 
+// What was compared, for one who reads it in order: a request is answered when it is made.
+class ComparedStream final : public IoQueue {
+ public:
+  // The references must outlive it.
+  ComparedStream(AheadReader& reader, Comparison& comparison, const ReadBack::Advance& advance)
+      : reader_(reader), comparison_(comparison), advance_(advance) {}
+
+  void submit(Request request) noexcept override {
+    Completion done;
+    try {
+      while (done.bytes < request.data.size() && fill()) {
+        const std::size_t bytes = std::min(ready_.size(), request.data.size() - done.bytes);
+        std::memcpy(request.data.data() + done.bytes, ready_.data(), bytes);
+        done.bytes += bytes;
+        ready_ = ready_.subspan(bytes);
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      done.error = EIO;
+    }
+    request.done(done);
+  }
+  void register_memory(std::span<std::byte>) override {}
+  QueueStats stats() const override { return {}; }  // those of the file's queue count
+  std::string name() const override { return "compared"; }
+
+  // Compares what nobody has read.
+  void finish() {
+    rethrow();
+    do ready_ = {};
+    while (fill());
+    comparison_.finish();
+  }
+  // What a request failed with.
+  void rethrow() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+
+ private:
+  // False at the end.
+  bool fill() {
+    if (!ready_.empty()) return true;
+    const std::span<std::byte> data = reader_.next();
+    if (data.empty()) return false;
+    comparison_.add(data);
+    if (advance_) advance_(data.size());
+    ready_ = data;
+    return true;
+  }
+
+  AheadReader& reader_;
+  Comparison& comparison_;
+  const ReadBack::Advance& advance_;
+  std::span<const std::byte> ready_;
+  std::exception_ptr failure_;
+};
+
 }  // namespace
 
 ReadBack::ReadBack(IoService& io, std::stop_token stop, Advance advance)
@@ -75,15 +135,22 @@ void ReadBack::check(const File& file, WriteLog& log) {
   Comparison comparison(again, log.pieces());
   Monitor monitor(stop_);
   AheadReader reader(again, memory_.span(), io_, monitor);
+  ComparedStream stream(reader, comparison, advance_);
   try {
-    for (auto data = reader.next(); !data.empty(); data = reader.next()) {
-      comparison.add(data);
-      if (advance_) advance_(data.size());
+    if (reader_) {
+      File as_stream = File::of_caller(stream, file.path());
+      try {
+        reader_(as_stream);
+      } catch (...) {
+        stream.rethrow();  // it says more
+        throw;
+      }
     }
+    stream.finish();
   } catch (const Monitor::Abandoned&) {
     monitor.check();
+    throw;
   }
-  comparison.finish();
 }
 
 }  // namespace xxl::io

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <stop_token>
+#include <utility>
 
 #include "base/memory_region.h"
 #include "io/file.h"
@@ -34,10 +35,16 @@ class ReadBack {
   void check(const File& file) { check(file, *file.write_log()); }
   void check(const File& file, WriteLog& log);
 
+  // Reads what was compared, as a stream (File::of_caller()); may leave some, and may throw.
+  using Reader = std::function<void(File& stream)>;
+  // From now on check() gives each file to `reader` as well.
+  void give_to(Reader reader) { reader_ = std::move(reader); }
+
  private:
   IoService& io_;
   std::stop_token stop_;
   Advance advance_;
+  Reader reader_;
   MemoryRegion memory_;
 };
 

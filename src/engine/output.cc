@@ -207,7 +207,7 @@ void Output::publish(std::uint64_t bytes, io::ReadBack* read_back) {
 }
 
 void Output::publish(std::uint64_t bytes, io::IoService& io, PhaseMeter& meter,
-                     const WaitTimes& waits) {
+                     const WaitTimes& waits, io::ReadBack::Reader reader) {
   if (!options_.verify || stream_.is_open()) {
     publish(bytes);
     return meter.end("finish", waits);
@@ -215,6 +215,7 @@ void Output::publish(std::uint64_t bytes, io::IoService& io, PhaseMeter& meter,
   meter.end("finish", waits);
   meter.begin(Phase::verifying, is_compressed() ? 0 : bytes);
   io::ReadBack read_back(io, options_.stop, [&](std::uint64_t read) { meter.advance(read); });
+  if (is_file() && !is_compressed()) read_back.give_to(std::move(reader));
   publish(bytes, &read_back);
   meter.end("verify");
 }

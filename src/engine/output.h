@@ -72,9 +72,10 @@ class Output {
   // `read_back`: to verify it; null: it is not.
   void publish(std::uint64_t bytes, io::ReadBack* read_back = nullptr);
   // The same at the end of a job whose last phase, "finish", has begun, and had these `waits`: ends
-  // it. If the job verifies its output, that is a phase which follows.
+  // it. If the job verifies its output, that is a phase which follows. `reader`, if set, gets then
+  // what is read back, if that is one file and not compressed.
   void publish(std::uint64_t bytes, io::IoService& io, PhaseMeter& meter,
-               const WaitTimes& waits = WaitTimes());
+               const WaitTimes& waits = WaitTimes(), io::ReadBack::Reader reader = {});
   // True if an existing file was written in place. After publish().
   bool in_place() const { return is_file() && file_->in_place(); }
 

@@ -584,7 +584,10 @@ void Sorting::finish() {
     meter_.end("finish");
   } else {
     check_output();
-    output_->publish(output_records_ * output_layout_.record_bytes(), *io_, meter_);
+    output_->publish(output_records_ * output_layout_.record_bytes(), *io_, meter_, {},
+                     [this](io::File& output) {
+                       check_sorted(options_, output_hash_, output, region_, geometry_.threads);
+                     });
   }
   report_.output_in_place = output_->in_place();
   report_.records_in = input_hash_.records;

@@ -46,7 +46,7 @@ class TextDestination {
   std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) const;
   // Makes the output appear, and ends the phase "finish" of `meter`, as Output::publish().
   // REQUIRES: all is written. True if an existing file was written in place.
-  bool publish(io::IoService& io, PhaseMeter& meter);
+  bool publish(io::IoService& io, PhaseMeter& meter, io::ReadBack::Reader reader = {});
 
  private:
   // A caller gets the part of this job only.

@@ -144,6 +144,67 @@ TEST_F(ReadBackTest, zeros_that_fill_up_the_last_sector_may_be_cut_off) {
   EXPECT_EQ(test::file_text(path_), std::string(10, '\0'));
 }
 
+TEST_F(ReadBackTest, what_is_read_back_is_given_to_a_reader) {
+  for (const std::size_t most : {std::size_t{0}, 3 * kMiB + 5, text_.size()}) {
+    OutputFile output = this->output();
+    write(output);
+    ReadBack back = read_back();
+    std::string text(text_.size() + 1, '\0');
+    std::size_t read = 0;
+    back.give_to([&](File& stream) {
+      while (read < most) {
+        Request request;
+        request.op = Op::read;
+        request.file = &stream;
+        request.offset = Request::kStream;
+        request.data = std::as_writable_bytes(std::span(text))
+                           .subspan(read, std::min<std::size_t>(777777, text.size() - read));
+        request.done = [&](const Completion& done) { read += done.bytes; };
+        stream.caller()->submit(std::move(request));
+      }
+    });
+    read_ = 0;
+    output.publish(text_.size(), &back);
+    EXPECT_GE(read, most);
+    EXPECT_TRUE(text.substr(0, read) == text_.substr(0, read));
+    EXPECT_EQ(read_, text_.size());
+  }
+}
+
+TEST_F(ReadBackTest, what_changed_is_found_by_who_reads_it_or_after_that) {
+  for (const bool reads : {true, false}) {
+    OutputFile output = this->output();
+    write(output);
+    tamper(output, 5, "?!?!");
+    ReadBack back = read_back();
+    int error = 0;
+    back.give_to([&](File& stream) {
+      if (!reads) return;
+      std::byte byte[1];
+      Request request{Op::read, &stream, Request::kStream, byte,
+                      [&](const Completion& done) { error = done.error; }};
+      stream.caller()->submit(std::move(request));
+      throw Error(ErrorCode::io, "says less");
+    });
+    try {
+      output.publish(text_.size(), &back);
+      ADD_FAILURE();
+    } catch (const Error& found) {
+      EXPECT_EQ(found.code(), ErrorCode::corrupt);
+    }
+    EXPECT_EQ(error != 0, reads);
+  }
+}
+
+TEST_F(ReadBackTest, who_reads_may_find_something) {
+  OutputFile output = this->output();
+  write(output);
+  ReadBack back = read_back();
+  back.give_to([](File&) { throw Error(ErrorCode::corrupt, "in no order"); });
+  EXPECT_THROW(output.publish(text_.size(), &back), Error);
+  EXPECT_EQ(directory_.names(), std::vector<std::string>());
+}
+
 TEST_F(ReadBackTest, ends_when_it_is_asked_to) {
   OutputFile output = this->output();
   write(output);
