@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "io/write_log.h"
 
 namespace xxl::io {
 namespace {
@@ -158,6 +159,7 @@ File& File::operator=(File&& other) noexcept {
   window_bytes_ = other.window_bytes_;
   decoder_ = std::move(other.decoder_);
   caller_ = other.caller_;
+  write_log_ = std::move(other.write_log_);
   unsynced_bytes_ = other.unsynced_bytes_.load();
   return *this;
 }
@@ -332,6 +334,14 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return;
   const int error = allocate(fd_, offset, bytes);
   if (error != 0) throw_cannot_reserve(error, *this, bytes);
+}
+
+void File::log_writes() {
+  write_log_ = std::make_shared<WriteLog>();
+}
+
+void File::note_write(std::uint64_t offset, std::span<const std::byte> data) const {
+  if (write_log_ != nullptr) write_log_->add(offset, data);
 }
 
 int File::wrote(std::size_t bytes) const {

@@ -16,6 +16,7 @@
 namespace xxl::io {
 
 class IoQueue;
+class WriteLog;
 
 // Owns a file descriptor. Files opened for block I/O use O_DIRECT where the file system has it:
 // then buffers, offsets and lengths must be multiples of kSectorBytes (a length that runs over the
@@ -101,6 +102,13 @@ class File {
   // file is only extended, and free space checked with statvfs.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
 
+  // From now on what is written to it is noted, to be compared with what is read back.
+  void log_writes();
+  // Null if it is not.
+  WriteLog* write_log() const { return write_log_.get(); }
+  // To be called with what is to be written, before it is.
+  void note_write(std::uint64_t offset, std::span<const std::byte> data) const;
+
   // Must be called with the number of bytes of each system call that wrote. In a control group with
   // a memory limit it waits until at most a sixteenth of that is dirty in the page cache: when all
   // pages of a group wait for a slow disk, the kernel (version 2) kills instead of waiting. Returns
@@ -135,6 +143,7 @@ class File {
   std::size_t window_bytes_ = 0;  // of its first frame
   std::shared_ptr<Decoder> decoder_;
   IoQueue* caller_ = nullptr;
+  std::shared_ptr<WriteLog> write_log_;
   mutable std::atomic<std::uint64_t> unsynced_bytes_ = 0;  // since the disk was last waited for
   mutable std::mutex writing_;
 };

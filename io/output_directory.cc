@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "io/file_attributes.h"
 #include "io/open_beside.h"
+#include "io/read_back.h"
 #include "io/transfer.h"
 
 namespace xxl::io {
@@ -123,22 +124,25 @@ File OutputDirectory::create(const std::string& name, bool direct) {
   return {fd, path, direct && enable_direct(fd)};
 }
 
-void OutputDirectory::add(const File& file, const std::string& name, std::uint64_t bytes) {
+void OutputDirectory::add(const File& file, const std::string& name, std::uint64_t bytes,
+                          ReadBack* read_back) {
   make_directory();
   if (ftruncate(file.fd(), static_cast<off_t>(bytes)) != 0) {
     throw_io_error(errno, "cannot cut", file.path());
   }
   if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());
+  if (read_back != nullptr) read_back->check(file);
   struct stat status;
   if (fstat(file.fd(), &status) == 0 && status.st_nlink > 0) return;  // it was made with its name
   const int error = link_unnamed(file.fd(), directory_, name.c_str());
   if (error != 0) throw_io_error(error, "cannot name the output", file.path());
 }
 
-void OutputDirectory::add(const std::string& name, std::string_view content) {
-  const File file = create(name, false);
+void OutputDirectory::add(const std::string& name, std::string_view content, ReadBack* read_back) {
+  File file = create(name, false);
+  if (read_back != nullptr) file.log_writes();
   write_at(file, 0, std::as_bytes(std::span(content)));
-  add(file, name, content.size());
+  add(file, name, content.size(), read_back);
 }
 
 // To the new directory, those of the existing one.

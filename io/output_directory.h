@@ -12,6 +12,8 @@
 
 namespace xxl::io {
 
+class ReadBack;
+
 // Its files are unnamed until they are complete, so that nothing remains of them however the
 // process ends. Then they get names in a directory with a temporary name, which publish() renames:
 //
@@ -40,10 +42,12 @@ class OutputDirectory {
   // A new file, which will be called `name`. `direct` asks for O_DIRECT where it exists. Throws
   // Error{io}.
   File create(const std::string& name, bool direct);
-  // Cuts such a file to `bytes`, syncs it and gives it its name. Throws Error{io}.
-  void add(const File& file, const std::string& name, std::uint64_t bytes);
+  // Cuts such a file to `bytes`, syncs it, reads it back, if `read_back` is not null, and gives it
+  // its name. Throws Error.
+  void add(const File& file, const std::string& name, std::uint64_t bytes,
+           ReadBack* read_back = nullptr);
   // Adds a file with this content.
-  void add(const std::string& name, std::string_view content);
+  void add(const std::string& name, std::string_view content, ReadBack* read_back = nullptr);
   // --- where several processes make it, maybe on several machines ---
 
   // The name that it has now in its parent; empty if it has none before something is added.

@@ -41,6 +41,7 @@
 #include "base/units.h"
 #include "io/file_attributes.h"
 #include "io/open_beside.h"
+#include "io/read_back.h"
 
 namespace xxl::io {
 namespace {
@@ -193,16 +194,17 @@ std::string OutputFile::shared_path() {
   return directory_of(path_) + "/" + temp_name_->text();
 }
 
-void OutputFile::publish(std::uint64_t bytes) {
+void OutputFile::publish(std::uint64_t bytes, ReadBack* read_back) {
   const int fd = file_.fd();
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)
     throw_io_error(errno, "cannot cut", file_.path());
-  if (!in_place_) {
-    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
-    in_place_ = !give_name();
+  if ((!in_place_ || read_back != nullptr) && fsync(fd) != 0) {
+    throw_io_error(errno, "cannot sync", file_.path());
   }
+  if (read_back != nullptr) read_back->check(file_);
+  if (!in_place_) in_place_ = !give_name();
   if (in_place_) {
-    write_in_place(bytes);
+    write_in_place(bytes, read_back);
   } else {
     sync_directory(directory_, can_sync_directory_, file_);
   }
@@ -279,13 +281,14 @@ void OutputFile::check_room_in_place(std::uint64_t bytes) const {
 }
 
 // Until the first write the existing file is unchanged.
-void OutputFile::write_in_place(std::uint64_t bytes) {
+void OutputFile::write_in_place(std::uint64_t bytes, ReadBack* read_back) {
   const int fd = existing_.fd();
   struct stat status;
   if (fstat(fd, &status) != 0) throw_io_error(errno, "cannot examine", path_);
   if (status.st_nlink == 0) {
     throw Error(ErrorCode::io, "was removed while what is to be written into it was made", path_);
   }
+  if (read_back != nullptr) ReadBack::open_again(existing_);  // to see whether that can be done
   check_room_in_place(bytes);
   if (bytes > 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
@@ -306,16 +309,23 @@ void OutputFile::write_in_place(std::uint64_t bytes) {
     }
     if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);
     if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
+    if (read_back != nullptr) read_back->check(existing_, *file_.write_log());
   } catch (const Error& error) {
     if (!touched) throw;
+    const bool is_corrupt = error.code() == ErrorCode::corrupt;
     throw Error(error.code(),
-                "was overwritten in place, and only a part of it: it is neither the "
-                "old file nor the output",
+                std::string("was overwritten in place, and ") +
+                    (is_corrupt ? "is not what was written" : "only a part of it") +
+                    ": it is neither the old file nor the output",
                 path_, error.offset(), error.sys_errno());
   }
 }
 
-File open_output_stream(const std::string& path) {
+File open_output_stream(const std::string& path, bool verify) {
+  if (verify) {
+    throw Error(ErrorCode::usage, "cannot be read back to be verified: write to a file (--output)",
+                path == "-" ? "standard output" : path);
+  }
   if (path == "-") {
     return File::stream(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "standard output");
   }

@@ -13,6 +13,8 @@
 
 namespace xxl::io {
 
+class ReadBack;
+
 // Writes go to an unnamed file in the directory of `path` (one with a temporary name, where the
 // file system has no unnamed files). publish() syncs it and gives it its name, replacing an
 // existing file; without publish() nothing remains and an existing file stays.
@@ -50,13 +52,14 @@ class OutputFile {
   // True if the output is written in place. Known for certain after publish() only.
   bool in_place() const { return in_place_; }
 
-  // Cuts the file to `bytes`, syncs it, and makes it appear as `path`. It has the owner, mode,
+  // Cuts the file to `bytes`, syncs it, reads it back, if `read_back` is not null, and makes it
+  // appear as `path`. It has the owner, mode,
   // access control list and further attributes of the file that it replaces; a new one has what the
   // umask or the directory gives it. Changes by others in the meantime count: the attributes are
   // the current ones, and a file that got a further name, or took the name, is treated as if it had
   // been so from the start. Throws Error{io}; then nothing appeared, unless the message says so: a
   // file that was being written in place, or the sync of the directory at the very end.
-  void publish(std::uint64_t bytes);
+  void publish(std::uint64_t bytes, ReadBack* read_back = nullptr);
 
  private:
   int open_beside(bool is_new);
@@ -66,7 +69,7 @@ class OutputFile {
   bool give_name();
   void give_temp_name();
   void check_room_in_place(std::uint64_t bytes) const;
-  void write_in_place(std::uint64_t bytes);
+  void write_in_place(std::uint64_t bytes, ReadBack* read_back);
 
   std::string path_;  // symbolic links are followed: a link's target is replaced
   std::string name_;  // in the directory:
@@ -79,8 +82,8 @@ class OutputFile {
 };
 
 // Opens what is not OutputFile::is_replaceable(), to be written in order; "-" is standard output.
-// Throws Error{io}.
-File open_output_stream(const std::string& path);
+// Throws Error{io}, and Error{usage} if it is to be read back: `verify`.
+File open_output_stream(const std::string& path, bool verify = false);
 // To be called after the last write. An open file that was reached by its name (/dev/stdout,
 // /dev/fd/3) was written from its start, and is cut after the last byte; standard output is not, as
 // it is shared. Throws Error{io}.

@@ -141,6 +141,7 @@ std::vector<std::byte> read_bytes(const File& file, std::uint64_t offset, std::s
 }
 
 void write_at(const File& file, std::uint64_t offset, std::span<const std::byte> data) {
+  file.note_write(offset, data);
   const std::span writable(const_cast<std::byte*>(data.data()), data.size());  // only read from
   Transfer transfer({Op::write, &file, offset, writable, {}});
   const Completion completion = transfer.carry_out();

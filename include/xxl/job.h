@@ -20,7 +20,16 @@ enum class Backend {
 enum class Codec { none, gzip, zstd, lz4 };
 
 // What a job is at.
-enum class Phase { starting, forming_runs, merging, joining, building_table, probing, finishing };
+enum class Phase {
+  starting,
+  forming_runs,
+  merging,
+  joining,
+  building_table,
+  probing,
+  verifying,
+  finishing
+};
 
 // Counters of a job while it runs, which any thread may read.
 struct Progress {
@@ -43,12 +52,14 @@ struct FileJob {
   // The output as several files, by ranges of keys: if one of the three is given, `output` is a
   // directory that appears with them and a manifest, in which each part has its size, first and
   // last key, and checksum.
-  std::uint64_t parts = 0;         // so many, about equal in size unless records are left out; of a
-                                   // join, whose inputs are read twice then: no pipes
-  std::uint64_t part_bytes = 0;    // as many as it takes, each at most so large
-  std::string part_by;             // one for each value of this column, by which is sorted first:
-                                   // given as a key (of lines: the number of a field, from 1); of a
-                                   // join the first column of its key of R
+  std::uint64_t parts = 0;       // so many, about equal in size unless records are left out; of a
+                                 // join, whose inputs are read twice then: no pipes
+  std::uint64_t part_bytes = 0;  // as many as it takes, each at most so large
+  std::string part_by;           // one for each value of this column, by which is sorted first:
+                                 // given as a key (of lines: the number of a field, from 1); of a
+                                 // join the first column of its key of R
+  bool verify = false;  // before the output appears, it is read back from the disk and compared
+                        // with what was written; not for standard output, pipes and devices
   std::uint64_t memory_bytes = 0;  // bound of the process, plus kMemoryConstantBytes; 0: half of
                                    // what it may still take
   std::vector<std::string> scratch_dirs;  // all are used at the same time: one on each disk is

@@ -237,3 +237,18 @@ def test_progress_of_files_is_told():
     xxl.sort_file("in", "out", record="u64", memory="64M",
                   progress=lambda *state: told.append(state))
     assert told and told[-1][0] == "finishing"
+
+
+def test_an_output_is_verified():
+    write_numbers("in", range(100000, 0, -1))
+    report = xxl.sort_file("in", "out", record="u64", memory="64M", verify=True)
+    assert (report.phases[-1].name, report.phases[-1].bytes_read) == ("verify", 800000)
+    assert read_numbers("out") == list(range(1, 100001))
+    pathlib.Path("in.csv").write_text("a\n2\n1\n")
+    assert xxl.sort_csv("in.csv", "out.csv", "a", memory="64M", verify=True).phases[-1].name == "verify"
+    join = xxl.join_files("in", "in", "out", record="u64", memory="64M", verify=True)
+    assert join.phases[-1].name == "verify"
+    with pytest.raises(xxl.UsageError, match="cannot be read back"):
+        xxl.sort_file("in", "/dev/null", record="u64", memory="64M", verify=True)
+    with pytest.raises(xxl.UsageError, match="needs an output"):
+        xxl.join_files("in", "in", None, record="u64", memory="64M", verify=True)

@@ -9,9 +9,9 @@ constexpr std::uint64_t kUnknown = ~std::uint64_t{0};  // how large a part becom
 
 }  // namespace
 
-ColumnParts::ColumnParts(const std::string& directory, const std::string& record,
+ColumnParts::ColumnParts(const std::string& directory, bool verify, const std::string& record,
                          const std::string& ending)
-    : files_(directory, ending) {
+    : files_(directory, verify, ending) {
   manifest_.record = record;
 }
 
@@ -30,8 +30,8 @@ void ColumnParts::end_part(const module_table::PartFacts& part) {
   part_bytes_ = 0;
 }
 
-void ColumnParts::publish() {
-  files_.publish(std::move(manifest_), false);
+void ColumnParts::publish(io::ReadBack* read_back) {
+  files_.publish(std::move(manifest_), false, read_back);
 }
 
 }  // namespace xxl

@@ -14,10 +14,12 @@ namespace xxl {
 
 class ColumnParts final : public ColumnTarget {
  public:
-  // `record`: of the manifest; `ending`: of the names of files. Throws Error.
-  ColumnParts(const std::string& directory, const std::string& record, const std::string& ending);
+  // `verify`: they will be read back. `record`: of the manifest; `ending`: of the names of files.
+  // Throws Error.
+  ColumnParts(const std::string& directory, bool verify, const std::string& record,
+              const std::string& ending);
 
-  void publish() override;
+  void publish(io::ReadBack* read_back) override;
 
  private:
   void put(std::span<const std::byte> data) override;

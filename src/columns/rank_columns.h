@@ -21,7 +21,7 @@ class RankColumns final : public ColumnTarget {
       : directory_(options, peers, ending, false) {}
 
   // Steps of all ranks.
-  void publish() override { directory_.publish(part_); }
+  void publish(io::ReadBack* /*read_back*/) override { directory_.publish(part_); }
 
  private:
   void put(std::span<const std::byte> data) override;

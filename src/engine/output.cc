@@ -42,13 +42,14 @@ Output::Output(const JobOptions& options, std::uint64_t bytes)
   } else if (is_file_path(path)) {
     open_file(bytes);
   } else {
-    stream_ = io::open_output_stream(path);
+    stream_ = io::open_output_stream(path, options.verify);
   }
 }
 
 void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(options_.output, codec_ == Codec::none,
                                            options_.scratch_dirs);
+  if (options_.verify) file_->file().log_writes();
   if (codec_ != Codec::none) return;  // the size is unknown
   bytes = round_up<std::uint64_t>(bytes, kSectorBytes);
   space_.emplace([this](std::uint64_t at, std::uint64_t more) { file_->reserve(at, more); }, bytes);
@@ -63,7 +64,7 @@ void Output::open_parts(std::uint64_t bytes) {
   if (path == "-") {
     throw Error(ErrorCode::usage, "parts need a directory: give its name with --output");
   }
-  part_files_ = std::make_unique<PartFiles>(path);
+  part_files_ = std::make_unique<PartFiles>(path, options_.verify);
   if (bytes > free_bytes()) {
     throw Error(
         ErrorCode::no_space,
@@ -190,19 +191,33 @@ std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {
   return {old, &old->file()};
 }
 
-void Output::publish(std::uint64_t bytes) {
+void Output::publish(std::uint64_t bytes, io::ReadBack* read_back) {
   if (in_parts()) {
     finish_reserving();
     if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
     while (parts_->lacks_parts()) parts_->cut();
     part_files_->publish(parts_->parts(), parts_->alignment() == kSectorBytes, options_.record_kind,
-                         record_bytes_ == 0 ? 1 : 0, options_.key_text);
+                         record_bytes_ == 0 ? 1 : 0, options_.key_text, read_back);
   } else if (is_file()) {
     finish_reserving();
-    file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes());
+    file_->publish(codec_ == Codec::none ? bytes : file_->file().stored_bytes(), read_back);
   } else if (stream_.caller() == nullptr) {
     io::end_output_stream(options_.output, stream_);
   }
+}
+
+void Output::publish(std::uint64_t bytes, io::IoService& io, PhaseMeter& meter,
+                     const WaitTimes& waits, io::ReadBack::Reader reader) {
+  if (!options_.verify || stream_.is_open()) {
+    publish(bytes);
+    return meter.end("finish", waits);
+  }
+  meter.end("finish", waits);
+  meter.begin(Phase::verifying, is_compressed() ? 0 : bytes);
+  io::ReadBack read_back(io, options_.stop, [&](std::uint64_t read) { meter.advance(read); });
+  if (is_file() && !is_compressed()) read_back.give_to(std::move(reader));
+  publish(bytes, &read_back);
+  meter.end("verify");
 }
 
 }  // namespace xxl

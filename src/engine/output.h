@@ -16,10 +16,12 @@
 #include "engine/growing_file.h"
 #include "engine/job.h"
 #include "engine/part_files.h"
+#include "engine/phase_meter.h"
 #include "io/buffer_pool.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
 #include "io/output_file.h"
+#include "io/read_back.h"
 #include "run/block_sink.h"
 #include "run/byte_sink.h"
 #include "run/output_parts.h"
@@ -67,7 +69,13 @@ class Output {
   std::shared_ptr<io::File> start_again(std::uint64_t bytes);
 
   // Makes the file, of `bytes`, compressed or not, appear; ends a stream. REQUIRES: all is written.
-  void publish(std::uint64_t bytes);
+  // `read_back`: to verify it; null: it is not.
+  void publish(std::uint64_t bytes, io::ReadBack* read_back = nullptr);
+  // The same at the end of a job whose last phase, "finish", has begun, and had these `waits`: ends
+  // it. If the job verifies its output, that is a phase which follows. `reader`, if set, gets then
+  // what is read back, if that is one file and not compressed.
+  void publish(std::uint64_t bytes, io::IoService& io, PhaseMeter& meter,
+               const WaitTimes& waits = WaitTimes(), io::ReadBack::Reader reader = {});
   // True if an existing file was written in place. After publish().
   bool in_place() const { return is_file() && file_->in_place(); }
 

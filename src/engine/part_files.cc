@@ -42,8 +42,11 @@ PartManifest::Part described_part(const io::File& file, const OutputPart& part,
   return entry;
 }
 
-PartFiles::PartFiles(const std::string& path, std::string ending)
-    : path_(path), ending_(std::move(ending)), directory_(path, check_replaceable_parts) {
+PartFiles::PartFiles(const std::string& path, bool verify, std::string ending)
+    : path_(path),
+      verify_(verify),
+      ending_(std::move(ending)),
+      directory_(path, check_replaceable_parts) {
   io::allow_more_files();
 }
 
@@ -62,6 +65,7 @@ PartFiles::PartFile& PartFiles::open(std::size_t part, bool direct, std::uint64_
   if (files_.size() <= part) files_.resize(part + 1);
   if (files_[part] == nullptr) {
     files_[part] = std::make_unique<PartFile>(directory_.create(name_of(part), direct), most);
+    if (verify_) files_[part]->file.log_writes();
   }
   return *files_[part];
 }
@@ -74,23 +78,23 @@ const io::File& PartFiles::file(std::size_t part, std::uint64_t end, bool direct
   return file.file;
 }
 
-void PartFiles::publish(PartManifest manifest, bool has_checksums) {
+void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back) {
   for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
     PartManifest::Part& part = manifest.parts[i];
     const io::File& file = open(i, false, 0).file;
     part.file = name_of(i);
     part.first_key.resize(std::min(part.first_key.size(), kMostKeyBytes));
     part.last_key.resize(std::min(part.last_key.size(), kMostKeyBytes));
-    directory_.add(file, part.file, part.bytes);
+    directory_.add(file, part.file, part.bytes, read_back);
     if (!has_checksums) part.checksum = sum_of(file).checksum;
   }
-  directory_.add(kManifestName, manifest.text());
+  directory_.add(kManifestName, manifest.text(), read_back);
   directory_.publish();
 }
 
 void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums,
                         const std::string& record, std::size_t terminator_bytes,
-                        const KeyText& key_text) {
+                        const KeyText& key_text, io::ReadBack* read_back) {
   PartManifest manifest;
   manifest.record = record;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -98,7 +102,7 @@ void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums
     const io::File& file = open(i, false, 0).file;
     manifest.parts.push_back(described_part(file, part, terminator_bytes, key_text));
   }
-  publish(std::move(manifest), has_checksums);
+  publish(std::move(manifest), has_checksums, read_back);
 }
 
 }  // namespace xxl

@@ -14,6 +14,7 @@
 #include "engine/part_manifest.h"
 #include "io/file.h"
 #include "io/output_directory.h"
+#include "io/read_back.h"
 #include "run/output_parts.h"
 
 namespace xxl {
@@ -36,8 +37,8 @@ PartManifest::Part described_part(const io::File& file, const OutputPart& part,
 class PartFiles {
  public:
   // Throws Error{io} if there cannot be such a directory, or it exists and is not one of parts.
-  // `ending`: of the names of files.
-  explicit PartFiles(const std::string& path, std::string ending = {});
+  // `verify`: what is written is noted, to be read back. `ending`: of the names of files.
+  PartFiles(const std::string& path, bool verify, std::string ending = {});
 
   bool is_in_memory() const { return directory_.is_in_memory(); }
   std::uint64_t free_bytes() const { return directory_.free_bytes(); }
@@ -47,13 +48,14 @@ class PartFiles {
   const io::File& file(std::size_t part, std::uint64_t end, bool direct, std::uint64_t most);
 
   // Makes the directory appear, with what `manifest` says was written, but for names of files, and
-  // without `has_checksums` for their checksums, for which they are read.
-  void publish(PartManifest manifest, bool has_checksums);
+  // without `has_checksums` for their checksums, for which they are read. `read_back`: to verify
+  // the files; null: they are not.
+  void publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back);
   // The same of records, with what `parts` says was written. `record`: the kind of records;
   // `terminator_bytes`: at their ends. `key_text` may be empty: then it is the record. Parts whose
   // checksums were not noted are read for them.
   void publish(const std::vector<OutputPart>& parts, bool has_checksums, const std::string& record,
-               std::size_t terminator_bytes, const KeyText& key_text);
+               std::size_t terminator_bytes, const KeyText& key_text, io::ReadBack* read_back);
 
  private:
   struct PartFile {
@@ -71,6 +73,7 @@ class PartFiles {
   std::string name_of(std::size_t part) const;
 
   std::string path_;
+  const bool verify_;
   std::string ending_;
   io::OutputDirectory directory_;
   std::mutex mutex_;

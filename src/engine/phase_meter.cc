@@ -69,6 +69,25 @@ void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
                   "and disks");
 }
 
+void throw_not_in_order(const std::string& path, std::uint64_t record, std::uint64_t offset) {
+  throw Error(ErrorCode::corrupt,
+              "record " + std::to_string(record + 1) +
+                  ", as it is read back, is not in order: the output was discarded; check this "
+                  "machine's memory and disks",
+              path, offset);
+}
+
+void check_read_back(const std::string& path, const MultisetHash& read,
+                     const MultisetHash& expected) {
+  if (read == expected) return;
+  throw Error(ErrorCode::corrupt,
+              "what is read back are not the records that were sorted (" +
+                  std::to_string(read.records) + " of " + std::to_string(expected.records) +
+                  ", or their checksum): the output was discarded; check this machine's memory and "
+                  "disks",
+              path);
+}
+
 void check_joined(const std::string& name, const MultisetHash& input, const MultisetHash& joined,
                   std::optional<std::uint64_t> expected) {
   if (joined == input && input.records == expected.value_or(input.records)) return;

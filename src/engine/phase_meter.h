@@ -96,6 +96,13 @@ class PhaseMeter {
 void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
                        std::optional<std::uint64_t> expected = std::nullopt);
 
+// Throws Error{corrupt} of what was read back of the output `path`: record number `record` (from
+// 0), at `offset`, is out of order; or not all records are `expected`.
+[[noreturn]] void throw_not_in_order(const std::string& path, std::uint64_t record,
+                                     std::uint64_t offset);
+void check_read_back(const std::string& path, const MultisetHash& read,
+                     const MultisetHash& expected);
+
 // Throws Error{corrupt} unless the records of a side (`name`) that were read have all been
 // `joined`. `expected`: as above.
 void check_joined(const std::string& name, const MultisetHash& input, const MultisetHash& joined,

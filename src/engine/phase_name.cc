@@ -17,6 +17,8 @@ std::string phase_name(Phase phase, unsigned pass, unsigned passes) {
       return "building the table";
     case Phase::probing:
       return "probing";
+    case Phase::verifying:
+      return "verifying";
     case Phase::finishing:
       return "finishing";
   }

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <semaphore>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -132,7 +134,7 @@ class SeekableSource {
   std::atomic<std::uint64_t> next_chunk_{0};
 };
 
-// Chunks of a pipe.
+// Chunks of a pipe, or of a caller.
 class StreamSource {
  public:
   StreamSource(const io::File& file, std::size_t record_bytes, std::size_t chunk_bytes)
@@ -168,8 +170,19 @@ class StreamSource {
 
  private:
   std::size_t read(std::span<std::byte> data) {
-    io::Transfer transfer({io::Op::read, &file_, io::Request::kStream, data, {}});
-    const io::Completion completion = transfer.carry_out(stopped_.fd());
+    io::Request request{io::Op::read, &file_, io::Request::kStream, data, {}};
+    io::Completion completion;
+    if (io::IoQueue* const caller = file_.caller()) {
+      std::binary_semaphore done(0);
+      request.done = [&](const io::Completion& result) {
+        completion = result;
+        done.release();
+      };
+      caller->submit(std::move(request));
+      done.acquire();
+    } else {
+      completion = io::Transfer(std::move(request)).carry_out(stopped_.fd());
+    }
     if (completion.error == ECANCELED) return 0;
     if (completion.error != 0) throw_io_error(completion.error, Operation::read, file_.path());
     return completion.bytes;

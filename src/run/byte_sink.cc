@@ -29,6 +29,7 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, D
   request.offset = start_ + index * block_bytes_;
   request.data = {buffer, padded};
   if (reserve_) reserve_(request.offset + padded);
+  file_.note_write(request.offset, {buffer, bytes});
   request.done = [this, offset = request.offset, padded, done = std::move(done),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     done(write_failure(completion, padded, file_, offset));
@@ -66,6 +67,7 @@ void StreamBytes::submit_next(std::unique_lock<std::mutex> lock) {
   request.offset = file_.seekable() ? position_ : io::Request::kStream;
   position_ += request.data.size();
   lock.unlock();  // (only one thread submits at a time)
+  file_.note_write(request.offset, request.data);
   io_.queue_for(file_).submit(std::move(request));
 }
 

@@ -54,6 +54,7 @@ void PartSink::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Do
     const std::span<std::byte> data(buffer, size);
     buffer += size;
     if (by_sectors) parts_.note_checksum(part, sector_checksum(data, offset / kSectorBytes));
+    files[i]->note_write(offset, data);
     io::Request request;
     request.op = io::Op::write;
     request.file = files[i];

@@ -18,6 +18,7 @@ from column_tables import (MAKERS, PAYLOADS, random_column, random_table, read, 
                            word, write)
 from column_parts import Parts
 from columns_case import HOWS, SEEDS, ColumnsTest
+from tampered_case import TamperedTest
 from whole_process import MIB
 
 try:
@@ -27,6 +28,29 @@ try:
     import pyarrow.parquet as pq
 except ImportError:
     pa = None
+
+
+class Verified(ColumnsTest, TamperedTest):
+    """--verify finds each fault of a write to the output."""
+
+    def source(self, suffix):
+        rng = random.Random(1)
+        return write(random_table(rng, 3000, sorted(MAKERS)), self.root / f"in{suffix}", rng)
+
+    def test_files(self):
+        for suffix in (".parquet", ".arrow"):
+            with self.subTest(suffix=suffix):
+                source = self.source(suffix)
+                self.expect_all_found(["sort", record_of(source), "--key=row", source])
+                self.file.unlink()
+
+    def test_parts(self):
+        source = self.source(".parquet")
+        self.expect_all_found(["sort", record_of(source), "--key=row", "--parts=3", source], old=None)
+
+    def test_joins(self):
+        source = self.source(".parquet")
+        self.expect_all_found(["join", record_of(source), "--key=row", source, source])
 
 
 class Sort(ColumnsTest):

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/units.h"
 #include "io/io_queue.h"
 #include "io/transfer.h"
 
@@ -101,6 +102,34 @@ inline io::IoService::Factory queues_with_changed_reads(std::string path) {
     return done;
   });
 }
+
+// What may befall a write of which its first bytes and its first half count, and nobody is told.
+inline const std::pair<const char*, TransferFunction> kSilentFaults[] = {
+    {"a bit flips",
+     [](const io::Request& request) {
+       request.data[11] ^= std::byte{64};
+       const io::Completion completion = honest_transfer(request);
+       request.data[11] ^= std::byte{64};
+       return completion;
+     }},
+    {"nothing is written",
+     [](const io::Request& request) {
+       return io::Completion{0, request.data.size()};
+     }},
+    {"it goes elsewhere",
+     [](io::Request request) {
+       request.offset = request.offset == 0 ? request.data.size() : 0;
+       return honest_transfer(request);
+     }},
+    {"one sector of it is not written",
+     [](const io::Request& request) {
+       io::Request rest = request;
+       rest.offset += kSectorBytes;
+       rest.data = request.data.subspan(kSectorBytes);
+       if (!rest.data.empty()) honest_transfer(rest);
+       return io::Completion{0, request.data.size()};
+     }},
+};
 
 // A fault that strikes the n-th of the transfers of a kind.
 class Fault {

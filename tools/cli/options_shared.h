@@ -134,6 +134,20 @@ inline constexpr OptionSpec kOutput{
         "FILE appears complete or not at all; one that exists is replaced only when the new "
         "one is complete and on disk. FILE may be one of the inputs."};
 
+inline constexpr OptionSpec kVerify{
+    .long_name = "verify",
+    .group = kResources,
+    .help = "read the output back from the disk and compare it before it appears",
+    .details =
+        "When the output is complete and synced, and before it gets its name, it is read past the "
+        "page cache, and each MiB of it compared by a hash (XXH3, 64 bits) with what was handed to "
+        "the system: bits that flipped, and writes that were lost, torn or went elsewhere are an "
+        "error, and an existing FILE stays. Of sorts of records and text, without parts and "
+        "compression, their order, number and checksum are compared as well. Of a FILE that is "
+        "overwritten in place both copies are read. It takes the time of reading the output once. "
+        "Standard output, pipes and devices "
+        "cannot be verified. What a disk answers from a memory of its own is not found."};
+
 inline constexpr OptionSpec kParts{
     .long_name = "parts",
     .value = ValueKind::required,

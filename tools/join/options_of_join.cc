@@ -275,6 +275,7 @@ constexpr std::array kJoinOptions{
         .help = "merge at most N runs of an input at once (default: as many as memory allows)"},
     kCompression,
     kIo,
+    kVerify,
     OptionSpec{.long_name = "device",
                .value = ValueKind::required,
                .value_name = "KIND",

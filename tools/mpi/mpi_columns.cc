@@ -140,7 +140,7 @@ void ColumnsOfRank::write(const std::vector<module_table::SortedBy>& sorted_by) 
   target.parts.parts = 1;
   given_rows_ = target_->write(target, &rows_).rows;
   check_rows();
-  target_->publish();
+  target_->publish(nullptr);
 }
 
 void ColumnsOfRank::check_rows() const {

@@ -82,6 +82,7 @@ const auto& set_options() {
       as_sort("compress-program", kResources, Scope::text),
       as_sort("temp-compress", kResources),
       kIo,
+      kVerify,
       with_details(as_sort("progress", kAsking), {}),
       kStats,
       kTimeLine,

@@ -112,6 +112,7 @@ const auto& shuf_options() {
       as_sort("compress-program", kResources),
       as_sort("temp-compress", kResources),
       kIo,
+      kVerify,
       with_details("progress", {}),
       kStats,
       kTimeLine,

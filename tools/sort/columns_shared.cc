@@ -14,8 +14,10 @@
 #include "columns/files/input_names.h"
 #include "columns/files/load_module.h"
 #include "engine/callers/shared_resources.h"
+#include "engine/job_io.h"
 #include "engine/join/counted_first.h"
 #include "engine/output.h"
+#include "io/read_back.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -253,8 +255,10 @@ Format ColumnsJob::output_format() const {
 }
 
 std::unique_ptr<ColumnTarget> ColumnsJob::make_target() const {
-  if (!job_.in_parts()) return std::make_unique<ColumnFile>(job_.output, job_.scratch_dirs);
-  return std::make_unique<ColumnParts>(job_.output, plan_.record, "." + plan_.record);
+  if (!job_.in_parts()) {
+    return std::make_unique<ColumnFile>(job_.output, job_.scratch_dirs, job_.verify);
+  }
+  return std::make_unique<ColumnParts>(job_.output, job_.verify, plan_.record, "." + plan_.record);
 }
 
 void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
@@ -350,12 +354,23 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
   check_rows(result);
   end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
             report_.bytes_written);
-  if (target_) {
-    watch_->progress().phase = Phase::finishing;
-    target_->publish();
-    report_.output_in_place = target_->in_place();
+  if (target_) publish();
+}
+
+void ColumnsJob::publish() {
+  Progress& progress = watch_->progress();
+  if (job_.verify) {
+    progress.phase = Phase::verifying;
+    const auto io = open_io(job_, {});
+    io::ReadBack read_back(*io, job_.stop, {});
+    target_->publish(&read_back);
+    end_phase("verify", io->stats().bytes_read, 0);
+  } else {
+    progress.phase = Phase::finishing;
+    target_->publish(nullptr);
     end_phase("sync", 0, 0);
   }
+  report_.output_in_place = target_->in_place();
 }
 
 int ColumnsJob::run(const Result& result, const Begin& begin) {

@@ -126,6 +126,7 @@ class ColumnsJob {
   void check_rows(const Result& result);
   std::uint64_t bytes_read() const;
   void end_phase(const char* name, std::uint64_t bytes_read, std::uint64_t bytes_written);
+  void publish();
   void measure();
   void report() const;
 

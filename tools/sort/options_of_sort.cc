@@ -320,6 +320,7 @@ constexpr std::array kSortOptions{
         .help = "compress scratch data: lz4 (the default) or zstd, with a level as in zstd:3"},
     kCompression,
     kIo,
+    kVerify,
     OptionSpec{.long_name = "device",
                .value = ValueKind::required,
                .value_name = "KIND",

@@ -178,7 +178,7 @@ TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arg
   order.unique |= sort.unique;
   if (arguments.options.given("count")) sort.fold = make_line_counter;
   if (needs_random(order)) fill_salt(arguments.random_source, order);
-  set_part_options(arguments.options, sort);
+  set_output_options(arguments.options, sort);
   if (!caller.stands_in) refuse_directory_without_parts(arguments.options, sort);
   sort.record_kind = "lines";
   set_parts_of_lines(order, sort);

@@ -24,7 +24,7 @@ constexpr unsigned kMaxBatchSize = 1u << 20;
 
 std::optional<std::string> excluded_by_check(const ParsedOptions& options) {
   for (const char* other : {"stats", "explain", "report", "time-line", "progress", "skip", "limit",
-                            "keep-order", "count"}) {
+                            "keep-order", "count", "verify"}) {
     if (options.has(other)) return other;
   }
   const std::vector<GivenFold> folds = fold_options(options);
@@ -67,7 +67,7 @@ std::vector<std::string> scratch_option(const ParsedOptions& options) {
   return directories;
 }
 
-void set_part_options(const ParsedOptions& options, FileJob& job) {
+void set_output_options(const ParsedOptions& options, FileJob& job) {
   if (options.has("parts")) {
     job.parts = options.number("parts", 0, 1, static_cast<unsigned>(kMostParts));
   }
@@ -78,6 +78,11 @@ void set_part_options(const ParsedOptions& options, FileJob& job) {
   if (options.given("part-by")) {
     job.part_by = options.value("part-by", "");
     if (job.part_by.empty()) throw_usage(options.command(), "--part-by names no column");
+  }
+  job.verify = options.given("verify");
+  if (job.verify && !options.has("output")) {
+    throw_usage(options.command(),
+                "--verify needs a file to read back: give its name with --output");
   }
   for (const char* option : {"parts", "part-bytes", "part-by"}) {
     if (options.given(option) && !options.has("output")) {
@@ -96,7 +101,7 @@ void refuse_directory_without_parts(const ParsedOptions& options, const FileJob&
 }
 
 void set_job_options(const ParsedOptions& options, FileJob& job) {
-  set_part_options(options, job);
+  set_output_options(options, job);
   refuse_directory_without_parts(options, job);
   job.output = output_option(options);
   job.scratch_dirs = scratch_option(options);

@@ -45,8 +45,9 @@ Backend backend_option(const ParsedOptions& options);
 std::vector<std::string> scratch_option(const ParsedOptions& options);
 // Output, memory, scratch directories, threads and I/O.
 void set_job_options(const ParsedOptions& options, FileJob& job);
-// --parts, --part-bytes and --part-by. Throws Error{usage} if the output is no directory then.
-void set_part_options(const ParsedOptions& options, FileJob& job);
+// --verify, --parts, --part-bytes and --part-by. Throws Error{usage} if the output is no file, or
+// no directory, then.
+void set_output_options(const ParsedOptions& options, FileJob& job);
 // Throws Error{usage} if the output is called a directory, by a slash, and has no parts.
 void refuse_directory_without_parts(const ParsedOptions& options, const FileJob& job);
 // `by_default`: whether progress is shown without --progress, if standard error is a terminal.

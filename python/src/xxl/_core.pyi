@@ -95,6 +95,7 @@ def sort_files(
     zero_terminated: bool,
     empty_last: bool,
     skip_malformed: bool,
+    verify: bool,
     means: Means,
     progress: Callback | None,
 ) -> dict[str, Any]: ...
@@ -117,6 +118,7 @@ def join_files(
     zero_terminated: bool,
     skip_malformed: bool,
     suffixes: list[str],
+    verify: bool,
     means: Means,
     progress: Callback | None,
 ) -> dict[str, Any]: ...

@@ -131,6 +131,7 @@ def sort_file(
     flags: str = "",
     stable: bool = False,
     zero_terminated: bool = False,
+    verify: bool = False,
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
     scratch_compress: str | None = None,
@@ -160,6 +161,8 @@ def sort_file(
         "min", "mean", "first" and "last".
     separator, flags, stable, zero_terminated: of lines: -t; letters of "bdfghiMnRV"; -s; -z.
     header: of lines: the first of each input is written once, in front.
+    verify: before the output appears, it is read back from the disk and compared with what was
+        written; not for pipes and devices.
     memory, scratch, threads, progress: as of xxl.sort. What a GPU's driver takes comes on top.
     scratch_compress: "lz4", "zstd" or "zstd:LEVEL", for scratch space.
     device, gpus, gpu_memory: "auto" (GPUs where they pay), "gpu" or "cpu"; which GPUs, by number;
@@ -202,6 +205,7 @@ def sort_file(
         zero_terminated=bool(zero_terminated),
         empty_last=False,
         skip_malformed=False,
+        verify=bool(verify),
     )
 
 
@@ -275,6 +279,7 @@ def sort_csv(
     folds: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
     malformed: Literal["error", "skip"] = "error",
+    verify: bool = False,
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
     scratch_compress: str | None = None,
@@ -286,7 +291,7 @@ def sort_csv(
 ) -> SortReport:
     """Sorts files of CSV by columns. Rows are written as they were read, equal ones in their order.
 
-    inputs, output, scratch_compress, device, gpus, gpu_memory: as of xxl.sort_file.
+    inputs, output, verify, scratch_compress, device, gpus, gpu_memory: as of xxl.sort_file.
     memory, scratch, threads, progress: as of xxl.sort.
     by: a column, or a list of columns and of tuples of a column and words. A column is a name of
         the header, or a number from 1. Words: "text" (bytes, the default), "number" (decimal, of
@@ -350,6 +355,7 @@ def sort_csv(
         zero_terminated=False,
         empty_last=empty == "last",
         skip_malformed=malformed == "skip",
+        verify=bool(verify),
     )
 
 
@@ -383,6 +389,7 @@ def join_files(
     zero_terminated: bool = False,
     malformed: Literal["error", "skip"] = "error",
     suffixes: tuple[str, str] = ("_1", "_2"),
+    verify: bool = False,
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
     scratch_compress: str | None = None,
@@ -432,6 +439,8 @@ def join_files(
         left_keys = right_keys = keys
     if malformed not in ("error", "skip"):
         raise UsageError(f"malformed is 'error' or 'skip', not {malformed!r}")
+    if verify and output is None:
+        raise UsageError("verify needs an output")
     for path in (left, right):
         if not is_path(path):
             raise TypeError("left and right are paths")
@@ -453,6 +462,7 @@ def join_files(
         zero_terminated=bool(zero_terminated),
         skip_malformed=malformed == "skip",
         suffixes=_pair(suffixes, "suffixes"),
+        verify=bool(verify),
         means=means(
             memory,
             scratch,

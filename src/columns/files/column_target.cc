@@ -55,12 +55,14 @@ module_table::TargetFacts ColumnTarget::write(module_table::TargetOptions option
   return facts;
 }
 
-ColumnFile::ColumnFile(const std::string& path, const std::vector<std::string>& scratch_dirs)
+ColumnFile::ColumnFile(const std::string& path, const std::vector<std::string>& scratch_dirs,
+                       bool verify)
     : path_(path) {
   if (is_file(path)) {
     file_.emplace(path, false, scratch_dirs);
+    if (verify) file_->file().log_writes();
   } else {
-    stream_ = io::open_output_stream(path);
+    stream_ = io::open_output_stream(path, verify);
   }
 }
 
@@ -72,9 +74,9 @@ void ColumnFile::put(std::span<const std::byte> data) {
   }
 }
 
-void ColumnFile::publish() {
+void ColumnFile::publish(io::ReadBack* read_back) {
   if (file_) {
-    file_->publish(bytes_written());
+    file_->publish(bytes_written(), read_back);
   } else {
     io::end_output_stream(path_, stream_);
   }

@@ -13,6 +13,7 @@
 #include "columns/files/module_table.h"
 #include "io/file.h"
 #include "io/output_file.h"
+#include "io/read_back.h"
 
 namespace xxl {
 
@@ -23,8 +24,8 @@ class ColumnTarget {
   // Writes all rows of `in`. `options` without functions and `context`. Throws Error; then nothing
   // has appeared.
   module_table::TargetFacts write(module_table::TargetOptions options, ArrowArrayStream* in);
-  // Makes what was written appear. Throws Error.
-  virtual void publish() = 0;
+  // Makes what was written appear. `read_back`: to verify it; null: it is not. Throws Error.
+  virtual void publish(io::ReadBack* read_back) = 0;
 
   std::uint64_t bytes_written() const { return bytes_; }
   // True if an existing file was written in place. After publish().
@@ -47,10 +48,11 @@ class ColumnTarget {
 // One file, or a stream.
 class ColumnFile final : public ColumnTarget {
  public:
-  // Opens `path`, "-" being standard output. `scratch_dirs`: as of io::OutputFile. Throws Error.
-  ColumnFile(const std::string& path, const std::vector<std::string>& scratch_dirs);
+  // Opens `path`, "-" being standard output. `scratch_dirs`: as of io::OutputFile. `verify`: it
+  // will be read back, which streams cannot be. Throws Error.
+  ColumnFile(const std::string& path, const std::vector<std::string>& scratch_dirs, bool verify);
 
-  void publish() override;
+  void publish(io::ReadBack* read_back) override;
   bool in_place() const override { return file_ && file_->in_place(); }
 
  private:

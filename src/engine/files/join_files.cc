@@ -58,6 +58,9 @@ Options options_of(const JoinJob& job, const JobMeans& means) {
   options.method = job.method;
   options.presorted = job.presorted;
   options.count_only = job.count_only;
+  if (job.count_only && job.verify) {
+    throw Error(ErrorCode::usage, "JoinJob::verify is not for count_only, which writes nothing");
+  }
   if (job.inputs[0] == "-" && job.inputs[1] == "-") {
     throw Error(ErrorCode::usage, "R and S cannot both be standard input");
   }

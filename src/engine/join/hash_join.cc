@@ -379,10 +379,11 @@ void HashJoining::finish() {
   if (output_ != nullptr) {
     report_.bytes_written = report_.rows * rows_.row_bytes();
     report_.checksum = output_hash_.sum;
-    output_->publish(report_.bytes_written);
+    output_->publish(report_.bytes_written, *io_, meter_, finish_waits_);
     report_.output_in_place = output_->in_place();
+  } else {
+    meter_.end("finish", finish_waits_);
   }
-  meter_.end("finish", finish_waits_);
   meter_.finish(nullptr);
 }
 

@@ -88,7 +88,8 @@ class SortMergeJoin {
                                           io::IoService& io, Workers& workers,
                                           StreamJoiner& joiner);
   void pump(const Sources& sources, StreamJoiner& joiner);
-  void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage);
+  void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage,
+              io::IoService& io);
 
   RecordJoinOptions options_;
   const RowLayout rows_;
@@ -409,8 +410,7 @@ void SortMergeJoin::join() {
   }
   report_.spilled_bytes = group_store.spilled_bytes();
   report_.scratch_bytes = group_store.file_bytes();
-  finish(sources, joiner, stage.get());
-  meter_.end("finish");
+  finish(sources, joiner, stage.get(), io);
   meter_.finish(nullptr);
 }
 
@@ -455,7 +455,7 @@ void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
 }
 
 void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
-                           const OutputStage* stage) {
+                           const OutputStage* stage, io::IoService& io) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     const Side& side = sides_[i];
     const auto which = static_cast<JoinSide>(i);
@@ -470,7 +470,7 @@ void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
     }
   }
   report_.rows = joiner.rows();
-  if (stage == nullptr) return;
+  if (stage == nullptr) return meter_.end("finish");
   if (stage->records() != joiner.rows()) {
     throw Error(ErrorCode::corrupt,
                 "rows were lost on the way: the output was discarded; check this machine's memory "
@@ -478,7 +478,7 @@ void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
   }
   report_.bytes_written = stage->records() * rows_.row_bytes();
   report_.checksum = stage->hash().sum;
-  output_->publish(report_.bytes_written);
+  output_->publish(report_.bytes_written, io, meter_);
   report_.output_in_place = output_->in_place();
 }
 

@@ -445,9 +445,10 @@ void TextJoining::finish() {
                                           "this machine's memory");
     }
     report_.bytes_written = text_output_->bytes();
-    report_.output_in_place = destination_.publish();
+    report_.output_in_place = destination_.publish(*io_, meter_);
+  } else {
+    meter_.end("finish");
   }
-  meter_.end("finish");
   meter_.finish(nullptr);
   report_.scratch_bytes = group_->file_bytes();
   for (std::size_t i = 0; i < kJoinSides; ++i) {

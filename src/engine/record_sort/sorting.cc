@@ -580,12 +580,16 @@ void Sorting::check_output() const {
 
 void Sorting::finish() {
   meter_.begin(Phase::finishing, 0);
-  if (!stopped_) {
+  if (stopped_) {
+    meter_.end("finish");
+  } else {
     check_output();
-    output_->publish(output_records_ * output_layout_.record_bytes());
+    output_->publish(output_records_ * output_layout_.record_bytes(), *io_, meter_, {},
+                     [this](io::File& output) {
+                       check_sorted(options_, output_hash_, output, region_, geometry_.threads);
+                     });
   }
   report_.output_in_place = output_->in_place();
-  meter_.end("finish");
   report_.records_in = input_hash_.records;
   report_.records_out = output_records_;
   report_.checksum = output_hash_.sum;

@@ -6,13 +6,17 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "base/workers.h"
+#include "engine/phase_meter.h"
 #include "engine/text_sort/text_reader.h"
 #include "engine/text_sort/text_sort.h"
 #include "record/descending_record.h"
@@ -29,6 +33,7 @@ constexpr std::uint64_t kMinThreadBytes = 16 * kMiB;
 struct ChunkOrder {
   bool done = false;
   std::uint64_t records = 0;  // up to the first that is out of order
+  MultisetHash sum;           // of these, if it is wanted
   std::string_view first_record;
   std::string_view last_record;
   std::optional<std::string_view> disorder;  // the first record out of order
@@ -38,10 +43,19 @@ struct ChunkOrder {
 class OrderChecking {
  public:
   explicit OrderChecking(const TextSortOptions& options)
+      : OrderChecking(options,
+                      open_inputs({options.inputs.empty() ? "-" : options.inputs.front()}, 1,
+                                  options.compressed_by_suffix),
+                      {}, nullptr) {}
+  // `memory`: in place of some of its own. `sum`, unless it is null, gets the records that are in
+  // order.
+  OrderChecking(const TextSortOptions& options, Inputs inputs, std::span<std::byte> memory,
+                MultisetHash* sum)
       : options_(options),
         keys_(sorting_keys(options.keys)),
-        inputs_(open_inputs({options.inputs.empty() ? "-" : options.inputs.front()}, 1,
-                            options.compressed_by_suffix)),
+        inputs_(std::move(inputs)),
+        memory_(memory),
+        sum_(sum),
         io_(options.backend, {}),
         memory_bytes_(memory_beside_decoder()),
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
@@ -67,6 +81,7 @@ class OrderChecking {
   };
 
   std::uint64_t memory_beside_decoder() const {
+    if (!memory_.empty()) return memory_.size();
     const std::uint64_t given = options_.memory_bytes;
     const std::uint64_t decoder = inputs_.set_aside_for_decoders(given, false);
     if (decoder > 0 && decoder + kRegionBytes > given) {
@@ -112,9 +127,12 @@ class OrderChecking {
   }
 
   void make_regions() {
-    memory_ = MemoryRegion(
-        round_down(static_cast<std::size_t>(std::max<std::uint64_t>(memory_bytes_, kRegionBytes)),
-                   kSectorBytes));
+    if (memory_.empty()) {
+      own_memory_ = MemoryRegion(
+          round_down(static_cast<std::size_t>(std::max<std::uint64_t>(memory_bytes_, kRegionBytes)),
+                     kSectorBytes));
+      memory_ = own_memory_.span();
+    }
     const std::size_t regions =
         std::clamp<std::size_t>(memory_.size() / kRegionBytes, 1, 2 * threads_ + 1);
     for (std::size_t i = 0; i < regions; ++i) {
@@ -205,6 +223,7 @@ class OrderChecking {
         }
         order.last_record = record;
         ++order.records;
+        if (sum_ != nullptr) add_record(order.sum, record);
         return true;
       });
       if (order.disorder) break;
@@ -228,6 +247,7 @@ class OrderChecking {
         return false;
       }
       records_ += order.records;
+      if (sum_ != nullptr) *sum_ += order.sum;
     }
     if (order.failure) std::rethrow_exception(order.failure);
     if (order.disorder) {
@@ -246,7 +266,9 @@ class OrderChecking {
   const TextSortOptions& options_;
   std::shared_ptr<const KeyExtractor> keys_;
   Inputs inputs_;
-  MemoryRegion memory_;
+  MemoryRegion own_memory_;
+  std::span<std::byte> memory_;
+  MultisetHash* const sum_;
   std::vector<std::unique_ptr<CheckedRegion>> free_;
   std::deque<std::unique_ptr<CheckedRegion>> running_;
   std::unique_ptr<CheckedRegion> last_;  // with the last record so far
@@ -264,6 +286,34 @@ class OrderChecking {
 
 OrderCheck check_text_order(const TextSortOptions& options) {
   return OrderChecking(options).run();
+}
+
+void check_sorted_text(const TextSortOptions& options, std::shared_ptr<const KeyExtractor> keys,
+                       const MultisetHash& sum, io::File& output, std::span<std::byte> memory) {
+  MemoryRegion least;
+  memory = memory.first(round_down(memory.size(), kSectorBytes));
+  if (memory.size() < kRegionBytes) {
+    least = MemoryRegion(kRegionBytes);
+    memory = least.span();
+  }
+  TextSortOptions check = options;
+  check.keys = std::move(keys);  // the header has been seen
+  check.keys_of_header = {};
+  check.malformed = {};  // such records are not written
+  check.syntax.skip_malformed = false;
+  const std::string path = output.path();
+  Inputs inputs;
+  inputs.files.push_back(std::move(output));
+  inputs.size_known = false;
+  MultisetHash read;
+  try {
+    const OrderCheck order = OrderChecking(check, std::move(inputs), memory, &read).run();
+    if (!order.ordered) throw_not_in_order(path, order.record, Error::kNoOffset);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    return;
+  }
+  check_read_back(path, read, sum);
 }
 
 }  // namespace xxl

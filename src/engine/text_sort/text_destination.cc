@@ -32,12 +32,13 @@ std::vector<MultisetHash> TextDestination::sums(std::span<const MultisetHash> co
   return {counted.begin(), counted.end()};
 }
 
-bool TextDestination::publish() {
+bool TextDestination::publish(io::IoService& io, PhaseMeter& meter, io::ReadBack::Reader reader) {
   if (SharedText* const shared = shared_output()) {
     shared->publish();
+    meter.end("finish");
     return false;
   }
-  output_->publish(text_->bytes());
+  output_->publish(text_->bytes(), io, meter, {}, std::move(reader));
   return output_->in_place();
 }
 

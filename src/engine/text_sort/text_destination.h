@@ -44,9 +44,9 @@ class TextDestination {
 
   // As SharedText::sums(); of this job alone, if it is.
   std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) const;
-  // Makes the output appear. REQUIRES: all is written. True if an existing file was written in
-  // place.
-  bool publish();
+  // Makes the output appear, and ends the phase "finish" of `meter`, as Output::publish().
+  // REQUIRES: all is written. True if an existing file was written in place.
+  bool publish(io::IoService& io, PhaseMeter& meter, io::ReadBack::Reader reader = {});
 
  private:
   // A caller gets the part of this job only.

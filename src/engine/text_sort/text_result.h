@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/checksum.h"
@@ -46,7 +47,9 @@ class TextResult {
   std::vector<MultisetHash> sums(std::span<const MultisetHash> counted) const {
     return destination_.sums(counted);
   }
-  bool publish() { return destination_.publish(); }
+  bool publish(io::IoService& io, PhaseMeter& meter, io::ReadBack::Reader reader) {
+    return destination_.publish(io, meter, std::move(reader));
+  }
 
  private:
   void write_header(std::optional<std::string> header);

@@ -100,6 +100,7 @@ class TextSorting final : public CallerSort {
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                    RecordMerge::OnDisorder on_disorder = {});
   void finish();
+  io::ReadBack::Reader reader_of_output();
   void check_output(const MultisetHash& written, const MultisetHash& removed,
                     const MultisetHash& input) const;
 
@@ -470,12 +471,21 @@ void TextSorting::finish() {
   const auto sums = result_.sums(std::array{totals_.written, totals_.removed, input_hash_});
   if (!stopped_) check_output(sums[0], sums[1], sums[2]);
   if (options_.check_input) options_.check_input(input_hash_);
-  report_.output_in_place = result_.publish();
-  meter_.end("finish");
+  report_.output_in_place = result_.publish(*io_, meter_, reader_of_output());
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
   report_.checksum = totals_.written.sum;
   meter_.finish(scratch_->store());
+}
+
+// Checks what is read back, unless records are not in the order of their own keys, or not those
+// that were read.
+io::ReadBack::Reader TextSorting::reader_of_output() {
+  const bool is_sorted = !options_.tags.any() && !options_.fold && !options_.output_as;
+  if (!is_sorted || keys_ == nullptr) return {};
+  return [this](io::File& output) {
+    check_sorted_text(options_, keys_, totals_.written, output, memory_.regions());
+  };
 }
 
 void TextSorting::check_output(const MultisetHash& written, const MultisetHash& removed,

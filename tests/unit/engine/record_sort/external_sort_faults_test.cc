@@ -90,6 +90,10 @@ class ExternalSortFaults : public ExternalSortTest {
       return r.op == io::Op::write && r.file->path() == scratch_;
     };
   }
+  Fault::Kind output_writes() const {
+    return
+        [this](const io::Request& r) { return r.op == io::Op::write && r.file->path() == output_; };
+  }
   Fault::Kind input_reads() const {
     return [this](const io::Request& r) { return r.file->path() == inputs_.front(); };
   }
@@ -191,6 +195,22 @@ TEST_F(ExternalSortFaults, an_input_that_grows_is_read_to_its_end) {
     const SortReport report = external_sort(options);
     EXPECT_GE(report.records_in, all_.size() / options.format.record_bytes);
     EXPECT_EQ(report.records_in, report.records_out);
+  }
+}
+
+class VerifiedSortFaults : public ExternalSortFaults {
+ protected:
+  SortOptions sort_options() const override {
+    SortOptions options = ExternalSortFaults::sort_options();
+    options.verify = true;
+    return options;
+  }
+};
+
+TEST_F(VerifiedSortFaults, what_befalls_a_write_of_the_output_is_noticed) {
+  for (const auto& [what, strike] : test::kSilentFaults) {
+    SCOPED_TRACE(what);
+    expect_errors(output_writes(), 5, strike, ErrorCode::corrupt);
   }
 }
 

@@ -95,6 +95,18 @@ TEST_F(TextSortFaults, a_disk_that_fills_up_ends_the_sort) {
                 ErrorCode::no_space);
 }
 
+TEST_F(TextSortFaults, what_befalls_a_write_of_a_verified_output_is_noticed) {
+  options_.verify = true;
+  for (const auto& [what, strike] : kSilentFaults) {
+    SCOPED_TRACE(what);
+    expect_errors(
+        [this](const io::Request& r) {
+          return r.op == io::Op::write && r.file->path() == options_.output;
+        },
+        5, strike, ErrorCode::corrupt);
+  }
+}
+
 TEST_F(TextSortFaults, a_flipped_bit_in_scratch_is_noticed) {
   expect_errors(
       scratch(io::Op::read), 15,

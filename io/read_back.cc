@@ -1,0 +1,156 @@
+#include "io/read_back.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/monitor.h"
+#include "base/units.h"
+#include "io/ahead_reader.h"
+#include "io/open_beside.h"
+
+namespace xxl::io {
+namespace {
+
+// A buffer is compared while the other one is read.
+constexpr std::size_t kMemoryBytes = std::size_t{2} * 4 * WriteLog::kPieceBytes;
+
+// Compares a file, from its start to its end, with pieces.
+class Comparison {
+ public:
+  Comparison(const File& file, const std::vector<WriteLog::Piece>& pieces)
+      : file_(file), next_(pieces.begin()), end_(pieces.end()) {}
+
+  // The next bytes of the file: whole pieces, but for zeros that were written behind its end, up to
+  // the end of a sector. There is room for them.
+  void add(std::span<std::byte> data) {
+    const std::size_t padded = round_up(data.size(), kSectorBytes);
+    std::memset(data.data() + data.size(), 0, padded - data.size());
+    for (std::size_t at = 0; at < data.size(); at += next_++->bytes) {
+      if (next_ == end_ || next_->offset != offset_ + at) fail(offset_ + at);
+      if (next_->bytes > padded - at) fail(offset_ + at);
+      const std::span<const std::byte> piece(data.data() + at, next_->bytes);
+      if (block_checksum(piece, next_->offset) != next_->checksum) fail(offset_ + at);
+    }
+    offset_ += data.size();
+  }
+  void finish() const {
+    if (next_ != end_) fail(offset_);
+  }
+
+ private:
+  [[noreturn]] void fail(std::uint64_t offset) const {
+    throw Error(ErrorCode::corrupt,
+                "what is read back from here on is not what was written: check this machine's "
+                "memory and disks, or write to another disk",
+                file_.path(), offset);
+  }
+
+  const File& file_;
+  std::vector<WriteLog::Piece>::const_iterator next_;
+  const std::vector<WriteLog::Piece>::const_iterator end_;
+  std::uint64_t offset_ = 0;
+};
+
+// What was compared, for one who reads it in order: a request is answered when it is made.
+class ComparedStream final : public IoQueue {
+ public:
+  // The references must outlive it.
+  ComparedStream(AheadReader& reader, Comparison& comparison, const ReadBack::Advance& advance)
+      : reader_(reader), comparison_(comparison), advance_(advance) {}
+
+  void submit(Request request) noexcept override {
+    Completion done;
+    try {
+      while (done.bytes < request.data.size() && fill()) {
+        const std::size_t bytes = std::min(ready_.size(), request.data.size() - done.bytes);
+        std::memcpy(request.data.data() + done.bytes, ready_.data(), bytes);
+        done.bytes += bytes;
+        ready_ = ready_.subspan(bytes);
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      done.error = EIO;
+    }
+    request.done(done);
+  }
+  void register_memory(std::span<std::byte>) override {}
+  QueueStats stats() const override { return {}; }  // those of the file's queue count
+  std::string name() const override { return "compared"; }
+
+  // Compares what nobody has read.
+  void finish() {
+    rethrow();
+    do ready_ = {};
+    while (fill());
+    comparison_.finish();
+  }
+  // What a request failed with.
+  void rethrow() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+
+ private:
+  // False at the end.
+  bool fill() {
+    if (!ready_.empty()) return true;
+    const std::span<std::byte> data = reader_.next();
+    if (data.empty()) return false;
+    comparison_.add(data);
+    if (advance_) advance_(data.size());
+    ready_ = data;
+    return true;
+  }
+
+  AheadReader& reader_;
+  Comparison& comparison_;
+  const ReadBack::Advance& advance_;
+  std::span<const std::byte> ready_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+ReadBack::ReadBack(IoService& io, std::stop_token stop, Advance advance)
+    : io_(io), stop_(std::move(stop)), advance_(std::move(advance)), memory_(kMemoryBytes) {}
+
+// A descriptor of its own: the flags of the other one stay. What the page cache has is dropped, for
+// file systems without direct transfers.
+File ReadBack::open_again(const File& file) {
+  const int fd = open(descriptor_path(file.fd()).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw_io_error(errno, "cannot be opened to be read back", file.path());
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  return {fd, file.path(), enable_direct(fd)};
+}
+
+void ReadBack::check(const File& file, WriteLog& log) {
+  File again = open_again(file);
+  Comparison comparison(again, log.pieces());
+  Monitor monitor(stop_);
+  AheadReader reader(again, memory_.span(), io_, monitor);
+  ComparedStream stream(reader, comparison, advance_);
+  try {
+    if (reader_) {
+      File as_stream = File::of_caller(stream, file.path());
+      try {
+        reader_(as_stream);
+      } catch (...) {
+        stream.rethrow();  // it says more
+        throw;
+      }
+    }
+    stream.finish();
+  } catch (const Monitor::Abandoned&) {
+    monitor.check();
+    throw;
+  }
+}
+
+}  // namespace xxl::io
