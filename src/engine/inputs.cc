@@ -114,7 +114,7 @@ Inputs input_of_caller(io::IoQueue& queue, const std::string& name, std::uint64_
 }
 
 std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
-                    std::size_t record_bytes, std::span<std::byte> buffer,
+                    std::size_t record_bytes, std::span<std::byte> buffer, FileRunSums& sums,
                     const std::stop_token& stop) {
   io::WakeEvent stopped;
   const std::stop_callback on_stop(stop, [&] { stopped.send(); });
@@ -122,6 +122,7 @@ std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset
   std::uint64_t bytes = 0;
   for (std::size_t filled = buffer.size(); filled == buffer.size();) {
     filled = io::read_at(stream, io::Request::kStream, buffer, stopped.fd());
+    sums.add(buffer.first(filled));
     io::write_at(file, offset + bytes, buffer.first(round_up(filled, kSectorBytes)));
     bytes += filled;
   }

@@ -153,14 +153,9 @@ void FetchedBlocks::check(BlockRef ref, std::byte* buffer, std::size_t lead) {
 // Checks a block that was read, and unpacks it. Returns what files_hash() has of it. Throws Error.
 MultisetHash FetchedBlocks::check_records(BlockRef ref, std::byte* records) const {
   const Run& run = runs_[ref.run].run();
-  MultisetHash hash;
-  if (run.in_scratch()) {
-    context_.store->open(run, ref.block, run.blocks[ref.block], records);
-  } else {
-    check_file_block(run, context_.layout, ref.block, records);
-    add_records(hash, records, run.records_in_block(ref.block), context_.layout.record_bytes());
-  }
-  return hash;
+  if (!run.in_scratch()) return check_file_block(run, context_.layout, ref.block, records);
+  context_.store->open(run, ref.block, run.blocks[ref.block], records);
+  return {};
 }
 
 // ---- when memory is full of blocks that cannot be merged yet ----

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "base/error.h"
 
@@ -71,7 +72,9 @@ void ExactSum::divide(std::uint64_t divisor) {
 
 // To `precision` bits, of which none is below bit `lowest_bit`.
 double ExactSum::rounded(int precision, int lowest_bit, std::uint64_t divisor) const {
-  if (is_special()) return special_;
+  // Which of several NaNs an addition gives depends on their order.
+  if (is_special())
+    return std::isnan(special_) ? std::numeric_limits<double>::quiet_NaN() : special_;
   ExactSum sum = *this;
   sum.carry();
   const bool negative = sum.digits_.back() < 0;

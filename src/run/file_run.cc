@@ -13,18 +13,62 @@
 #include "io/transfer.h"
 
 namespace xxl {
+namespace {
+
+std::size_t records_per_block(std::size_t record_bytes, std::size_t block_bytes) {
+  XXL_CHECK(block_bytes >= record_bytes + 2 * kSectorBytes);
+  return (block_bytes - 2 * kSectorBytes) / record_bytes;
+}
+
+}  // namespace
+
+FileRunSums::FileRunSums(std::size_t record_bytes, std::size_t block_bytes)
+    : record_bytes_(record_bytes),
+      records_per_block_(records_per_block(record_bytes, block_bytes)) {}
+
+void FileRunSums::add(std::span<const std::byte> data) {
+  if (!begun_.empty()) {
+    const auto rest = data.first(std::min(record_bytes_ - begun_.size(), data.size()));
+    begun_.insert(begun_.end(), rest.begin(), rest.end());
+    data = data.subspan(rest.size());
+    if (begun_.size() < record_bytes_) return;
+    add_whole(begun_.data(), 1);
+    begun_.clear();
+  }
+  const std::size_t count = data.size() / record_bytes_;
+  add_whole(data.data(), count);
+  const auto begun = data.subspan(count * record_bytes_);
+  begun_.assign(begun.begin(), begun.end());
+}
+
+void FileRunSums::add_whole(const std::byte* records, std::size_t count) {
+  while (count > 0) {
+    const auto in_block = static_cast<std::size_t>(records_ % records_per_block_);
+    if (in_block == 0) sums_.push_back(0);
+    const std::size_t now = std::min(count, records_per_block_ - in_block);
+    MultisetHash hash;
+    add_records(hash, records, now, record_bytes_);
+    sums_.back() += hash.sum;
+    records_ += now;
+    records += now * record_bytes_;
+    count -= now;
+  }
+}
 
 Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uint64_t records,
-                  const KeyLayout& layout, std::size_t block_bytes) {
+                  const KeyLayout& layout, std::size_t block_bytes,
+                  std::span<const std::uint64_t> sums) {
   const std::size_t record_bytes = layout.record_bytes();
-  XXL_CHECK(block_bytes >= record_bytes + 2 * kSectorBytes);
   Run run;
   run.records = records;
-  run.records_per_block = (block_bytes - 2 * kSectorBytes) / record_bytes;
+  run.records_per_block = records_per_block(record_bytes, block_bytes);
   run.file = std::move(file);
   run.file_offset = offset;
   const std::uint64_t blocks = ceil_div<std::uint64_t>(records, run.records_per_block);
   run.blocks.resize(blocks);
+  XXL_CHECK(sums.empty() || sums.size() == blocks);
+  run.has_sums = !sums.empty();
+  for (std::size_t i = 0; i < sums.size(); ++i) run.blocks[i].checksum = sums[i];
   constexpr std::uint64_t kBlocksPerThread = 16;
   const auto threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(ceil_div(blocks, kBlocksPerThread), 1, available_processors()));
@@ -58,11 +102,16 @@ namespace {
 
 }  // namespace
 
-void check_file_block(const Run& run, const KeyLayout& layout, std::size_t index,
-                      const std::byte* records) {
+MultisetHash check_file_block(const Run& run, const KeyLayout& layout, std::size_t index,
+                              const std::byte* records) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::size_t count = run.records_in_block(index);
   const std::uint64_t first = std::uint64_t{index} * run.records_per_block;
+  MultisetHash hash;
+  add_records(hash, records, count, record_bytes);
+  if (run.has_sums && hash.sum != run.blocks[index].checksum) {
+    throw_not_as_written(run.file->path(), run.file_offset + first * record_bytes);
+  }
   // The merge relied on the key read before.
   if (trigger_of(layout, records) != run.blocks[index].trigger) {
     throw Error(ErrorCode::bad_input,
@@ -80,6 +129,7 @@ void check_file_block(const Run& run, const KeyLayout& layout, std::size_t index
       trigger_of(layout, records + (count - 1) * record_bytes) > run.blocks[index + 1].trigger) {
     refuse_disorder(run, record_bytes, first + count);
   }
+  return hash;
 }
 
 }  // namespace xxl

@@ -67,6 +67,7 @@ struct Run : StoredRun {
   // The file of a run that was not written to scratch; its first record is at `file_offset`.
   std::shared_ptr<io::File> file;
   std::uint64_t file_offset = 0;
+  bool has_sums = false;  // the file is scratch: the checksum of a block is that of FileRunSums
 
   bool in_scratch() const { return file == nullptr; }
   std::size_t records_in_block(std::size_t index) const {

@@ -13,6 +13,13 @@
 
 namespace xxl {
 
+void throw_not_as_written(const std::string& directory, std::uint64_t offset) {
+  throw Error(ErrorCode::corrupt,
+              "a block read back from scratch is not the one that was written: check this "
+              "machine's memory and disks",
+              directory, offset);
+}
+
 // Finds a place for `block`, of which the sizes are known.
 void RunStore::allocate(StoredRun& run, StoredBlock& block) {
   block.slots = static_cast<std::uint32_t>(
@@ -187,10 +194,7 @@ void RunStore::open(const StoredRun& run, std::uint64_t index, const StoredBlock
     return;
   }
   const io::ScratchPlace where = places_of(run, block).front();
-  throw Error(ErrorCode::corrupt,
-              "a block read back from scratch is not the one that was written: check this "
-              "machine's memory and disks",
-              scratch_.directory(where.disk), scratch_.offset(where));
+  throw_not_as_written(scratch_.directory(where.disk), scratch_.offset(where));
 }
 
 void RunStore::release(const StoredRun& run, const StoredBlock& block) {

@@ -51,6 +51,9 @@ inline std::uint64_t block_identity(const StoredRun& run, std::uint64_t index) {
   return run.identity ^ ((run.first_index + index) * 0x9e3779b97f4a7c15u);
 }
 
+// Throws Error{corrupt}: what was read at `offset` of scratch is not what was written.
+[[noreturn]] void throw_not_as_written(const std::string& directory, std::uint64_t offset);
+
 // Where a merge gets the blocks of runs from: scratch, or other machines that have them there. From
 // any thread; the blocks of one run also from several at a time.
 class BlockSource {

@@ -15,6 +15,7 @@
 #include "promises.h"
 #include "random.h"
 #include "record_reference.h"
+#include "row_reference.h"
 #include "shrink.h"
 
 namespace xxl::campaign {
@@ -183,6 +184,24 @@ TEST(RecordReference, Joins) {
     EXPECT_EQ(join_reference(job_of({"--record=kv64"}), bytes_of(sides[0]), bytes_of(sides[1])),
               bytes_of(rows));
   }
+}
+
+TEST(RowReference, ReadsFields) {
+  EXPECT_EQ(fields_of("a,\"b,\"\"c\",,d\r\n", ','),
+            (std::vector<std::string>{"a", "b,\"c", "", "d"}));
+  EXPECT_EQ(split_rows("a,\"b\nc\"\nd").size(), 2);
+}
+
+TEST(RowReference, ComparesNumbersByValue) {
+  Job job = job_of({"--record=csv", "--key=3:number", "--key=1:integer:desc"});
+  EXPECT_EQ(row_sort_reference(job, {"1,x,-0.5\n2,x,-1.25\n", "10,x,0.7\n9,x,0.7\n8,x,-1.3"}),
+            "8,x,-1.3\n2,x,-1.25\n1,x,-0.5\n10,x,0.7\n9,x,0.7\n");
+  job.options.push_back("--header");
+  EXPECT_EQ(row_sort_reference(job, {"1,x,1\n"}), std::nullopt);  // columns have names
+  EXPECT_EQ(row_sort_reference(
+                job_of({"--record=csv", "--key=name", "--header", "--unique", "--limit=1"}),
+                {"id,name\n1,b\n2,a\n", "id,name\n3,a"}),
+            "id,name\n2,a\n");
 }
 
 TEST(Promises, KnowEveryFaultThatIsDrawn) {

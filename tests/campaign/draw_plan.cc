@@ -38,6 +38,8 @@ void add_fault(bool harmless, const Report& report, Random& random, Plan& plan) 
     fault.every = random.pick({1, 1, 2, 7});
   } else {
     fault.count = random.pick({1, 1, 1, 2, 0});
+    // What was refused once is tried again where it must not fail: at the end of a transfer.
+    if (fault.operation == "heap" && fault.count == 0) fault.count = 100;
   }
   // A call that is interrupted each time does not end, and stalls are long.
   if (harmless && fault.effect != "short") fault.count = random.pick({1, 3, 10});
@@ -65,8 +67,10 @@ Plan draw_faults(Plan plan, const Report& report, Random& random) {
       break;
     case 1:
     case 2:
-      plan.end = End{random.pick({"kill", "power", "power", "term", "int", "hup"}),
+      plan.end = End{random.pick({"kill", "power", "power", "power", "term", "int", "hup"}),
                      random.between(1, std::max<std::uint64_t>(report.steps, 1))};
+      // At a step that does not come, so after the end of the program.
+      if (plan.end->how == "power" && random.one_in(3)) plan.end->step = 10 * report.steps + 10;
       break;
     case 3:
       plan.memory = report.memory * random.between(30, 100) / 100;

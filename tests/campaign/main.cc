@@ -87,7 +87,12 @@ class Worker {
     if (options_.only_cases) return;
     for (std::uint64_t seed; (seed = next_seed_++) <= options_.last_seed;) {
       if (Clock::now() >= options_.end) return;
-      try_seed(seed);
+      try {
+        try_seed(seed);
+      } catch (const std::exception& error) {
+        summary_.add_failure("seed " + std::to_string(seed), {{Promise::repeats, error.what()}},
+                             "of the campaign itself\n");
+      }
     }
   }
 

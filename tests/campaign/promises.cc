@@ -275,12 +275,14 @@ class Checks {
     const std::string_view text = run_.ended.error;
     if (role == "input") {
       return std::ranges::any_of(job_.inputs, [&](const Input& input) {
-        return contains(text, input.path) || contains(text, "standard input") ||
-               contains(text, "in:");
+        return contains(text, input.path) || contains(text, "standard input");
       });
     }
     if (role == "scratch") return contains(text, "scratch");
-    if (role == "output") return contains(text, "out") || contains(text, output_path());
+    if (role == "output") {
+      const std::string directory = output_path().substr(0, output_path().find('/'));
+      return contains(text, directory + ':') || contains(text, directory + '/');
+    }
     return true;
   }
 
@@ -337,7 +339,8 @@ class Checks {
   // A process that is killed cannot take such a name back, nor can one that is refused that as
   // well.
   bool may_leave_temp_names() const {
-    if (run_.report.ended == "kill" || run_.report.ended == "power") return true;
+    if (run_.report.ended == "kill" || (run_.plan.end && run_.plan.end->how == "power"))
+      return true;
     std::uint64_t refused = 0;
     for (const Struck& struck : run_.report.struck) {
       const bool names = struck.operation == "name" || struck.operation == "open";

@@ -8,6 +8,7 @@
 #include "contents.h"
 #include "process.h"
 #include "record_reference.h"
+#include "row_reference.h"
 #include "tree.h"
 
 namespace xxl::campaign {
@@ -208,6 +209,13 @@ Expected expect_in_order(const Job& job, const std::map<std::string, std::string
       output = join_reference(job, inputs.at(job.inputs[0].path), inputs.at(job.inputs[1].path));
     }
     if (output) return {.output = std::move(*output), .by = "records"};
+  }
+  if (kind_of(job) == Kind::rows && job.command == "sort" && !checks && !parts) {
+    std::vector<std::string_view> contents;
+    for (const Input& input : job.inputs) contents.push_back(inputs.at(input.path));
+    if (auto output = row_sort_reference(job, contents)) {
+      return {.output = std::move(*output), .by = "rows"};
+    }
   }
   Job whole = job;
   if (!checks && kind_of(job) == Kind::lines)

@@ -387,6 +387,7 @@ void Sorting::open_merge_inputs() {
   for (io::File& input : inputs_.files) {
     std::shared_ptr<io::File> file{std::shared_ptr<void>(), &input};  // inputs_ owns it
     std::uint64_t bytes = input.size(), offset = 0;
+    FileRunSums sums(layout_.record_bytes(), geometry_.block_bytes);
     input.open();
     if (!input.seekable()) {
       const auto buffer = region_.first(std::min(geometry_.block_bytes, kMiB));
@@ -396,14 +397,14 @@ void Sorting::open_merge_inputs() {
       }
       file = spooled;
       offset = spooled_bytes;
-      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer, options_.stop);
+      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer, sums, options_.stop);
       spooled_bytes += round_up<std::uint64_t>(bytes, kSectorBytes);
     } else if (input.has_grown(layout_.record_bytes())) {
       bytes = input.size();
     }
     if (bytes > 0) {
       runs_.push_back(open_file_run(std::move(file), offset, bytes / layout_.record_bytes(),
-                                    layout_, geometry_.block_bytes));
+                                    layout_, geometry_.block_bytes, sums.sums()));
     }
     if (inputs_.files.size() > geometry_.merge_degree) input.close();
   }

@@ -28,7 +28,13 @@ void in_forked_process() {
 }
 
 void at_exit(int status, void*) {
-  if (Machine* const m = machine()) m->report("exit " + std::to_string(status));
+  Machine* const m = machine();
+  if (m == nullptr) return;
+  m->report("exit " + std::to_string(status));
+  if (m->plan.end == End::power) {  // at a step that did not come
+    const Inside cut;
+    m->disks.cut_power();
+  }
 }
 
 void start() {

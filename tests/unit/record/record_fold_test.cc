@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -57,6 +58,20 @@ TEST(ExactSum, beyond_the_range_is_infinite) {
   EXPECT_EQ(sum.to_double(), -std::numeric_limits<double>::infinity());
   sum.add(std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(sum.to_double()));
+}
+
+TEST(ExactSum, of_several_nans_is_the_same_in_any_order) {
+  const double one = std::bit_cast<double>(0x7ff8000000000001);
+  const double other = std::bit_cast<double>(0xfff8000000000002);
+  ExactSum sum, turned;
+  sum.add(one);
+  sum.add(other);
+  turned.add(other);
+  turned.add(one);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(sum.to_double()),
+            std::bit_cast<std::uint64_t>(turned.to_double()));
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(sum.to_float(2)),
+            std::bit_cast<std::uint32_t>(turned.to_float(2)));
 }
 
 using Record = std::vector<std::byte>;
