@@ -15,6 +15,12 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
+SYNC = """  if ((!in_place_ || read_back != nullptr) && fsync(fd) != 0) {
+    throw_io_error(errno, "cannot sync", file_.path());
+  }
+"""
+GIVE_NAME = "  if (!in_place_) in_place_ = !give_name();\n"
+
 # Name, file, and what stands there before and after.
 MUTATIONS = [
     # --- what comes back from scratch ---
@@ -36,15 +42,10 @@ MUTATIONS = [
     # --- the output ---
     ("errors of writes of text ignored", "src/run/text_output.cc",
      "    if (failure != nullptr) monitor_.fail(std::move(failure));", ""),
-    ("output not synced", "io/output_file.cc",
-     '  if (!in_place_) {\n    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);\n',
-     "  if (!in_place_) {\n"),
-    ("error of the sync ignored", "io/output_file.cc",
-     '  if (!in_place_) {\n    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);\n',
-     "  if (!in_place_) {\n    fsync(fd);\n"),
+    ("output not synced", "io/output_file.cc", SYNC, ""),
+    ("error of the sync ignored", "io/output_file.cc", SYNC, "  fsync(fd);\n"),
     ("output has its name before the sync", "io/output_file.cc",
-     '    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);\n    in_place_ = !give_name();\n',
-     '    in_place_ = !give_name();\n    if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);\n'),
+     SYNC + "  if (read_back != nullptr) read_back->check(file_);\n" + GIVE_NAME, GIVE_NAME + SYNC),
     ("directory not synced", "io/output_file.cc",
      "    sync_directory(directory_, can_sync_directory_, file_);\n", ""),
     ("existing output emptied when it is opened", "io/output_file.cc",
@@ -53,6 +54,8 @@ MUTATIONS = [
     ("output longer than its records", "io/output_file.cc",
      "  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)\n",
      "  if (bytes % 4096 != 0 && ftruncate(fd, static_cast<off_t>(bytes + 1)) != 0)\n"),
+    ("what is read back is not compared", "io/read_back.cc",
+     "      if (block_checksum(piece, next_->offset) != next_->checksum) fail(offset_ + at);\n", ""),
     ("files of parts not synced", "io/output_directory.cc",
      '  if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());\n', ""),
     # --- threads ---
