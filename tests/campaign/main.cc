@@ -47,6 +47,7 @@ struct Options {
   unsigned repeat = 1;
   bool verbose = false;
   bool keep = false;
+  bool stop_at_failure = false;
   std::vector<std::string> cases;  // files
   bool only_cases = false;
   std::string junit;
@@ -86,7 +87,7 @@ class Worker {
     for (std::size_t i; (i = next_case_++) < options_.cases.size();) try_kept(options_.cases[i]);
     if (options_.only_cases) return;
     for (std::uint64_t seed; (seed = next_seed_++) <= options_.last_seed;) {
-      if (Clock::now() >= options_.end) return;
+      if (Clock::now() >= options_.end || (options_.stop_at_failure && summary_.failed())) return;
       try {
         try_seed(seed);
       } catch (const std::exception& error) {
@@ -124,6 +125,11 @@ class Worker {
   bool fails(const std::string& name, const Case& one) {
     std::vector<Broken> broken = try_plan(name, one.plan);
     if (broken.empty()) return false;
+    if (options_.stop_at_failure) {
+      summary_.add_failure(name, broken,
+                           write_case(one) + "# " + laboratory_.command_line() + '\n');
+      return true;
+    }
     const Broken first = broken.front();
     const auto end = std::min(options_.end, Clock::now() + kMostShrinking);
     const Case small = shrink(
@@ -213,6 +219,8 @@ std::optional<Options> parse(int argc, char** argv) {
   add("jobs", po::value(&options.jobs), "workers (default: one for each processor)");
   add("verbose", po::bool_switch(&options.verbose), "say what is run, and how it ends");
   add("keep", po::bool_switch(&options.keep), "leave the directories of the workers");
+  add("stop-at-failure", po::bool_switch(&options.stop_at_failure),
+      "end with the first failure, which is not shrunk");
   add("work", po::value(&options.settings.work),
       "directory of the workers (default: a new one in /dev/shm)");
   add("machine", po::value(&options.settings.machine),

@@ -22,7 +22,10 @@ class Summary {
                    const std::string& text);
   void add_passed_case(const std::string& name);
 
-  bool failed() const { return !failures_.empty(); }
+  bool failed() const {
+    const std::lock_guard lock(mutex_);
+    return !failures_.empty();
+  }
   std::uint64_t seeds() const { return seeds_; }
 
   void print(double seconds) const;
