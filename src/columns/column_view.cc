@@ -141,9 +141,7 @@ class ViewReader {
   template <class Offset>
   void check_binary(const ColumnView& view) const {
     const std::size_t end = check_offsets<Offset>(view);
-    if (view.rows > 0 && end > view.begin_of<Offset>(0) && view.bytes == nullptr) {
-      fail(*view.type, "it has no buffer of bytes");
-    }
+    if (end > 0 && view.bytes == nullptr) fail(*view.type, "it has no buffer of bytes");
   }
   template <class Offset>
   void read_lists(ColumnView& view, const ArrowArray& array) {

@@ -16,6 +16,7 @@ import sys
 import whole_process
 from column_tables import (MAKERS, PAYLOADS, random_column, random_table, read, record_of, sorted_rows, take, texts,
                            word, write)
+from column_damage import Damage
 from column_parts import Parts
 from columns_case import HOWS, SEEDS, ColumnsTest
 from tampered_case import TamperedTest
@@ -384,51 +385,6 @@ class Join(ColumnsTest):
         done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=id", "--count", r, r],
                               capture_output=True, check=False)
         self.assertEqual((done.stdout, done.stderr), (b"5\n", b""))
-
-
-class Damage(ColumnsTest):
-    """Files that are not what they should be: an error, or the right result where it was not hit."""
-
-    def check(self, path, content):
-        path.write_bytes(content)
-        target = self.out / "out.arrow"
-        done = self.run_xxl(record_of(path), "--key=1", path, "-o", target)
-        self.assertIn(done.returncode, (0, 2), done.stderr)
-        if done.returncode == 2:
-            self.assert_fails(done, "in")
-            self.assert_only_in_out()
-        else:
-            target.unlink()
-
-    def test_truncated_and_flipped(self):
-        table = random_table(random.Random(5), 500, ["int32", "string", "dictionary", "list", "struct", "decimal"])
-        for suffix in (".parquet", ".arrow", ".arrows"):
-            path = write(table, self.root / f"in{suffix}")
-            whole = path.read_bytes()
-            for seed in range(3 * len(SEEDS)):
-                rng = random.Random(f"{seed}{suffix}")
-                with self.subTest(suffix=suffix):
-                    self.check(path, whole[:rng.randrange(len(whole))])
-                damaged = bytearray(whole)
-                for _ in range(rng.choice([1, 1, 5, 50])):
-                    damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-                with self.subTest(suffix=suffix):
-                    self.check(path, bytes(damaged))
-
-    def test_other_files(self):
-        for suffix in (".parquet", ".arrow"):
-            for content in (b"", b"x", b"some text that is no table at all\n" * 100, bytes(1000)):
-                with self.subTest(suffix=suffix, content=content[:10]):
-                    self.check(self.root / f"in{suffix}", content)
-
-    def test_files_of_other_columns(self):
-        one = write(pa.table({"a": [1], "b": ["x"]}), self.root / "one.parquet")
-        for table, message in [(pa.table({"a": [1]}), "has 1 columns, not 2"),
-                               (pa.table({"a": [1], "c": ["x"]}), "column 2 is 'c', not 'b'"),
-                               (pa.table({"a": [1.5], "b": ["x"]}), r"column 1 \('a'\) is double, not int64")]:
-            other = write(table, self.root / "other.parquet")
-            self.assert_fails(self.run_xxl("--record=parquet", "--key=a", one, other),
-                              f"other.parquet: .*{message}.*one.parquet")
 
 
 class Memory(ColumnsTest):

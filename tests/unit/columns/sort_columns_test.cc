@@ -324,6 +324,11 @@ TEST(SortColumns, arrays_that_are_not_valid_are_refused) {
       [](ArrowArray& array) { array.children[0]->length = -5; },
       [](ArrowArray& array) { array.children[0]->buffers[1] = nullptr; },
       [](ArrowArray& array) { array.children[0]->buffers[2] = nullptr; },
+      [](ArrowArray& array) {  // also where all values are empty
+        static const std::int32_t kOffsets[] = {2, 2, 2, 2};
+        array.children[0]->buffers[1] = kOffsets;
+        array.children[0]->buffers[2] = nullptr;
+      },
       [](ArrowArray& array) {
         static const std::int32_t kOffsets[] = {0, 3, 2, 6};
         array.children[0]->buffers[1] = kOffsets;
