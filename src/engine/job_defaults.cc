@@ -17,12 +17,20 @@ constexpr std::uint64_t kSpareBytes = 16 * kMiB;
 // -S.
 constexpr std::uint64_t kLeastPart = 8;
 
+// Of so much memory, what -S may have.
+std::uint64_t usable_part(std::uint64_t available) {
+  const std::uint64_t beside = kMemoryConstantBytes + kSpareBytes;
+  return std::max(available - std::min(available, beside), available / kLeastPart);
+}
+
 }  // namespace
 
 std::uint64_t usable_memory_bytes() {
-  const std::uint64_t available = available_memory_bytes();
-  const std::uint64_t beside = kMemoryConstantBytes + kSpareBytes;
-  return std::max(available - std::min(available, beside), available / kLeastPart);
+  return usable_part(available_memory_bytes());
+}
+
+std::uint64_t cut_to_machine(std::uint64_t memory_bytes) {
+  return std::min(memory_bytes, std::max(usable_part(physical_memory_bytes()), kLeastMemoryBytes));
 }
 
 std::uint64_t default_memory_bytes() {

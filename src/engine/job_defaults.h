@@ -15,6 +15,10 @@ std::uint64_t usable_memory_bytes();
 // With less than this, lines cannot be sorted, and hardly anything else works.
 inline constexpr std::uint64_t kLeastMemoryBytes = std::uint64_t{4} << 20;
 
+// What -S may be of `memory_bytes` that the user asks for: no more than is usable of all that the
+// machine or the process's control groups have. The kernel kills a process that takes more.
+std::uint64_t cut_to_machine(std::uint64_t memory_bytes);
+
 // Without -S: half of what this process may still take, or what is usable if that is less.
 std::uint64_t default_memory_bytes();
 

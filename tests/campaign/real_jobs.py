@@ -149,11 +149,11 @@ class Place:
         self.job = job
         self.output = path / job.output
         for folder in FOLDERS:
-            (path / folder).mkdir(parents=True)
+            (path / folder).mkdir(parents=True, exist_ok=True)
         for name in job.inputs():
             shutil.copyfile(inputs / name[3:], path / name)
         if job.old:
-            os.rename(path / job.old, self.output)
+            shutil.move(path / job.old, self.output)
         elif has_old and self.is_directory():
             self.make_old_parts()
         elif has_old:

@@ -111,6 +111,21 @@ class Server:
         return b""
 
 
+# Kinds of file systems: how they are made, and ways to mount them.
+FILE_SYSTEMS = {
+    "ext4": (64, "mkfs.ext4 -q", ("defaults", "data=writeback,noauto_da_alloc", "data=journal")),
+    "xfs": (64, "mkfs.xfs -q --unsupported", ("defaults",)),  # unsupported: so small
+    "btrfs": (128, "mkfs.btrfs -q -m single", ("defaults", "compress-force=zstd")),
+}
+
+
+def make_image(path, kind):
+    mebibytes, make, _ = FILE_SYSTEMS[kind]
+    with open(path, "wb") as file:
+        file.truncate(mebibytes * MIB)
+    subprocess.run([*make.split(), path], check=True, capture_output=True)
+
+
 @dataclasses.dataclass
 class Disk:
     device: str  # that file systems are mounted from

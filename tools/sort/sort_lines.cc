@@ -13,7 +13,6 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/quote.h"
 #include "base/thread.h"
 #include "base/units.h"
@@ -189,9 +188,8 @@ TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arg
   sort.output = arguments.output.value_or("-");
   if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
   // sort(1) accepts any size: it is raised to the minimum, and cut to what there is.
-  sort.memory_bytes =
-      std::clamp(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes,
-                 std::max(kLeastMemoryBytes, physical_memory_bytes()));
+  sort.memory_bytes = cut_to_machine(
+      std::max(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes));
   sort.parallel = arguments.parallel;
   sort.batch_size = arguments.batch_size;
   return sort;

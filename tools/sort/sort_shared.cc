@@ -109,7 +109,8 @@ void set_job_options(const ParsedOptions& options, FileJob& job) {
   job.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
   job.backend = backend_option(options);
   if (options.has("buffer-size")) {
-    job.memory_bytes = parse_size(options.value("buffer-size", ""), "-S", usable_memory_bytes());
+    const std::string size = options.value("buffer-size", "");
+    job.memory_bytes = cut_to_machine(parse_size(size, "-S", usable_memory_bytes()));
   } else {
     set_defaults(job);
   }
