@@ -144,7 +144,7 @@ void judge(PhaseUse& use, const JobMeansGiven& given) {
 }
 
 bool uses_scratch(const PhaseUse& use) {
-  return !use.name.starts_with("finish") && use.name != "sync";
+  return !use.name.starts_with("finish") && !use.name.starts_with("verify") && use.name != "sync";
 }
 
 // What could be done about it. `scratch_bytes`: that were in use at most.

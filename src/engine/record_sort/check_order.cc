@@ -13,6 +13,7 @@
 #include "engine/inputs.h"
 #include "engine/phase_meter.h"
 #include "engine/record_chunks.h"
+#include "engine/record_sort/check_sorted.h"
 #include "engine/record_sort/external_sort.h"
 #include "io/file.h"
 #include "io/input_checks.h"

@@ -1,13 +1,9 @@
 // Sorting files larger than memory: the public entry.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "base/checksum.h"
 #include "engine/record_sort/sort_options.h"
-#include "io/file.h"
 #include "xxl/sort.h"
 
 namespace xxl {
@@ -22,11 +18,5 @@ SortReport external_sort(const SortOptions& options);
 
 // sort -c: options.inputs has one file. Nothing is written.
 OrderCheck check_order(const SortOptions& options);
-
-// Throws Error{corrupt} unless the records of `output`, a file of a caller, are those that
-// `options` wanted sorted in order, and have this `sum`. In `memory`, or a little of its own; where
-// records are too long for that, nothing is read. `threads`: most that compare.
-void check_sorted(const SortOptions& options, const MultisetHash& sum, const io::File& output,
-                  std::span<std::byte> memory, unsigned threads);
 
 }  // namespace xxl

@@ -15,7 +15,7 @@
 #include "engine/inputs.h"
 #include "engine/output.h"
 #include "engine/phase_meter.h"
-#include "engine/record_sort/external_sort.h"
+#include "engine/record_sort/check_sorted.h"
 #include "engine/record_sort/input_sorting.h"
 #include "engine/record_sort/merge_choice.h"
 #include "engine/record_sort/run_formation.h"

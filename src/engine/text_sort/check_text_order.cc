@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "engine/phase_meter.h"
+#include "engine/text_sort/check_sorted_text.h"
 #include "engine/text_sort/text_reader.h"
 #include "engine/text_sort/text_sort.h"
 #include "record/descending_record.h"

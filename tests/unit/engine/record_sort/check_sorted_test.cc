@@ -1,4 +1,6 @@
 // What is read back of a verified output of records: are they in order, and all there?
+#include "engine/record_sort/check_sorted.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -6,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
-#include "engine/record_sort/external_sort.h"
 #include "sort_test_support.h"
 #include "text_queue.h"
 

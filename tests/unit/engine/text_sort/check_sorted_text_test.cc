@@ -1,4 +1,6 @@
 // What is read back of a verified output of text: are the records in order, and all there?
+#include "engine/text_sort/check_sorted_text.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "base/memory_region.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "engine/text_sort/text_sort.h"
 #include "record/line_keys.h"
 #include "record/line_order.h"
 #include "text_queue.h"
