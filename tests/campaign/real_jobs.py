@@ -40,7 +40,7 @@ class Job:
     output: str = "out/file"
     old: str = ""  # the input that is there as the output at first, if any
     stdin: str = ""  # the input that comes through a pipe
-    deals: str = "S T io parallel temp"  # which options a case may add
+    deals: str = "S T io parallel temp verify"  # which options a case may add
     content: str = ""  # what is the same in each run: what a program decompresses, or records in order
 
     def inputs(self):
@@ -59,22 +59,23 @@ DEALS = {
     "T": ("-T s1", "-T s1", "-T s1 -T s2"),
     "io": ("", "--io=threads", "--io=io_uring"),
     "parallel": ("", "", "--parallel=1", "--parallel=4"),
+    "verify": ("", "", "--verify"),
     "temp": ("", "", "--temp-compress", "--temp-compress=zstd"),
 }
-JOIN = "T io parallel"
+JOIN = "T io parallel verify"
 
 JOBS = (
     Job("lines", "sort in/lines"),
     Job("lines unique", "sort -u in/few"),
     Job("lines counted", "sort --count in/few"),
-    Job("lines merged", "sort -m in/sorted in/sorted2", deals="S T io parallel"),
+    Job("lines merged", "sort -m in/sorted in/sorted2", deals="S T io parallel verify"),
     Job("lines onto their input", "sort out/file", old="in/lines"),
-    Job("lines merged onto their input", "sort -m out/file in/sorted2", old="in/sorted", deals="S T io parallel"),
+    Job("lines merged onto their input", "sort -m out/file in/sorted2", old="in/sorted", deals="S T io parallel verify"),
     Job("lines from a pipe", "sort -n -k2 -", stdin="in/lines"),
     Job("lines from a compressed file", "sort in/lines.zst"),
     Job("lines to a compressed file", "sort in/lines", output="out/file.zst", content="zstd"),
     Job("lines to gzip", "sort in/few", output="out/file.gz", content="gzip"),
-    Job("lines with a program for scratch", "sort --compress-program=gzip in/few", deals="S T io parallel"),
+    Job("lines with a program for scratch", "sort --compress-program=gzip in/few", deals="S T io parallel verify"),
     Job("lines in parts", "sort --parts=5 in/lines", output="out/parts"),
     Job("lines in parts of a size", "sort --part-bytes=1M in/lines", output="out/parts"),
     Job("rows", "sort --record=csv --header --key=b:number in/rows.csv"),
@@ -93,9 +94,9 @@ JOBS = (
     Job("numbers joined by hashing", "join --record=u64 --method=hash -S16M in/u64 in/u64b", deals=JOIN,
         content="u64"),
     Job("lines joined onto an input", "join --record=lines --key=1 out/file in/few", old="in/lines", deals=f"S {JOIN}"),
-    Job("lines shuffled", "shuf --seed=7 in/lines", deals="S T io"),
-    Job("union", "set union in/sorted in/few", deals="S T io"),
-    Job("except onto its input", "set except out/file in/few", old="in/lines", deals="S T io"),
+    Job("lines shuffled", "shuf --seed=7 in/lines", deals="S T io verify"),
+    Job("union", "set union in/sorted in/few", deals="S T io verify"),
+    Job("except onto its input", "set except out/file in/few", old="in/lines", deals="S T io verify"),
 )
 
 

@@ -7,8 +7,10 @@ how it is run again. With --minutes, each test goes on for an equal share of tha
 what is skipped says so.
 """
 
+import ctypes
 import os
 import signal
+import subprocess
 import sys
 
 import real_cases  # which finds tests/cli
@@ -17,6 +19,8 @@ from real_disks import Disks  # noqa: F401
 from real_kills import Kills  # noqa: F401
 from real_limits import Limits  # noqa: F401
 from real_power_cuts import PowerCuts  # noqa: F401
+
+CLONE_NEWNS = 0x20000
 
 
 def add_options(parser):
@@ -31,7 +35,14 @@ def add_options(parser):
     parser.add_argument("-j", type=int, default=os.cpu_count(), help="cases side by side")
 
 
+def keep_mounts_to_oneself():
+    """Nobody else can keep one of them busy, and all go with this process."""
+    if whole_process.is_root() and ctypes.CDLL(None).unshare(CLONE_NEWNS) == 0:
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+
+
 if __name__ == "__main__":
+    keep_mounts_to_oneself()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, and programs leave that so
     status = whole_process.main(sys.modules[__name__], add_options)
     real_cases.report()
