@@ -83,6 +83,10 @@ void check_key(const CsvKeys& keys, std::string_view row, std::size_t limit, std
   std::string start;
   keys.append_key(row, limit, start);
   require(key.starts_with(start) && start.size() >= std::min(limit, key.size()));
+  std::string part;
+  keys.append_key_part(row, limit, limit, part);
+  const std::string_view rest = std::string_view(key).substr(std::min(limit, key.size()));
+  require(rest.starts_with(part) && part.size() >= std::min(limit, rest.size()));
   std::string checked;
   const bool valid = keys.append_checked_key(row, KeyExtractor::kWholeKey, checked);
   require(valid == !keys.check(row));
@@ -94,6 +98,7 @@ void check_rows(const CsvOrder& order, std::string_view a, std::string_view b, s
   std::string key_a, key_b;
   check_key(keys, a, limit, key_a);
   check_key(keys, b, limit, key_b);
+  require((compare_keys(keys, a, keys, b) <=> 0) == (key_a <=> key_b));
   if (keys.check(a) || keys.check(b)) return;
   const reference::Row x = reference::read_row(a, ','), y = reference::read_row(b, ',');
   require(x.valid && y.valid);

@@ -18,6 +18,10 @@ std::string key_of(const KeyExtractor& keys, std::string_view line, std::size_t 
   keys.append_key(line, KeyExtractor::kWholeKey, key);
   keys.append_key(line, limit, start);
   require(key.starts_with(start) && start.size() >= std::min(limit, key.size()));
+  std::string part;
+  keys.append_key_part(line, limit, limit, part);
+  const std::string_view rest = std::string_view(key).substr(std::min(limit, key.size()));
+  require(rest.starts_with(part) && part.size() >= std::min(limit, rest.size()));
   return key;
 }
 
@@ -26,6 +30,7 @@ void check_lines(const LineOrder& order, std::string_view a, std::string_view b,
   const std::shared_ptr<const KeyExtractor> keys = make_line_keys(order);
   const std::string key_a = key_of(*keys, a, limit), key_b = key_of(*keys, b, limit);
   std::strong_ordering result = key_a <=> key_b;
+  if (!keys->is_whole_record()) require((compare_keys(*keys, a, *keys, b) <=> 0) == result);
   if (keys->is_whole_record() && keys->is_descending()) result = 0 <=> result;
   if (a == b) require(result == 0);
   // With the last resort, only equal lines are equal.
