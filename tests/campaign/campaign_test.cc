@@ -204,6 +204,13 @@ TEST(RowReference, ComparesNumbersByValue) {
             "id,name\n2,a\n");
 }
 
+TEST(RowReference, PutsEmptyFieldsWhereTheyBelong) {
+  Job job = job_of({"--record=csv", "--key=1:desc"});
+  EXPECT_EQ(row_sort_reference(job, {"a\n\"\"\nb\n"}), "\"\"\nb\na\n");
+  job.options.push_back("--empty=last");
+  EXPECT_EQ(row_sort_reference(job, {"a\n\"\"\nb\n"}), "b\na\n\"\"\n");
+}
+
 TEST(Promises, KnowEveryFaultThatIsDrawn) {
   for (const FaultKind& kind : fault_kinds()) {
     EXPECT_TRUE(is_fault_of_table(

@@ -117,6 +117,23 @@ void draw_resources(const cli::CommandSpec& command, Job& job, Random& random) {
   job.scratch_directories = static_cast<unsigned>(random.pick({1, 1, 1, 2, 3}));
 }
 
+// Simulated GPUs, which are slow: for little input.
+void draw_gpus(const cli::CommandSpec& command, Job& job, Random& random) {
+  const bool has_option = std::ranges::find(command.options, "device",
+                                            &cli::OptionSpec::long_name) != command.options.end();
+  std::uint64_t records = 0;
+  for (const Input& input : job.inputs) records += input.records;
+  if (!has_option || kind_of(job) != Kind::binary || records > 5000 || !random.one_in(6)) return;
+  const auto add = [&](std::string_view name, std::initializer_list<const char*> values) {
+    if (random.one_in(2))
+      job.resources.push_back("--" + std::string(name) + "=" + random.pick(values));
+  };
+  job.resources.push_back("--device=simulated:" + std::to_string(random.between(1, 4)));
+  add("gpu-memory", {"4M", "8M", "64M"});
+  add("multi-gpu", {"auto", "independent", "p2p-merge", "partition"});
+  if (job.command == "sort") add("gpu-merge", {"auto", "always", "never"});
+}
+
 void draw_target(const cli::CommandSpec& command, Job& job, Random& random) {
   job.target = random.pick({Target::fresh, Target::fresh, Target::replaced, Target::replaced,
                             Target::first_input, Target::standard_output, Target::pipe});
@@ -128,7 +145,13 @@ void draw_target(const cli::CommandSpec& command, Job& job, Random& random) {
   }
   job.target = random.pick({Target::parts, Target::replaced_parts});
   std::string value = std::to_string(random.between(1, 6));
-  if (name == "part-bytes") value = std::to_string(random.between(200, 300'000)) + "b";
+  if (name == "part-bytes") {
+    // Not thousands of files.
+    const bool large =
+        std::ranges::any_of(job.inputs, [](const Input& i) { return i.records > 3000; });
+    value =
+        std::to_string(random.between(large ? 200'000 : 2000, large ? 2'000'000 : 300'000)) + "b";
+  }
   if (name == "part-by" && kind_of(job) == Kind::lines)
     value = std::to_string(random.between(1, 3));
   else if (name == "part-by")
@@ -149,6 +172,10 @@ bool says_order(std::string_view option) {
   });
 }
 
+bool is_of_gpu(std::string_view option) {
+  return option.starts_with("--device") || option.find("gpu") != std::string_view::npos;
+}
+
 // What options ask of the rest of the job.
 void fit(Job& job, Random& random) {
   const auto ask = [&](std::string option) {
@@ -159,7 +186,10 @@ void fit(Job& job, Random& random) {
     for (std::size_t i = first; i < std::min(last, job.inputs.size()); ++i)
       job.inputs[i].presorted = true;
   };
-  if (has(job.options, "--keep-order")) ask("--unique");
+  if (has(job.options, "--keep-order")) {
+    ask("--unique");
+    std::erase_if(job.resources, is_of_gpu);
+  }
   if (job.command == "shuf") ask("--seed=" + std::to_string(random.below(100)));
   if (has(job.options, "--random-sort")) ask("--random-source=in/random");
   if (has(job.options, "--merge")) presort(0, job.inputs.size());
@@ -173,6 +203,7 @@ void fit(Job& job, Random& random) {
   if (job.command == "sort" &&
       (has(job.options, "--check") || has(job.options, "-c") || has(job.options, "-C"))) {
     job.target = Target::none;
+    std::erase_if(job.resources, is_of_gpu);
     if (!random.one_in(10)) job.inputs.resize(1);
     if (random.one_in(2)) presort(0, 1);
     // Nothing is written: most of what says how is refused.
@@ -212,6 +243,7 @@ Job draw_job(Random& random) {
   draw_options(command, job, random);
   draw_target(command, job, random);
   draw_resources(command, job, random);
+  draw_gpus(command, job, random);
   fit(job, random);
   return job;
 }

@@ -15,28 +15,27 @@ using cli::OptionSpec;
 using cli::Scope;
 using cli::ValueKind;
 
-constexpr std::array<std::string_view, 12> kWithJob{
-    "record",  // chooses the job
-    "output", "buffer-size", "temporary-directory", "parts", "part-bytes", "part-by", "key",
-    "key1",   "key2",        "random-source",       "seed"};
+constexpr auto kWithJob = std::to_array<std::string_view>(
+    {"record", "key", "key1", "key2", "seed", "random-source", "output", "parts", "part-bytes",
+     "part-by", "buffer-size", "temporary-directory",
+     // GPUs are simulated.
+     "device", "gpu-memory", "multi-gpu", "gpu-merge"});
 
-constexpr std::array<std::string_view, 18> kNever{
-    // They say something and do nothing.
-    "help", "version", "explain", "debug", "progress", "stats",
-    // What they write depends on the time.
-    "time-line", "report",
-    // Without a GPU there is nothing to choose.
-    "device", "gpu-memory", "multi-gpu", "gpu-merge",
-    // Of files of columns, which an optional module reads.
-    "compression",
-    // A program of the user's, which runs outside of the machine.
-    "compress-program",
-    // Of joins of two formats, whose records would have to fit each other.
-    "record1", "record2",
-    // Ignored.
-    "-y",
-    // A plain table of orders, which each of its values has as an option.
-    "sort"};
+constexpr auto kNever = std::to_array<std::string_view>(
+    {// They say something and do nothing.
+     "help", "version", "explain", "debug", "progress", "stats",
+     // What they write depends on the time.
+     "time-line", "report",
+     // Of files of columns, which an optional module reads.
+     "compression",
+     // A program of the user's, which runs outside of the machine.
+     "compress-program",
+     // Of joins of two formats, whose records would have to fit each other.
+     "record1", "record2",
+     // Ignored.
+     "-y",
+     // A plain table of orders, which each of its values has as an option.
+     "sort"});
 
 std::string draw_number_type(Random& random) {
   std::string type =

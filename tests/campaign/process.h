@@ -17,7 +17,7 @@ struct Invocation {
   std::optional<std::string> piped;
   std::string input_file = "/dev/null";
   bool output_through_pipe = false;  // not more than kPipeBytes; otherwise a file
-  std::chrono::seconds limit{20};
+  std::chrono::seconds limit{60};
 };
 
 // What a pipe takes without a reader.

@@ -35,9 +35,12 @@ std::optional<Key> parse_key(const Job& job, const std::string& text) {
     key.column = std::stoul(part) - 1;
   }
   while (std::getline(parts, part, ':')) {
-    if (part == "number" || part == "integer") key.is_number = true;
-    else if (part == "asc" || part == "desc") key.descending = part == "desc";
-    else if (part != "text" && part != "date") return std::nullopt;
+    if (part == "number" || part == "integer")
+      key.is_number = true;
+    else if (part == "asc" || part == "desc")
+      key.descending = part == "desc";
+    else if (part != "text" && part != "date")
+      return std::nullopt;
   }
   return key;
 }
@@ -51,23 +54,34 @@ long hundredths(const std::string& number) {
   return number.starts_with('-') ? whole - std::stol(fraction) : whole + std::stol(fraction);
 }
 
+// A number, or text; nothing: the field is empty.
+using RowKey = std::optional<std::pair<long, std::string>>;
+
 struct Row {
   std::string_view bytes;
-  std::vector<std::pair<long, std::string>> keys;  // a number, or text
+  std::vector<RowKey> keys;
 };
 
-std::strong_ordering compare(const std::vector<Key>& keys, const Row& a, const Row& b) {
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto order = a.keys[i] <=> b.keys[i];
-    if (order != 0) return keys[i].descending ? 0 <=> order : order;
+// How rows are compared: empty fields come first, or last, whether descending or not.
+struct Order {
+  std::vector<Key> keys;
+  bool empty_last = false;
+
+  std::strong_ordering operator()(const Row& a, const Row& b) const {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool a_full = a.keys[i] != RowKey{}, b_full = b.keys[i] != RowKey{};
+      if (a_full != b_full) return empty_last ? b_full <=> a_full : a_full <=> b_full;
+      const auto order = a.keys[i] <=> b.keys[i];
+      if (order != 0) return keys[i].descending ? 0 <=> order : order;
+    }
+    return std::strong_ordering::equal;
   }
-  return std::strong_ordering::equal;
-}
+};
 
 bool has_known_options(const Job& job) {
-  static constexpr std::array kKnown{"--record", "--key",   "--reverse", "--unique",
-                                     "--header", "--merge", "--skip",    "--limit",
-                                     "--stable", "--field-separator", "--keep-order"};
+  static constexpr std::array kKnown{"--record", "--key",   "--reverse",    "--unique",
+                                     "--header", "--merge", "--skip",       "--limit",
+                                     "--stable", "--empty", "--keep-order", "--field-separator"};
   return std::ranges::all_of(job.options, [](std::string_view option) {
     return std::ranges::find(kKnown, option.substr(0, option.find('='))) != kKnown.end();
   });
@@ -81,10 +95,14 @@ std::vector<std::string> fields_of(std::string_view row, char separator) {
   bool quoted = false;
   for (std::size_t i = 0; i < row.size(); ++i) {
     const bool doubled = quoted && row[i] == '"' && i + 1 < row.size() && row[i + 1] == '"';
-    if (doubled) fields.back() += row[++i];
-    else if (row[i] == '"') quoted = !quoted;
-    else if (row[i] == separator && !quoted) fields.emplace_back();
-    else fields.back() += row[i];
+    if (doubled)
+      fields.back() += row[++i];
+    else if (row[i] == '"')
+      quoted = !quoted;
+    else if (row[i] == separator && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += row[i];
   }
   return fields;
 }
@@ -106,11 +124,11 @@ std::vector<std::string_view> split_rows(std::string_view text) {
 std::optional<std::string> row_sort_reference(const Job& job,
                                               const std::vector<std::string_view>& inputs) {
   if (!has_known_options(job) || !has(job.options, "--key")) return std::nullopt;
-  std::vector<Key> keys;
+  Order order{.empty_last = value_of(job.options, "--empty") == "last"};
   for (const std::string& text : values_of(job.options, "--key")) {
     const auto key = parse_key(job, text);
     if (!key) return std::nullopt;
-    keys.push_back(*key);
+    order.keys.push_back(*key);
   }
   std::string result;
   const auto write = [&](std::string_view row) {
@@ -127,22 +145,27 @@ std::optional<std::string> row_sort_reference(const Job& job,
     for (const std::string_view bytes : of_input) {
       const std::vector<std::string> fields = fields_of(bytes, separator_of(job));
       Row& row = rows.emplace_back(Row{bytes, {}});
-      for (const Key& key : keys) {
+      for (const Key& key : order.keys) {
         if (key.column >= fields.size()) return std::nullopt;
         const std::string& field = fields[key.column];
-        row.keys.emplace_back(key.is_number ? hundredths(field) : 0, key.is_number ? "" : field);
+        if (field.empty())
+          row.keys.emplace_back();
+        else if (key.is_number)
+          row.keys.push_back(std::pair(hundredths(field), std::string()));
+        else
+          row.keys.push_back(std::pair(0L, field));
       }
     }
   }
   const bool unique = has(job.options, "--unique");
-  const auto before = [&](const Row& a, const Row& b) { return compare(keys, a, b) < 0; };
+  const auto before = [&](const Row& a, const Row& b) { return order(a, b) < 0; };
   if (has(job.options, "--keep-order")) {
     if (!unique || has(job.options, "--merge")) return std::nullopt;
     std::set<Row, decltype(before)> seen(before);
     std::erase_if(rows, [&](const Row& row) { return !seen.insert(row).second; });
   } else {
     std::ranges::stable_sort(rows, before);
-    const auto same = [&](const Row& a, const Row& b) { return compare(keys, a, b) == 0; };
+    const auto same = [&](const Row& a, const Row& b) { return order(a, b) == 0; };
     if (unique) rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
   }
   const std::size_t skip = std::stoul(value_of(job.options, "--skip").value_or("0"));

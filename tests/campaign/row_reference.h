@@ -1,5 +1,5 @@
-// What a sort of rows gives, for the columns that contents.h makes: by std::stable_sort on values of
-// their fields.
+// What a sort of rows gives, for the columns that contents.h makes: by std::stable_sort on values
+// of their fields.
 #pragma once
 
 #include <optional>

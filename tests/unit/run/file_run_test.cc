@@ -49,11 +49,11 @@ TEST(FileRunSums, tell_a_block_that_is_not_the_one_that_was_written) {
   io::test::write_file(directory / "run",
                        {reinterpret_cast<const char*>(records.data()), records.size()});
   const auto file = std::make_shared<io::File>(io::File::open_input(directory / "run"));
-  const Run run = open_file_run(file, 0, 81, layout, kBlockBytes, sums.sums());
+  const xxl::Run run = open_file_run(file, 0, 81, layout, kBlockBytes, sums.sums());
   EXPECT_EQ(check_file_block(run, layout, 0, records.data()).records, 81);
   records[50 * kRecordBytes + 60] ^= std::byte{1};  // no key, so the order is right
   EXPECT_THROW(check_file_block(run, layout, 0, records.data()), Error);
-  const Run without = open_file_run(file, 0, 81, layout, kBlockBytes);
+  const xxl::Run without = open_file_run(file, 0, 81, layout, kBlockBytes);
   EXPECT_NO_THROW(check_file_block(without, layout, 0, records.data()));
 }
 
