@@ -11,6 +11,7 @@
 #include "contents.h"
 #include "draw.h"
 #include "draw_plan.h"
+#include "line_reference.h"
 #include "options.h"
 #include "promises.h"
 #include "random.h"
@@ -68,7 +69,7 @@ TEST(Cases, AreReadAsTheyWereWritten) {
     Random random(seed);
     Case one{draw_job(random), {}};
     one.plan = draw_faults(
-        draw_machine(one.job, random),
+        one.job, draw_machine(one.job, random),
         {.steps = 100, .memory = 1 << 20, .operations = {{"scratch", "read", "", 9}}}, random);
     const std::string text = write_case(one);
     EXPECT_EQ(write_case(read_case(text)), text);
@@ -211,8 +212,28 @@ TEST(RowReference, PutsEmptyFieldsWhereTheyBelong) {
   EXPECT_EQ(row_sort_reference(job, {"a\n\"\"\nb\n"}), "b\na\n\"\"\n");
 }
 
+TEST(SetReference, CountsAsSqlDoes) {
+  const auto set = [](const char* operation, std::vector<std::string> options) {
+    Job job = job_of(std::move(options));
+    job.command = "set";
+    job.operation = operation;
+    return set_reference(job, {"b\na\na\na\n", "a\nc"});
+  };
+  EXPECT_EQ(set("union", {}), "a\nb\nc\n");
+  EXPECT_EQ(set("union", {"--all"}), "a\na\na\na\nb\nc\n");
+  EXPECT_EQ(set("intersect", {"--all"}), "a\n");
+  EXPECT_EQ(set("except", {}), "b\n");
+  EXPECT_EQ(set("except", {"--all"}), "a\na\nb\n");
+  EXPECT_EQ(set("except", {"--numeric-sort"}), std::nullopt);
+}
+
+TEST(Permutation, HasEachRecordAsOften) {
+  EXPECT_TRUE(is_permutation(job_of({}), {"a\nb", "a\n"}, "b\na\na\n"));
+  EXPECT_FALSE(is_permutation(job_of({}), {"a\nb", "a\n"}, "b\nb\na\n"));
+}
+
 TEST(Promises, KnowEveryFaultThatIsDrawn) {
-  for (const FaultKind& kind : fault_kinds()) {
+  for (const FaultKind& kind : fault_kinds(true)) {
     EXPECT_TRUE(is_fault_of_table(
         {std::string(kind.role), std::string(kind.operation), std::string(kind.effect)}));
   }

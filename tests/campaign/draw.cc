@@ -215,6 +215,11 @@ void fit(Job& job, Random& random) {
   if (job.command == "set" && has(job.options, "--header")) {
     for (Input& input : job.inputs) input.carriage = false;  // headers must be the same
   }
+  // Only files are read back.
+  if (job.target == Target::standard_output || job.target == Target::pipe ||
+      job.target == Target::none) {
+    std::erase(job.resources, "--verify");
+  }
   // Parts are ranges of keys.
   if (job.target == Target::parts || job.target == Target::replaced_parts) {
     std::erase(job.resources, "--method=hash");

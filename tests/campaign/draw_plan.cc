@@ -23,9 +23,11 @@ std::uint64_t times_of(const FaultKind& kind, const Report& report) {
 }
 
 // One of those that can strike; none if there are none.
-void add_fault(bool harmless, const Report& report, Random& random, Plan& plan) {
+void add_fault(const Job& job, bool harmless, const Report& report, Random& random, Plan& plan) {
   std::vector<FaultKind> possible;
-  for (const FaultKind& kind : fault_kinds()) {
+  // An output that is an input as well is read as that, too.
+  const bool verified = has(job.resources, "--verify") && job.target != Target::first_input;
+  for (const FaultKind& kind : fault_kinds(verified)) {
     if (is_harmless(kind) == harmless && times_of(kind, report) > 0) possible.push_back(kind);
   }
   if (possible.empty()) return;
@@ -59,11 +61,11 @@ Plan draw_machine(const Job& job, Random& random) {
   return plan;
 }
 
-Plan draw_faults(Plan plan, const Report& report, Random& random) {
+Plan draw_faults(const Job& job, Plan plan, const Report& report, Random& random) {
   switch (random.below(8)) {
     case 0:
       for (std::uint64_t i = random.between(1, 3); i > 0; --i)
-        add_fault(true, report, random, plan);
+        add_fault(job, true, report, random, plan);
       break;
     case 1:
     case 2:
@@ -76,11 +78,11 @@ Plan draw_faults(Plan plan, const Report& report, Random& random) {
       plan.memory = report.memory * random.between(30, 100) / 100;
       break;
     case 4:
-      add_fault(true, report, random, plan);
-      add_fault(false, report, random, plan);
+      add_fault(job, true, report, random, plan);
+      add_fault(job, false, report, random, plan);
       break;
     default:
-      add_fault(false, report, random, plan);
+      add_fault(job, false, report, random, plan);
   }
   return plan;
 }

@@ -12,6 +12,6 @@ Plan draw_machine(const Job& job, Random& random);
 
 // The same machine with faults, or an end in the middle, where the job has operations: `report` is
 // that of the run without.
-Plan draw_faults(Plan plan, const Report& report, Random& random);
+Plan draw_faults(const Job& job, Plan plan, const Report& report, Random& random);
 
 }  // namespace xxl::campaign

@@ -117,7 +117,7 @@ class Worker {
     laboratory_.prepare(job);
     if (fails(name, {job, healthy})) return;
     for (unsigned i = 0; laboratory_.has_machine() && i < kFaultyRuns; ++i) {
-      if (fails(name, {job, draw_faults(healthy, last_report_, random)})) return;
+      if (fails(name, {job, draw_faults(job, healthy, last_report_, random)})) return;
     }
   }
 

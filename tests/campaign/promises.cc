@@ -19,6 +19,7 @@ struct Rule {
   std::string_view operation;
   std::string_view effect;
   May may;
+  bool needs_verify = false;  // only --verify finds it, and it is drawn only with that
 };
 
 // The first that fits counts.
@@ -71,6 +72,13 @@ constexpr Rule kRules[] = {
     {"scratch", "write", "lost", May::end_with_error},
     {"scratch", "write", "torn", May::end_with_error},
     {"scratch", "write", "elsewhere", May::end_with_error},
+    // The output is read back if that is asked for.
+    {"output", "read", "flip", May::end_with_error, true},
+    {"output", "read", "eio", May::end_with_error, true},
+    {"output", "write", "flip", May::end_with_error, true},
+    {"output", "write", "lost", May::end_with_error, true},
+    {"output", "write", "torn", May::end_with_error, true},
+    {"output", "write", "elsewhere", May::end_with_error, true},
     // What cannot be had is an error, or done without.
     {"any", "map", "enomem", May::end_with_error},
     {"any", "heap", "enomem", May::end_with_error},
@@ -426,10 +434,11 @@ bool is_fault_of_table(const Fault& fault) {
   return find_rule(fault.role, fault.operation, fault.effect) != nullptr;
 }
 
-std::vector<FaultKind> fault_kinds() {
+std::vector<FaultKind> fault_kinds(bool verified) {
   static constexpr std::array<std::string_view, 3> kRoles{"input", "output", "scratch"};
   std::vector<FaultKind> kinds;
   for (const Rule& rule : kRules) {
+    if (rule.needs_verify && !verified) continue;
     // A rule for all roles stands for each.
     for (const std::string_view role : kRoles) {
       if (!rule.role.empty() && rule.role != role && rule.role != "any") continue;

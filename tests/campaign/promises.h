@@ -56,12 +56,14 @@ std::vector<Broken> check_repeated(const Run& first, const Run& again);
 // Whether that fault may be drawn at all: the program says nothing of others.
 bool is_fault_of_table(const Fault& fault);
 
-// What is drawn: each role and operation with the effects it can have.
+// What is drawn: each role and operation with the effects it can have, where the output is read
+// back
+// (--verify) or not.
 struct FaultKind {
   std::string_view role;
   std::string_view operation;
   std::string_view effect;
 };
-std::vector<FaultKind> fault_kinds();
+std::vector<FaultKind> fault_kinds(bool verified);
 
 }  // namespace xxl::campaign

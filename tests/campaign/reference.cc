@@ -6,6 +6,7 @@
 
 #include "cli/options_table.h"
 #include "contents.h"
+#include "line_reference.h"
 #include "process.h"
 #include "record_reference.h"
 #include "row_reference.h"
@@ -194,6 +195,20 @@ Expected expect_of_xxl(const Job& job, const Tools& tools) {
   return expected;
 }
 
+std::vector<std::string_view> contents_in_order(const Job& job,
+                                                const std::map<std::string, std::string>& inputs) {
+  std::vector<std::string_view> contents;
+  for (const Input& input : job.inputs) contents.push_back(inputs.at(input.path));
+  return contents;
+}
+
+// What of a shuffle does not depend on chance.
+bool is_whole_shuffle(const Job& job) {
+  return job.command == "shuf" && kind_of(job) != Kind::rows && !has(job.options, "--header") &&
+         !has(job.options, "--head-count") && !has(job.options, "--skip") &&
+         !has(job.options, "--limit");
+}
+
 Expected expect_in_order(const Job& job, const std::map<std::string, std::string>& inputs,
                          const Tools& tools) {
   const bool checks = job.target == Target::none;
@@ -210,9 +225,13 @@ Expected expect_in_order(const Job& job, const std::map<std::string, std::string
     }
     if (output) return {.output = std::move(*output), .by = "records"};
   }
+  const std::vector<std::string_view> contents = contents_in_order(job, inputs);
+  if (kind_of(job) == Kind::lines && job.command == "set" && !parts) {
+    if (auto output = set_reference(job, contents)) {
+      return {.output = std::move(*output), .by = "sets"};
+    }
+  }
   if (kind_of(job) == Kind::rows && job.command == "sort" && !checks && !parts) {
-    std::vector<std::string_view> contents;
-    for (const Input& input : job.inputs) contents.push_back(inputs.at(input.path));
     if (auto output = row_sort_reference(job, contents)) {
       return {.output = std::move(*output), .by = "rows"};
     }
@@ -223,7 +242,9 @@ Expected expect_in_order(const Job& job, const std::map<std::string, std::string
   if (kind_of(job) == Kind::lines && !parts && has_only_standard_options(whole) &&
       !(cuts && checks)) {
     if (job.command == "sort") return expect_of_sort(job, tools);
-    if (job.command == "join" && !cuts) return expect_of_join(job, tools);
+    // -o auto goes by the first lines, which are others once the inputs are sorted.
+    const bool by_first_lines = value_of(job.options, "-o") == "auto";
+    if (job.command == "join" && !cuts && !by_first_lines) return expect_of_join(job, tools);
   }
   return expect_of_xxl(job, tools);
 }
@@ -256,6 +277,11 @@ Expected expect(const Job& job, const std::map<std::string, std::string>& inputs
       value_of(job.resources, "--method") != "sort-merge") {
     expected.any_order = true;
     expected.row_bytes = joined_bytes(job);
+  }
+  if (is_whole_shuffle(job) && expected.status == 0 &&
+      !is_permutation(job, contents_in_order(job, inputs), expected.output)) {
+    expected.by = "a shuffle, which has to be a permutation of the input, but";
+    expected.output += "is none";
   }
   return expected;
 }

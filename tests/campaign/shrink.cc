@@ -32,6 +32,9 @@ class Steps {
     };
     const bool parts = job.target == Target::parts || job.target == Target::replaced_parts;
     const bool checks = job.command == "sort" && has_any({"--check", "-c", "-C"});
+    const bool reads_back = has(job.resources, "--verify");
+    const bool to_file = job.target != Target::standard_output && job.target != Target::pipe;
+    if (reads_back && !to_file) return false;
     const std::size_t least = job.command == "join" || job.command == "set" ? 2 : 1;
     if (job.command == "shuf" && !has(job.options, "--seed")) return false;
     if (has(job.options, "--random-sort") && !has(job.options, "--random-source")) return false;
