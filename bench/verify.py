@@ -34,15 +34,17 @@ class Bench:
         self.expected = done.stderr.split()[-1] if kind == "gensort" else None
 
     def sort(self, kind, *options):
-        """Seconds, and what --stats says."""
+        """Seconds, those of processors, and what --stats says."""
         (self.directory / "out").unlink(missing_ok=True)
         os.sync()
         command = [self.xxl, "sort", f"-S{self.memory}", f"-T{self.directory}", "--stats=json", *options,
                    self.directory / "in", "-o", self.directory / "out"]
         command += ["--record=gensort"] if kind == "gensort" else []
-        start = time.monotonic()
+        before, start = os.times(), time.monotonic()
         done = subprocess.run(command, check=True, stderr=subprocess.PIPE, env={**os.environ, "LC_ALL": "C"})
-        return time.monotonic() - start, json.loads(done.stderr)
+        seconds, after = time.monotonic() - start, os.times()
+        busy = after.children_user + after.children_system - before.children_user - before.children_system
+        return seconds, busy, json.loads(done.stderr)
 
     def is_right(self, kind):
         out = self.directory / "out"
@@ -68,28 +70,31 @@ def main():
     arguments = parser.parse_args()
     arguments.dir.mkdir(parents=True, exist_ok=True)
     rows = csv.writer(arguments.results)
-    rows.writerow(["kind", "memory", "bytes", "pair", "verify", "seconds", "verify_seconds", "verify_bytes_read"])
+    rows.writerow(["kind", "memory", "bytes", "pair", "verify", "seconds", "processor_seconds",
+                   "verify_seconds", "verify_bytes_read"])
     bench = Bench(arguments)
     right = True
     for kind in ("gensort", "lines"):
         bench.make_input(kind, arguments.records)
         size = (arguments.dir / "in").stat().st_size
-        seconds = {False: [], True: []}
+        seconds, processors = {False: [], True: []}, {False: [], True: []}
         rates = []
         for pair in range(arguments.pairs):
             for verify in (False, True) if pair % 2 == 0 else (True, False):
-                taken, stats = bench.sort(kind, *(["--verify"] if verify else []))
+                taken, busy, stats = bench.sort(kind, *(["--verify"] if verify else []))
                 phase = stats["phases"][-1] if verify else {"seconds": 0, "bytes_read": 0}
                 right &= bench.is_right(kind) and phase["bytes_read"] == (size if verify else 0)
                 seconds[verify].append(taken)
+                processors[verify].append(busy)
                 if verify:
                     rates.append(phase["bytes_read"] / phase["seconds"] / 1e9)
-                rows.writerow([kind, arguments.memory, size, pair, int(verify), f"{taken:.2f}",
+                rows.writerow([kind, arguments.memory, size, pair, int(verify), f"{taken:.2f}", f"{busy:.2f}",
                                f"{phase['seconds']:.2f}", phase["bytes_read"]])
                 arguments.results.flush()
-        without, with_it = statistics.median(seconds[False]), statistics.median(seconds[True])
-        print(f"{kind}: {without:.1f} s, with --verify {with_it:.1f} s ({with_it / without:.2f}), "
-              f"read back at {statistics.median(rates):.2f} GB/s")
+        for what, of in (("seconds", seconds), ("seconds of processors", processors)):
+            without, with_it = statistics.median(of[False]), statistics.median(of[True])
+            print(f"{kind}: {without:.1f} {what}, with --verify {with_it:.1f} ({with_it / without:.2f})", flush=True)
+        print(f"{kind}: read back at {statistics.median(rates):.2f} GB/s", flush=True)
     print("all outputs were right" if right else "AN OUTPUT WAS WRONG")
     return 0 if right else 1
 

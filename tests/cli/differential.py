@@ -214,6 +214,8 @@ def random_case(seed, memory):
                f"--io={rng.choice(['auto', 'threads'])}"]
     if rng.random() < 0.5:
         options.append(f"--batch-size={rng.choice([2, 3, 8])}")
+    if rng.random() < 0.3:
+        options.append("--verify")
     case = Case(seed, record, record_bytes, given or [parse_field(own_key)], given,
                 rng.random() < 0.3, rng.random() < 0.2, files, options)
     if rng.random() < 0.3:

@@ -148,7 +148,7 @@ class RandomFolds(whole_process.FaultTest):
                        *(["--header"] if header else []), *(["--count"] if count else []), *(["-r"] if reverse else []),
                        *(["-m"] if merge else []), f"--skip={first}", *([] if limit is None else [f"--limit={limit}"]),
                        f"-S{rng.choice((4, 6, 30))}M", f"--parallel={rng.choice((1, 2, 3))}",
-                       *rng.choice(([], ["--temp-compress"], ["--io=threads"], ["--batch-size=3"]))]
+                       *rng.choice(([], ["--temp-compress"], ["--io=threads"], ["--batch-size=3"], ["--verify"]))]
             with self.subTest(number=round_number, options=options, rows=len(rows)):
                 out = self.root / "folded"
                 done = self.run_xxl(*options, *paths, "-o", out)

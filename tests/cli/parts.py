@@ -133,6 +133,7 @@ class RandomSorts(FaultTest):
                 divided = "--part-bytes=5000b"
             options = [*kind.options, rng.choice(("-S1M", "-S8M", "-S64M")), rng.choice(("--io=threads", "--io=auto")),
                        f"--parallel={rng.choice((1, 2, 5))}"]
+            verified = rng.choice(([], ["--verify"]))
             with self.subTest(seed=seed, count=kind.count, options=options, divided=divided):
                 source, single, parts = self.root / "in", self.out / "single", self.out / "parts"
                 source.write_bytes(kind.data)
@@ -140,7 +141,7 @@ class RandomSorts(FaultTest):
                 if divided.startswith("--part-by="):
                     first = kind.first
                 alone = self.run_xxl(*first, *options, source, "-o", single)
-                done = self.run_xxl(*options, divided, source, "-o", parts)
+                done = self.run_xxl(*options, *verified, divided, source, "-o", parts)
                 self.assertEqual(done.returncode, alone.returncode, done.stderr)
                 self.assertEqual(done.stderr, alone.stderr)
                 if done.returncode != 0:

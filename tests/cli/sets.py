@@ -187,7 +187,7 @@ class RandomSets(whole_process.FaultTest):
                 if rng.random() < 0.3 and files[at].suffix != ".gz":
                     names[at], data = "-", files[at].read_bytes()
                 out = self.root / "result"
-                output = rng.choice(([], ["-o", str(out)]))
+                output = rng.choice(([], ["-o", str(out)], ["--verify", "-o", str(out)]))
                 command = [whole_process.XXL, "set", *operation, *kind.options, *options, *names, *output]
                 with self.subTest(number=number, command=" ".join(command)):
                     done = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=False,
