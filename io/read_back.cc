@@ -121,13 +121,17 @@ class ComparedStream final : public IoQueue {
 ReadBack::ReadBack(IoService& io, std::stop_token stop, Advance advance)
     : io_(io), stop_(std::move(stop)), advance_(std::move(advance)), memory_(kMemoryBytes) {}
 
-// A descriptor of its own: the flags of the other one stay. What the page cache has is dropped, for
-// file systems without direct transfers.
+// A descriptor of its own: the flags of the other one stay. Where that cannot be had, for lack of
+// /proc, another for the same, as it is. What the page cache has is dropped, for file systems
+// without direct transfers.
 File ReadBack::open_again(const File& file) {
-  const int fd = open(descriptor_path(file.fd()).c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw_io_error(errno, "cannot be opened to be read back", file.path());
+  int fd = open(descriptor_path(file.fd()).c_str(), O_RDONLY | O_CLOEXEC);
+  const int error = errno;
+  const bool shared = fd < 0 && (fcntl(file.fd(), F_GETFL) & O_ACCMODE) == O_RDWR;
+  if (shared) fd = fcntl(file.fd(), F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) throw_io_error(error, "cannot be opened to be read back", file.path());
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  return {fd, file.path(), enable_direct(fd)};
+  return {fd, file.path(), shared ? file.direct() : enable_direct(fd)};
 }
 
 void ReadBack::check(const File& file, WriteLog& log) {

@@ -30,7 +30,8 @@ export results
 export -f run_program
 printf '%s\0' "${programs[@]}" | xargs -0 -P "$jobs" -I '{}' bash -c 'run_program {}'
 for program in "${alone[@]}"; do run_program "$program"; done
-tests/campaign/real_machine.py --xxl build-release/bin/xxl --kills=60 --power-cuts=60 --junit "$results/real_machine.xml" || true
+tests/campaign/real_machine.py --xxl build-release/bin/xxl --kills=60 --power-cuts=60 --disks=20 \
+  --limits=30 --junit "$results/real_machine.xml" || true
 
 files=(unit cli "${programs[@]}" "${alone[@]}" real_machine)
 files=("${files[@]/#/$results/}")

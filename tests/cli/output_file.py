@@ -175,6 +175,15 @@ class Directories(OutputTest):
         done = self.xxl(self.source, "-o", self.file, user=NOBODY)
         self.assert_fails(done, f"sort: open failed: {re.escape(str(self.file))}: Permission denied")
 
+    def test_without_proc_what_was_written_is_read_back_all_the_same(self):
+        for output, options in ((self.file, []), (self.out / "file.zst", []), (self.out / "parts", ["--parts=2"])):
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", 'mount -t tmpfs tmpfs /proc && exec "$@"', "sh", self.program, "sort",
+                 "--verify", *options, self.source, "-o", output],
+                capture_output=True, timeout=whole_process.PATIENCE_SECONDS, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(self.file.read_bytes(), SORTED_ROWS)
+
     def test_without_dev_null_closed_descriptors_are_not_taken_by_files(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             listing = self.root / "listing"
