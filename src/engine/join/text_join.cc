@@ -519,7 +519,8 @@ JoinReport text_join(const TextJoinOptions& options) {
     return join_counted_first(
         options,
         [](TextJoinOptions rows) {
-          rows.output = "/dev/null";
+          rows.output = "/dev/null";  // which nobody can read back
+          rows.verify = false;
           JoinReport report = text_join(rows);
           return std::pair(report, report.bytes_written);
         },
