@@ -138,7 +138,10 @@ void draw_target(const cli::CommandSpec& command, Job& job, Random& random) {
   job.target = random.pick({Target::fresh, Target::fresh, Target::replaced, Target::replaced,
                             Target::first_input, Target::standard_output, Target::pipe});
   if (!random.one_in(8)) return;
-  const std::string_view name = random.pick({"parts", "part-bytes", "part-by"});
+  // Not thousands of files.
+  const bool large =
+      std::ranges::any_of(job.inputs, [](const Input& input) { return input.records > 3000; });
+  const std::string_view name = random.pick({"parts", "part-bytes", large ? "parts" : "part-by"});
   if (std::ranges::find(command.options, name, &cli::OptionSpec::long_name) ==
       command.options.end()) {
     return;
@@ -146,9 +149,6 @@ void draw_target(const cli::CommandSpec& command, Job& job, Random& random) {
   job.target = random.pick({Target::parts, Target::replaced_parts});
   std::string value = std::to_string(random.between(1, 6));
   if (name == "part-bytes") {
-    // Not thousands of files.
-    const bool large =
-        std::ranges::any_of(job.inputs, [](const Input& i) { return i.records > 3000; });
     value =
         std::to_string(random.between(large ? 200'000 : 2000, large ? 2'000'000 : 300'000)) + "b";
   }
@@ -192,7 +192,10 @@ void fit(Job& job, Random& random) {
   }
   if (job.command == "shuf") ask("--seed=" + std::to_string(random.below(100)));
   if (has(job.options, "--random-sort")) ask("--random-source=in/random");
-  if (has(job.options, "--merge")) presort(0, job.inputs.size());
+  if (has(job.options, "--merge")) {
+    presort(0, job.inputs.size());
+    std::erase(job.resources, "--gpu-merge=never");  // nothing else would be left to GPUs
+  }
   if (has(job.options, "--nocheck-order")) {
     std::erase_if(job.options, [](const std::string& o) { return o.starts_with("--presorted"); });
   }

@@ -357,7 +357,8 @@ class Checks {
       const bool names = struck.operation == "name" || struck.operation == "open";
       if (names && struck.role == "output") refused += struck.times;
     }
-    return refused > 1 || (refused == 1 && run_.ended.status == 0);
+    // One that was refused once and did not fail the job was refused its removal.
+    return refused > 1 || (refused == 1 && run_.ended.status == run_.expected.status);
   }
 
   void check_closed() {
