@@ -1,7 +1,6 @@
 #include "gpu/find/find_gpus.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -9,19 +8,8 @@
 #include "gpu/probe/gpu_probe.h"
 #include "gpu/simulated/simulated_device.h"
 
-// Of a machine that is simulated as a whole, in which devices fail (docs/campaign.md): what is to
-// become of the operation, as an errno value. Not there otherwise.
-extern "C" [[gnu::weak]] int xxl_machine_device(const char* operation);
-
 namespace xxl::gpu {
 namespace {
-
-void ask_machine(const char* operation) {
-  const int error = xxl_machine_device(operation);
-  if (error == 0) return;
-  throw Error(error == ENOMEM ? ErrorCode::no_space : ErrorCode::device,
-              std::string("the simulated device failed: ") + operation);
-}
 
 constexpr double kUsablePart = 0.9;  // of a GPU's memory; others may use the rest
 
@@ -54,7 +42,6 @@ MachineGpus simulated_gpus(std::size_t count, std::uint64_t memory_bytes) {
   for (std::size_t i = 0; i < count; ++i) {
     SimulatedOptions options;
     // Some of it stays free, as on real GPUs.
-    if (xxl_machine_device != nullptr) options.before = ask_machine;
     if (memory_bytes != 0) options.memory_bytes = memory_bytes + memory_bytes / 8;
     machine.devices.push_back(
         std::make_unique<SimulatedDevice>(static_cast<int>(i), std::move(options)));

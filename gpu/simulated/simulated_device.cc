@@ -1,9 +1,11 @@
 #include "gpu/simulated/simulated_device.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -12,8 +14,19 @@
 #include "gpu/join/host_hash.h"
 #include "gpu/join/host_match.h"
 
+// What the machine makes of an operation, if it is simulated as a whole (docs/campaign.md): an
+// errno value. Not there otherwise.
+extern "C" [[gnu::weak]] int xxl_machine_device(const char* operation);
+
 namespace xxl::gpu {
 namespace {
+
+void ask_machine(const char* operation) {
+  const int error = xxl_machine_device(operation);
+  if (error == 0) return;
+  throw Error(error == ENOMEM ? ErrorCode::no_space : ErrorCode::device,
+              std::string("the simulated device failed: ") + operation);
+}
 
 constexpr std::size_t kAlignment = 256;
 
@@ -298,7 +311,9 @@ class SimulatedStream final : public Stream {
 }  // namespace
 
 SimulatedDevice::SimulatedDevice(int index, SimulatedOptions options)
-    : index_(index), options_(std::move(options)) {}
+    : index_(index), options_(std::move(options)) {
+  if (!options_.before && xxl_machine_device != nullptr) options_.before = ask_machine;
+}
 
 SimulatedDevice::~SimulatedDevice() {
   XXL_CHECK(allocated_ == 0);
