@@ -9,8 +9,6 @@
 #include "io/codec.h"
 #include "io/input_checks.h"
 #include "io/io_queue.h"
-#include "io/transfer.h"
-#include "io/wake_event.h"
 
 namespace xxl {
 namespace {
@@ -111,24 +109,6 @@ Inputs input_of_caller(io::IoQueue& queue, const std::string& name, std::uint64_
   inputs.size_known = false;
   inputs.bytes = expected_bytes;
   return inputs;
-}
-
-std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
-                    std::size_t record_bytes, std::span<std::byte> buffer, FileRunSums& sums,
-                    const std::stop_token& stop) {
-  io::WakeEvent stopped;
-  const std::stop_callback on_stop(stop, [&] { stopped.send(); });
-  stream.open();
-  std::uint64_t bytes = 0;
-  for (std::size_t filled = buffer.size(); filled == buffer.size();) {
-    filled = io::read_at(stream, io::Request::kStream, buffer, stopped.fd());
-    sums.add(buffer.first(filled));
-    io::write_at(file, offset + bytes, buffer.first(round_up(filled, kSectorBytes)));
-    bytes += filled;
-  }
-  io::check_whole_records(stream, bytes, record_bytes);
-  stream.close();
-  return bytes;
 }
 
 }  // namespace xxl

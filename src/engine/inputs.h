@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "io/file.h"
-#include "run/file_run.h"
 
 namespace xxl {
 
@@ -62,13 +61,5 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
 // What a caller writes into `queue`, which is called `name`; 0 bytes: it does not say how much.
 Inputs input_of_caller(io::IoQueue& queue, const std::string& name,
                        std::uint64_t expected_bytes = 0);
-
-// Reads `stream` to its end into `file` (io::File::create_unnamed()) at `offset`, by way of
-// `buffer` (aligned to and a multiple of kSectorBytes, as is the offset): a pipe cannot be read at
-// the places where a merge needs it. Adds it to `sums`. Returns its size. Throws Error as
-// open_inputs, and when `stop` is requested.
-std::uint64_t spool(io::File& stream, const io::File& file, std::uint64_t offset,
-                    std::size_t record_bytes, std::span<std::byte> buffer, FileRunSums& sums,
-                    const std::stop_token& stop);
 
 }  // namespace xxl

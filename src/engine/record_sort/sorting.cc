@@ -18,6 +18,7 @@
 #include "engine/record_sort/check_sorted.h"
 #include "engine/record_sort/input_sorting.h"
 #include "engine/record_sort/merge_choice.h"
+#include "engine/record_sort/merge_inputs.h"
 #include "engine/record_sort/run_formation.h"
 #include "engine/record_sort/run_merge.h"
 #include "engine/record_sort/sort_plan.h"
@@ -65,7 +66,7 @@ SortReport Sorting::run() {
   output_ = std::make_unique<Output>(options_, most_output_bytes());
   set_up();
   if (options_.merge_only) {
-    open_merge_inputs();
+    read_triggers();
   } else {
     form_runs();
   }
@@ -87,7 +88,7 @@ void Sorting::make_runs(std::span<std::byte> region) {
   given_memory_ = region;
   set_up();
   if (options_.merge_only) {
-    open_merge_inputs();
+    read_triggers();
   } else {
     form_runs();
   }
@@ -381,34 +382,14 @@ void Sorting::drain(BlockSink& sink, WaitTimes& waits) {
 
 // Each input is open while its triggers are read, which says how long it is, and again while it is
 // merged.
-void Sorting::open_merge_inputs() {
+void Sorting::read_triggers() {
   meter_.begin(Phase::starting, 0);
-  std::shared_ptr<io::File> spooled;  // of all inputs that are streams
-  std::uint64_t spooled_bytes = 0;
-  for (io::File& input : inputs_.files) {
-    std::shared_ptr<io::File> file{std::shared_ptr<void>(), &input};  // inputs_ owns it
-    std::uint64_t bytes = input.size(), offset = 0;
-    FileRunSums sums(layout_.record_bytes(), geometry_.block_bytes);
-    input.open();
-    if (!input.seekable()) {
-      const auto buffer = region_.first(std::min(geometry_.block_bytes, kMiB));
-      if (spooled == nullptr) {
-        spooled =
-            std::make_shared<io::File>(io::File::create_unnamed(options_.scratch_dirs.front()));
-      }
-      file = spooled;
-      offset = spooled_bytes;
-      bytes = spool(input, *file, offset, layout_.record_bytes(), buffer, sums, options_.stop);
-      spooled_bytes += round_up<std::uint64_t>(bytes, kSectorBytes);
-    } else if (input.has_grown(layout_.record_bytes())) {
-      bytes = input.size();
-    }
-    if (bytes > 0) {
-      runs_.push_back(open_file_run(std::move(file), offset, bytes / layout_.record_bytes(),
-                                    layout_, geometry_.block_bytes, sums.sums()));
-    }
-    if (inputs_.files.size() > geometry_.merge_degree) input.close();
-  }
+  const MergeInputs means{.block_bytes = geometry_.block_bytes,
+                          .most_open = geometry_.merge_degree,
+                          .scratch_directory = options_.scratch_dirs.front(),
+                          .buffer = region_.first(std::min(geometry_.block_bytes, kMiB)),
+                          .stop = options_.stop};
+  for (Run& run : open_merge_inputs(inputs_, layout_, means)) runs_.push_back(std::move(run));
   report_.runs = runs_.size();
   meter_.end("read triggers");
 }

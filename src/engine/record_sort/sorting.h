@@ -118,7 +118,7 @@ class Sorting final : public CallerSort {
   void close_run(const OutputStage& stage);
   void take_output(const OutputStage& stage);
   bool spill_what_cannot_stay();
-  void open_merge_inputs();
+  void read_triggers();
   void merge_runs(bool into_output);
   void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
   void hand_over(RunMerger& merger);
