@@ -21,6 +21,7 @@
 #include "io/scratch_store.h"
 #include "io/transfer.h"
 #include "run/run_store.h"
+#include "waited_transfer.h"
 
 namespace xxl {
 namespace {
@@ -29,20 +30,6 @@ using fuzz::require;
 
 constexpr std::size_t kSlotBytes = kSectorBytes;
 constexpr std::size_t kMostBytes = 8 * kSectorBytes;
-
-// A transfer that has been waited for.
-class Waiting {
- public:
-  BlockSource::Done done() {
-    return [this](const std::exception_ptr& failure) {
-      failure == nullptr ? ended_.set_value() : ended_.set_exception(failure);
-    };
-  }
-  void wait() { ended_.get_future().get(); }
-
- private:
-  std::promise<void> ended_;
-};
 
 // What rank 0 gives to rank `receiver`, as if all ranks had given it.
 class Echo final : public Peers {
@@ -93,7 +80,7 @@ class Blocks {
 
   void write(std::string content) {
     std::memcpy(buffer_.data(), content.data(), content.size());
-    Waiting written;
+    test::WaitedTransfer written;
     blocks_.push_back(
         store_.write(run_, blocks_.size(), buffer_.data(), content.size(), written.done()));
     written.wait();
@@ -125,7 +112,7 @@ class Blocks {
 
  private:
   void read(std::size_t index) {
-    Waiting done;
+    test::WaitedTransfer done;
     store_.read(run_, blocks_[index], buffer_.data(), done.done());
     done.wait();
   }

@@ -14,25 +14,12 @@
 #include "engine/cluster/message.h"
 #include "engine/cluster/thread_peers.h"
 #include "io_test_support.h"
+#include "waited_transfer.h"
 
 namespace xxl {
 namespace {
 
 constexpr std::size_t kBlock = 4 * kSectorBytes;
-
-// A transfer that has been waited for.
-class Waiting {
- public:
-  BlockSource::Done done() {
-    return [this](const std::exception_ptr& failure) {
-      failure == nullptr ? ended_.set_value() : ended_.set_exception(failure);
-    };
-  }
-  void wait() { ended_.get_future().get(); }
-
- private:
-  std::promise<void> ended_;
-};
 
 class LocalScratchTest : public testing::Test {
  protected:
@@ -47,7 +34,7 @@ class LocalScratchTest : public testing::Test {
       std::memset(buffer.data(), 'a' + static_cast<int>(peers.rank()), kBlock);
       StoredRun run;
       run.identity = peers.rank();
-      Waiting written;
+      test::WaitedTransfer written;
       const StoredBlock block = blocks.write(run, 0, buffer.data(), kBlock, written.done());
       written.wait();
       LocalScratch scratch(store, blocks, io, peers);
@@ -71,7 +58,7 @@ TEST_F(LocalScratchTest, ranks_of_one_machine_read_each_others_blocks) {
       EXPECT_TRUE(scratch.is_open_to(rank));
       BlockSource* const source = scratch.of(rank);
       ASSERT_NE(source, nullptr);
-      Waiting read;
+      test::WaitedTransfer read;
       source->read(runs_[rank], blocks[rank], buffer.data(), read.done());
       read.wait();
       source->open(runs_[rank], 0, blocks[rank], buffer.data());
