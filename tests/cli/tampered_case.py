@@ -21,9 +21,9 @@ class TamperedTest(whole_process.FaultTest):
             raise cls.skipTest(cls, "needs cc, and a program that is not sanitized")
         directory = tempfile.TemporaryDirectory(prefix="xxl-tamper-")
         cls.addClassCleanup(directory.cleanup)
-        cls.library = pathlib.Path(directory.name) / "tampered_writes.so"
+        cls.preloaded = pathlib.Path(directory.name) / "tampered_writes.so"
         source = pathlib.Path(__file__).parent / "tampered_writes.c"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", cls.preloaded, source, "-ldl"], check=True)
 
     def setUp(self):
         super().setUp()
@@ -35,7 +35,7 @@ class TamperedTest(whole_process.FaultTest):
         self.writes.unlink(missing_ok=True)
         return subprocess.run(
             [whole_process.XXL, *command], capture_output=True, check=False, timeout=whole_process.PATIENCE_SECONDS,
-            env={**os.environ, "LC_ALL": "C", "LD_PRELOAD": str(self.library), "TMPDIR": str(self.scratch),
+            env={**os.environ, "LC_ALL": "C", "LD_PRELOAD": str(self.preloaded), "TMPDIR": str(self.scratch),
                  "TAMPER_DIRECTORY": str(below or self.out), "TAMPER_FAULT": fault, "TAMPER_AT": str(number),
                  "TAMPER_COUNT": str(self.writes)})
 
