@@ -9,6 +9,7 @@ import argparse
 import csv
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -111,8 +112,13 @@ MUTATIONS = [
 ]
 
 
+PROGRAM = ROOT / "build-release/bin/xxl"
+CAMPAIGN = ROOT / "build-release/tests/campaign/xxl-campaign"
+CASES = ROOT / "tests/campaign/cases"
+
+
 def run(command, **options):
-    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False, **options)
+    return subprocess.run(command, cwd=ROOT, text=True, errors="replace", capture_output=True, check=False, **options)
 
 
 def is_clean():
@@ -125,17 +131,28 @@ def build():
         sys.exit(built.stdout[-3000:] + built.stderr[-3000:])
 
 
-def campaign(minutes, first_seed):
-    """Seconds and seeds until the campaign fails, and how; None if it does not."""
+def campaign(program, *options):
+    result = run([CAMPAIGN, f"--xxl={program}", "--stop-at-failure", *options])
+    if result.returncode not in (0, 1):
+        sys.exit(result.stdout[-2000:] + result.stderr[-2000:])
+    return result
+
+
+def hunt(minutes, first_seed):
+    """How long the campaign takes to fail, and on what; None if it does not."""
     start = time.monotonic()
-    result = run(["build-release/tests/campaign/xxl-campaign", "--xxl=build-release/bin/xxl",
-                  f"--seeds={first_seed}..", f"--minutes={minutes}", "--stop-at-failure"])
+    result = campaign(PROGRAM, f"--seeds={first_seed}..", f"--minutes={minutes}")
     seconds = time.monotonic() - start
     if result.returncode == 0:
         return None
-    if result.returncode != 1:
-        sys.exit(result.stdout[-2000:] + result.stderr[-2000:])
-    return seconds, result.stdout
+    failed = re.search(r"^FAILED (?:seed )?(\S+)\n(.*)", result.stdout, re.MULTILINE)
+    return seconds, failed[1], failed[2]
+
+
+def fails_without_bug(clean, where):
+    """Whether that seed, or kept case, is no proof."""
+    again = f"--case={CASES / where}" if where.endswith(".case") else f"--seeds={where}"
+    return campaign(clean, again).returncode != 0
 
 
 def main():
@@ -148,6 +165,9 @@ def main():
     if not is_clean():
         sys.exit("the sources differ from what was committed")
 
+    build()
+    clean = ROOT / "build-release/xxl-without-bug"
+    shutil.copy(PROGRAM, clean)
     rows = []
     for name, file, before, after in MUTATIONS:
         if arguments.only not in name:
@@ -159,17 +179,18 @@ def main():
         try:
             path.write_text(original.replace(before, after))
             build()
-            found = campaign(arguments.minutes, arguments.first_seed)
+            found = hunt(arguments.minutes, arguments.first_seed)
         finally:
             path.write_text(original)
-        why = re.search(r"^FAILED.*", found[1], re.MULTILINE) if found else None
+        if found and fails_without_bug(clean, found[1]):
+            sys.exit(f"{found[1]} fails without the bug, too: mend that first")
         rows.append([name, file, "found" if found else "NOT FOUND", f"{found[0]:.1f}" if found else "",
-                     why[0] if why else ""])
+                     *(found[1:] if found else ("", ""))])
         print(" | ".join(rows[-1]), flush=True)
     build()
     if arguments.results:
         with arguments.results.open("w", newline="") as out:
-            csv.writer(out).writerows([["bug", "file", "outcome", "seconds", "how"], *rows])
+            csv.writer(out).writerows([["bug", "file", "outcome", "seconds", "where", "how"], *rows])
     print(f"{sum(row[2] == 'found' for row in rows)} of {len(rows)} found")
 
 
