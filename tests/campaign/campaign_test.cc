@@ -134,7 +134,7 @@ TEST(RecordReference, IsStableWhateverTheKeys) {
   for (int round = 0; round < 50; ++round) {
     std::vector<std::uint64_t> values;
     for (std::uint64_t i = random.below(40); i > 0; --i)
-      values.push_back(random.below(5) | random.next() << 32);
+      values.push_back(random.below(5) | random() << 32);
     std::vector<std::uint64_t> exchanged = values;
     for (std::size_t end = exchanged.size(); end > 1; --end) {
       for (std::size_t i = 1; i < end; ++i) {

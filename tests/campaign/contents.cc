@@ -51,7 +51,7 @@ class Maker {
   std::string any_bytes(std::size_t count) {
     std::string bytes(count, '\0');
     for (char& byte : bytes) {
-      byte = static_cast<char>(random_.next());
+      byte = static_cast<char>(random_());
       if (kind_ == Kind::lines && byte == terminator_) byte = 'n';
     }
     return bytes;

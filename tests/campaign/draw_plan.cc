@@ -43,8 +43,8 @@ void add_fault(const Job& job, bool harmless, const Report& report, Random& rand
     // What was refused once is tried again where it must not fail: at the end of a transfer.
     if (fault.operation == "heap" && fault.count == 0) fault.count = 100;
   }
-  // A call that is interrupted each time does not end, and stalls are long.
-  if (harmless && fault.effect != "short") fault.count = random.pick({1, 3, 10});
+  // A call that is interrupted each time does not end.
+  if (harmless && fault.effect != "short") fault.count = random.pick({1, 10, 100, 1000});
   plan.faults.push_back(std::move(fault));
 }
 

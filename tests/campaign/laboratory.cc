@@ -19,7 +19,7 @@ std::string in_two_digits(unsigned number) {
 std::string random_source() {
   std::string bytes;
   Random random(1);
-  while (bytes.size() < kRandomSourceBytes) bytes += static_cast<char>(random.next());
+  while (bytes.size() < kRandomSourceBytes) bytes += static_cast<char>(random());
   return bytes;
 }
 

@@ -55,6 +55,7 @@ void Summary::add(const Run& run, const std::vector<Broken>& broken) {
   steps_ += run.report.steps;
   for (const Struck& struck : run.report.struck) {
     ++struck_[struck.role + ' ' + struck.operation + ' ' + struck.effect];
+    faults_ += struck.times;
   }
   ++endings_[ending_of(run)];
   ++references_[std::string(run.expected.by)];
@@ -92,11 +93,13 @@ void Summary::print(double seconds) const {
                 static_cast<unsigned long long>(found == broken_.end() ? 0 : found->second));
   }
   std::printf(
-      "%llu seeds, %zu kept cases, %llu runs, %llu steps in %.1f seconds: %.1f seeds a second; %zu "
-      "failed\n",
+      "%llu seeds, %zu kept cases, %llu runs, %llu faults, %llu steps in %.1f seconds: %.1f seeds "
+      "a "
+      "second; %zu failed\n",
       static_cast<unsigned long long>(seeds_), passed_cases_.size(),
-      static_cast<unsigned long long>(runs_), static_cast<unsigned long long>(steps_), seconds,
-      static_cast<double>(seeds_) / seconds, failures_.size());
+      static_cast<unsigned long long>(runs_), static_cast<unsigned long long>(faults_),
+      static_cast<unsigned long long>(steps_), seconds, static_cast<double>(seeds_) / seconds,
+      failures_.size());
 }
 
 void Summary::write_junit(const std::string& path) const {

@@ -26,7 +26,6 @@ class Summary {
     const std::lock_guard lock(mutex_);
     return !failures_.empty();
   }
-  std::uint64_t seeds() const { return seeds_; }
 
   void print(double seconds) const;
   // One test for each promise and each kept case, as JUnit has them.
@@ -43,6 +42,7 @@ class Summary {
   std::uint64_t seeds_ = 0;
   std::uint64_t runs_ = 0;
   std::uint64_t steps_ = 0;
+  std::uint64_t faults_ = 0;                         // that struck
   std::map<std::string, std::uint64_t> struck_;      // runs, by "ROLE OPERATION EFFECT"
   std::map<std::string, std::uint64_t> endings_;     // runs
   std::map<std::string, std::uint64_t> references_;  // runs, by who said what is right

@@ -22,22 +22,8 @@
 
 namespace {
 
-using xxl::machine::Call;
-using xxl::machine::Disks;
-using xxl::machine::Effect;
-using xxl::machine::Inside;
-using xxl::machine::kForever;
-using xxl::machine::Machine;
-using xxl::machine::machine;
-using xxl::machine::OpenFile;
-using xxl::machine::Operation;
-using xxl::machine::real_syscall;
-using xxl::machine::Role;
-using xxl::machine::Time;
-using xxl::machine::Transfer;
-using xxl::machine::with_errno;
+using namespace xxl::machine;
 
-constexpr std::int64_t kLongestStall = 60'000'000;  // microseconds
 constexpr unsigned kDiskMajor = 259;
 
 struct Event {
@@ -65,8 +51,8 @@ int refused(const Effect& effect) {
 }
 
 void stall(Machine& m, const Effect& effect) {
-  if (effect.kind != Effect::stall) return;
-  m.scheduler.sleep_until(m.scheduler.now() + static_cast<Time>(m.random.below(kLongestStall)));
+  if (const Time delay = m.delay(effect); delay > 0)
+    m.scheduler.sleep_until(m.scheduler.now() + delay);
 }
 
 // --- transfers ---
@@ -160,6 +146,21 @@ int sync_here(int fd, long number) {
     }
   }
   return static_cast<int>(with_errno(real_syscall(number, fd)));
+}
+
+// Before a change of the file's size: -1 with errno set if it is refused.
+int may_resize(int fd, Operation operation) {
+  Machine* const m = machine();
+  if (m == nullptr) return 0;
+  const Inside inside;
+  const OpenFile* const file = m->disks.find(fd);
+  if (file == nullptr) return 0;
+  m->scheduler.step(Call::allocate);
+  const Effect effect = m->effect(file->role, operation);
+  stall(*m, effect);
+  if (refused(effect) != 0) return -1;
+  m->disks.resizes(fd);
+  return 0;
 }
 
 // --- names ---
@@ -311,7 +312,7 @@ int close(int fd) {
 // Closes its descriptor within the C library.
 int closedir(DIR* directory) {
   close_here(dirfd(directory));
-  return xxl::machine::next_function<int(DIR*)>("closedir")(directory);
+  return next_function<int(DIR*)>("closedir")(directory);
 }
 
 int dup2(int fd, int copy) noexcept {
@@ -393,30 +394,12 @@ int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned flags) {
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes) {
-  if (Machine* const m = machine()) {
-    const Inside inside;
-    if (const OpenFile* const file = m->disks.find(fd)) {
-      m->scheduler.step(Call::allocate);
-      const Effect effect = m->effect(file->role, Operation::allocate);
-      stall(*m, effect);
-      if (refused(effect) != 0) return -1;
-      m->disks.resizes(fd);
-    }
-  }
+  if (may_resize(fd, Operation::allocate) != 0) return -1;
   return static_cast<int>(with_errno(real_syscall(SYS_fallocate, fd, mode, offset, bytes)));
 }
 
 int ftruncate(int fd, off_t bytes) noexcept {
-  if (Machine* const m = machine()) {
-    const Inside inside;
-    if (const OpenFile* const file = m->disks.find(fd)) {
-      m->scheduler.step(Call::allocate);
-      const Effect effect = m->effect(file->role, Operation::truncate);
-      stall(*m, effect);
-      if (refused(effect) != 0) return -1;
-      m->disks.resizes(fd);
-    }
-  }
+  if (may_resize(fd, Operation::truncate) != 0) return -1;
   return static_cast<int>(with_errno(real_syscall(SYS_ftruncate, fd, bytes)));
 }
 
@@ -520,7 +503,7 @@ int eventfd_write(int fd, eventfd_t count) {
   }
   const Inside inside;
   event->second.count += count;
-  m->scheduler.wake(xxl::machine::readiness());
+  m->scheduler.wake(readiness());
   m->scheduler.step(Call::signal);
   return 0;
 }
@@ -532,7 +515,7 @@ int eventfd_read(int fd, eventfd_t* count) {
   }
   const Inside inside;
   m->scheduler.step(Call::wait);
-  while (events()[fd].count == 0) m->scheduler.wait(xxl::machine::readiness());
+  while (events()[fd].count == 0) m->scheduler.wait(readiness());
   Event& event = events()[fd];
   *count = event.one_at_a_time ? 1 : event.count;
   event.count -= *count;
@@ -554,16 +537,16 @@ int poll(pollfd* files, nfds_t count, int timeout) {
     for (nfds_t i = 0; i < count; ++i) {
       files[i].revents = 0;
       if (files[i].fd < 0) continue;
-      files[i].revents = xxl::machine::ready_now(*m, files[i].fd, files[i].events);
+      files[i].revents = ready_now(*m, files[i].fd, files[i].events);
       ready += files[i].revents != 0 ? 1 : 0;
-      is_outside = is_outside || !xxl::machine::is_of_machine(*m, files[i].fd);
+      is_outside = is_outside || !is_of_machine(*m, files[i].fd);
     }
     if (ready > 0 || m->scheduler.now() >= deadline) return ready;
     if (is_outside) {
       m->scheduler.wait(m->scheduler.outside(), deadline);
       real_syscall(SYS_poll, address(files), static_cast<long>(count), 1);
     } else {
-      m->scheduler.wait(xxl::machine::readiness(), deadline);
+      m->scheduler.wait(readiness(), deadline);
     }
   }
 }

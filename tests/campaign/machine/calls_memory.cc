@@ -18,14 +18,7 @@ void __libc_free(void* data);
 
 namespace {
 
-using xxl::machine::Effect;
-using xxl::machine::Inside;
-using xxl::machine::Machine;
-using xxl::machine::machine;
-using xxl::machine::Operation;
-using xxl::machine::real_syscall;
-using xxl::machine::Role;
-using xxl::machine::with_errno;
+using namespace xxl::machine;
 
 bool is_refused(Machine& m, Operation operation, std::size_t bytes) {
   return m.effect(Role::other, operation).kind == Effect::error || !m.memory.has_room(bytes);

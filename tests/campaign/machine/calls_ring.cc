@@ -69,13 +69,11 @@ void finish(Machine& m, io_uring* key, std::uint64_t number, const Effect& effec
 }
 
 void start_transfer(Machine& m, Ring& ring, const io_uring_sqe& entry) {
-  constexpr std::int64_t kLongestStall = 60'000'000;
   const Transfer transfer = transfer_of(entry);
   const OpenFile* const file = m.disks.find(transfer.fd);
   const Role role = file == nullptr ? Role::other : file->role;
   const Effect effect = m.transfer_effect(role, transfer, file != nullptr && file->is_direct);
-  Time time = m.scheduler.now() + m.disks.duration(transfer.bytes);
-  if (effect.kind == Effect::stall) time += static_cast<Time>(m.random.below(kLongestStall));
+  const Time time = m.scheduler.now() + m.disks.duration(transfer.bytes) + m.delay(effect);
   const std::uint64_t number = ++ring.made;
   ring.waiting.push_back({number, entry});
   m.scheduler.at(time, [&m, key = ring.ring, number, effect] { finish(m, key, number, effect); });

@@ -19,17 +19,7 @@
 
 namespace {
 
-using xxl::machine::Call;
-using xxl::machine::Effect;
-using xxl::machine::Inside;
-using xxl::machine::kForever;
-using xxl::machine::Machine;
-using xxl::machine::machine;
-using xxl::machine::Operation;
-using xxl::machine::real_syscall;
-using xxl::machine::Role;
-using xxl::machine::Time;
-using xxl::machine::with_errno;
+using namespace xxl::machine;
 
 constexpr long kMicro = 1'000'000;
 constexpr Time kRealTimeStart = 1'900'000'000 * kMicro;
@@ -102,6 +92,15 @@ int wait_on(pthread_cond_t* condition, pthread_mutex_t* mutex, Time deadline) {
   return woken ? 0 : ETIMEDOUT;
 }
 
+int notify(pthread_cond_t* condition, std::uint64_t most) {
+  Machine* const m = machine();
+  if (m == nullptr) return 0;
+  const Inside inside;
+  m->scheduler.wake(condition, most);
+  m->scheduler.step(Call::signal);
+  return 0;
+}
+
 long futex(Machine& m, int* word, int operation, int value, const timespec* timeout) {
   const Inside inside;
   switch (operation & FUTEX_CMD_MASK) {
@@ -159,7 +158,7 @@ int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   Machine* const m = machine();
   if (m == nullptr) {
-    return xxl::machine::real_pthread_create(handle, attributes, body, argument);
+    return real_pthread_create(handle, attributes, body, argument);
   }
   const Inside inside;
   const Effect effect = m->effect(Role::other, Operation::thread);
@@ -171,7 +170,7 @@ int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*
 
 int pthread_join(pthread_t handle, void** result) {
   Machine* const m = machine();
-  if (m == nullptr) return xxl::machine::real_pthread_join(handle, result);
+  if (m == nullptr) return real_pthread_join(handle, result);
   const Inside inside;
   m->scheduler.step(Call::join);
   return m->scheduler.join(handle, result);
@@ -239,21 +238,11 @@ int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
 }
 
 int pthread_cond_signal(pthread_cond_t* condition) noexcept {
-  Machine* const m = machine();
-  if (m == nullptr) return 0;
-  const Inside inside;
-  m->scheduler.wake(condition, 1);
-  m->scheduler.step(Call::signal);
-  return 0;
+  return notify(condition, 1);
 }
 
 int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
-  Machine* const m = machine();
-  if (m == nullptr) return 0;
-  const Inside inside;
-  m->scheduler.wake(condition);
-  m->scheduler.step(Call::signal);
-  return 0;
+  return notify(condition, ~std::uint64_t{0});
 }
 
 int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
@@ -379,7 +368,7 @@ int sched_setaffinity(pid_t, std::size_t, const cpu_set_t*) noexcept {
 }
 
 long sysconf(int name) noexcept {
-  static auto* const real = xxl::machine::next_function<long(int)>("sysconf");
+  static auto* const real = next_function<long(int)>("sysconf");
   Machine* const m = machine();
   if (m != nullptr && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF)) {
     return m->plan.processors;
@@ -404,7 +393,7 @@ long syscall(long number, ...) noexcept {
   }
   if (m != nullptr && number == SYS_getrandom) {
     auto* const bytes = reinterpret_cast<unsigned char*>(a[0]);
-    for (long i = 0; i < a[1]; ++i) bytes[i] = static_cast<unsigned char>(m->random.next());
+    for (long i = 0; i < a[1]; ++i) bytes[i] = static_cast<unsigned char>(m->random());
     return a[1];
   }
   if (m != nullptr && number == SYS_io_uring_register) return 0;
@@ -417,7 +406,7 @@ ssize_t getrandom(void* data, std::size_t bytes, unsigned flags) {
 
 pid_t getpid() noexcept {
   constexpr pid_t kProcess = 4711;
-  return machine() != nullptr ? kProcess : xxl::machine::real_getpid();
+  return machine() != nullptr ? kProcess : real_getpid();
 }
 
 // std::random_device::_M_getval(), which asks the processor.

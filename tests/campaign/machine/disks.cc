@@ -188,7 +188,7 @@ long Disks::carry_out(const Transfer& transfer, const Effect& effect) {
     offset = static_cast<std::int64_t>(random_.below(blocks)) * kBlockBytes;
   }
   if (file != nullptr) {
-    remember(*file->inode, transfer.fd, offset < 0 ? size : offset, arriving);
+    remember(*file->inode, offset < 0 ? size : offset, arriving);
     const auto end = transfer.offset + static_cast<std::int64_t>(bytes);
     if (arriving < bytes && end > size) real_syscall(SYS_ftruncate, transfer.fd, end);
   }
@@ -198,11 +198,10 @@ long Disks::carry_out(const Transfer& transfer, const Effect& effect) {
   return static_cast<std::size_t>(result) == arriving ? static_cast<long>(bytes) : result;
 }
 
-void Disks::remember(Inode& inode, int fd, std::int64_t offset, std::size_t bytes) {
+void Disks::remember(Inode& inode, std::int64_t offset, std::size_t bytes) {
   if (inode.fd < 0 || bytes == 0) return;
   Undo undo{offset, std::string(bytes, '\0'), bytes};
-  const int reader = inode.fd >= 0 ? inode.fd : fd;
-  const long before = transfer_for_real(false, reader, undo.before.data(), bytes, offset);
+  const long before = transfer_for_real(false, inode.fd, undo.before.data(), bytes, offset);
   undo.before.resize(static_cast<std::size_t>(std::max(before, 0L)));
   inode.undos.push_back(std::move(undo));
 }
@@ -286,7 +285,7 @@ void Disks::cut_power(Inode& inode) {
     for (std::int64_t at = undo->offset; at < end;) {
       const std::int64_t sector = at / kSectorBytes;
       const std::int64_t next = std::min(end, (sector + 1) * kSectorBytes);
-      const auto [decided, is_new] = is_kept.try_emplace(sector, random_.one_in(2));
+      const auto [decided, is_new] = is_kept.try_emplace(sector, random_.below(2) == 0);
       if (!decided->second) {
         std::string before(static_cast<std::size_t>(next - at), '\0');
         const auto from = static_cast<std::size_t>(at - undo->offset);
@@ -295,14 +294,14 @@ void Disks::cut_power(Inode& inode) {
           before.replace(0, part.size(), part);
         }
         transfer_for_real(true, inode.fd, before.data(), before.size(), at);
-        decided->second = random_.one_in(2);  // what an older write did may be kept
+        decided->second = random_.below(2) == 0;  // what an older write did may be kept
       }
       at = next;
     }
   }
   const std::int64_t size = status_of(inode.fd).st_size;
   if (size == inode.synced_size || (!inode.is_resized && inode.undos.empty())) return;
-  if (random_.one_in(2)) return;
+  if (random_.below(2) == 0) return;
   const auto least = std::min(size, inode.synced_size);
   const auto range = static_cast<std::uint64_t>(std::max(size, inode.synced_size) - least);
   real_syscall(SYS_ftruncate, inode.fd,

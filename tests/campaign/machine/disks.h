@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "plan.h"
-#include "random.h"
 
 namespace xxl::machine {
 
@@ -71,7 +71,6 @@ class Disks {
     std::string path;
     std::string from;  // renamed
     std::string kept;  // what had the name before; empty: nothing
-    bool synced = false;
   };
   std::string keep(const std::string& path);
   void changed(NameChange change);
@@ -88,7 +87,7 @@ class Disks {
   friend struct Inode;
 
   std::shared_ptr<Inode> inode_of(int fd, const std::string& path);
-  void remember(Inode& inode, int fd, std::int64_t offset, std::size_t bytes);
+  void remember(Inode& inode, std::int64_t offset, std::size_t bytes);
   void cut_power(Inode& inode);
 
   const Plan& plan_;

@@ -114,6 +114,11 @@ Effect Machine::transfer_effect(Role role, const Transfer& transfer, bool is_dir
       [&](const Effect& effect) { return Disks::is_possible(transfer, effect, is_direct); });
 }
 
+Time Machine::delay(const Effect& effect) {
+  constexpr std::uint64_t kLongestStall = 60'000'000;
+  return effect.kind == Effect::stall ? static_cast<Time>(random.below(kLongestStall)) : 0;
+}
+
 void Machine::end_in_the_middle() {
   if (plan.end == End::kill) end("kill", kKilled);
   if (plan.end == End::power) {

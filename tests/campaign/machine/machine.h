@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/random.h"
 #include "disks.h"
 #include "memory.h"
 #include "plan.h"
-#include "random.h"
 #include "scheduler.h"
 
 namespace xxl::machine {
@@ -26,6 +26,8 @@ class Machine {
   Effect effect(Role role, Operation operation);
   // Of a transfer: one that cannot have the effect has none, and the fault waits for the next.
   Effect transfer_effect(Role role, const Transfer& transfer, bool is_direct);
+  // Microseconds by which the effect delays a call; 0 but for a stall.
+  Time delay(const Effect& effect);
   // Writes the report; `how` as in docs/campaign.md.
   void report(const std::string& how);
   // Does that and ends the process.

@@ -112,7 +112,7 @@ void Scheduler::step(Call call, std::uint64_t detail) {
   if (steps_ == end_step_) on_end_step();
   if (steps_ >= most_steps_) on_hang("steps");
   happen_until(now_);
-  if (random_.one_in(switch_every_)) switch_to(choose(false));
+  if (switch_every_ != 0 && random_.below(switch_every_) == 0) switch_to(choose(false));
 }
 
 void Scheduler::write_log(Call call, std::uint64_t detail) {

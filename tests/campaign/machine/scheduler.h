@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "plan.h"
-#include "random.h"
 
 namespace xxl::machine {
 
