@@ -57,7 +57,7 @@ std::string cell_text(const ColumnView& column, std::size_t row) {
       return text + "]";
     }
     default:
-      return hexadecimal(column.text(row));
+      return fuzz::hexadecimal(column.text(row));
   }
 }
 

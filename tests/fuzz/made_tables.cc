@@ -81,16 +81,6 @@ Type make_type_at(Input& input, int depth, bool may_be_dictionary) {
   return type;
 }
 
-std::string hexadecimal(std::string_view bytes) {
-  std::string text = "x";
-  for (const char c : bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    text.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return text;
-}
-
 std::string any_bytes(Input& input, std::size_t count) {
   std::string bytes;
   for (; count > 0; --count) bytes.push_back(static_cast<char>(input.choose(256)));
@@ -285,6 +275,16 @@ void overwrite(std::optional<std::string>& buffer, std::size_t place, std::size_
 }
 
 }  // namespace
+
+std::string hexadecimal(std::string_view bytes) {
+  std::string text = "x";
+  for (const char c : bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    text.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
+    text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
+  }
+  return text;
+}
 
 Type make_type(Input& input) {
   return make_type_at(input, 0, true);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "columns/arrow_test_support.h"
@@ -23,6 +24,9 @@ struct Made {
   test::Column column;
   std::vector<std::string> cells;
 };
+
+// How cells have bytes.
+std::string hexadecimal(std::string_view bytes);
 
 Type make_type(Input& input);
 // Of `rows` values.
