@@ -177,8 +177,10 @@ class Checks {
 
   // A budget that is too small for the job is an error, whatever a machine does.
   bool is_refused() const {
-    return run_.ended.status == 2 && contains(run_.ended.error, "-S") &&
-           (contains(run_.ended.error, "too small") || contains(run_.ended.error, "give"));
+    const std::string& error = run_.ended.error;
+    const bool names_budget = contains(error, "-S") || contains(error, "--gpu-memory");
+    return run_.ended.status == 2 && names_budget &&
+           (contains(error, "too small") || contains(error, "give"));
   }
 
   void check_that_it_ends() {

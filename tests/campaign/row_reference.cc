@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <compare>
 #include <set>
 #include <sstream>
@@ -124,6 +125,8 @@ std::vector<std::string_view> split_rows(std::string_view text) {
 std::optional<std::string> row_sort_reference(const Job& job,
                                               const std::vector<std::string_view>& inputs) {
   if (!has_known_options(job) || !has(job.options, "--key")) return std::nullopt;
+  const bool splits_names = std::isalnum(static_cast<unsigned char>(separator_of(job))) != 0;
+  if (splits_names && has(job.options, "--header")) return std::nullopt;
   Order order{.empty_last = value_of(job.options, "--empty") == "last"};
   for (const std::string& text : values_of(job.options, "--key")) {
     const auto key = parse_key(job, text);
