@@ -36,10 +36,18 @@ class Mailbox {
   }
 
   // Leaves a message, a function without arguments; from any thread. Whoever was promised it waits
-  // for it: where there is no memory for it, this waits until others have given some back.
+  // for it: where there is no memory for it, this waits until others have given some back. If they
+  // do not, the message is lost, and wait_and_run() throws std::bad_alloc.
   template <class Function>
   void post(Function message) noexcept {
-    while (!try_post(message)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (unsigned tries = 1; !try_post(message); ++tries) {
+      if (tries == kMostTries) {
+        std::lock_guard lock(mutex_);
+        lost_one_ = true;
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     arrived_.notify_one();
   }
 
@@ -60,7 +68,8 @@ class Mailbox {
       batch_.clear();
       next_ = 0;
       std::unique_lock lock(mutex_);
-      Chores::wait(arrived_, lock, [this] { return !messages_.empty(); });
+      Chores::wait(arrived_, lock, [this] { return lost_one_ || !messages_.empty(); });
+      if (lost_one_) throw std::bad_alloc();
       batch_.swap(messages_);
     }
     while (next_ < batch_.size()) {
@@ -71,6 +80,8 @@ class Mailbox {
   }
 
  private:
+  static constexpr unsigned kMostTries = 1000;  // to find memory for a message, in milliseconds
+
   // False, and nothing has changed, if there is no memory.
   template <class Function>
   bool try_post(Function& message) {
@@ -89,6 +100,7 @@ class Mailbox {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
+  bool lost_one_ = false;
   std::vector<Message> batch_;  // taken, being run
   std::size_t next_ = 0;
   std::stop_token stop_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "cli/options_table.h"
 #include "contents.h"
@@ -32,30 +33,43 @@ void draw_record(Job& job, Random& random) {
   }
 }
 
+std::uint64_t typical_bytes(const Job& job) {
+  return kind_of(job) == Kind::binary ? std::max<std::uint64_t>(format_of(job).record_bytes, 4)
+                                      : 30;
+}
+
+// Of each input of a join whose keys may all be equal.
+std::uint64_t most_joined_records(const Job& job) {
+  constexpr double kOutputBytes = 16 << 20;
+  return static_cast<std::uint64_t>(
+      std::sqrt(kOutputBytes / static_cast<double>(2 * typical_bytes(job))));
+}
+
+bool is_keyed(const Job& job) {
+  return has(job.options, "--key");
+}
+
 // How many records, so that a join of them does not become too large.
 std::uint64_t draw_records(const Job& job, const Input& input, Random& random) {
   const std::uint64_t records = random.pick({0, 1, 2, 3, 10, 50, 300, 300, 2000, 2000});
   const bool joins = job.command == "join";
   if (input.shape == "long") return std::min<std::uint64_t>(records, joins ? 4 : 20);
-  if (input.shape == "equal" && joins) return std::min<std::uint64_t>(records, 50);
+  if (!joins) return records;
+  if (input.shape == "equal") return std::min<std::uint64_t>(records, 50);
   const bool narrow = input.shape == "words" || input.shape == "few" || input.shape == "bytes";
-  return joins && narrow ? std::min<std::uint64_t>(records, 300) : records;
+  return narrow || is_keyed(job) ? std::min(records, most_joined_records(job)) : records;
 }
 
 // Some MiB: more than the memory that is drawn.
 std::uint64_t draw_many_records(const Job& job, Random& random) {
-  const std::uint64_t bytes = random.between(1, 8) << 20;
-  const std::uint64_t typical = kind_of(job) == Kind::binary ? format_of(job).record_bytes : 30;
-  return bytes / std::max<std::uint64_t>(typical, 4);
+  return (random.between(1, 8) << 20) / typical_bytes(job);
 }
 
 void draw_inputs(Job& job, Random& random) {
   std::uint64_t count = random.pick({1, 1, 1, 2, 3, 5});
   if (job.command == "join") count = 2;
   if (job.command == "set") count = random.between(2, 4);
-  const bool keyed = has(job.options, "--key") || has(job.options, "-1") ||
-                     has(job.options, "-2") || has(job.options, "-j");
-  const bool large = random.one_in(6) && (job.command != "join" || !keyed);
+  const bool large = random.one_in(6) && (job.command != "join" || !is_keyed(job));
   for (std::uint64_t i = 0; i < count; ++i) {
     Input input{.path = "in/" + std::string(1, char('a' + i)),
                 .shape = std::string(random.pick(kShapes)),
@@ -89,13 +103,16 @@ void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
       possible.push_back(&option);
     }
   }
-  const bool keyed = has(job.options, "--key");
+  // Other names of the keys of a join.
+  const bool may_have_fields =
+      !is_keyed(job) && std::ranges::all_of(job.inputs, [&](const Input& input) {
+        return input.records <= most_joined_records(job);
+      });
   const std::uint64_t count = random.pick({0, 1, 1, 2, 2, 3});
   for (std::uint64_t i = 0; i < count; ++i) {
     const cli::OptionSpec& option = *random.pick(possible);
     if (has(job.options, name_of(option))) continue;
-    // Of join, other names of keys.
-    if (keyed && option.long_name.empty() && option.value_name == "FIELD") continue;
+    if (!may_have_fields && option.long_name.empty() && option.value_name == "FIELD") continue;
     if (auto drawn = draw_argument(option, job, random)) job.options.push_back(std::move(*drawn));
   }
 }

@@ -275,9 +275,11 @@ class Checks {
     }
     if (!writes_file() || contains(run_.ended.error, "was overwritten in place")) return;
     if (output_tree(run_.before) == output_tree(run_.after)) return;
-    // The new one is there whole when it was too late, or when only the rest failed.
-    const bool may_be_new =
-        run_.plan.end || contains(run_.ended.error, "the output is complete and in its place");
+    // The new one is there whole when it was too late, when only the rest failed, or when there was
+    // no memory to report it.
+    const bool may_be_new = run_.plan.end ||
+                            contains(run_.ended.error, "the output is complete and in its place") ||
+                            contains(run_.ended.error, "out of memory");
     if (may_be_new && has_new_output()) return;
     broke(Promise::old_output, "neither the old output nor the new one: " +
                                    difference(run_.expected.output, found_output()));

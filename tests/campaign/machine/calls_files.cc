@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -255,9 +256,26 @@ int statx_here(int directory, const char* path, int flags, unsigned mask, struct
   return static_cast<int>(with_errno(result));
 }
 
-template <class Status>
-void say_disk(Status& status) {
+// With the same free space each time, since messages say how much it is.
+void say_disk(struct statfs& status) {
+  constexpr std::uint64_t kDiskBytes = std::uint64_t{1} << 40;
   if (status.f_type == TMPFS_MAGIC) status.f_type = EXT4_SUPER_MAGIC;
+  status.f_blocks = kDiskBytes / static_cast<std::uint64_t>(status.f_bsize);
+  status.f_bfree = status.f_bavail = status.f_blocks / 2;
+}
+
+// As the C library makes it.
+void fill(struct statvfs& status, const struct statfs& from) {
+  status = {};
+  status.f_bsize = static_cast<unsigned long>(from.f_bsize);
+  status.f_frsize = static_cast<unsigned long>(from.f_frsize != 0 ? from.f_frsize : from.f_bsize);
+  status.f_blocks = from.f_blocks;
+  status.f_bfree = from.f_bfree;
+  status.f_bavail = from.f_bavail;
+  status.f_files = from.f_files;
+  status.f_ffree = from.f_ffree;
+  status.f_favail = from.f_ffree;
+  status.f_namemax = static_cast<unsigned long>(from.f_namelen);
 }
 
 }  // namespace
@@ -482,6 +500,18 @@ int statfs(const char* path, struct statfs* status) noexcept {
   const long result = real_syscall(SYS_statfs, address(path), address(status));
   if (result == 0 && machine() != nullptr) say_disk(*status);
   return static_cast<int>(with_errno(result));
+}
+int fstatvfs(int fd, struct statvfs* status) noexcept {
+  struct statfs found {};
+  const int result = fstatfs(fd, &found);
+  if (result == 0) fill(*status, found);
+  return result;
+}
+int statvfs(const char* path, struct statvfs* status) noexcept {
+  struct statfs found {};
+  const int result = statfs(path, &found);
+  if (result == 0) fill(*status, found);
+  return result;
 }
 
 // --- events ---

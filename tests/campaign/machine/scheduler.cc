@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine.h"
 #include "real.h"
 
 namespace xxl::machine {
@@ -278,6 +279,7 @@ void* Scheduler::run_thread(void* argument) {
 // In the last of the rounds in which the C library calls destructors of a thread's data, so that
 // those of the program have run.
 void Scheduler::end_thread(void* argument) {
+  const Inside inside;
   auto& self = *static_cast<Thread*>(argument);
   Scheduler& scheduler = *self.scheduler;
   if (++rounds_of_end < PTHREAD_DESTRUCTOR_ITERATIONS) {

@@ -67,5 +67,20 @@ TEST(Mailbox, wakes_and_throws_when_it_is_asked_to_stop) {
   EXPECT_FALSE(ran);
 }
 
+// A message for which there is never memory.
+struct Homeless {
+  Homeless() = default;
+  Homeless(const Homeless&) { throw std::bad_alloc(); }
+  void operator()() const {}
+};
+
+TEST(Mailbox, CoordinatorGivesUpWhenAMessageFindsNoMemory) {
+  Mailbox mailbox;
+  std::thread other([&] { mailbox.post(Homeless()); });
+  EXPECT_THROW(mailbox.wait_and_run(), std::bad_alloc);
+  other.join();
+  EXPECT_THROW(mailbox.wait_and_run(), std::bad_alloc);
+}
+
 }  // namespace
 }  // namespace xxl
