@@ -57,7 +57,7 @@ std::string draw_field(const Job& job, Random& random) {
 
 std::string draw_line_key(const Job& job, Random& random) {
   std::string key = std::to_string(random.between(1, 4));
-  if (random.one_in(4)) key += "." + std::to_string(random.between(1, 3));
+  if (random.one_in(4)) key.append(".").append(std::to_string(random.between(1, 3)));
   const auto order = [&] {
     return random.one_in(2) ? std::string(random.pick(
                                   {"n", "g", "b", "d", "f", "r", "nr", "V", "h", "M", "i", "bf"}))
@@ -65,7 +65,7 @@ std::string draw_line_key(const Job& job, Random& random) {
   };
   static_cast<void>(job);
   key += order();
-  if (!random.one_in(3)) key += "," + std::to_string(random.between(1, 4));
+  if (!random.one_in(3)) key.append(",").append(std::to_string(random.between(1, 4)));
   return key;
 }
 
@@ -89,7 +89,7 @@ std::string draw_fold(const Job& job, Random& random) {
 std::string draw_record_number(const Job& job, Random& random) {
   std::uint64_t records = 0;
   for (const Input& input : job.inputs) records += input.records;
-  return std::to_string(random.below(records + 2));
+  return std::to_string(random.below(random.one_in(2) ? 5 : records + 2));
 }
 
 using Maker = std::function<std::string(const Job&, Random&)>;

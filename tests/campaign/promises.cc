@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
+#include <cstring>
 
 namespace xxl::campaign {
 namespace {
@@ -110,6 +112,20 @@ May allowed(const Run& run) {
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+// What the system says of an error, such as "eio"; empty if `effect` is another effect.
+std::string_view words_of_error(std::string_view effect) {
+  constexpr int kMostErrors = 4096;
+  for (int number = 1; number < kMostErrors; ++number) {
+    const char* const name = strerrorname_np(number);
+    const bool same =
+        name != nullptr && std::ranges::equal(effect, std::string_view(name), {}, {}, [](char c) {
+          return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        });
+    if (same) return strerrordesc_np(number);
+  }
+  return {};
 }
 
 std::string shortened(std::string_view text) {
@@ -301,6 +317,21 @@ class Checks {
     return true;
   }
 
+  // Whether an error has what the system says of one of the faults that struck files; of others it
+  // may say whatever it does.
+  bool says_why() const {
+    bool must = false;
+    for (const Struck& struck : run_.report.struck) {
+      const Rule* const rule = find_rule(struck.role, struck.operation, struck.effect);
+      if (rule != nullptr && rule->may == May::change_nothing) continue;
+      const std::string_view words = words_of_error(struck.effect);
+      const bool is_of_file = struck.role != "any";
+      if (!is_of_file || words.empty() || contains(run_.ended.error, words)) return true;
+      must = true;
+    }
+    return !must;
+  }
+
   void check_message() {
     const std::string& error = run_.ended.error;
     const auto lines = std::ranges::count(error, '\n');
@@ -324,6 +355,7 @@ class Checks {
     if (!run_.report.struck.empty() && !named) {
       broke(Promise::message, "it does not say where: " + shortened(error));
     }
+    if (!usage && !says_why()) broke(Promise::message, "it does not say why: " + shortened(error));
   }
 
   void check_inputs() {
