@@ -35,15 +35,14 @@ inline T load(const std::byte* from) {
 
 }  // namespace
 
-std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t identity) {
-  return XXH3_64bits_withSeed(data.data(), data.size(), identity);
+std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(data.data(), data.size(), seed);
 }
 
-std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts,
-                             std::uint64_t identity) {
+std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts) {
   XXH3_state_t state;
   XXH3_INITSTATE(&state);
-  XXH3_64bits_reset_withSeed(&state, identity);
+  XXH3_64bits_reset(&state);
   for (const auto part : parts) XXH3_64bits_update(&state, part.data(), part.size());
   return XXH3_64bits_digest(&state);
 }

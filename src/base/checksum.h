@@ -10,13 +10,11 @@
 
 namespace xxl {
 
-// XXH3 over `data`, seeded with `identity`, so that a block that is intact but is not the one asked
-// for (stale or misplaced) fails too.
-std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t identity);
+// XXH3 over `data`.
+std::uint64_t block_checksum(std::span<const std::byte> data, std::uint64_t seed = 0);
 
 // Of data in several parts, concatenated.
-std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts,
-                             std::uint64_t identity);
+std::uint64_t block_checksum(std::initializer_list<std::span<const std::byte>> parts);
 
 // Order-independent summary of a multiset of records: their number and the sum of their hashes.
 struct MultisetHash {

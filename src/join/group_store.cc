@@ -80,7 +80,7 @@ void GroupStore::spill(std::span<const std::byte> bytes) {
   if (!file_) file_ = io::File::create_unnamed(directory_);
   const std::size_t stored = round_up(bytes.size(), kSectorBytes);
   io::write_at(*file_, end_, {bytes.data(), stored});
-  blocks_.push_back({end_, bytes.size(), block_checksum(bytes, end_)});
+  blocks_.push_back({end_, bytes.size(), block_checksum(bytes)});
   end_ += stored;
   spilled_bytes_ += stored;
   file_bytes_ = std::max(file_bytes_, end_);
@@ -100,7 +100,7 @@ std::span<const std::byte> GroupStore::load(std::size_t index) {
   }
   const std::span<std::byte> data = to.first(block.bytes);
   if (io::read_at(*file_, block.offset, to.first(stored)) != stored ||
-      block_checksum(data, block.offset) != block.checksum) {
+      block_checksum(data) != block.checksum) {
     throw Error(ErrorCode::corrupt,
                 "a group of equal keys was not read as it was written: check this machine's disks",
                 file_->path(), block.offset);

@@ -154,7 +154,7 @@ void FetchedBlocks::check(BlockRef ref, std::byte* buffer, std::size_t lead) {
 MultisetHash FetchedBlocks::check_records(BlockRef ref, std::byte* records) const {
   const Run& run = runs_[ref.run].run();
   if (!run.in_scratch()) return check_file_block(run, context_.layout, ref.block, records);
-  context_.store->open(run, ref.block, run.blocks[ref.block], records);
+  context_.store->open(run, run.blocks[ref.block], records);
   return {};
 }
 

@@ -48,8 +48,7 @@ std::vector<io::ScratchPlace> RunStore::places_of(const StoredRun& run,
   return places;
 }
 
-StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buffer,
-                            std::size_t bytes, Done done) {
+StoredBlock RunStore::write(StoredRun& run, std::byte* buffer, std::size_t bytes, Done done) {
   StoredBlock block;
   block.bytes = block.stored_bytes = static_cast<std::uint32_t>(bytes);
   std::shared_ptr<std::byte> larger;
@@ -71,8 +70,7 @@ StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buff
     std::memcpy(from, packed.data(), packed.size());
     std::memset(from + packed.size(), 0, padded - packed.size());
   }
-  block.checksum = block_checksum(std::span<const std::byte>(from, block.stored_bytes),
-                                  block_identity(run, index));
+  block.checksum = block_checksum(std::span<const std::byte>(from, block.stored_bytes));
   allocate(run, block);
   transfer(
       io::Op::write, places_of(run, block), padded, from,
@@ -80,12 +78,12 @@ StoredBlock RunStore::write(StoredRun& run, std::uint64_t index, std::byte* buff
   return block;
 }
 
-StoredBlock RunStore::place(StoredRun& run, std::uint64_t index,
+StoredBlock RunStore::place(StoredRun& run,
                             std::initializer_list<std::span<const std::byte>> parts) {
   StoredBlock block;
   for (const auto& part : parts) block.bytes += static_cast<std::uint32_t>(part.size());
   block.stored_bytes = block.bytes;
-  block.checksum = block_checksum(parts, block_identity(run, index));
+  block.checksum = block_checksum(parts);
   allocate(run, block);
   return block;
 }
@@ -186,10 +184,8 @@ io::Request RunStore::slots_request(io::Op op, io::ScratchPlace where, std::span
   return request;
 }
 
-void RunStore::open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-                    std::byte* buffer) const {
-  if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes),
-                     block_identity(run, index)) == block.checksum &&
+void RunStore::open(const StoredRun& run, const StoredBlock& block, std::byte* buffer) const {
+  if (block_checksum(std::span<const std::byte>(buffer, block.stored_bytes)) == block.checksum &&
       (!block.packed || packer_.unpack(buffer, block.stored_bytes, block.bytes))) {
     return;
   }

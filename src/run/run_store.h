@@ -1,6 +1,5 @@
 // Where the blocks of runs lie between being written and being merged: in one or more slots of the
-// scratch store each, perhaps packed (compressed), with a checksum of what is stored and of its
-// identity.
+// scratch store each, perhaps packed (compressed), with a checksum of what is stored.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ namespace xxl {
 
 // A block in scratch, as its run remembers it.
 struct StoredBlock {
-  std::uint64_t checksum = 0;      // of what is stored, seeded with the block's identity
+  std::uint64_t checksum = 0;      // of what is stored
   std::uint32_t bytes = 0;         // of its records
   std::uint32_t stored_bytes = 0;  // in scratch
   std::uint32_t slots = 1;         // of the scratch store
@@ -35,8 +34,6 @@ struct StoredBlock {
 
 // What the blocks of a run have in common.
 struct StoredRun {
-  std::uint64_t identity = 0;     // seed of the blocks' checksums, different for every run
-  std::uint64_t first_index = 0;  // of a slice of a run: which of its blocks is the first here
   std::vector<io::ScratchPlace> places;     // of blocks of several slots
   std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
 
@@ -44,12 +41,6 @@ struct StoredRun {
     return block.slots == 1 ? block.place : places[block.place.slot + slot];
   }
 };
-
-// What the checksum of block `index` is seeded with: a block of another sort, run or place does not
-// fit.
-inline std::uint64_t block_identity(const StoredRun& run, std::uint64_t index) {
-  return run.identity ^ ((run.first_index + index) * 0x9e3779b97f4a7c15u);
-}
 
 // Throws Error{corrupt}: what was read at `offset` of scratch is not what was written.
 [[noreturn]] void throw_not_as_written(const std::string& directory, std::uint64_t offset);
@@ -73,10 +64,9 @@ class BlockSource {
   // Reads what is stored of `block` into `buffer` of buffer_bytes(block).
   virtual void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer,
                     Done done) = 0;
-  // Turns what was read into `buffer` into the records of block `index`. Throws Error{corrupt}
-  // unless it is what was written.
-  virtual void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-                    std::byte* buffer) const = 0;
+  // Turns what was read into `buffer` into the records of `block`. Throws Error{corrupt} unless it
+  // is what was written.
+  virtual void open(const StoredRun& run, const StoredBlock& block, std::byte* buffer) const = 0;
   // The block has been read for the last time.
   virtual void release(const StoredRun& run, const StoredBlock& block) = 0;
 };
@@ -93,22 +83,19 @@ class RunStore final : public BlockSource {
   unsigned disks() const override { return scratch_.disks(); }
   const BlockPacker& packer() const { return packer_; }
 
-  // Writes the first `bytes` of `buffer` as block `index` of `run`, with the rest up to
+  // Writes the first `bytes` of `buffer` as a block of `run`, with the rest up to
   // buffer_bytes(). The content of the buffer may change. Returns the block's description. Throws
   // Error if the block cannot be packed or there is no space.
-  StoredBlock write(StoredRun& run, std::uint64_t index, std::byte* buffer, std::size_t bytes,
-                    Done done);
+  StoredBlock write(StoredRun& run, std::byte* buffer, std::size_t bytes, Done done);
   // For blocks that are written slot by slot: allocates the place of `parts`, stored consecutively
   // and unpacked.
-  StoredBlock place(StoredRun& run, std::uint64_t index,
-                    std::initializer_list<std::span<const std::byte>> parts);
+  StoredBlock place(StoredRun& run, std::initializer_list<std::span<const std::byte>> parts);
   // Writes one slot of it; data.size() is a multiple of kSectorBytes.
   void write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
                   std::span<std::byte> data, Done done);
 
   void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
-  void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-            std::byte* buffer) const override;
+  void open(const StoredRun& run, const StoredBlock& block, std::byte* buffer) const override;
   // Its place will be written again.
   void release(const StoredRun& run, const StoredBlock& block) override;
 

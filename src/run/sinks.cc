@@ -12,15 +12,14 @@ void ScratchSink::put(const FinishedBlock& block) {
   RunBlock stored;
   // Before the buffer may change.
   stored.trigger = block_trigger(run_, layout_, block.buffer);
-  static_cast<StoredBlock&>(stored) =
-      store_.write(run_, block.index, block.buffer, block.bytes,
-                   [this, buffer = block.buffer](std::exception_ptr failure) {
-                     mailbox_.post([this, buffer, failure = std::move(failure)] {
-                       --pending_;
-                       buffers_.give_back(buffer);
-                       if (failure != nullptr) std::rethrow_exception(failure);
-                     });
-                   });
+  static_cast<StoredBlock&>(stored) = store_.write(
+      run_, block.buffer, block.bytes, [this, buffer = block.buffer](std::exception_ptr failure) {
+        mailbox_.post([this, buffer, failure = std::move(failure)] {
+          --pending_;
+          buffers_.give_back(buffer);
+          if (failure != nullptr) std::rethrow_exception(failure);
+        });
+      });
   std::lock_guard lock(mutex_);
   if (run_.blocks.size() <= block.index) run_.blocks.resize(block.index + 1);
   run_.blocks[block.index] = stored;

@@ -19,7 +19,7 @@ namespace xxl {
 // A scratch run. All references must outlive it.
 class ScratchSink final : public BlockSink {
  public:
-  // `run` gets its blocks as they are put; its `identity` and `records_per_block` must be set.
+  // `run` gets its blocks as they are put; its `records_per_block` must be set.
   ScratchSink(Run& run, const KeyLayout& layout, io::BufferPool& buffers, Mailbox& mailbox,
               io::ScratchStore& scratch, io::IoService& io, BlockPacker packer = {})
       : run_(run),

@@ -89,7 +89,6 @@ struct TextRun : StoredRun {
   std::uint64_t bytes = 0;
   std::size_t largest_block = 0;   // bytes of a buffer
   std::unique_ptr<TextRun> parts;  // null if the table is in memory
-  std::uint64_t first_block = 0;   // number of blocks[0] in the run
   std::vector<TextBlock> blocks;   // of a table in parts without triggers
   std::string triggers;
   std::string last_key;  // at most kMaxTriggerBytes of it

@@ -19,7 +19,6 @@ constexpr std::size_t kPartBytes = 8 * kKiB;
 
 // A part: this head, its blocks, and their places.
 struct PartHeader {
-  std::uint64_t first_block = 0;
   std::uint32_t blocks = 0;
   std::uint32_t places = 0;
 };
@@ -71,20 +70,19 @@ RunStore::Done TextScratch::write_begins(std::function<void()> written) {
 void TextScratch::write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
                         std::function<void()> written) {
   make_room(run);
-  static_cast<StoredBlock&>(block) = store_.write(run, run.first_block + run.blocks.size(), buffer,
-                                                  bytes, write_begins(std::move(written)));
+  static_cast<StoredBlock&>(block) =
+      store_.write(run, buffer, bytes, write_begins(std::move(written)));
   append(run, block);
 }
 
 void TextScratch::begin_parts(TextRun& run) {
   run.parts = std::make_unique<TextRun>();
-  run.parts->identity = ~run.identity;
 }
 
 // Writes the table of the blocks since the last part to scratch.
 void TextScratch::write_part(TextRun& run) {
   if (run.blocks.empty()) return;
-  const PartHeader header{run.first_block, static_cast<std::uint32_t>(run.blocks.size()),
+  const PartHeader header{static_cast<std::uint32_t>(run.blocks.size()),
                           static_cast<std::uint32_t>(run.places.size())};
   const std::size_t bytes = part_bytes(header.blocks, header.places);
   const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
@@ -98,7 +96,6 @@ void TextScratch::write_part(TextRun& run) {
   put(run.blocks.data(), header.blocks * sizeof(TextBlock));
   put(run.places.data(), header.places * sizeof(io::ScratchPlace));
   write(*run.parts, {}, buffer.get(), bytes, [buffer] {});
-  run.first_block += header.blocks;
   run.blocks.clear();
   run.places.clear();
 }
@@ -121,8 +118,6 @@ TextRun TextScratch::read_part(const TextRun& run, std::size_t index) {
   PartHeader header;
   std::memcpy(&header, buffer.get(), sizeof(header));
   TextRun part;
-  part.identity = run.identity;
-  part.first_block = header.first_block;
   part.blocks.resize(header.blocks);
   part.places.resize(header.places);
   const std::byte* const blocks = buffer.get() + sizeof(header);
@@ -159,8 +154,7 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
   const auto head = std::as_bytes(std::span(length, length_bytes));
   const auto body = std::as_bytes(std::span(record));
   make_room(run);
-  static_cast<StoredBlock&>(block) =
-      store_.place(run, run.first_block + run.blocks.size(), {head, body});
+  static_cast<StoredBlock&>(block) = store_.place(run, {head, body});
   append(run, block);
   auto rest = body;
   for (std::size_t slot = 0; slot < block.slots; ++slot) {
@@ -180,6 +174,11 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
                         buffers.give_back(buffer, slot_bytes());
                       }));
   }
+}
+
+// Multiples of the golden ratio have leading bits that are spread evenly.
+std::size_t TextScratch::first_of_run(std::size_t bytes) {
+  return static_cast<std::size_t>(bytes * (++runs_ * 0x9e3779b97f4a7c15u >> 40) >> 24);
 }
 
 void TextScratch::wait_for_writes() {
@@ -227,9 +226,7 @@ void TextRunWriter::set_last_key(std::string_view record) {
 void TextRunWriter::open_block(std::string_view first) {
   close_block();
   buffer_ = buffers_.take(block_bytes_);
-  // Identities are multiples of the golden ratio: their leading bits are spread evenly.
-  room_ = run_.records > 0 ? block_bytes_
-                           : static_cast<std::size_t>(block_bytes_ * (run_.identity >> 40) >> 24);
+  room_ = run_.records > 0 ? block_bytes_ : scratch_.first_of_run(block_bytes_);
   used_ = 0;
   block_ = begin_block(first);
 }

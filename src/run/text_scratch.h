@@ -2,6 +2,7 @@
 // runs whose tables are in scratch, too.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,6 +56,8 @@ class TextScratch {
   // Where blocks are, as they are written here; from where they are read from now on, which must
   // outlive the scratch.
   RunStore& store() { return store_; }
+  // Of a block of `bytes`, what the first one of another run has: another part for each.
+  std::size_t first_of_run(std::size_t bytes);
   void read_from(BlockSource& source) { source_ = &source; }
 
   // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
@@ -65,7 +68,7 @@ class TextScratch {
   // Turns what was read into `buffer` into block `index` of `run`. Throws Error{corrupt} unless it
   // is what was written.
   void open(const TextRun& run, std::size_t index, std::byte* buffer) const {
-    source_->open(run, run.first_block + index, run.blocks[index], buffer);
+    source_->open(run, run.blocks[index], buffer);
   }
 
   // For runs whose table is in scratch; begin_parts() before the first block, end_parts() after the
@@ -87,6 +90,7 @@ class TextScratch {
 
   Monitor& monitor_;
   std::size_t writes_ = 0;  // under way; with the monitor's lock
+  std::atomic<std::uint64_t> runs_ = 0;
   BlockSource* source_ = &store_;
   RunStore store_;  // last: it waits for them
 };
@@ -127,7 +131,7 @@ class WriteBuffers {
 //     run 1   |-----|-------|-------|                            |-------|-------|----
 class TextRunWriter {
  public:
-  // `run.identity` must be set, and begin_parts() called if its table is to be in scratch.
+  // begin_parts() must have been called if its table is to be in scratch.
   // `block_bytes`: of a block, unless a single record is larger.
   TextRunWriter(TextRun& run, const KeyExtractor& keys, TextScratch& scratch, WriteBuffers& buffers,
                 std::size_t block_bytes)

@@ -43,10 +43,9 @@ void RemoteBlocks::read(const StoredRun& run, const StoredBlock& block, std::byt
 }
 
 // (All open what they have read alike.)
-void RemoteBlocks::open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-                        std::byte* buffer) const {
+void RemoteBlocks::open(const StoredRun& run, const StoredBlock& block, std::byte* buffer) const {
   const BlockSource* const local = scratch_.of(origins_.at(&run).rank);
-  (local != nullptr ? local : scratch_.of(peers_.rank()))->open(run, index, block, buffer);
+  (local != nullptr ? local : scratch_.of(peers_.rank()))->open(run, block, buffer);
 }
 
 }  // namespace xxl

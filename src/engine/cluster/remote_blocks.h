@@ -57,8 +57,7 @@ class RemoteBlocks final : public BlockSource {
 
   unsigned disks() const override { return scratch_.disks(); }  // of others, it is for them
   void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
-  void open(const StoredRun& run, std::uint64_t index, const StoredBlock& block,
-            std::byte* buffer) const override;
+  void open(const StoredRun& run, const StoredBlock& block, std::byte* buffer) const override;
   // A block at the end of a slice is needed by others, and nothing more is written to scratch.
   void release(const StoredRun&, const StoredBlock&) override {}
 

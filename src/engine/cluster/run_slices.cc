@@ -10,8 +10,6 @@ namespace {
 
 struct SliceHead {
   SliceOrigin origin;
-  std::uint64_t identity;
-  std::uint64_t first_index;
   std::uint64_t records;
   std::uint64_t skipped;
   std::uint64_t records_per_block;
@@ -22,8 +20,7 @@ void put_slice(MessageWriter& writer, const Run& run, SliceOrigin origin, std::u
                std::uint64_t end, bool with_places) {
   const std::uint64_t per_block = run.records_per_block;
   const std::uint64_t first = begin / per_block;
-  writer.put(SliceHead{origin, run.identity, first, end - first * per_block,
-                       begin - first * per_block, per_block});
+  writer.put(SliceHead{origin, end - first * per_block, begin - first * per_block, per_block});
   put_blocks(writer, run, first, ceil_div(end, per_block), with_places);
 }
 
@@ -31,8 +28,6 @@ Run get_slice(MessageReader& reader, SliceOrigin& origin) {
   const auto head = reader.get<SliceHead>();
   origin = head.origin;
   Run run;
-  run.identity = head.identity;
-  run.first_index = head.first_index;
   run.records = head.records;
   run.skipped = head.skipped;
   run.records_per_block = head.records_per_block;

@@ -46,7 +46,7 @@ class BlockReader {
     if (!is_open_) {
       wait();
       if (failure_ != nullptr) std::rethrow_exception(failure_);
-      source_.open(run_, *block_, run_.blocks[*block_], buffer_);
+      source_.open(run_, run_.blocks[*block_], buffer_);
       is_open_ = true;
     }
     return buffer_ + index % run_.records_per_block * record_bytes;

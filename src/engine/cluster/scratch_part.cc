@@ -16,7 +16,6 @@
 namespace xxl {
 namespace {
 
-constexpr std::uint64_t kIdentity = 0xd1342543de82ef95u;
 // Blocks of memory for copying: one is read while the one before is taken from, to others that are
 // filled and written.
 constexpr std::size_t kReadBlocks = 2;
@@ -30,7 +29,7 @@ class ScratchPart::Sink final : public ByteSink {
   bool in_order() const override { return false; }
   void put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) override {
     const StoredBlock block = part_.blocks_->write(
-        part_.run_, index, buffer, bytes,
+        part_.run_, buffer, bytes,
         [done = std::move(done), token = in_flight_.begin()](std::exception_ptr failure) mutable {
           done(std::move(failure));
           done = nullptr;
@@ -48,9 +47,7 @@ class ScratchPart::Sink final : public ByteSink {
 };
 
 ScratchPart::ScratchPart(const JobOptions& options)
-    : options_(options), parts_(PartRules{.parts = 1}, kSectorBytes) {
-  run_.identity = kIdentity;
-}
+    : options_(options), parts_(PartRules{.parts = 1}, kSectorBytes) {}
 
 std::unique_ptr<ByteSink> ScratchPart::make_sink(std::size_t block_bytes, io::IoService& io) {
   XXL_CHECK(store_ == nullptr);
@@ -91,7 +88,7 @@ void ScratchPart::read(std::span<std::byte> memory, Monitor& monitor, const Visi
       monitor.wait(lock, [&] { return arrived; });
     }
     if (index + 1 < table_.size()) begin(index + 1);
-    blocks_->open(run_, index, table_[index], buffer(index));
+    blocks_->open(run_, table_[index], buffer(index));
     visit({reinterpret_cast<const char*>(buffer(index)), table_[index].bytes});
   }
 }

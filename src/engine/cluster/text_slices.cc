@@ -39,8 +39,6 @@ std::vector<CellSample> sample(std::span<const TextRun* const> runs, std::uint64
 
 struct SliceHead {
   SliceOrigin origin;
-  std::uint64_t identity;
-  std::uint64_t first_index;
   std::uint64_t records;  // about
 };
 
@@ -50,8 +48,8 @@ void put_slice(MessageWriter& writer, const TextRun& run, SliceOrigin origin, st
   std::uint64_t bytes = 0;
   for (std::size_t block = first; block < last; ++block) bytes += run.blocks[block].bytes;
   const double part = static_cast<double>(bytes) / static_cast<double>(run.bytes);
-  writer.put(SliceHead{origin, run.identity, first,
-                       static_cast<std::uint64_t>(part * static_cast<double>(run.records))});
+  writer.put(
+      SliceHead{origin, static_cast<std::uint64_t>(part * static_cast<double>(run.records))});
   put_blocks(writer, run, first, last, with_places);
   for (std::size_t block = first; block < last; ++block) writer.put_text(run.trigger(block));
   // (The trigger of the next block is no smaller.)
@@ -62,8 +60,6 @@ std::unique_ptr<TextRun> get_slice(MessageReader& reader, SliceOrigin& origin) {
   const auto head = reader.get<SliceHead>();
   origin = head.origin;
   auto run = std::make_unique<TextRun>();
-  run->identity = head.identity;
-  run->first_index = head.first_index;
   run->records = head.records;
   get_blocks(reader, *run);
   for (TextBlock& block : run->blocks) {

@@ -15,9 +15,6 @@
 namespace xxl {
 namespace {
 
-// Identities of merged runs begin above those of runs formed from the input.
-constexpr std::uint64_t kFirstIdentity = std::uint64_t{1} << 32;
-
 // Memory for blocks that a merge needs for a source: long ones are not read ahead.
 std::size_t cost(const MergeSource& source) {
   return source.run == nullptr ? 0 : RunCursor::memory_bytes(*source.run);
@@ -155,7 +152,6 @@ TextRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cur
   {
     auto lock = monitor_.lock();
     run = &runs_.emplace_back();
-    run->identity = 0x9e3779b97f4a7c15u * (kFirstIdentity + runs_.size());
   }
   if (table == Table::in_scratch) TextScratch::begin_parts(*run);
   const EmitRules rules = emit_rules_of_run(options_);

@@ -230,11 +230,6 @@ void TextFormation::compact() {
   for (const Formed& formed : formed_) table_bytes_ += table_bytes(*formed.run);
 }
 
-std::uint64_t TextFormation::new_identity() {
-  auto lock = context_.monitor.lock();
-  return 0x9e3779b97f4a7c15u * ++next_identity_;
-}
-
 void TextFormation::make_offload() {
   const Inputs& inputs = context_.inputs;
   OffloadContext offload{context_.options, *context_.accelerator,
@@ -251,8 +246,7 @@ void TextFormation::make_offload() {
                          },
                          [this](TextRegion* region, RegionPlace place, RunOrder order) {
                            run_sort({order, region, place, true});
-                         },
-                         [this] { return new_identity(); }};
+                         }};
   offload_ = std::make_unique<TextOffload>(std::move(offload));
 }
 
@@ -517,10 +511,8 @@ void TextFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
 void TextFormation::write_run(Formed& formed, std::span<const StringItem> items,
                               const char* memory) {
   auto run = std::make_unique<TextRun>();
-  TextScratch& scratch = context_.scratch.get();
-  run->identity = new_identity();
-  TextRunWriter writer(*run, context_.keys(), scratch, context_.memory.write_buffers(),
-                       geometry().block_bytes);
+  TextRunWriter writer(*run, context_.keys(), context_.scratch.get(),
+                       context_.memory.write_buffers(), geometry().block_bytes);
   const ChunkAccess access{memory};
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i + kPrefetchRecords < items.size()) {

@@ -113,7 +113,6 @@ class TextFormation {
   void compact();
   void make_offload();
   void finish_offload();
-  std::uint64_t new_identity();
   bool merges_at_once(std::size_t in_scratch, std::size_t resident) const;
   void submit(TextRegion* region);
   void run_sort(const Chunk& chunk);
@@ -145,7 +144,6 @@ class TextFormation {
   MultisetHash removed_hash_;
   std::uint64_t record_bytes_ = 0;
   std::uint64_t output_bytes_ = 0;
-  std::uint64_t next_identity_ = 0;
   LimitThreshold threshold_;
   InFlight in_flight_;
   std::unique_ptr<TextOffload> offload_;  // last: its threads use the rest

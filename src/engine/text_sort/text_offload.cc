@@ -346,7 +346,6 @@ void TextOffload::write_slice(LeavingChunk& chunk, const TextSorter::SortedSlice
           output_->begin_open_ended(next_ticket_), options.syntax);
     } else {
       chunk.run = std::make_unique<TextRun>();
-      chunk.run->identity = context_.new_identity();
       chunk.target = std::make_unique<TextEmission<TextRunWriter>>(
           context_.keys(), options.syntax, emit_rules_of_run(options), *chunk.run, context_.keys(),
           context_.scratch.get(), context_.memory.write_buffers(),

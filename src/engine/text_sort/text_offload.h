@@ -67,7 +67,6 @@ struct OffloadContext {
   // The records of a region from `place` on are to be sorted by the CPU, to a run, or to several,
   // from `order` on.
   std::function<void(TextRegion*, RegionPlace place, RunOrder order)> sort_rest;
-  std::function<std::uint64_t()> new_identity;  // of a run; from any thread
 };
 
 class TextOffload {

@@ -86,7 +86,6 @@ class RunsOnDisk {
     run.cells = std::move(cells);
     run.records = records.size() / format_.record_bytes;
     run.records_per_block = block_bytes_ / format_.record_bytes;
-    run.identity = random_() | 1;
     const std::size_t payload = run.records_per_block * format_.record_bytes;
     MemoryRegion buffer(block_bytes_);
     for (std::size_t at = 0; at < records.size(); at += payload) {
@@ -104,11 +103,10 @@ class RunsOnDisk {
   StoredBlock write(Run& run, std::span<std::byte> records) {
     std::promise<void> written;
     RunStore honest(store_, honest_io_);
-    const StoredBlock block =
-        honest.write(run, run.blocks.size(), records.data(), records.size(),
-                     [&written](const std::exception_ptr& failure) {
-                       failure == nullptr ? written.set_value() : written.set_exception(failure);
-                     });
+    const StoredBlock block = honest.write(
+        run, records.data(), records.size(), [&written](const std::exception_ptr& failure) {
+          failure == nullptr ? written.set_value() : written.set_exception(failure);
+        });
     written.get_future().get();
     return block;
   }

@@ -153,7 +153,6 @@ std::size_t merge_runs(const Shape& shape, std::uint64_t seed, Workers& workers,
   std::size_t blocks_of_runs = 0;
   for (TextRun& run : runs) {
     const Records records = sorted_records(shape, random);
-    run.identity = random() | 1;
     TextRunWriter writer(run, keys, scratch, write_buffers, kBlockBytes);
     for (const std::string& record : records) writer.add(record);
     writer.finish();

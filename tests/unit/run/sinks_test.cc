@@ -98,7 +98,6 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
   io::ScratchStore store({directory_.path(), directory_.path(), directory_.path()}, kBlock, 53);
   store.reserve(kBlocks * kBlock);
   xxl::Run run;
-  run.identity = 99;
   run.records_per_block = kBlock / 8;
   {
     ScratchSink sink(run, layout_, buffers_, mailbox_, store, io_);
@@ -115,7 +114,7 @@ TEST_F(SinksTest, a_run_remembers_where_its_blocks_are) {
     const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
     const std::byte* const first = content_.data() + i * kBlock;
     EXPECT_EQ(run.blocks[i].trigger, trigger_of(layout_, first));
-    EXPECT_EQ(run.blocks[i].checksum, block_checksum({first, bytes}, block_identity(run, i)));
+    EXPECT_EQ(run.blocks[i].checksum, block_checksum({first, bytes}));
     ASSERT_EQ(std::memcmp(read.data(), content_.data() + i * kBlock, bytes), 0) << i;
   }
 }
@@ -125,7 +124,6 @@ TEST_F(SinksTest, a_run_of_packed_blocks_is_read_back_as_it_was) {
     content_[i] &= std::byte{3};  // two bits of eight
   io::ScratchStore store({directory_.path(), directory_.path()}, kSectorBytes, 53);
   xxl::Run run;
-  run.identity = 99;
   run.records_per_block = kBlock / 8;
   const BlockPacker packer(Codec::zstd, 0, kBlock);
   {
@@ -141,11 +139,11 @@ TEST_F(SinksTest, a_run_of_packed_blocks_is_read_back_as_it_was) {
       failure == nullptr ? arrived.set_value() : arrived.set_exception(failure);
     });
     arrived.get_future().get();
-    blocks.open(run, i, run.blocks[i], read.data());
+    blocks.open(run, run.blocks[i], read.data());
     const std::size_t bytes = std::min(kBlock, content_.size() - i * kBlock);
     ASSERT_EQ(std::memcmp(read.data(), content_.data() + i * kBlock, bytes), 0) << i;
     read.data()[7] ^= std::byte{1};
-    EXPECT_THROW(blocks.open(run, i, run.blocks[i], read.data()), Error);
+    EXPECT_THROW(blocks.open(run, run.blocks[i], read.data()), Error);
     blocks.release(run, run.blocks[i]);
   }
   EXPECT_EQ(store.bytes_in_use(), 0u);

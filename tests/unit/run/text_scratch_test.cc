@@ -32,7 +32,6 @@ class TextScratchTest : public testing::Test {
     store_ = std::make_unique<io::ScratchStore>(
         std::vector<std::string>{directory_.path(), directory_.path()}, slot_bytes, 3);
     scratch_ = std::make_unique<TextScratch>(*store_, *io_, monitor_, std::move(packer));
-    run_.identity = 12345;
   }
 
   void write(const std::string& content) {
@@ -149,7 +148,6 @@ TEST_F(TextScratchTest, TheTableOfALongRunIsInScratch) {
   constexpr std::size_t kBlocks = 1000;
   for (const Codec codec : {Codec::none, Codec::zstd}) {
     run_ = {};
-    run_.identity = 77;
     make(codec == Codec::none ? BlockPacker() : BlockPacker(codec, 0, 2 * kBlock));
     TextScratch::begin_parts(run_);
     std::vector<std::string> contents;

@@ -33,9 +33,8 @@ class LocalScratchTest : public testing::Test {
       MemoryRegion buffer(kBlock);
       std::memset(buffer.data(), 'a' + static_cast<int>(peers.rank()), kBlock);
       StoredRun run;
-      run.identity = peers.rank();
       test::WaitedTransfer written;
-      const StoredBlock block = blocks.write(run, 0, buffer.data(), kBlock, written.done());
+      const StoredBlock block = blocks.write(run, buffer.data(), kBlock, written.done());
       written.wait();
       LocalScratch scratch(store, blocks, io, peers);
       runs_[peers.rank()] = run;
@@ -61,10 +60,10 @@ TEST_F(LocalScratchTest, ranks_of_one_machine_read_each_others_blocks) {
       test::WaitedTransfer read;
       source->read(runs_[rank], blocks[rank], buffer.data(), read.done());
       read.wait();
-      source->open(runs_[rank], 0, blocks[rank], buffer.data());
+      source->open(runs_[rank], blocks[rank], buffer.data());
       EXPECT_EQ(static_cast<char>(buffer.data()[kBlock - 1]), static_cast<char>('a' + rank));
       buffer.data()[1] ^= std::byte{1};
-      EXPECT_THROW(source->open(runs_[rank], 0, blocks[rank], buffer.data()), Error);
+      EXPECT_THROW(source->open(runs_[rank], blocks[rank], buffer.data()), Error);
     }
   });
 }
