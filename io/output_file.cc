@@ -42,13 +42,14 @@
 #include "io/file_attributes.h"
 #include "io/open_beside.h"
 #include "io/read_back.h"
+#include "io/write_comparison.h"
 
 namespace xxl::io {
 namespace {
 
 constexpr int kMaxLinksFollowed = 40;  // as the kernel
 constexpr int kMaxNameAttempts = 100;
-constexpr std::size_t kCopyBytes = kMiB;
+constexpr std::size_t kCopyBytes = WriteLog::kPieceBytes;
 
 // The target of the symbolic link `path`; empty if it is none.
 std::string read_link(const std::string& path) {
@@ -121,16 +122,23 @@ OutputFile::OutputFile(const std::string& path, bool direct,
     lock_temp_file(fd);
     file_ = File(fd, path_, direct && enable_direct(fd));
   }
-  if (!existing_.is_open()) {
-    if (fd >= 0) return;
+  const bool may_not = error == EACCES || error == EPERM || error == EROFS;
+  if (fd < 0 && !(existing_.is_open() && may_not)) {
     throw Error(ErrorCode::io, "cannot create a file in this directory", directory_.path(),
                 Error::kNoOffset, error, Operation::open_output);
   }
+  if (!existing_.is_open()) return;
   in_place_ = fd < 0 || !can_be_replaced_by(fd);
   if (!in_place_) return;
   temp_name_.reset();
   file_ = File::create_unnamed(*std::ranges::max_element(scratch_directories, {}, io::free_bytes),
                                direct);
+  file_.log_writes();
+}
+
+void OutputFile::prepare_to_verify() {
+  file_.log_writes();
+  if (in_place_) ReadBack::open_again(existing_);  // to see whether that can be done
 }
 
 // A descriptor in the directory of the output, or -1 and errno. A new file has its final attributes
@@ -280,6 +288,22 @@ void OutputFile::check_room_in_place(std::uint64_t bytes) const {
       path_);
 }
 
+// Gives file(), of `bytes`, from its start to its end to `take`(offset, data), compared with what
+// was written to it: a scratch file without other checksums.
+template <class Take>
+void OutputFile::read_written(std::uint64_t bytes, std::span<std::byte> buffer, Take take) const {
+  std::optional<WriteComparison> comparison;
+  if (WriteLog* const log = file_.write_log()) comparison.emplace(file_, *log);
+  for (std::uint64_t offset = 0; offset < bytes;) {
+    const std::span<std::byte> data = buffer.first(io::read_at(file_, offset, buffer));
+    if (data.empty()) throw_io_error(EIO, "ends too early", file_.path(), offset);
+    if (comparison) comparison->add(data);
+    take(offset, data);
+    offset += data.size();
+  }
+  if (comparison) comparison->finish();
+}
+
 // Until the first write the existing file is unchanged.
 void OutputFile::write_in_place(std::uint64_t bytes, ReadBack* read_back) {
   const int fd = existing_.fd();
@@ -298,15 +322,13 @@ void OutputFile::write_in_place(std::uint64_t bytes, ReadBack* read_back) {
                 Error::kNoOffset, error, Operation::reserve);
   }
   const MemoryRegion buffer(kCopyBytes);
+  if (read_back == nullptr) read_written(bytes, buffer.span(), [](std::uint64_t, auto) {});
   bool touched = false;
   try {
-    for (std::uint64_t offset = 0; offset < bytes;) {
-      const std::size_t read = io::read_at(file_, offset, buffer.span());
-      if (read == 0) throw_io_error(EIO, "ends too early", file_.path(), offset);
+    read_written(bytes, buffer.span(), [&](std::uint64_t offset, std::span<const std::byte> data) {
       touched = true;
-      io::write_at(existing_, offset, buffer.span().first(read));
-      offset += read;
-    }
+      io::write_at(existing_, offset, data);
+    });
     if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);
     if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
     if (read_back != nullptr) read_back->check(existing_, *file_.write_log());

@@ -22,7 +22,8 @@ class ReadBack;
 // An existing file is written *in place* instead where replacing it is not possible or would lose
 // something: the directory cannot be written, another file system is mounted on it, it has further
 // names, or its owner or attributes cannot be given to a new file. Then writes go to a file in
-// scratch, and publish() copies that into the existing one.
+// scratch, and publish() copies that into the existing one, once it has been compared with what was
+// written.
 class OutputFile {
  public:
   // Throws Error{io} when `path` cannot be written, or is a directory or not replaceable. `direct`
@@ -39,6 +40,8 @@ class OutputFile {
 
   // The file to write into.
   File& file() { return file_; }
+  // Before the first write, if publish() is to read it back. Throws Error{io} if that cannot be.
+  void prepare_to_verify();
   // Reserves bytes [offset, offset + bytes) of it; if the output is written in place, also checks
   // that there is room there. Throws Error{no_space}.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
@@ -69,6 +72,8 @@ class OutputFile {
   bool give_name();
   void give_temp_name();
   void check_room_in_place(std::uint64_t bytes) const;
+  template <class Take>
+  void read_written(std::uint64_t bytes, std::span<std::byte> buffer, Take take) const;
   void write_in_place(std::uint64_t bytes, ReadBack* read_back);
 
   std::string path_;  // symbolic links are followed: a link's target is replaced

@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/monitor.h"
 #include "base/units.h"
 #include "io/ahead_reader.h"
 #include "io/open_beside.h"
+#include "io/write_comparison.h"
 
 namespace xxl::io {
 namespace {
@@ -22,48 +22,11 @@ namespace {
 // A buffer is compared while the other one is read.
 constexpr std::size_t kMemoryBytes = std::size_t{2} * 4 * WriteLog::kPieceBytes;
 
-// Compares a file, from its start to its end, with pieces.
-class Comparison {
- public:
-  Comparison(const File& file, const std::vector<WriteLog::Piece>& pieces)
-      : file_(file), next_(pieces.begin()), end_(pieces.end()) {}
-
-  // The next bytes of the file: whole pieces, but for zeros that were written behind its end, up to
-  // the end of a sector. There is room for them.
-  void add(std::span<std::byte> data) {
-    const std::size_t padded = round_up(data.size(), kSectorBytes);
-    std::memset(data.data() + data.size(), 0, padded - data.size());
-    for (std::size_t at = 0; at < data.size(); at += next_++->bytes) {
-      if (next_ == end_ || next_->offset != offset_ + at) fail(offset_ + at);
-      if (next_->bytes > padded - at) fail(offset_ + at);
-      const std::span<const std::byte> piece(data.data() + at, next_->bytes);
-      if (block_checksum(piece, next_->offset) != next_->checksum) fail(offset_ + at);
-    }
-    offset_ += data.size();
-  }
-  void finish() const {
-    if (next_ != end_) fail(offset_);
-  }
-
- private:
-  [[noreturn]] void fail(std::uint64_t offset) const {
-    throw Error(ErrorCode::corrupt,
-                "what is read back from here on is not what was written: check this machine's "
-                "memory and disks, or write to another disk",
-                file_.path(), offset);
-  }
-
-  const File& file_;
-  std::vector<WriteLog::Piece>::const_iterator next_;
-  const std::vector<WriteLog::Piece>::const_iterator end_;
-  std::uint64_t offset_ = 0;
-};
-
 // What was compared, for one who reads it in order: a request is answered when it is made.
 class ComparedStream final : public IoQueue {
  public:
   // The references must outlive it.
-  ComparedStream(AheadReader& reader, Comparison& comparison, const ReadBack::Advance& advance)
+  ComparedStream(AheadReader& reader, WriteComparison& comparison, const ReadBack::Advance& advance)
       : reader_(reader), comparison_(comparison), advance_(advance) {}
 
   void submit(Request request) noexcept override {
@@ -110,7 +73,7 @@ class ComparedStream final : public IoQueue {
   }
 
   AheadReader& reader_;
-  Comparison& comparison_;
+  WriteComparison& comparison_;
   const ReadBack::Advance& advance_;
   std::span<const std::byte> ready_;
   std::exception_ptr failure_;
@@ -129,14 +92,14 @@ File ReadBack::open_again(const File& file) {
   const int error = errno;
   const bool shared = fd < 0 && (fcntl(file.fd(), F_GETFL) & O_ACCMODE) == O_RDWR;
   if (shared) fd = fcntl(file.fd(), F_DUPFD_CLOEXEC, 0);
-  if (fd < 0) throw_io_error(error, "cannot be opened to be read back", file.path());
+  if (fd < 0) throw_io_error(error, "cannot be opened to be read back (--verify)", file.path());
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   return {fd, file.path(), shared ? file.direct() : enable_direct(fd)};
 }
 
 void ReadBack::check(const File& file, WriteLog& log) {
   File again = open_again(file);
-  Comparison comparison(again, log.pieces());
+  WriteComparison comparison(again, log);
   Monitor monitor(stop_);
   AheadReader reader(again, memory_.span(), io_, monitor);
   ComparedStream stream(reader, comparison, advance_);

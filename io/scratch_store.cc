@@ -298,8 +298,10 @@ void ScratchStore::add_slots(std::uint64_t slots) {
 
 void ScratchStore::throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const {
   std::string message = "not enough scratch space: ";
-  message += format_bytes(wanted_bytes) + " more needed";
-  if (slots_ > 0) message += " than the " + format_bytes(slots_ * block_bytes_) + " reserved";
+  message += format_bytes(wanted_bytes);
+  message += slots_ == 0
+                 ? " needed"
+                 : " more needed than the " + format_bytes(slots_ * block_bytes_) + " reserved";
   for (unsigned d = 0; d < disks(); ++d) {
     message += d == 0 ? "; free: " : ", ";
     message +=

@@ -10,8 +10,7 @@ void WriteLog::add(std::uint64_t offset, std::span<const std::byte> data) {
   while (!data.empty()) {
     const auto bytes = static_cast<std::size_t>(
         std::min<std::uint64_t>(data.size(), kPieceBytes - offset % kPieceBytes));
-    const Piece piece{offset, block_checksum(data.first(bytes), offset),
-                      static_cast<std::uint32_t>(bytes)};
+    const Piece piece{offset, block_checksum(data.first(bytes)), static_cast<std::uint32_t>(bytes)};
     {
       std::lock_guard lock(mutex_);
       pieces_.push_back(piece);

@@ -49,7 +49,7 @@ Output::Output(const JobOptions& options, std::uint64_t bytes)
 void Output::open_file(std::uint64_t bytes) {
   file_ = std::make_shared<io::OutputFile>(options_.output, codec_ == Codec::none,
                                            options_.scratch_dirs);
-  if (options_.verify) file_->file().log_writes();
+  if (options_.verify) file_->prepare_to_verify();
   if (codec_ != Codec::none) return;  // the size is unknown
   bytes = round_up<std::uint64_t>(bytes, kSectorBytes);
   space_.emplace([this](std::uint64_t at, std::uint64_t more) { file_->reserve(at, more); }, bytes);

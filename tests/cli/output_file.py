@@ -154,6 +154,13 @@ class Directories(OutputTest):
             self.assert_written(self.sort(), False, 0)
             self.assertEqual(self.file.stat().st_mode & 0o777, 0o666 & ~self.umask())
 
+    def test_without_room_for_a_new_name_the_old_file_stays(self):
+        with mounted("-t", "tmpfs", "-o", "nr_inodes=3", "tmpfs", self.out):
+            self.existing()
+            (self.out / "another").touch()
+            self.assert_fails(self.sort(), re.escape(str(self.out)), "No space left on device")
+            self.assertEqual(self.file.read_bytes(), b"old content")
+
     def umask(self):
         mask = os.umask(0)
         os.umask(mask)

@@ -45,8 +45,8 @@ class TamperedTest(whole_process.FaultTest):
             return {path.name: path.read_bytes() for path in self.file.iterdir()}
         return self.file.read_bytes()
 
-    def expect_all_found(self, command, *, old=OLD, below=None, copied=False):
-        """`command` writes to self.file. `old`: what is there before, or None."""
+    def expect_all_found(self, command, *, old=OLD, below=None, copied=False, always=False):
+        """`command` writes to self.file. `old`: what is there before, or None. `always`: --verify or not."""
         command = [*command, "-T", self.scratch, "--io=threads", f"--output={self.file}"]
 
         def prepare():
@@ -66,13 +66,14 @@ class TamperedTest(whole_process.FaultTest):
             for attempt in range(TRIES):
                 number = self.random.randrange(1, writes + 1)
                 with self.subTest(fault=fault, write=number, of=writes):
-                    if attempt == 0:  # without, nobody sees it
+                    if attempt == 0 and not always:  # without, nobody sees it
                         prepare()
                         done = self.run_tampered(command, fault, number, below=below)
                         self.assertEqual(done.returncode, 0, done.stderr)
                         self.assertNotEqual(self.content(), expected)
                     prepare()
-                    done = self.run_tampered([*command, "--verify"], fault, number, below=below)
+                    verify = [] if always and attempt == 0 else ["--verify"]
+                    done = self.run_tampered([*command, *verify], fault, number, below=below)
                     self.assert_fails(done, "is not what was written", "overwritten in place" if copied else "byte [0-9]+")
                     self.assertEqual(done.stdout, b"")
                     if not copied:

@@ -60,7 +60,7 @@ ColumnFile::ColumnFile(const std::string& path, const std::vector<std::string>& 
     : path_(path) {
   if (is_file(path)) {
     file_.emplace(path, false, scratch_dirs);
-    if (verify) file_->file().log_writes();
+    if (verify) file_->prepare_to_verify();
   } else {
     stream_ = io::open_output_stream(path, verify);
   }

@@ -47,6 +47,23 @@ TEST(OutputFile, FileOfSeveralNamesIsWrittenInPlace) {
   EXPECT_EQ(directory.names().size(), 2U);
 }
 
+// Scratch has no other checksums of it.
+TEST(OutputFile, FileStaysWhenWhatIsToBeWrittenInPlaceHasChanged) {
+  const TempDirectory directory;
+  write_file(directory / "out", "old");
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  OutputFile output(directory / "out", false, {directory.path()});
+  write_output(output, "sorted");
+  ASSERT_EQ(pwrite(output.file().fd(), "S", 1, 0), 1);
+  try {
+    output.publish(6);
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::corrupt);
+  }
+  EXPECT_EQ(file_text(directory / "out"), "old");
+}
+
 TEST(OutputFile, FileWrittenInPlaceStaysWhenNotPublished) {
   const TempDirectory directory;
   write_file(directory / "out", "old");

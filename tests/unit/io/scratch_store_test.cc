@@ -218,7 +218,7 @@ TEST_F(ScratchStoreTest, too_little_space_is_told_at_once_with_every_directory) 
     const std::string directory = testing::TempDir();
     EXPECT_EQ(error.code(), ErrorCode::no_space);
     const std::string text = error.what();
-    EXPECT_NE(text.find("100 MiB more needed"), std::string::npos) << text;
+    EXPECT_NE(text.find("100 MiB needed; free: "), std::string::npos) << text;
     EXPECT_NE(text.find("3 MiB in " + directory), std::string::npos) << text;
     EXPECT_NE(text.find("5 MiB in " + directory), std::string::npos) << text;
     EXPECT_EQ(text.find('\n'), std::string::npos);

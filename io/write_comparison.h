@@ -1,0 +1,36 @@
+// Compares a file that is read with what was written to it (docs/checksums.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/file.h"
+#include "io/write_log.h"
+
+namespace xxl::io {
+
+// Compares a file, read from its start to its end, with what was written.
+class WriteComparison {
+ public:
+  // The references must outlive it; nothing more is written.
+  WriteComparison(const File& file, WriteLog& log)
+      : file_(file), next_(log.pieces().begin()), end_(log.pieces().end()) {}
+
+  // The next bytes of the file: whole pieces, but for zeros that were written behind its end, up to
+  // the end of a sector, for which there is room, and which come there. Throws Error{corrupt}.
+  void add(std::span<std::byte> data);
+  // At the end of the file. Throws Error{corrupt}.
+  void finish() const;
+
+ private:
+  [[noreturn]] void fail(std::uint64_t offset) const;
+
+  const File& file_;
+  std::vector<WriteLog::Piece>::const_iterator next_;
+  const std::vector<WriteLog::Piece>::const_iterator end_;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace xxl::io
