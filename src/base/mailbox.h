@@ -40,12 +40,7 @@ class Mailbox {
   // do not, the message is lost, and wait_and_run() throws std::bad_alloc.
   template <class Function>
   void post(Function message) noexcept {
-    for (unsigned tries = 1; !try_post(message); ++tries) {
-      if (tries == kMostTries) {
-        std::lock_guard lock(mutex_);
-        lost_one_ = true;
-        break;
-      }
+    for (unsigned tries = 1; !try_post(message) && !gives_up(tries); ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     arrived_.notify_one();
@@ -81,6 +76,13 @@ class Mailbox {
 
  private:
   static constexpr unsigned kMostTries = 1000;  // to find memory for a message, in milliseconds
+
+  // Whether a message for which there was no memory so often is lost, as the first one that was.
+  bool gives_up(unsigned tries) {
+    std::lock_guard lock(mutex_);
+    lost_one_ = lost_one_ || tries == kMostTries;
+    return lost_one_;
+  }
 
   // False, and nothing has changed, if there is no memory.
   template <class Function>

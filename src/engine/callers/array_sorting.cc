@@ -28,6 +28,9 @@ bool ArraySorting::sort_on_gpus(std::span<const std::byte> from, std::span<std::
     if (gpus_.required() || (begun && from.data() == to.data())) throw;
     report.no_gpu = error.what();
     return false;
+  } catch (...) {
+    sorter_.reset();  // what is under way uses the caller's memory
+    throw;
   }
   report_use(report, sorter_devices_);
   return true;

@@ -328,7 +328,7 @@ class StretchWriterCore::Writing {
         size_(file_.stored_bytes()),
         reserved_(size_) {}
   ~Writing() {
-    wait();
+    in_flight_.reset();  // waits
     if (reserved_ > size_) (void)!::ftruncate(file_.fd(), static_cast<off_t>(size_));
   }
 
@@ -383,7 +383,7 @@ class StretchWriterCore::Writing {
     request.offset = offset;
     request.data = data;
     request.done = [this, block, offset, wanted = data.size(),
-                    token = in_flight_.begin()](const io::Completion& completion) mutable {
+                    token = in_flight_->begin()](const io::Completion& completion) mutable {
       const bool is_short = completion.error == 0 && completion.bytes != wanted;
       mailbox_.post([this, block, offset, error = is_short ? EIO : completion.error] {
         --pending_;
@@ -430,7 +430,7 @@ class StretchWriterCore::Writing {
   std::size_t pending_ = 0;    // blocks on their way
   int error_ = 0;              // of the write that failed first
   std::uint64_t failed_at_ = 0;
-  InFlight in_flight_;
+  std::optional<InFlight> in_flight_{std::in_place};
 };
 
 StretchWriterCore::StretchWriterCore(int descriptor, std::uint64_t offset,
