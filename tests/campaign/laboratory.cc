@@ -130,8 +130,28 @@ Run Laboratory::run(const Plan& plan) {
   Ended ended = campaign::run(call);
   Report report;
   if (std::filesystem::exists(report_file)) report = read_report(read_file(report_file));
-  return {
-      job_, plan, expected_, before_, read_tree(directory_), std::move(ended), std::move(report)};
+  Tree after = read_tree(directory_);
+  std::string manifest_error =
+      after.contains(std::string(kOutput) + "/manifest.json") ? validate_parts() : "";
+  return {job_,
+          plan,
+          expected_,
+          before_,
+          std::move(after),
+          std::move(ended),
+          std::move(report),
+          std::move(manifest_error)};
+}
+
+// On the machine we have.
+std::string Laboratory::validate_parts() const {
+  Invocation call;
+  call.program = settings_.xxl;
+  call.arguments = {"validate", std::string(kOutput)};
+  call.environment = plain_environment();
+  call.directory = directory_;
+  const Ended ended = campaign::run(call);
+  return ended.status == 0 ? "" : "validate: " + ended.error;
 }
 
 std::vector<Broken> Laboratory::test(const Case& one, unsigned repeats) {

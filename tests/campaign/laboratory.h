@@ -36,6 +36,8 @@ class Laboratory {
   std::string command_line() const;
 
  private:
+  std::string validate_parts() const;
+
   Settings settings_;
   std::string directory_;  // of the job
   std::string beside_;     // of plan and report

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/program_options.hpp>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -185,14 +186,20 @@ class Worker {
 
 // "5", "1..100", "7.."
 void read_seeds(const std::string& text, Options& options) {
+  const auto number = [&](const std::string& digits) {
+    std::uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+    if (error == std::errc() && end == digits.data() + digits.size()) return seed;
+    throw std::runtime_error("invalid --seeds=" + text + ": give A..B, A.. or A");
+  };
   const std::size_t dots = text.find("..");
-  options.first_seed = std::stoull(text);
-  if (dots == std::string::npos)
-    options.last_seed = options.first_seed;
-  else if (dots + 2 == text.size())
-    options.last_seed = kSeedsWithoutEnd;
-  else
-    options.last_seed = std::stoull(text.substr(dots + 2));
+  options.first_seed = options.last_seed = number(text.substr(0, dots));
+  if (dots == std::string::npos) return;
+  const std::string last = text.substr(dots + 2);
+  options.last_seed = last.empty() ? kSeedsWithoutEnd : number(last);
+  if (options.last_seed < options.first_seed) {
+    throw std::runtime_error("invalid --seeds=" + text + ": there are none");
+  }
 }
 
 std::vector<std::string> kept_cases(const std::string& directory) {
@@ -273,7 +280,7 @@ int run_campaign(Options options) {
   fs::create_directories(options.settings.work);
   options.settings.work = fs::canonical(options.settings.work).string();
   fix_addresses();
-  Summary summary;
+  Summary summary(options.repeat > 1);
   std::atomic<std::size_t> next_case = 0;
   std::atomic<std::uint64_t> next_seed = options.first_seed;
   const auto start = Clock::now();
@@ -293,6 +300,7 @@ int run_campaign(Options options) {
       });
     }
   }
+  summary.check_share();
   summary.print(std::chrono::duration<double>(Clock::now() - start).count());
   if (!options.junit.empty()) summary.write_junit(options.junit);
   if (own_directory && !options.keep)

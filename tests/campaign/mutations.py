@@ -26,8 +26,7 @@ GIVE_NAME = "  if (!in_place_) in_place_ = !give_name();\n"
 MUTATIONS = [
     # --- what comes back from scratch ---
     ("checksum of a block not compared", "src/run/run_store.cc",
-     "                     block_identity(run, index)) == block.checksum &&",
-     "                     block_identity(run, index)) != block.checksum + 1 &&"),
+     "block.stored_bytes)) == block.checksum &&", "block.stored_bytes)) != block.checksum + 1 &&"),
     ("errors of writes to scratch ignored", "src/run/run_store.cc",
      "if (completion.error != 0 || completion.bytes != wanted) {",
      "if (op == io::Op::read && (completion.error != 0 || completion.bytes != wanted)) {"),
@@ -53,7 +52,7 @@ MUTATIONS = [
      "  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)\n",
      "  if (bytes % 4096 != 0 && ftruncate(fd, static_cast<off_t>(bytes + 1)) != 0)\n"),
     ("what is read back is not compared", "io/read_back.cc",
-     "      if (block_checksum(piece, next_->offset) != next_->checksum) fail(offset_ + at);\n", ""),
+     "      if (block_checksum(piece) != next_->checksum) fail(offset_ + at);\n", ""),
     ("files of parts not synced", "io/output_directory.cc",
      '  if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());\n', ""),
     # --- threads ---

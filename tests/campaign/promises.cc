@@ -191,12 +191,22 @@ class Checks {
     return !was_cut(run_) && run_.ended.signal == 0 && run_.ended.status == run_.expected.status;
   }
 
-  // A budget that is too small for the job is an error, whatever a machine does.
+  // A budget that is too small for the job is an error, whatever a machine does; that there is no
+  // memory beside it is one only where some was refused.
   bool is_refused() const {
     const std::string& error = run_.ended.error;
+    if (contains(error, "out of memory") && !lacks_memory()) return false;
     const bool names_budget = contains(error, "-S") || contains(error, "--gpu-memory");
     return run_.ended.status == 2 && names_budget &&
            (contains(error, "too small") || contains(error, "give"));
+  }
+
+  bool lacks_memory() const {
+    return run_.plan.memory != 0 ||
+           std::ranges::any_of(run_.report.struck, [](const Struck& struck) {
+             return struck.operation == "heap" || struck.operation == "map" ||
+                    struck.operation == "thread" || struck.operation == "device";
+           });
   }
 
   void check_that_it_ends() {
@@ -287,6 +297,7 @@ class Checks {
         broke(Promise::output, difference(run_.expected.output, found_output()) + ", as " +
                                    std::string(run_.expected.by) + " says");
       }
+      if (!run_.manifest_error.empty()) broke(Promise::output, run_.manifest_error);
       return;
     }
     if (!writes_file() || contains(run_.ended.error, "was overwritten in place")) return;

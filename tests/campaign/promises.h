@@ -46,7 +46,8 @@ struct Run {
   Tree before;  // files below the directory of the job
   Tree after;
   Ended ended;
-  Report report;  // empty without a machine
+  Report report;               // empty without a machine
+  std::string manifest_error;  // of parts that appeared: what `xxl validate` says against them
 };
 
 std::vector<Broken> check(const Run& run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/options_table.h"
@@ -187,6 +188,9 @@ Expected expect_of_xxl(const Job& job, const Tools& tools) {
                     .output = std::move(ended.output),
                     .error = std::move(ended.error),
                     .by = "xxl"};
+  if (expected.error.find("out of memory") != std::string::npos) {
+    throw std::runtime_error("the reference: " + expected.error);
+  }
   if (job.target != Target::parts && job.target != Target::replaced_parts) return expected;
   const std::string out = tools.directory + "/out";
   Tree made = read_tree(out);

@@ -80,6 +80,16 @@ void Summary::add_passed_case(const std::string& name) {
   passed_cases_.push_back(name);
 }
 
+void Summary::check_share() {
+  constexpr std::uint64_t kEnough = 400;  // runs
+  const std::uint64_t well = endings_["exit 0"];
+  if (runs_ < kEnough || well >= runs_ / 4) return;
+  add_failure("share",
+              {{Promise::status, "only " + std::to_string(well) + " runs of " +
+                                     std::to_string(runs_) + " ended with exit 0"}},
+              "");
+}
+
 void Summary::print(double seconds) const {
   const std::lock_guard lock(mutex_);
   print_counts("Faults that struck (runs)", struck_);
@@ -87,6 +97,7 @@ void Summary::print(double seconds) const {
   print_counts("References (runs)", references_);
   std::printf("Promises (runs checked, broken)\n");
   for (const Promise promise : kPromises) {
+    if (promise == Promise::repeats && !repeats_) continue;
     const auto found = broken_.find(promise);
     std::printf("  %-36s %8llu %8llu\n", std::string(name_of(promise)).c_str(),
                 static_cast<unsigned long long>(runs_),
@@ -115,6 +126,7 @@ void Summary::write_junit(const std::string& path) const {
   }
   const std::uint64_t passed = seeds_ - std::min<std::uint64_t>(seeds_, failures_.size());
   for (const Promise promise : kPromises) {
+    if (promise == Promise::repeats && !repeats_) continue;
     cases += "  <testcase classname=\"campaign\" name=\"" + std::string(name_of(promise)) + " in " +
              std::to_string(passed) + " seeds\"/>\n";
   }

@@ -14,6 +14,9 @@ namespace xxl::campaign {
 
 class Summary {
  public:
+  // `repeats`: whether each job is run more than once.
+  explicit Summary(bool repeats) : repeats_(repeats) {}
+
   // From any thread.
   void add(const Run& run, const std::vector<Broken>& broken);
   void add_seed();
@@ -27,6 +30,8 @@ class Summary {
     return !failures_.empty();
   }
 
+  // After the last one: a failure where so few runs ended well that little was tested.
+  void check_share();
   void print(double seconds) const;
   // One test for each promise and each kept case, as JUnit has them.
   void write_junit(const std::string& path) const;
@@ -38,6 +43,7 @@ class Summary {
     std::string text;
   };
 
+  const bool repeats_;
   mutable std::mutex mutex_;
   std::uint64_t seeds_ = 0;
   std::uint64_t runs_ = 0;

@@ -27,14 +27,18 @@ void in_forked_process() {
   the_machine = nullptr;
 }
 
-void at_exit(int status, void*) {
+void ends(const char* how, int status) {
   Machine* const m = machine();
   if (m == nullptr) return;
-  m->report("exit " + std::to_string(status));
+  m->report(how + std::to_string(status));
   if (m->plan.end == End::power) {  // at a step that did not come
     const Inside cut;
     m->disks.cut_power();
   }
+}
+
+void at_exit(int status, void*) {
+  ends("exit ", status);
 }
 
 void start() {
@@ -181,6 +185,16 @@ void Machine::end(const std::string& how, int status) {
 }
 
 }  // namespace xxl::machine
+
+// In the middle, without destructors.
+extern "C" void _exit(int status) {
+  xxl::machine::ends("_exit ", status);
+  xxl::machine::real_syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+extern "C" void _Exit(int status) noexcept {
+  _exit(status);
+}
 
 // What calls main().
 extern "C" int __libc_start_main(xxl::machine::Main* main, int count, char** arguments,
