@@ -198,7 +198,7 @@ CsvKeys::CsvKeys(const CsvOrder& order)
   if (separator_ == kQuote || separator_ == '\n' || separator_ == '\r' || separator_ == '\0') {
     throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
   }
-  XXL_CHECK(!needs_header(order));
+  XXL_CHECK(first_named(order) == nullptr);
   for (const CsvKey& key : order.keys) columns_.push_back(key.column.index);
   for (const CsvFold& fold : order.folds) columns_.push_back(fold.column.index);
   std::sort(columns_.begin(), columns_.end());

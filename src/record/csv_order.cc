@@ -150,10 +150,14 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
   return fold;
 }
 
-bool needs_header(const CsvOrder& order) {
-  const auto by_name = [](const auto& of) { return is_by_name(of.column); };
-  return std::any_of(order.keys.begin(), order.keys.end(), by_name) ||
-         std::any_of(order.folds.begin(), order.folds.end(), by_name);
+const CsvColumn* first_named(const CsvOrder& order) {
+  for (const CsvKey& key : order.keys) {
+    if (is_by_name(key.column)) return &key.column;
+  }
+  for (const CsvFold& fold : order.folds) {
+    if (is_by_name(fold.column)) return &fold.column;
+  }
+  return nullptr;
 }
 
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {

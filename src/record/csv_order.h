@@ -57,8 +57,8 @@ CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 // is in quotes. Throws Error{usage} naming the option of that name.
 CsvFold parse_csv_fold(FoldKind kind, std::string_view spec);
 
-// True if there are columns given by name.
-bool needs_header(const CsvOrder& order);
+// The first column that is given by name; null if there is none.
+const CsvColumn* first_named(const CsvOrder& order);
 // Finds the columns that are given by name in `header`, the first row of the file `path`. Throws
 // Error{usage} if a name is not there, or there more than once (also by the NAME of a fold), and
 // Error{bad_input} if the row is malformed.

@@ -96,7 +96,9 @@ inline constexpr OptionSpec kCompression{
     .completion = Completion::words,
     .scope = Scope::columns,
     .group = kResources,
-    .help = "compress the output: zstd, snappy, lz4, gzip or none, with a level as in zstd:9",
+    .help =
+        "of columns, compress the output: zstd, snappy, lz4, gzip or none, with a level as in "
+        "zstd:9",
     .details =
         "Parquet is compressed by zstd without it. Files and streams of Arrow have zstd, lz4 "
         "or none, and none without it."};
@@ -153,7 +155,7 @@ inline constexpr OptionSpec kParts{
     .value = ValueKind::required,
     .value_name = "N",
     .group = kInParts,
-    .help = "write N files of about the same size into the directory FILE of -o",
+    .help = "write N files of about the same size into the directory of --output",
     .details =
         "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
         "says what is in them (see PARTS). If records are left out (-u, folds), the last "
@@ -165,7 +167,7 @@ inline constexpr OptionSpec kPartBytes{
     .value = ValueKind::required,
     .value_name = "SIZE",
     .group = kInParts,
-    .help = "write files of at most SIZE into the directory FILE of -o",
+    .help = "write files of at most SIZE into the directory of --output",
     .details =
         "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
         "file of its own. Files of columns are of about that size, as far as the rows before say "
@@ -176,7 +178,7 @@ inline constexpr OptionSpec kPartBy{
     .value = ValueKind::required,
     .value_name = "COLUMN",
     .group = kInParts,
-    .help = "write a file for each value of COLUMN into the directory FILE of -o",
+    .help = "write a file for each value of COLUMN into the directory of --output",
     .details =
         "Sorts by this column first: it is given as a --key, with type and direction, of lines as "
         "the number of a field, which is compared as -n, -r and the like say for all keys. Which "
@@ -200,8 +202,10 @@ inline constexpr Section kFolds{
 inline constexpr Section kPartsSection{
     "PARTS",
     "With --parts or another option of parts the output is a directory, which appears with all its "
-    "files at once. It must not exist yet, or be one of parts, which is replaced. Each file begins "
-    "with the header, if there is one. manifest.json has, in the order of the files:\n"
+    "files at once. It must not exist yet, or be empty or one of parts, which is replaced. Its "
+    "files "
+    "are called part-00000 and so on, and each begins with the header, if there is one. "
+    "manifest.json has, in the order of the files:\n"
     "\n"
     "  format, record          xxl parts 1; the kind of records\n"
     "  records, bytes          of all files\n"
@@ -216,7 +220,8 @@ inline constexpr Section kPartsSection{
     "not compressed.\n"
     "\n"
     "Such a directory can be given in place of its files, in their order: to sort, also with -m, "
-    "to join, shuf and set. xxl validate DIR compares it with its manifest.\n"};
+    "to join, shuf and set. Only the sizes of its files are looked at then: "
+    "xxl validate DIR compares all that they hold with its manifest.\n"};
 
 inline constexpr Section kColumns{
     "COLUMNS",

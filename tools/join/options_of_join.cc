@@ -18,15 +18,16 @@ constexpr std::array kJoinOptions{
                .standard = true,
                .group = kWhat,
                .help = "ignore differences in case when comparing fields"},
-    OptionSpec{.long_name = "check-order",
-               .scope = Scope::records,
-               .standard = true,
-               .group = kWhat,
-               .help = "check that the inputs are in the order of their keys",
-               .details = "xxl join sorts its inputs: there, it is the same as --presorted. Called "
-                          "as join, the check is made in any case once a line was found that has "
-                          "no partner; with this option it is made always, and disorder ends the "
-                          "join."},
+    OptionSpec{
+        .long_name = "check-order",
+        .scope = Scope::records,
+        .standard = true,
+        .group = kWhat,
+        .help = "check that the inputs are in the order of their keys, instead of sorting them",
+        .details = "xxl join sorts its inputs: there, it is the same as --presorted. Called "
+                   "as join, the check is made in any case once a line was found that has "
+                   "no partner; with this option it is made always, and disorder ends the "
+                   "join."},
     OptionSpec{.long_name = "nocheck-order",
                .scope = Scope::records,
                .standard = true,

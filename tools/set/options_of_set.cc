@@ -33,14 +33,14 @@ const auto& set_options() {
                      "Of a record that the inputs have m, n, ... times, union writes m + n + ..., "
                      "intersect the least of these numbers, and except m - n - ..., if that is "
                      "more than none."},
-      OptionSpec{.long_name = "key",
-                 .short_name = 'k',
-                 .value = ValueKind::required,
-                 .value_name = "KEY",
-                 .group = kComparing,
-                 .help = "compare and sort by a part of the record; repeatable",
-                 .details =
-                     "Keys are given as to xxl sort. Records are equal if all of their keys are. "
+      OptionSpec{
+          .long_name = "key",
+          .short_name = 'k',
+          .value = ValueKind::required,
+          .value_name = "KEY",
+          .group = kComparing,
+          .help = "compare and sort by a part of the record (see xxl sort --help); repeatable",
+          .details = "Keys are given as to xxl sort. Records are equal if all of their keys are. "
                      "Without a key they are compared as a whole, rows by the contents of their "
                      "fields, whether in quotes or not; binary records are in the order of their "
                      "type then."},

@@ -518,7 +518,10 @@ CommandSpec sort_command() {
           "sort, this is that command. Rows and binary records with equal keys keep the order of "
           "the "
           "input, and so do lines with -s. The number of records and a checksum over them are "
-          "compared from input to output in every sort.\n",
+          "compared from input to output in every sort.\n"
+          "\n"
+          "Files that end in .gz, .zst or .lz4 are decompressed as they are read, and an output of "
+          "such a name is written compressed (not when called as sort).\n",
       .options = kSortOptions,
       .sections = kSortSections};
 }

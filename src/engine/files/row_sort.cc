@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "record/csv_keys.h"
 #include "record/row_fold.h"
 
@@ -59,9 +60,11 @@ void check_no_column_is_named_count(const CsvOrder& order) {
 }  // namespace
 
 void check_names_of_columns(const CsvOrder& order, bool header) {
-  if (header || !needs_header(order)) return;
-  throw Error(ErrorCode::usage,
-              "naming a column requires --header; without it, columns have numbers, from 1");
+  const CsvColumn* const named = first_named(order);
+  if (header || named == nullptr) return;
+  throw Error(ErrorCode::usage, "column " + quote_controls(named->name) +
+                                    ": naming one requires --header; without it, columns have "
+                                    "numbers, from 1, as in --key=2:number");
 }
 
 void set_rows(const RowSort& rows, TextSortOptions& sort) {

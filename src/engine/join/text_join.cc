@@ -389,7 +389,8 @@ void TextJoining::join_streams(BlockMemory& blocks) {
       cursors[i] = &file;
       on_disorder[i] = [&file, guessed = guessed_[i]] {
         if (guessed) throw WrongGuess{};
-        file.fail("its key is below that of the record before: leave out --presorted");
+        file.fail(
+            "its key is below that of the record before: leave out --presorted or --check-order");
       };
     } else {
       merges[i] = each.merge(blocks);

@@ -154,9 +154,10 @@ TEST(CsvFoldOption, GivesEachFieldOneResultAndEachColumnOneName) {
 TEST(CsvHeader, ResolvesNames) {
   CsvOrder order = order_by({"name", "2", "\"2\""});
   order.folds = {parse_csv_fold(FoldKind::sum, "id")};
-  EXPECT_TRUE(needs_header(order));
+  ASSERT_NE(first_named(order), nullptr);
+  EXPECT_EQ(first_named(order)->name, "name");
   resolve_columns(order, "\xef\xbb\xbf\"id\",name,\"2\"\r", "f.csv");
-  EXPECT_FALSE(needs_header(order));
+  EXPECT_EQ(first_named(order), nullptr);
   EXPECT_EQ(order.keys[0].column.index, 1u);
   EXPECT_EQ(order.keys[1].column.index, 1u);
   EXPECT_EQ(order.keys[2].column.index, 2u);
