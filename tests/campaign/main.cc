@@ -8,6 +8,7 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -54,6 +55,16 @@ struct Options {
   std::string junit;
 };
 
+std::atomic<bool> interrupted = false;
+
+// SIGINT and SIGTERM end a campaign as the end of its time does, with its summary.
+void end_when_interrupted() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
 // The processors that this program may use.
 std::vector<unsigned> processors() {
   cpu_set_t set;
@@ -88,7 +99,9 @@ class Worker {
     for (std::size_t i; (i = next_case_++) < options_.cases.size();) try_kept(options_.cases[i]);
     if (options_.only_cases) return;
     for (std::uint64_t seed; (seed = next_seed_++) <= options_.last_seed;) {
-      if (Clock::now() >= options_.end || (options_.stop_at_failure && summary_.failed())) return;
+      if (interrupted || Clock::now() >= options_.end ||
+          (options_.stop_at_failure && summary_.failed()))
+        return;
       try {
         try_seed(seed);
       } catch (const std::exception& error) {
@@ -280,6 +293,7 @@ int run_campaign(Options options) {
   fs::create_directories(options.settings.work);
   options.settings.work = fs::canonical(options.settings.work).string();
   fix_addresses();
+  end_when_interrupted();
   Summary summary(options.repeat > 1);
   std::atomic<std::size_t> next_case = 0;
   std::atomic<std::uint64_t> next_seed = options.first_seed;
