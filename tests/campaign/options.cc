@@ -55,7 +55,7 @@ std::string draw_field(const Job& job, Random& random) {
   return "0:bytes1";
 }
 
-std::string draw_line_key(const Job& job, Random& random) {
+std::string draw_line_key(Random& random) {
   std::string key = std::to_string(random.between(1, 4));
   if (random.one_in(4)) key.append(".").append(std::to_string(random.between(1, 3)));
   const auto order = [&] {
@@ -63,7 +63,6 @@ std::string draw_line_key(const Job& job, Random& random) {
                                   {"n", "g", "b", "d", "f", "r", "nr", "V", "h", "M", "i", "bf"}))
                             : "";
   };
-  static_cast<void>(job);
   key += order();
   if (!random.one_in(3)) key.append(",").append(std::to_string(random.between(1, 4)));
   return key;
@@ -199,8 +198,7 @@ bool is_for(const OptionSpec& option, Kind kind) {
 std::string draw_key(const Job& job, Random& random) {
   switch (kind_of(job)) {
     case Kind::lines:
-      return job.command == "join" ? std::to_string(random.between(1, 3))
-                                   : draw_line_key(job, random);
+      return job.command == "join" ? std::to_string(random.between(1, 3)) : draw_line_key(random);
     case Kind::rows:
       return draw_row_key(job, random);
     case Kind::binary:

@@ -79,7 +79,7 @@ std::vector<std::string> ordering_options(const Job& job, unsigned side) {
   }
   const bool lines = kind_of(job) == Kind::lines;
   const std::string own = "--key" + std::to_string(side);
-  const std::string digit = "-" + std::to_string(side);
+  const std::string digit{'-', static_cast<char>('0' + side)};
   bool keyed = false;
   const auto add_key = [&](const std::string& key) {
     ordering.push_back("--key=" + (lines ? key + "," + key : key));

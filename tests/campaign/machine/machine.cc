@@ -167,7 +167,7 @@ void Machine::report(const std::string& how) {
       text += kRoleNames[role];
       text += " ";
       text += kOperationNames[operation];
-      text += " " + std::to_string(count) + "\n";
+      text.append(" ").append(std::to_string(count)).append("\n");
     }
   }
   text += stacks_;
