@@ -52,7 +52,9 @@ MemoryRegion::~MemoryRegion() {
 }
 
 void give_back_free_memory() {
+#if !defined(__SANITIZE_ADDRESS__)  // has a heap of its own: that of the C library was never begun
   malloc_trim(0);
+#endif
 }
 
 std::span<std::byte> Carver::take(std::size_t bytes, std::size_t alignment) {
