@@ -9,6 +9,11 @@
 
 namespace xxl::machine {
 
+// As an argument of a call.
+inline long address(const void* data) {
+  return reinterpret_cast<long>(data);
+}
+
 // The result, or minus an errno value.
 inline long real_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                          long f = 0) {

@@ -33,10 +33,14 @@ using test::write_output;
 
 // Written in place: files that cannot be replaced without loss.
 
+void write_file_of_two_names(const TempDirectory& directory, const std::string& text) {
+  write_file(directory / "out", text);
+  std::filesystem::create_hard_link(directory / "out", directory / "other");
+}
+
 TEST(OutputFile, FileOfSeveralNamesIsWrittenInPlace) {
   const TempDirectory directory;
-  write_file(directory / "out", "what was there is longer");
-  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  write_file_of_two_names(directory, "what was there is longer");
   OutputFile output(directory / "out", true, {directory.path()});
   EXPECT_TRUE(output.in_place());
   write_output(output, "sorted");
@@ -50,8 +54,7 @@ TEST(OutputFile, FileOfSeveralNamesIsWrittenInPlace) {
 // Scratch has no other checksums of it.
 TEST(OutputFile, FileStaysWhenWhatIsToBeWrittenInPlaceHasChanged) {
   const TempDirectory directory;
-  write_file(directory / "out", "old");
-  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  write_file_of_two_names(directory, "old");
   OutputFile output(directory / "out", false, {directory.path()});
   write_output(output, "sorted");
   ASSERT_EQ(pwrite(output.file().fd(), "S", 1, 0), 1);
@@ -66,8 +69,7 @@ TEST(OutputFile, FileStaysWhenWhatIsToBeWrittenInPlaceHasChanged) {
 
 TEST(OutputFile, FileWrittenInPlaceStaysWhenNotPublished) {
   const TempDirectory directory;
-  write_file(directory / "out", "old");
-  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  write_file_of_two_names(directory, "old");
   {
     OutputFile output(directory / "out", true, {directory.path()});
     write_output(output, "sorted");
@@ -77,8 +79,7 @@ TEST(OutputFile, FileWrittenInPlaceStaysWhenNotPublished) {
 
 TEST(OutputFile, LongFileIsWrittenInPlaceWhole) {
   const TempDirectory directory;
-  write_file(directory / "out", "old");
-  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  write_file_of_two_names(directory, "old");
   std::string text(2 * kMiB + 5, 'x');
   text[kMiB] = 'y';
   publish(directory / "out", text);
@@ -87,8 +88,7 @@ TEST(OutputFile, LongFileIsWrittenInPlaceWhole) {
 
 TEST(OutputFile, FileThatIsRemovedIsNotWrittenInPlace) {
   const TempDirectory directory;
-  write_file(directory / "out", "old");
-  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  write_file_of_two_names(directory, "old");
   OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   std::filesystem::remove(directory / "out");
@@ -235,8 +235,7 @@ TEST(OutputFile, WritesInPlaceWhereNamesCanOnlyBeAdded) {
 
 int publish_where_nothing_can_be_read() {
   const TempDirectory directory;
-  write_file(directory / "out", "old");
-  std::filesystem::create_hard_link(directory / "out", directory / "other");
+  write_file_of_two_names(directory, "old");
   OutputFile output(directory / "out", true, {directory.path()});
   write_output(output, "sorted");
   if (!test::make_system_call_fail(SYS_pread64, EIO)) return test::kCannotFilter;
