@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/time_line.h"
+#include "gpu/array/array_feed.h"
 #include "gpu/device/device.h"
 #include "gpu/device/multi_gpu.h"
 #include "gpu/sort/chunk_engine.h"
@@ -15,7 +17,7 @@
 namespace xxl::gpu {
 
 // An array of whole records and where the sorted ones go; they may be the same memory. Owned by the
-// caller. Pinned memory (Device::pin) is several times faster.
+// caller. Pinned memory (Device::pin) is faster.
 struct SortedArray {
   std::span<const std::byte> from;
   std::span<std::byte> to;
@@ -24,8 +26,11 @@ struct SortedArray {
 struct ArraySortOptions {
   MultiGpu strategy = MultiGpu::partition;
   std::uint64_t memory_bytes = 0;  // most to use of each device; 0: what is free
-  unsigned chunks = 1;             // with 2, one array leaves while the next one arrives
-  TimeLine* time_line = nullptr;   // what the devices do; may be null
+  // With 2, one array leaves while the next one arrives; with 3, another is sorted meanwhile.
+  unsigned chunks = 1;
+  // Peers of the devices whose links to the host take a part of the copies (host_link.h).
+  std::vector<Device*> idle = {};
+  TimeLine* time_line = nullptr;  // what the devices do; may be null
 };
 
 // Device memory and threads, kept for sorting any number of arrays of one format.
@@ -37,26 +42,37 @@ class ArraySorter {
   ArraySorter(std::vector<Device*> devices, const KeyLayout& layout, std::uint64_t most_bytes,
               const ArraySortOptions& options);
 
-  // Sorts each of the arrays, stably. With MultiGpu::independent each is sorted on one device.
-  // Throws Error{device}; then the contents of `to` are lost.
+  // Sorts each of the arrays, stably. With MultiGpu::independent each is sorted on one device, and
+  // all devices are fed at the same time. Throws Error{device}; then the contents of `to` are lost.
   void sort(std::span<const SortedArray> arrays);
 
  private:
-  void feed();
-  void drain();
+  // One engine, and the arrays that it has got.
+  struct Lane {
+    std::unique_ptr<ChunkEngine> engine;
+    std::unique_ptr<ArrayFeed> feed;
+    std::vector<std::size_t> arrays = {};  // of its chunks, in their order
+    std::uint64_t first_chunk = 0;         // number of that of the first array
+  };
+
+  void feed(Lane& lane);
+  void drain(Lane& lane);
 
   std::size_t record_bytes_;
   ChunkFormat format_;
   ChunkGeometry geometry_;
   Mailbox mailbox_;
   std::span<const SortedArray> arrays_;
-  std::size_t feeding_ = 0;         // array that arrives
-  std::size_t fed_ = 0;             // bytes of it
-  std::size_t copies_in_ = 0;       // under way, all arrays
+  std::size_t next_ = 0;            // array that no engine has got
   std::uint64_t records_left_ = 0;  // to leave
-  std::uint64_t first_chunk_ = 0;   // number of the first array's chunk
-  std::uint64_t chunks_ = 0;
-  ChunkEngine engine_;  // last: its threads use the rest
+  std::vector<Lane> lanes_;         // last: their threads use the rest
 };
+
+// How the memory of `devices` is divided for arrays, or parts of them, of up to `most_bytes` on
+// `sharing` devices together: as much of it as `options` allow, in slices of `slice_bytes` (0: of
+// its own choice). Throws Error{no_space} if they would not fit.
+ChunkGeometry plan_array_sort(const std::vector<Device*>& devices, std::size_t sharing,
+                              const ChunkFormat& format, std::uint64_t most_bytes,
+                              std::size_t slice_bytes, const ArraySortOptions& options);
 
 }  // namespace xxl::gpu

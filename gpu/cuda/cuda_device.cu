@@ -336,6 +336,20 @@ class CudaDevice final : public Device {
       (void)cudaGetLastError();
     }
   }
+  // Memory is pinned as a whole.
+  bool is_pinned(std::span<const std::byte> memory) override {
+    if (memory.empty()) return true;
+    use();
+    for (const std::byte* at : {memory.data(), memory.data() + memory.size() - 1}) {
+      cudaPointerAttributes attributes{};
+      if (cudaPointerGetAttributes(&attributes, at) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+      }
+      if (attributes.type == cudaMemoryTypeUnregistered) return false;
+    }
+    return true;
+  }
 
  private:
   // Starts the GPU when it is first used: its threads sleep while they wait, since processors have

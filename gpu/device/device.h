@@ -178,6 +178,8 @@ class Device {
   // nothing if it cannot be pinned.
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
+  // True if `memory` of the host has been pinned, by whomever.
+  virtual bool is_pinned(std::span<const std::byte> memory) = 0;
 };
 
 // Memory of the host that is shared with all devices, given back when it goes.

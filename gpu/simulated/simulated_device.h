@@ -15,6 +15,7 @@ namespace xxl::gpu {
 struct SimulatedOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;  // of each
   bool peers = true;                                    // they can read each other's memory
+  bool host_is_pinned = true;  // all of the host's memory, or none
   // Called before each operation with its name; may throw to make the device fail. Without it, a
   // machine that is simulated as a whole says which ones fail.
   std::function<void(const char* operation)> before = nullptr;
@@ -37,6 +38,7 @@ class SimulatedDevice final : public Device {
   bool make_peer(const Device& peer) override;
   void pin(std::span<std::byte>) override {}
   void unpin(std::span<std::byte>) override {}
+  bool is_pinned(std::span<const std::byte>) override { return options_.host_is_pinned; }
 
  private:
   int index_;

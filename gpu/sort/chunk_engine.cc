@@ -12,12 +12,14 @@ namespace xxl::gpu {
 
 ChunkEngine::ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format,
                          const ChunkGeometry& geometry, MultiGpu strategy, Mailbox& mailbox,
-                         TimeLine* time_line)
+                         TimeLine* time_line, std::span<Device* const> idle)
     : devices_(std::move(devices)), format_(format), geometry_(geometry), strategy_(strategy) {
   XXL_CHECK(strategy != MultiGpu::automatic && !devices_.empty());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    lanes_.push_back(
-        std::make_unique<EngineLane>(*devices_[i], i, format_, geometry_, mailbox, time_line));
+    std::vector<Device*> through;
+    for (std::size_t j = i; j < idle.size(); j += devices_.size()) through.push_back(idle[j]);
+    lanes_.push_back(std::make_unique<EngineLane>(*devices_[i], through, i, format_, geometry_,
+                                                  mailbox, time_line));
   }
   queues_.resize(lanes_.size());
   const bool alone = strategy_ == MultiGpu::independent;
@@ -106,14 +108,12 @@ ChunkEngine::DevicePiece* ChunkEngine::open_piece() {
 
 void ChunkEngine::copy_in(DevicePiece& piece, std::byte* device, const std::byte* host,
                           std::size_t bytes, std::function<void()> done) {
-  EngineLane& lane = *lanes_[piece.device];
   ++piece.copies;
-  lane.in[lane.next_in++ % EngineLane::kCopyThreads]->run(
-      "copy in", [=](Stream& stream) { stream.copy_in(device, host, bytes); },
-      [this, &piece, done = std::move(done)] {
-        done();
-        copy_ended(piece);
-      });
+  lanes_[piece.device]->link.copy_in(device, host, bytes,
+                                     [this, &piece, done = std::move(done)] {
+                                       done();
+                                       copy_ended(piece);
+                                     });
 }
 
 void ChunkEngine::copy_ended(DevicePiece& piece) {
@@ -436,13 +436,12 @@ std::optional<ChunkEngine::DeviceSlice> ChunkEngine::any_slice() {
 
 void ChunkEngine::copy_out(const DeviceSlice& slice, std::byte* host, std::function<void()> done) {
   EngineLane& lane = *lanes_[slice.device];
-  lane.out[lane.next_out++ % EngineLane::kCopyThreads]->run(
-      "copy out", [slice, host](Stream& stream) { stream.copy_out(host, slice.data, slice.bytes); },
-      [this, &lane, slice, done = std::move(done)] {
-        lane.slots.push_back(slice.data);
-        done();
-        pump();
-      });
+  lane.link.copy_out(host, slice.data, slice.bytes,
+                     [this, &lane, slice, done = std::move(done)] {
+                       lane.slots.push_back(slice.data);
+                       done();
+                       pump();
+                     });
 }
 
 bool ChunkEngine::empty() const {
@@ -453,8 +452,8 @@ ChunkEngine::Busy ChunkEngine::busy(std::size_t device) const {
   const EngineLane& lane = *lanes_[device];
   Busy busy;
   busy.sort_seconds = lane.arriving->busy_seconds() + lane.leaving->busy_seconds();
-  for (const auto& thread : lane.in) busy.in_seconds += thread->busy_seconds();
-  for (const auto& thread : lane.out) busy.out_seconds += thread->busy_seconds();
+  busy.in_seconds = lane.link.in_seconds();
+  busy.out_seconds = lane.link.out_seconds();
   return busy;
 }
 

@@ -73,11 +73,12 @@ class ChunkEngine {
   };
 
   // All devices have the same geometry. With MultiGpu::independent each chunk is on one device.
+  // `idle` (host_link.h) are shared out among the devices.
   // References must outlive the engine. Allocates the memory: throws Error{no_space} if a device
   // does not have enough after all.
   ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format,
               const ChunkGeometry& geometry, MultiGpu strategy, Mailbox& mailbox,
-              TimeLine* time_line);
+              TimeLine* time_line, std::span<Device* const> idle = {});
   ~ChunkEngine();
 
   // All calls by the coordinator thread, from its mailbox's loop; `done` are called from there.

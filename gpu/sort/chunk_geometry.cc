@@ -12,6 +12,9 @@ constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxPieceItems = std::size_t{64} << 20;
 constexpr std::size_t kMaxAddressItems = std::size_t{8} << 20;  // of a piece, refined with scratch
 constexpr std::size_t kPiecesOfChunk = 24;
+// With so many chunks at a time, one arrives and one leaves while another is sorted.
+constexpr unsigned kChunksToHideSorts = 3;
+constexpr std::size_t kMostItemsSorted = std::size_t{1} << 30;  // at once
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 44;  // more than any GPU has
 
 // Bytes of a record in an arena.
@@ -124,6 +127,30 @@ ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const Chu
   throw Error(ErrorCode::no_space, message);
 }
 
+// A device's part of a chunk is one piece, which is sorted once.
+std::optional<ChunkGeometry> ChunkGeometry::plan_whole(Device& device, std::size_t devices,
+                                                       const ChunkFormat& format,
+                                                       std::uint64_t memory_bytes,
+                                                       std::uint64_t most_bytes, unsigned chunks) {
+  const std::size_t record_bytes = format.shape.record_bytes;
+  if (format.text) return std::nullopt;
+  ChunkGeometry geometry;
+  geometry.chunks = chunks;
+  geometry.landing_slots = 2;  // one is filled while the other is sorted
+  geometry.device_pieces = kMaxPieces / devices;
+  geometry.piece_items = ceil_div<std::uint64_t>(ceil_div<std::uint64_t>(most_bytes, record_bytes),
+                                                 devices);
+  if (geometry.piece_items == 0 || geometry.piece_items > kMostItemsSorted) return std::nullopt;
+  geometry.piece_bytes = geometry.piece_items * record_bytes;
+  geometry.batch_items = ceil_div(geometry.piece_items, kPiecesOfChunk);
+  geometry.slice_bytes = aligned(geometry.batch_items * record_bytes);
+  // A piece begins only where another would have room, too (capacity()).
+  const std::uint64_t piece = geometry.arena_piece_bytes(format);
+  geometry.arena_bytes = aligned(2 * piece + piece / 50 + 4 * kAreaAlignment);
+  if (geometry.memory_bytes(device, format) > memory_bytes) return std::nullopt;
+  return geometry;
+}
+
 std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t devices,
                                                      const ChunkFormat& format, double item_bytes,
                                                      std::uint64_t memory_bytes,
@@ -141,6 +168,11 @@ std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t
   const auto items_of = [&](std::uint64_t bytes) {
     return static_cast<std::size_t>(static_cast<double>(bytes) / record) + 1;
   };
+  if (chunks >= kChunksToHideSorts) {
+    if (const auto whole = plan_whole(device, devices, format, memory_bytes, most_bytes, chunks)) {
+      return whole;
+    }
+  }
   const std::size_t least_bytes = share / geometry.device_pieces * 5 / 4;
   std::size_t bytes =
       std::clamp<std::size_t>(share / kPiecesOfChunk, kMinPieceBytes, kMaxPieceBytes);

@@ -65,6 +65,12 @@ struct ChunkGeometry {
   std::uint64_t arena_piece_bytes(const ChunkFormat& format) const;
   // For sorting and refining up to `items` items on `device`.
   static std::size_t scratch_bytes(Device& device, const ChunkFormat& format, std::size_t items);
+
+ private:
+  static std::optional<ChunkGeometry> plan_whole(Device& device, std::size_t devices,
+                                                 const ChunkFormat& format,
+                                                 std::uint64_t memory_bytes,
+                                                 std::uint64_t most_bytes, unsigned chunks);
 };
 
 }  // namespace xxl::gpu

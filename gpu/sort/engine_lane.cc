@@ -7,9 +7,11 @@
 
 namespace xxl::gpu {
 
-EngineLane::EngineLane(Device& device, std::size_t index, const ChunkFormat& format,
-                       const ChunkGeometry& geometry, Mailbox& mailbox, TimeLine* time_line)
-    : memory(device, geometry.memory_bytes(device, format)) {
+EngineLane::EngineLane(Device& device, std::span<Device* const> idle, std::size_t index,
+                       const ChunkFormat& format, const ChunkGeometry& geometry, Mailbox& mailbox,
+                       TimeLine* time_line)
+    : memory(device, geometry.memory_bytes(device, format)),
+      link(device, idle, "GPU " + std::to_string(index), mailbox, time_line) {
   std::byte* const table = divide_memory(device, format, geometry);
   auto stream = device.make_stream();
   make_view(format, table, *stream);
@@ -18,18 +20,10 @@ EngineLane::EngineLane(Device& device, std::size_t index, const ChunkFormat& for
       std::make_unique<StreamThread>(std::move(stream), mailbox, name + " sort in", time_line);
   leaving =
       std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " sort out", time_line);
-  for (std::size_t i = 0; i < kCopyThreads; ++i) {
-    in[i] =
-        std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " copy in", time_line);
-    out[i] = std::make_unique<StreamThread>(device.make_stream(), mailbox, name + " copy out",
-                                            time_line);
-  }
 }
 
 void EngineLane::end_threads() {
-  for (auto* threads : {&in, &out}) {
-    for (auto& thread : *threads) thread.reset();
-  }
+  link.end_threads();
   arriving.reset();
   leaving.reset();
 }

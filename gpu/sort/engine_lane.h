@@ -7,7 +7,6 @@
 //     leaving    cuts, swaps, sorts batches, and gathers  merged, result, offsets, leaving_scratch
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,13 +20,11 @@
 #include "gpu/device/key_view.h"
 #include "gpu/device/stream_thread.h"
 #include "gpu/sort/chunk_geometry.h"
+#include "gpu/sort/host_link.h"
 
 namespace xxl::gpu {
 
 struct EngineLane {
-  // Threads that copy, for each direction: one copies while the other's completion is handled.
-  static constexpr std::size_t kCopyThreads = 2;
-
   // A chunk's memory: records from the front, sorted items from the back.
   struct Arena {
     std::byte* begin = nullptr;
@@ -39,11 +36,12 @@ struct EngineLane {
     std::uint64_t room() const { return back - front - promised; }
   };
 
-  // `device` and `mailbox` must outlive the lane; `index` is for names in `time_line`, which may be
+  // `device`, `idle` (host_link.h) and `mailbox` must outlive the lane; `index` is for names in `time_line`, which may be
   // null. Throws Error{no_space} if the device has less than geometry.memory_bytes(), or the key
   // takes more than kKeyTableBytes.
-  EngineLane(Device& device, std::size_t index, const ChunkFormat& format,
-             const ChunkGeometry& geometry, Mailbox& mailbox, TimeLine* time_line);
+  EngineLane(Device& device, std::span<Device* const> idle, std::size_t index,
+             const ChunkFormat& format, const ChunkGeometry& geometry, Mailbox& mailbox,
+             TimeLine* time_line);
 
   // Waits for the tasks that are running and drops later ones. Where devices are peers, all lanes
   // must have ended their threads before the first one is destroyed: tasks use each other's memory.
@@ -60,11 +58,8 @@ struct EngineLane {
   std::span<std::byte> arrival_scratch;
   std::span<std::byte> leaving_scratch;
   KeyView view;
-  std::size_t next_in = 0;
-  std::size_t next_out = 0;
   // Last: they end before the memory goes.
-  std::array<std::unique_ptr<StreamThread>, kCopyThreads> in;
-  std::array<std::unique_ptr<StreamThread>, kCopyThreads> out;
+  HostLink link;
   std::unique_ptr<StreamThread> arriving;
   std::unique_ptr<StreamThread> leaving;
 

@@ -40,8 +40,9 @@ namespace xxl {
 // How.
 struct array_options {
   // Automatic: for sorting GPUs where arrays are large enough for them to pay (1 GiB, to start
-  // them) and fit into their memory, for joining the processors. GPUs that are asked for but too
-  // small: Error{no_space}.
+  // them), for joining the processors. What does not fit into the memory of GPUs they sort in
+  // parts, which processors merge; GPUs that are asked for but too small for anything:
+  // Error{no_space}.
   Device device = Device::automatic;
   // Numbers of the GPUs to use, as the driver numbers those that the process sees, each once. None:
   // those of all that have a link of their own to the host, and all if arrays fit only so.

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -120,7 +122,7 @@ TEST(SortOfArrays, uses_processors_where_there_is_no_gpu_unless_one_is_required)
 TEST(SortOfArrays, uses_processors_where_gpus_are_too_small_unless_they_are_required) {
   const std::vector<Reading> readings = make_readings(200000);  // 3 MB
   std::vector<Reading> sorted = readings;
-  const auto small = simulated_gpus(1, {.memory_bytes = 2 * kMiB});
+  const auto small = simulated_gpus(1, {.memory_bytes = 64 * kKiB});
   const array_report report =
       sort_array(sorted, station_then_hottest(), on(Device::automatic, small));
   EXPECT_TRUE(sorted == sorted_copy(readings));
@@ -130,6 +132,49 @@ TEST(SortOfArrays, uses_processors_where_gpus_are_too_small_unless_they_are_requ
   EXPECT_EQ(code_of([&] { sort_array(sorted, station_then_hottest(), on(Device::gpu, small)); }),
             ErrorCode::no_space);
   EXPECT_TRUE(sorted == readings);
+}
+
+TEST(SortOfArrays, uses_gpus_and_processors_for_what_is_larger_than_gpus) {
+  const std::vector<Reading> readings = make_readings(200000);  // 3 MB
+  for (const bool peers : {true, false}) {
+    std::vector<Reading> sorted = readings;
+    const auto small = simulated_gpus(2, {.memory_bytes = kMiB + kMiB / 2, .peers = peers});
+    array_sorter<Reading> sorter(station_then_hottest(), on(Device::automatic, small));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const array_report report = sorter.sort(readings, sorted);
+      EXPECT_TRUE(sorted == sorted_copy(readings));
+      EXPECT_EQ(report.devices,
+                (std::vector<std::string>{"GPU 0, simulated", "GPU 1, simulated", "cpu"}));
+    }
+  }
+}
+
+// Of two peers one has no memory for half of the array, but a link.
+TEST(SortOfArrays, uses_the_links_of_gpus_that_have_too_little_memory) {
+  std::atomic<int> passed = 0;
+  detail::GpuFinder finder = *simulated_gpus(2);
+  finder.find = [&passed] {
+    detail::GpuFinder::Found found;
+    found.links = gpu::GpuLinks(2);
+    found.links.link(0, 1) = found.links.link(1, 0) = {true, gpu::kAssumedNvlinkRate};
+    gpu::SimulatedOptions options{.memory_bytes = 36 * kMiB};
+    options.before = [&passed](const char* operation) {
+      if (operation == std::string("copy")) ++passed;
+    };
+    found.devices.push_back(std::make_unique<gpu::SimulatedDevice>(0, options));
+    found.devices.push_back(std::make_unique<gpu::SimulatedDevice>(
+        1, gpu::SimulatedOptions{.memory_bytes = 128 * kMiB}));
+    return found;
+  };
+  std::vector<std::uint64_t> numbers(8'000'000);
+  std::mt19937_64 random(1);
+  for (auto& number : numbers) number = random();
+  const array_report report = sort_array(
+      numbers, {}, on(Device::gpu, std::make_shared<const detail::GpuFinder>(std::move(finder))));
+  EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+  EXPECT_EQ(report.devices,
+            (std::vector<std::string>{"GPU 1, simulated", "GPU 0, simulated"}));
+  EXPECT_GT(passed, 0);
 }
 
 TEST(SortOfArrays, takes_more_gpus_where_one_would_do_but_is_too_small) {

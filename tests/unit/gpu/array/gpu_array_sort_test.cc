@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/array/het_sort.h"
 #include "gpu/simulated/simulated_device.h"
 #include "watchdog.h"
 
@@ -174,6 +175,149 @@ TEST_P(EveryFormat, is_sorted_in_a_stream_of_arrays) {
       }
     }
   }
+}
+
+// With memory for all of it, a device's part of each array is one piece.
+TEST_P(EveryFormat, is_sorted_in_a_stream_of_whole_pieces) {
+  const KeyLayout layout(format());
+  for (const MultiGpu strategy : kStrategies) {
+    for (const std::size_t devices : {1, 3}) {
+      std::atomic<int> copies = 0;
+      SimulatedOptions options{.memory_bytes = kGiB};
+      options.before = [&](const char* operation) {
+        if (operation == std::string_view("copy in")) ++copies;
+      };
+      Devices gpus(devices, options);
+      std::vector<Bytes> records, sorted;
+      std::vector<SortedArray> arrays;
+      for (const std::size_t count : {20000, 300, 20000, 19999, 2, 20000}) {
+        records.push_back(make_records(count, layout, Keys::few, count));
+        sorted.emplace_back(records.back().size());
+      }
+      for (std::size_t i = 0; i < records.size(); ++i) arrays.push_back({records[i], sorted[i]});
+      ArraySorter sorter(gpus.all, layout, 20000 * layout.record_bytes(),
+                         {.strategy = strategy, .chunks = 3});
+      copies = 0;  // of tables
+      sorter.sort(arrays);
+      for (std::size_t i = 0; i < records.size(); ++i) {
+        ASSERT_TRUE(sorted[i] == sorted_copy(records[i], layout)) << "array " << i;
+      }
+      EXPECT_LE(copies, static_cast<int>(arrays.size() * devices));
+    }
+  }
+}
+
+// As few bytes of each device as will do, so that there are many groups of chunks; then some more;
+// then enough for all at once.
+TEST_P(EveryFormat, is_sorted_by_devices_and_merged_by_processors) {
+  const KeyLayout layout(format());
+  for (const Keys keys :
+       {Keys::uniform, Keys::few, Keys::equal, Keys::sorted, Keys::reverse, Keys::shared_prefix}) {
+    const Bytes records = make_records(20000, layout, keys, 1);
+    const Bytes expected = sorted_copy(records, layout);
+    for (const std::size_t devices : {1, 2, 3, 5}) {
+      for (std::uint64_t memory : {kMiB, 2 * kMiB, 64 * kMiB}) {
+        const test::Watchdog watchdog;
+        Devices gpus(devices, {.memory_bytes = 64 * kMiB, .peers = false});
+        std::unique_ptr<HetSorter> sorter;
+        for (; sorter == nullptr; memory += memory / 8) {
+          try {
+            sorter = std::make_unique<HetSorter>(gpus.all, layout, records.size(), memory, 3);
+          } catch (const Error& error) {
+            ASSERT_EQ(error.code(), ErrorCode::no_space);
+            ASSERT_LT(memory, 64 * kMiB);
+          }
+        }
+        Bytes sorted(records.size());
+        sorter->sort({records, sorted});
+        ASSERT_TRUE(sorted == expected) << devices << " devices, " << memory << " bytes, keys "
+                                        << static_cast<int>(keys);
+        Bytes in_place = records;
+        sorter->sort({in_place, in_place});
+        ASSERT_TRUE(in_place == expected);
+        for (const std::size_t count : {0, 1, 2, 7}) {  // fewer than devices
+          const Bytes few = make_records(count, layout, keys, count);
+          sorted.assign(few.size(), {});
+          sorter->sort({few, sorted});
+          ASSERT_TRUE(sorted == sorted_copy(few, layout)) << count;
+        }
+      }
+    }
+  }
+}
+
+// Many slices and rounds: more than there are slots for.
+TEST(HetSorter, merges_while_slices_arrive) {
+  const test::Watchdog watchdog;
+  const KeyLayout layout(make_format("kv64"));
+  for (const Keys keys : {Keys::uniform, Keys::few, Keys::sorted}) {
+    for (const bool pinned : {true, false}) {
+      const Bytes records = make_records(800'000, layout, keys, 1);
+      Devices gpus(2, {.memory_bytes = 256 * kMiB, .peers = false, .host_is_pinned = pinned});
+      HetSorter sorter(gpus.all, layout, records.size(), 64 * kMiB, 2);
+      Bytes sorted(records.size());
+      sorter.sort({records, sorted});
+      ASSERT_TRUE(sorted == sorted_copy(records, layout));
+    }
+  }
+}
+
+TEST(HetSorter, tells_of_any_operation_that_fails) {
+  const KeyLayout layout(make_format("gensort"));
+  const Bytes records = make_records(20000, layout, Keys::uniform, 1);
+  for (const std::string failing :
+       {"copy in", "load", "sort", "refine", "cut", "concatenate", "store", "copy out"}) {
+    for (const int nth : {1, 2, 5}) {
+      const test::Watchdog watchdog;
+      std::atomic<int> calls = 0;
+      bool failed = false;
+      SimulatedOptions options{.memory_bytes = 64 * kMiB};
+      options.before = [&](const char* operation) {
+        if (operation == failing && ++calls >= nth) {
+          throw Error(ErrorCode::device, "it fails: " + failing);
+        }
+      };
+      Devices gpus(3, options);
+      Bytes sorted(records.size());
+      try {
+        HetSorter sorter(gpus.all, layout, records.size(), 8 * kMiB, 2);
+        sorter.sort({records, sorted});
+      } catch (const Error& error) {
+        failed = true;
+        EXPECT_NE(std::string(error.what()).find("it fails"), std::string::npos);
+      }
+      EXPECT_TRUE(failed || calls < nth) << failing;
+    }
+  }
+}
+
+TEST(HetSorter, says_when_the_memory_is_too_small) {
+  const KeyLayout layout(make_format("u64"));
+  Devices gpus(1, {.memory_bytes = 16 * kMiB});
+  EXPECT_THROW(HetSorter(gpus.all, layout, kMiB, 64 * kKiB, 1), Error);
+}
+
+TEST(ArraySorter, uses_the_links_of_idle_peers) {
+  const KeyLayout layout(make_format("u64"));
+  std::atomic<int> passed = 0;
+  SimulatedOptions options{.memory_bytes = 128 * kMiB};
+  Devices gpus(1, options);
+  options.before = [&](const char* operation) {
+    if (operation == std::string_view("copy")) ++passed;
+  };
+  Devices idle(2, options);
+  Bytes records = make_records(4'000'000, layout, Keys::uniform, 1);
+  const Bytes expected = sorted_copy(records, layout);
+  ArraySorter sorter(gpus.all, layout, records.size(),
+                     {.memory_bytes = 100 * kMiB, .idle = idle.all});
+  const SortedArray array{records, records};
+  sorter.sort({&array, 1});
+  EXPECT_TRUE(records == expected);
+  EXPECT_GT(passed, 0);
+
+  options.peers = false;
+  Devices strangers(1, options);
+  EXPECT_THROW(ArraySorter(gpus.all, layout, kMiB, {.idle = strangers.all}), Error);
 }
 
 TEST(ArraySorter, may_sort_in_place) {

@@ -1,0 +1,191 @@
+#include "gpu/sort/host_link.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/machine_limits.h"
+#include "base/units.h"
+
+namespace xxl::gpu {
+namespace {
+
+// Of a link and direction, for pinned memory: one copies while the other's end is handled.
+constexpr std::size_t kCopiers = 2;
+// The most for other memory: what one processor copies is a fifth of what a link does.
+constexpr std::size_t kMostStagingCopiers = 8;
+constexpr std::size_t kBlockBytes = std::size_t{2} << 20;   // staged at once; there are two
+constexpr std::size_t kPassedBytes = std::size_t{2} << 20;  // by an idle peer at once
+constexpr std::size_t kLeastPart = kBlockBytes;             // of a copy, that is worth dividing
+
+static_assert(HostLink::kPeerBytes == 2 * kMostStagingCopiers * kPassedBytes);
+
+}  // namespace
+
+struct HostLink::Copy {
+  std::byte* device;
+  const std::byte* from;  // host memory, of copies in
+  std::byte* to;          // likewise, of copies out
+  std::size_t bytes;
+
+  const std::byte* host() const { return from != nullptr ? from : to; }
+  Copy part(std::size_t first, std::size_t most) const {
+    const std::size_t count = std::min(most, bytes - first);
+    return {device + first, from == nullptr ? nullptr : from + first,
+            to == nullptr ? nullptr : to + first, count};
+  }
+};
+
+// Its memory is taken when it is first needed, and used by its thread alone.
+class HostLink::Copier {
+ public:
+  Copier(Device& link, bool passes_on, Mailbox& mailbox, std::string name, TimeLine* time_line)
+      : link_(link),
+        passes_on_(passes_on),
+        thread_(link.make_stream(), mailbox, std::move(name), time_line) {}
+
+  double busy_seconds() const { return thread_.busy_seconds(); }
+
+  void run(const char* what, const Copy& copy, bool staged, std::function<void()> done) {
+    thread_.run(
+        what,
+        [this, copy, staged](Stream& stream) {
+          if (passes_on_ && passed_.data() == nullptr) passed_ = DeviceMemory(link_, kPassedBytes);
+          if (!staged) {
+            start(stream, copy);
+          } else {
+            if (staging_.data() == nullptr) staging_ = SharedMemory(link_, 2 * kBlockBytes);
+            copy.from != nullptr ? stage_in(stream, copy) : stage_out(stream, copy);
+          }
+        },
+        std::move(done));
+  }
+
+ private:
+  // Between pinned memory and the device.
+  void start(Stream& stream, const Copy& copy) const {
+    const std::size_t step = passes_on_ ? kPassedBytes : copy.bytes;
+    for (std::size_t first = 0; first < copy.bytes; first += step) {
+      const Copy part = copy.part(first, step);
+      if (part.from != nullptr) {
+        stream.copy_in(passes_on_ ? passed_.data() : part.device, part.from, part.bytes);
+        if (passes_on_) stream.copy(part.device, passed_.data(), part.bytes);
+      } else {
+        if (passes_on_) stream.copy(passed_.data(), part.device, part.bytes);
+        stream.copy_out(part.to, passes_on_ ? passed_.data() : part.device, part.bytes);
+      }
+    }
+  }
+
+  std::byte* block(std::size_t number) const { return staging_.data() + number % 2 * kBlockBytes; }
+
+  // One block is filled while the device reads the other.
+  void stage_in(Stream& stream, const Copy& copy) const {
+    std::size_t number = 0;
+    for (std::size_t first = 0; first < copy.bytes; first += kBlockBytes, ++number) {
+      Copy part = copy.part(first, kBlockBytes);
+      std::memcpy(block(number), part.from, part.bytes);
+      stream.finish();
+      part.from = block(number);
+      start(stream, part);
+    }
+  }
+
+  // One block is emptied while the device fills the other.
+  void stage_out(Stream& stream, const Copy& copy) const {
+    Copy last{};
+    std::size_t number = 0;
+    for (std::size_t first = 0; first < copy.bytes; first += kBlockBytes, ++number) {
+      const Copy part = copy.part(first, kBlockBytes);
+      Copy staged = part;
+      staged.to = block(number);
+      stream.finish();
+      start(stream, staged);
+      if (number > 0) std::memcpy(last.to, block(number - 1), last.bytes);
+      last = part;
+    }
+    stream.finish();
+    if (number > 0) std::memcpy(last.to, block(number - 1), last.bytes);
+  }
+
+  Device& link_;
+  const bool passes_on_;  // as a peer of the device
+  DeviceMemory passed_;
+  SharedMemory staging_;
+  StreamThread thread_;  // last: uses the others
+};
+
+HostLink::HostLink(Device& device, std::span<Device* const> idle, const std::string& name,
+                   Mailbox& mailbox, TimeLine* time_line)
+    : device_(device),
+      links_{&device},
+      name_(name),
+      mailbox_(mailbox),
+      time_line_(time_line),
+      staging_copiers_(std::clamp<std::size_t>(available_processors() / 2 / (1 + idle.size()),
+                                               kCopiers, kMostStagingCopiers)),
+      in_{" copy in", {}, 0},
+      out_{" copy out", {}, 0} {
+  links_.insert(links_.end(), idle.begin(), idle.end());
+  for (Direction* direction : {&in_, &out_}) {
+    for (std::size_t number = 0; number < kCopiers * links_.size(); ++number) {
+      copier(*direction, number);
+    }
+  }
+}
+
+HostLink::~HostLink() = default;
+
+void HostLink::end_threads() {
+  in_.copiers.clear();
+  out_.copiers.clear();
+}
+
+double HostLink::Direction::busy_seconds() const {
+  double seconds = 0;
+  for (const auto& copier : copiers) seconds += copier->busy_seconds();
+  return seconds;
+}
+
+// They are made in the order of their numbers.
+HostLink::Copier& HostLink::copier(Direction& direction, std::size_t number) {
+  while (direction.copiers.size() <= number) {
+    const std::size_t link = direction.copiers.size() % links_.size();
+    direction.copiers.push_back(std::make_unique<Copier>(*links_[link], link > 0, mailbox_,
+                                                         name_ + direction.what, time_line_));
+  }
+  return *direction.copiers[number];
+}
+
+void HostLink::copy_in(std::byte* device, const std::byte* host, std::size_t bytes,
+                       std::function<void()> done) {
+  copy(in_, {device, host, nullptr, bytes}, std::move(done));
+}
+
+void HostLink::copy_out(std::byte* host, const std::byte* device, std::size_t bytes,
+                        std::function<void()> done) {
+  // Only read: a copy has one place on the device, whichever way it goes.
+  copy(out_, {const_cast<std::byte*>(device), nullptr, host, bytes}, std::move(done));
+}
+
+// Through one link whole copies go, by turns of its threads; through several, and through blocks,
+// each copy goes in parts.
+void HostLink::copy(Direction& direction, const Copy& all, std::function<void()> done) {
+  const char* const what = direction.what + 1;
+  const bool staged = !device_.is_pinned({all.host(), all.bytes});
+  const std::size_t copiers = links_.size() * (staged ? staging_copiers_ : kCopiers);
+  const bool divided = staged || links_.size() > 1;
+  const std::size_t parts =
+      divided ? std::clamp<std::size_t>(all.bytes / kLeastPart, 1, copiers) : 1;
+  const std::size_t step = round_up(ceil_div(all.bytes, parts), kAreaAlignment);
+  const auto left = std::make_shared<std::size_t>(0);
+  const auto shared_done = std::make_shared<std::function<void()>>(std::move(done));
+  for (std::size_t first = 0; first < all.bytes || *left == 0; first += step) {
+    ++*left;
+    copier(direction, direction.next++ % copiers).run(what, all.part(first, step), staged, [=] {
+      if (--*left == 0) (*shared_done)();
+    });
+  }
+}
+
+}  // namespace xxl::gpu

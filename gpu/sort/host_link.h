@@ -1,0 +1,78 @@
+// The way between a device and the memory of the host: threads that copy.
+//
+//     pinned memory    host ==========================> device     at the rate of the link
+//     other memory     host ---> pinned blocks =======> device     the driver's own way, but with
+//                                                                  several threads instead of one
+//     idle peers       host ==========================> device     each copy is divided among all
+//                      host ====> idle peer ==========> device     links: peers pass on their part
+//
+// Sources: Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section 4 (ways to move data, of which
+// xxl probe --gpu measures each); Yuan et al., "Vortex" (PVLDB 18(4), 2025), section 4 (links of
+// idle GPUs).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mailbox.h"
+#include "base/time_line.h"
+#include "gpu/device/device.h"
+#include "gpu/device/stream_thread.h"
+
+namespace xxl::gpu {
+
+class HostLink {
+ public:
+  // `idle`: peers of `device`, to which both may copy; each gives kPeerBytes of its memory. All of
+  // these and `mailbox` must outlive the link. `name` is for `time_line`, which may be null.
+  HostLink(Device& device, std::span<Device* const> idle, const std::string& name, Mailbox& mailbox,
+           TimeLine* time_line);
+  ~HostLink();
+
+  static constexpr std::size_t kPeerBytes = std::size_t{32} << 20;
+
+  // Copies `bytes`; then `done` is left in the mailbox. Several copies may be under way, and end in
+  // any order. What fails is thrown by the mailbox instead. Coordinator thread only.
+  void copy_in(std::byte* device, const std::byte* host, std::size_t bytes,
+               std::function<void()> done);
+  void copy_out(std::byte* host, const std::byte* device, std::size_t bytes,
+                std::function<void()> done);
+
+  // Time spent copying, summed over threads.
+  double in_seconds() const { return in_.busy_seconds(); }
+  double out_seconds() const { return out_.busy_seconds(); }
+
+  // Waits for the copies that are running and drops later ones.
+  void end_threads();
+
+ private:
+  // A thread, with the stream of the device whose link it uses.
+  class Copier;
+  // One of the directions.
+  struct Direction {
+    const char* what;
+    std::vector<std::unique_ptr<Copier>> copiers;  // by turns of all links
+    std::size_t next;
+
+    double busy_seconds() const;
+  };
+  struct Copy;
+
+  void copy(Direction& direction, const Copy& all, std::function<void()> done);
+  Copier& copier(Direction& direction, std::size_t number);
+
+  Device& device_;
+  std::vector<Device*> links_;  // the device, then idle peers
+  std::string name_;
+  Mailbox& mailbox_;
+  TimeLine* time_line_;
+  std::size_t staging_copiers_;  // of a link and direction
+  Direction in_;
+  Direction out_;
+};
+
+}  // namespace xxl::gpu
