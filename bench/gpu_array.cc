@@ -1,21 +1,33 @@
-// Sorts arrays in pinned host memory on GPUs and measures it, memory to memory.
+// Sorts arrays in host memory on GPUs and measures it, memory to memory.
 //
 //     gpu_array OUTPUT.csv CASE...
 //
-// CASE: type:GB:gpus:strategy:distribution:runs, for example u64:16:1:partition:uniform:1. type is
-// u32, u64, f64 or kv64; GB are 10^9 bytes in all; runs > 1 sorts as many separate arrays in a
-// stream. With strategy `independent` and one run, each GPU sorts a part and the host merges them
-// (gnu_parallel::multiway_merge). Each case is run three times; the array is made anew before and
-// order and checksum are checked after each. Writes a row for each repeat.
-#include <omp.h>
+// CASE: type:GB:gpus:strategy:distribution:runs[:memory[:limit[:repeats]]], for example
+// u64:16:1:partition:uniform:1.
+//
+//   type          u32, u64, f64 or kv64
+//   GB            10^9 bytes in all
+//   gpus          N, or N+M: N that sort, and M whose links to the host are used, too
+//   strategy      partition, p2p-merge, independent (HET sort if there is one run), cpu, or copy:
+//                 the bound, all of it copied to the GPUs at once, then all of it back; with more
+//                 than one run both at the same time
+//   distribution  uniform, skewed, sorted, reverse, nearly, constant
+//   runs          > 1: as many separate arrays in a stream
+//   memory        pinned (the default), or pageable
+//   limit         GB of each GPU's memory; 0: what is free
+//   repeats       3 without
+//
+// The array is made anew before and order and checksum are checked after each sort. Writes a row
+// for each repeat.
 #include <sys/mman.h>
-#include <parallel/algorithm>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -24,8 +36,10 @@
 
 #include "base/time_line.h"
 #include "gpu/array/array_sort.h"
+#include "gpu/array/het_sort.h"
 #include "gpu/cuda/cuda_device.h"
 #include "record/record_format.h"
+#include "sort/cpu_array_sorter.h"
 
 namespace {
 
@@ -156,9 +170,9 @@ std::uint64_t disorder(const std::byte* array, std::size_t n, const Type& type) 
   });
 }
 
-class PinnedArray {
+class Array {
  public:
-  PinnedArray(std::size_t bytes, Device& device) : bytes_(bytes), device_(device) {
+  Array(std::size_t bytes, Device* pins) : bytes_(bytes), pins_(pins) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no memory");
@@ -168,10 +182,10 @@ class PinnedArray {
       for (std::size_t page = first; page < end; ++page) data_[page << 12] = std::byte{1};
       return std::uint64_t{0};
     });
-    device_.pin({data_, bytes_});
+    if (pins_ != nullptr) pins_->pin({data_, bytes_});
   }
-  ~PinnedArray() {
-    device_.unpin({data_, bytes_});
+  ~Array() {
+    if (pins_ != nullptr) pins_->unpin({data_, bytes_});
     munmap(data_, bytes_);
   }
   std::byte* data() const { return data_; }
@@ -179,76 +193,167 @@ class PinnedArray {
  private:
   std::byte* data_;
   std::size_t bytes_;
-  Device& device_;
+  Device* pins_;
 };
 
-template <class T>
-void merge_on_host(std::byte* from, std::byte* to, std::size_t n, std::size_t parts) {
-  std::vector<std::pair<T*, T*>> sequences;
-  for (std::size_t p = 0; p < parts; ++p) {
-    auto* all = reinterpret_cast<T*>(from);
-    sequences.push_back({all + n * p / parts, all + n * (p + 1) / parts});
+struct Case {
+  explicit Case(const std::string& text) {
+    std::stringstream stream(text);
+    std::vector<std::string> f;
+    for (std::string field; std::getline(stream, field, ':');) f.push_back(field);
+    type = f.at(0);
+    gb = std::stod(f.at(1));
+    gpus = std::stoul(f.at(2));
+    const std::size_t plus = f.at(2).find('+');
+    if (plus != std::string::npos) idle = std::stoul(f.at(2).substr(plus + 1));
+    strategy = f.at(3);
+    distribution = f.at(4);
+    runs = std::stoul(f.at(5));
+    if (f.size() > 6) memory = f[6];
+    if (f.size() > 7) limit_gb = std::stod(f[7]);
+    if (f.size() > 8) repeats = std::stoi(f[8]);
   }
-  __gnu_parallel::multiway_merge(sequences.begin(), sequences.end(), reinterpret_cast<T*>(to),
-                                 static_cast<std::ptrdiff_t>(n), std::less<T>(),
-                                 __gnu_parallel::parallel_tag());
+
+  std::string type, strategy, distribution;
+  double gb = 0;
+  std::size_t gpus = 1, idle = 0, runs = 1;
+  std::string memory = "pinned";
+  double limit_gb = 0;
+  int repeats = 3;
+};
+
+constexpr std::size_t kCopyBytes = std::size_t{256} << 20;
+
+// Copies the GPUs' parts of `bytes` at `host` to them, or back.
+void copy_all(std::vector<Device*>& devices, std::vector<DeviceMemory>& memory, std::byte* host,
+              std::size_t bytes, bool in) {
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const auto stream = devices[i]->make_stream();
+      const std::size_t first = bytes / devices.size() * i, share = bytes / devices.size();
+      for (std::size_t at = 0; at < share; at += kCopyBytes) {
+        const std::size_t count = std::min(kCopyBytes, share - at);
+        std::byte* const device = memory[i].data() + at % memory[i].size();
+        if (in) {
+          stream->copy_in(device, host + first + at, count);
+        } else {
+          stream->copy_out(host + first + at, device, count);
+        }
+      }
+      stream->finish();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
+// Seconds of the copies alone.
+double copy_seconds(const Case& c, std::vector<Device*>& devices, std::byte* host,
+                    std::size_t bytes) {
+  std::vector<DeviceMemory> memory, back;
+  for (Device* device : devices) {
+    memory.emplace_back(*device, 16 * kCopyBytes);
+    back.emplace_back(*device, 16 * kCopyBytes);
+  }
+  const auto start = Clock::now();
+  if (c.runs > 1) {
+    std::thread in([&] { copy_all(devices, memory, host, bytes, true); });
+    copy_all(devices, back, host, bytes, false);
+    in.join();
+  } else {
+    copy_all(devices, memory, host, bytes, true);
+    copy_all(devices, memory, host, bytes, false);
+  }
+  return seconds_since(start);
+}
+
+// Sorts arrays in one of the ways.
+class Sorter {
+ public:
+  Sorter(const Case& c, const std::vector<Device*>& devices, const std::vector<Device*>& idle,
+         std::size_t bytes, TimeLine* time_line)
+      : layout_(parse_record_format(c.type)) {
+    const auto memory = static_cast<std::uint64_t>(c.limit_gb * 1e9);
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    if (c.strategy == "cpu") {
+      cpu_ = std::make_unique<CpuArraySorter>(layout_, threads);
+    } else if (c.strategy == "independent" && c.runs == 1) {
+      het_ = std::make_unique<HetSorter>(devices, layout_, bytes, memory, threads, time_line);
+    } else {
+      ArraySortOptions options;
+      options.strategy = c.strategy == "independent" ? MultiGpu::independent
+                         : c.strategy == "p2p-merge" ? MultiGpu::p2p_merge
+                                                     : MultiGpu::partition;
+      options.memory_bytes = memory;
+      options.chunks = c.runs > 1 ? 3 : 1;
+      options.idle = idle;
+      options.time_line = time_line;
+      gpus_ = std::make_unique<ArraySorter>(devices, layout_, bytes / c.runs, options);
+    }
+  }
+
+  void sort(std::span<const SortedArray> arrays) {
+    if (gpus_) {
+      gpus_->sort(arrays);
+      return;
+    }
+    for (const SortedArray& array : arrays) {
+      if (het_) het_->sort(array);
+      if (cpu_) cpu_->sort(array.from, array.to);
+    }
+  }
+
+ private:
+  KeyLayout layout_;
+  std::unique_ptr<ArraySorter> gpus_;
+  std::unique_ptr<HetSorter> het_;
+  std::unique_ptr<CpuArraySorter> cpu_;
+};
+
 void run(const std::string& text, std::vector<std::unique_ptr<Device>>& owned, std::byte* memory,
-         std::byte* spare, std::ofstream& csv) {
-  std::stringstream stream(text);
-  std::vector<std::string> f;
-  for (std::string field; std::getline(stream, field, ':');) f.push_back(field);
-  const std::string type = f.at(0), strategy = f.at(3), distribution = f.at(4);
-  const Type kind = type_of(type);
-  const std::size_t gpus = std::stoul(f.at(2));
-  std::size_t runs = std::stoul(f.at(5));
-  const bool merges = strategy == "independent" && runs == 1 && gpus > 1;
-  if (merges) runs = gpus;
-  const auto n = static_cast<std::size_t>(std::stod(f.at(1)) * 1e9) / kind.bytes / runs * runs;
+         std::ofstream& csv) {
+  const Case c(text);
+  const Type kind = type_of(c.type);
+  const auto n = static_cast<std::size_t>(c.gb * 1e9) / kind.bytes / c.runs * c.runs;
   const std::size_t bytes = n * kind.bytes;
-  std::vector<Device*> devices;
-  for (std::size_t i = 0; i < gpus; ++i) devices.push_back(owned.at(i).get());
-  ArraySortOptions options;
-  options.strategy = strategy == "independent" ? MultiGpu::independent
-                     : strategy == "p2p-merge" ? MultiGpu::p2p_merge
-                                               : MultiGpu::partition;
-  options.chunks = runs > 1 && !merges ? 3 : 1;
+  std::vector<Device*> devices, idle;
+  for (std::size_t i = 0; i < c.gpus; ++i) devices.push_back(owned.at(i).get());
+  for (std::size_t i = 0; i < c.idle; ++i) idle.push_back(owned.at(c.gpus + i).get());
   IntervalList time_line;
   const char* const time_line_file = std::getenv("TIME_LINE");
-  if (time_line_file != nullptr) options.time_line = &time_line;
-  const KeyLayout layout(parse_record_format(type));
   const auto setup = Clock::now();
-  ArraySorter sorter(devices, layout, bytes / runs, options);
+  std::unique_ptr<Sorter> sorter;
+  if (c.strategy != "copy") {
+    sorter = std::make_unique<Sorter>(c, devices, idle, bytes,
+                                      time_line_file != nullptr ? &time_line : nullptr);
+  }
   const double setup_seconds = seconds_since(setup);
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    make(memory, n, type, distribution);
-    const std::uint64_t before = checksum(memory, n, kind.bytes);
-    std::vector<SortedArray> arrays;
-    for (std::size_t r = 0; r < runs; ++r) {
-      std::byte* const at = memory + bytes / runs * r;
-      arrays.push_back({{at, bytes / runs}, {at, bytes / runs}});
-    }
-    const auto start = Clock::now();
-    sorter.sort(arrays);
-    const double sort_seconds = seconds_since(start);
-    std::byte* result = memory;
-    if (merges) {
-      if (type == "u32") merge_on_host<std::uint32_t>(memory, spare, n, runs);
-      if (type == "u64") merge_on_host<std::uint64_t>(memory, spare, n, runs);
-      result = spare;
-    }
-    const double seconds = seconds_since(start);
-    bool correct = checksum(result, n, kind.bytes) == before;
-    const std::size_t checked = merges ? 1 : runs;
-    for (std::size_t r = 0; r < checked; ++r) {
-      correct &= disorder(result + bytes / checked * r, n / checked, kind) == 0;
+  for (int repeat = 0; repeat < c.repeats; ++repeat) {
+    double seconds = 0;
+    bool correct = true;
+    if (sorter == nullptr) {
+      seconds = copy_seconds(c, devices, memory, bytes);
+    } else {
+      make(memory, n, c.type, c.distribution);
+      const std::uint64_t before = checksum(memory, n, kind.bytes);
+      std::vector<SortedArray> arrays;
+      for (std::size_t r = 0; r < c.runs; ++r) {
+        std::byte* const at = memory + bytes / c.runs * r;
+        arrays.push_back({{at, bytes / c.runs}, {at, bytes / c.runs}});
+      }
+      const auto start = Clock::now();
+      sorter->sort(arrays);
+      seconds = seconds_since(start);
+      correct = checksum(memory, n, kind.bytes) == before;
+      for (std::size_t r = 0; r < c.runs; ++r) {
+        correct &= disorder(memory + bytes / c.runs * r, n / c.runs, kind) == 0;
+      }
     }
     char row[256];
-    std::snprintf(row, sizeof row, "%s,%.3f,%zu,%s,%s,%zu,%d,%.4f,%.4f,%.2f,%.3f,%s", type.c_str(),
-                  static_cast<double>(bytes) * 1e-9, gpus, strategy.c_str(), distribution.c_str(),
-                  merges ? 1 : runs, repeat, seconds, sort_seconds,
-                  static_cast<double>(bytes) * 1e-9 / seconds, setup_seconds,
+    std::snprintf(row, sizeof row, "%s,%.3f,%zu,%zu,%s,%s,%zu,%s,%.1f,%d,%.4f,%.2f,%.3f,%s",
+                  c.type.c_str(), static_cast<double>(bytes) * 1e-9, c.gpus, c.idle,
+                  c.strategy.c_str(), c.distribution.c_str(), c.runs, c.memory.c_str(), c.limit_gb,
+                  repeat, seconds, static_cast<double>(bytes) * 1e-9 / seconds, setup_seconds,
                   correct ? "correct" : "WRONG");
     csv << row << std::endl;
     std::printf("%s\n", row);
@@ -271,26 +376,27 @@ int main(int argc, char** argv) {
     auto devices = cuda_devices(reason);
     if (devices.empty()) throw std::runtime_error(reason);
     double most = 0;
-    bool merges = false;
-    for (int i = 2; i < argc; ++i) {
-      const std::string text = argv[i];
-      most = std::max(most, std::stod(text.substr(text.find(':') + 1)));
-      merges |= text.find("independent") != std::string::npos && text.ends_with(":1");
-    }
-    const auto bytes = static_cast<std::size_t>(most * 1e9);
-    const auto start = Clock::now();
-    PinnedArray memory(bytes, *devices.front());
-    std::unique_ptr<PinnedArray> spare;
-    if (merges) spare = std::make_unique<PinnedArray>(bytes, *devices.front());
-    std::printf("pinned %.0f GB in %.1f s\n", most, seconds_since(start));
+    for (int i = 2; i < argc; ++i) most = std::max(most, Case(argv[i]).gb);
     std::ofstream csv(argv[1]);
-    csv << "type,GB,gpus,strategy,distribution,runs,repeat,seconds,sort_seconds,GB_per_s,setup,"
-           "check\n";
-    for (int i = 2; i < argc; ++i) {
-      try {
-        run(argv[i], devices, memory.data(), spare ? spare->data() : nullptr, csv);
-      } catch (const std::exception& error) {
-        std::printf("%s: %s\n", argv[i], error.what());
+    csv << "type,GB,gpus,idle,strategy,distribution,runs,memory,limit,repeat,seconds,GB_per_s,"
+           "setup,check\n";
+    // First those in pinned memory.
+    for (const bool pinned : {true, false}) {
+      std::unique_ptr<Array> memory;
+      for (int i = 2; i < argc; ++i) {
+        try {
+          const Case c(argv[i]);
+          if ((c.memory == "pinned") != pinned) continue;
+          if (memory == nullptr) {
+            const auto start = Clock::now();
+            memory = std::make_unique<Array>(static_cast<std::size_t>(most * 1e9),
+                                             pinned ? devices.front().get() : nullptr);
+            std::printf("%s %.0f GB in %.1f s\n", c.memory.c_str(), most, seconds_since(start));
+          }
+          run(argv[i], devices, memory->data(), csv);
+        } catch (const std::exception& error) {
+          std::printf("%s: %s\n", argv[i], error.what());
+        }
       }
     }
   } catch (const std::exception& error) {

@@ -16,6 +16,7 @@
 #include "gpu/probe/probe_cuda.cuh"
 #include "gpu/probe/probe_sorts.h"
 #include "gpu/probe/probe_threads.h"
+#include "gpu/probe/probe_ways.h"
 
 namespace xxl::gpu {
 namespace {
@@ -24,6 +25,7 @@ using namespace probe;
 
 constexpr double kMinSeconds = 0.02;  // of one measurement
 constexpr double kMaxSeconds = 0.2;
+constexpr std::size_t kWays = 16;  // of a GPU, about, with their directions
 
 // Runs task(gpu) for all GPUs at once.
 void for_each_gpu(std::size_t gpus, const std::function<void(int gpu)>& task) {
@@ -120,6 +122,7 @@ class GpuProbe {
     describe_gpus();
     enable_peers();
     measure_sorts();
+    measure_all_ways();
     allocate_transfer_memory();
     measure_ordinary_memory();
     allocate_pinned_memory();
@@ -137,7 +140,7 @@ class GpuProbe {
     const std::size_t pairs = count_ * (count_ - 1);
     std::size_t sets = 0;
     for (std::size_t size = 2; size <= count_; size *= 2) ++sets;
-    return 4 + 9 * count_ + pairs / 2 + pairs + 1 + 3 * sets;
+    return 4 + (9 + kWays) * count_ + pairs / 2 + pairs + 1 + 3 * sets;
   }
 
   void describe_gpus() {
@@ -177,6 +180,12 @@ class GpuProbe {
       ProbedGpu& probed = result_.gpus[gpu];
       measure_alone(gpu, items_to_sort(probed), seconds_, probed);
     });
+  }
+
+  void measure_all_ways() {
+    for (std::size_t gpu = 0; gpu < count_; ++gpu) {
+      result_.gpus[gpu].ways = measure_ways(static_cast<int>(gpu), options_.bytes, seconds_);
+    }
   }
 
   void allocate_transfer_memory() {

@@ -24,6 +24,14 @@ struct SortRates {
   double u64_u64 = 0;
 };
 
+// A way to move data between the host's memory and a GPU, one direction at a time, as a program
+// sees it: with what it has to do beforehand. In bytes a second.
+struct ProbedWay {
+  const char* name;
+  double to = 0;    // the GPU
+  double from = 0;  // the GPU
+};
+
 struct ProbedGpu {
   DeviceInfo info;
   int compute_major = 0;  // compute capability
@@ -31,6 +39,7 @@ struct ProbedGpu {
   HostRates pinned;      // memory of cudaHostAlloc
   HostRates pageable;    // ordinary memory
   HostRates registered;  // ordinary memory, in use before cudaHostRegister pins it
+  std::vector<ProbedWay> ways;
   // Of copies within its memory: bytes read and bytes written, a second.
   double copy_rate = 0;
   SortRates sort;

@@ -21,7 +21,7 @@ class OnStop {
   void set(const std::stop_token& stop, std::function<void()> function) {
     if (!stop.stop_possible()) return;
     [[maybe_unused]] static const bool had_two_threads = have_two_threads();
-    callback_.emplace(stop, std::move(function));
+    static_cast<void>(callback_.emplace(stop, std::move(function)));
   }
   void reset() { callback_.reset(); }
 

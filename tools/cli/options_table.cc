@@ -109,6 +109,7 @@ constexpr std::array kProbeSections{
             "  gpus           for each GPU: index, name, bus, numa_node, host_link,\n"
             "                 memory_bytes, free_bytes, compute_capability, pinned,\n"
             "                 pageable, registered (host memory: rates),\n"
+            "                 ways (name, to_bytes_per_second, from_...),\n"
             "                 copy_bytes_per_second, sort (items and\n"
             "                 u32_bytes_per_second, u64_..., u64_u64_...)\n"
             "  rates          to_bytes_per_second, from_..., both_...\n"

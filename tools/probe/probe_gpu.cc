@@ -62,6 +62,20 @@ void print_host_links(const GpuProbeResult& result) {
   }
 }
 
+void print_ways(const GpuProbeResult& result) {
+  std::printf("\nways between host memory and one GPU, GB/s to it and from it\n%-24s", "GPU");
+  for (const ProbedGpu& gpu : result.gpus) std::printf("%16d", gpu.info.index);
+  std::printf("\n");
+  for (std::size_t way = 0; way < result.gpus.front().ways.size(); ++way) {
+    std::printf("%-24s", result.gpus.front().ways[way].name);
+    for (const ProbedGpu& gpu : result.gpus) {
+      if (way >= gpu.ways.size()) continue;
+      std::printf("%8.1f%8.1f", gpu.ways[way].to / kGiga, gpu.ways[way].from / kGiga);
+    }
+    std::printf("\n");
+  }
+}
+
 void print_sets(const GpuProbeResult& result) {
   if (result.sets.empty()) return;
   std::printf("\npinned host memory and several GPUs, GB/s of all\n");
@@ -131,6 +145,7 @@ void print_choices(const char* title, const GpuLinks& links) {
 void print_table(const GpuProbeResult& result) {
   print_machine(result);
   print_host_links(result);
+  print_ways(result);
   print_sets(result);
   print_shared_links(result.links);
   print_peers(result);
@@ -169,7 +184,16 @@ void add_gpu(Json& json, const ProbedGpu& gpu, const std::string& host_link) {
   add_rates(json, "pinned", gpu.pinned);
   add_rates(json, "pageable", gpu.pageable);
   add_rates(json, "registered", gpu.registered);
-  json.member("copy_bytes_per_second", gpu.copy_rate)
+  json.begin_array("ways");
+  for (const gpu::ProbedWay& way : gpu.ways) {
+    json.begin_object()
+        .member("name", way.name)
+        .member("to_bytes_per_second", way.to)
+        .member("from_bytes_per_second", way.from)
+        .end_object();
+  }
+  json.end_array()
+      .member("copy_bytes_per_second", gpu.copy_rate)
       .begin_object("sort")
       .member("items", gpu.sort.items)
       .member("u32_bytes_per_second", gpu.sort.u32)
