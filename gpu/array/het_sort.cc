@@ -11,9 +11,9 @@ namespace {
 
 // Copied out at once: a small part of a device's share of the array.
 constexpr std::size_t kLeastSliceBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostSliceBytes = std::size_t{8} << 20;
+constexpr std::size_t kMostSliceBytes = std::size_t{16} << 20;
 constexpr std::size_t kSlicesOfShare = 64;
-constexpr std::size_t kSlots = 16;         // of a device
+constexpr std::size_t kSlots = 12;         // of a device
 constexpr std::uint64_t kLeastSlices = 2;  // of a device, that are worth a round of the merge
 
 }  // namespace

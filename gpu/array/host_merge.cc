@@ -6,14 +6,15 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/array/item_merge.h"
 #include "sort/key_sorter.h"
 
 namespace xxl::gpu {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // sorted in a processor's cache
-constexpr std::size_t kItemBytes = 16;                     // that stands for a record
-constexpr std::size_t kPiecesOfStretch = 4;
+constexpr std::size_t kPieceBytes = std::size_t{512} << 10;  // merged in a processor's cache
+constexpr std::size_t kItemBytes = 16;                       // that stands for a record
+constexpr std::size_t kPiecesOfStretch = 8;
 
 }  // namespace
 
@@ -35,7 +36,12 @@ class HostMerge::Round {
   void release() { holders_.clear(); }
 
   // How many records of each sequence are among the first `rank` of all.
-  std::vector<std::uint64_t> cut(std::uint64_t rank) const;
+  std::vector<std::uint64_t> cut(std::uint64_t rank) const {
+    return cut(rank, std::vector<std::uint64_t>(sequences_.size(), 0), count_);
+  }
+  // The same where `from` is the cut at a rank that is up to `distance` smaller.
+  std::vector<std::uint64_t> cut(std::uint64_t rank, std::vector<std::uint64_t> from,
+                                 std::uint64_t distance) const;
   // What lies between two cuts.
   std::vector<Segment> between(const std::vector<std::uint64_t>& from,
                                const std::vector<std::uint64_t>& to) const;
@@ -68,10 +74,14 @@ class HostMerge::Round {
 
 // A pivot, from the middle of the longest range that is left, cuts all sequences; by how much lies
 // in front of it, the cut is there or before, or behind.
-std::vector<std::uint64_t> HostMerge::Round::cut(std::uint64_t rank) const {
+std::vector<std::uint64_t> HostMerge::Round::cut(std::uint64_t rank,
+                                                 std::vector<std::uint64_t> from,
+                                                 std::uint64_t distance) const {
   const std::size_t count = sequences_.size();
-  std::vector<std::uint64_t> from(count, 0), to(count), split(count);
-  for (std::size_t s = 0; s < count; ++s) to[s] = sequences_[s].count;
+  std::vector<std::uint64_t> to(count), split(count);
+  for (std::size_t s = 0; s < count; ++s) {
+    to[s] = std::min(sequences_[s].count, from[s] + distance);
+  }
   for (;;) {
     std::size_t longest = 0;
     for (std::size_t s = 1; s < count; ++s) {
@@ -131,9 +141,9 @@ HostMerge::HostMerge(const KeyLayout& layout, unsigned threads, Mailbox& mailbox
       piece_records_(kPieceBytes / std::max(layout.record_bytes(), kItemBytes / 2) + 1),
       workers_(threads) {
   XXL_CHECK(layout.words_are_key());
-  for (unsigned thread = 0; thread < workers_.width(); ++thread) {
-    scratch_.emplace_back(key_sorter_bytes(layout, piece_records_));
-  }
+  const std::size_t bytes = std::max(key_sorter_bytes(layout, piece_records_),
+                                     ItemMerge::scratch_bytes(layout, piece_records_));
+  for (unsigned thread = 0; thread < workers_.width(); ++thread) scratch_.emplace_back(bytes);
 }
 
 void HostMerge::begin(const std::vector<std::uint64_t>& records, std::byte* to) {
@@ -259,22 +269,27 @@ void HostMerge::start(std::shared_ptr<Round> round) {
 
 void HostMerge::merge(const Round& round, std::uint64_t first, std::uint64_t end,
                       unsigned thread) {
-  const std::size_t record_bytes = layout_.record_bytes();
-  const auto sorter = make_key_sorter(layout_, false, piece_records_, scratch_[thread].span());
   std::vector<std::uint64_t> from = round.cut(first);
   while (first < end) {
     const std::uint64_t next = std::min<std::uint64_t>(end, first + piece_records_);
-    std::vector<std::uint64_t> to = round.cut(next);
-    const std::vector<Segment> segments = round.between(from, to);
-    std::byte* const out = round.output + first * record_bytes;
-    if (segments.size() == 1) {
-      std::memcpy(out, segments[0].records, segments[0].count * record_bytes);
-    } else {
-      sorter->sort(segments);
-      sorter->write(0, static_cast<std::size_t>(next - first), out);
-    }
+    std::vector<std::uint64_t> to = round.cut(next, from, next - first);
+    merge_piece(round.between(from, to), static_cast<std::size_t>(next - first),
+                round.output + first * layout_.record_bytes(), scratch_[thread].span());
     from = std::move(to);
     first = next;
+  }
+}
+
+void HostMerge::merge_piece(const std::vector<Segment>& segments, std::size_t records,
+                            std::byte* to, std::span<std::byte> scratch) const {
+  if (segments.size() == 1) {
+    std::memcpy(to, segments[0].records, records * layout_.record_bytes());
+  } else if (layout_.kind() != RecordKind::generic && segments.size() <= ItemMerge::kMostSegments) {
+    ItemMerge(layout_, piece_records_, scratch).merge(segments, to);
+  } else {
+    const auto sorter = make_key_sorter(layout_, false, piece_records_, scratch);
+    sorter->sort(segments);
+    sorter->write(0, records, to);
   }
 }
 

@@ -3,7 +3,7 @@
 // Of sequences of which more is to come the smallest last record says how far all of them can be
 // merged: what comes later is not smaller. That part, a round, is cut at exact ranks into stretches
 // for all processors at once. They find the cuts by selection and merge pieces that fit their caches
-// by sorting them (piece_sorter.h). The next round is cut while this one is merged.
+// (item_merge.h, or by sorting them: piece_sorter.h). The next round is cut while this one is merged.
 //
 //     sequence 0   a d f | k . . .      last records k, h, and nothing more of 2:
 //     sequence 1   b c g h | . . .      all up to h of sequence 1 can be merged
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/mailbox.h"
@@ -64,6 +65,8 @@ class HostMerge {
   void take(Sequence& sequence, std::uint64_t count, Round& round);
   void start(std::shared_ptr<Round> round);
   void merge(const Round& round, std::uint64_t first, std::uint64_t end, unsigned thread);
+  void merge_piece(const std::vector<Segment>& segments, std::size_t records, std::byte* to,
+                   std::span<std::byte> scratch) const;
 
   const KeyLayout& layout_;
   Mailbox& mailbox_;

@@ -15,6 +15,10 @@ constexpr std::size_t kPiecesOfChunk = 24;
 // With so many chunks at a time, one arrives and one leaves while another is sorted.
 constexpr unsigned kChunksToHideSorts = 3;
 constexpr std::size_t kMostItemsSorted = std::size_t{1} << 30;  // at once
+constexpr std::size_t kSmallSliceBytes = std::size_t{16} << 20;
+constexpr std::size_t kSmallSlicesOfPiece = 8;
+constexpr unsigned kSlots = 3;
+constexpr unsigned kSlotsOfSmallSlices = 6;
 constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 44;  // more than any GPU has
 
 // Bytes of a record in an arena.
@@ -183,6 +187,10 @@ std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t
     geometry.piece_bytes = format.text ? bytes : geometry.piece_items * format.shape.record_bytes;
     geometry.batch_items = geometry.piece_items;
     geometry.slice_bytes = slice_bytes != 0 ? slice_bytes : aligned(geometry.piece_bytes);
+    // The copy of a small slice takes no longer than what comes before and after it.
+    const bool small = geometry.slice_bytes <= kSmallSliceBytes &&
+                       kSmallSlicesOfPiece * geometry.slice_bytes < geometry.piece_bytes;
+    geometry.slice_slots = small ? kSlotsOfSmallSlices : kSlots;
     geometry.arena_bytes = 0;
     const std::uint64_t others = geometry.memory_bytes(device, format);
     if (others >= memory_bytes) continue;

@@ -40,7 +40,7 @@ struct ChunkGeometry {
   std::size_t device_pieces = kMaxPieces;  // most of a chunk on one device, number
   std::size_t slice_bytes = 0;             // copied out at once: at least a record
   unsigned landing_slots = 3;              // pieces on their way, number
-  unsigned slice_slots = 3;                // slices on their way, number
+  unsigned slice_slots = 3;                // slices on their way, number; more of small ones
   unsigned chunks = 1;                     // at a time: with 2, one arrives while one leaves
   std::uint64_t arena_bytes = 0;           // of a chunk on one device: records and sorted items
 

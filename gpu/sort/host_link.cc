@@ -15,10 +15,14 @@ constexpr std::size_t kCopiers = 2;
 // The most for other memory: what one processor copies is a fifth of what a link does.
 constexpr std::size_t kMostStagingCopiers = 8;
 constexpr std::size_t kBlockBytes = std::size_t{2} << 20;   // staged at once; there are two
-constexpr std::size_t kPassedBytes = std::size_t{2} << 20;  // by an idle peer at once
-constexpr std::size_t kLeastPart = kBlockBytes;             // of a copy, that is worth dividing
+constexpr std::size_t kPassedBytes = std::size_t{8} << 20;  // by an idle peer at once
+// Of a copy that is divided.
+constexpr std::size_t kLeastPart = kBlockBytes;
+constexpr std::size_t kMostPart = 2 * kPassedBytes;
+constexpr std::size_t kPartsOfCopier = 2;  // under way
 
-static_assert(HostLink::kPeerBytes == 2 * kMostStagingCopiers * kPassedBytes);
+static_assert(HostLink::kPeerBytes >=
+              2 * (kCopiers * kPassedBytes + (kMostStagingCopiers - kCopiers) * kBlockBytes));
 
 }  // namespace
 
@@ -36,21 +40,34 @@ struct HostLink::Copy {
   }
 };
 
-// Its memory is taken when it is first needed, and used by its thread alone.
+struct HostLink::Part {
+  Copy copy;
+  bool staged;
+  std::function<void()> done;
+};
+
+// A thread, with the stream of the device whose link it uses. Its memory is taken when it is first
+// needed, and used by its thread alone.
 class HostLink::Copier {
  public:
-  Copier(Device& link, bool passes_on, Mailbox& mailbox, std::string name, TimeLine* time_line)
+  // `passed_bytes` go at once through the memory of a peer; 0 if it is the device itself.
+  Copier(Device& link, std::size_t passed_bytes, Mailbox& mailbox, std::string name,
+         TimeLine* time_line)
       : link_(link),
-        passes_on_(passes_on),
+        passed_bytes_(passed_bytes),
         thread_(link.make_stream(), mailbox, std::move(name), time_line) {}
 
   double busy_seconds() const { return thread_.busy_seconds(); }
+
+  std::size_t under_way = 0;  // parts; the coordinator's
 
   void run(const char* what, const Copy& copy, bool staged, std::function<void()> done) {
     thread_.run(
         what,
         [this, copy, staged](Stream& stream) {
-          if (passes_on_ && passed_.data() == nullptr) passed_ = DeviceMemory(link_, kPassedBytes);
+          if (passes_on() && passed_.data() == nullptr) {
+            passed_ = DeviceMemory(link_, passed_bytes_);
+          }
           if (!staged) {
             start(stream, copy);
           } else {
@@ -62,17 +79,19 @@ class HostLink::Copier {
   }
 
  private:
+  bool passes_on() const { return passed_bytes_ > 0; }
+
   // Between pinned memory and the device.
   void start(Stream& stream, const Copy& copy) const {
-    const std::size_t step = passes_on_ ? kPassedBytes : copy.bytes;
+    const std::size_t step = passes_on() ? passed_bytes_ : copy.bytes;
     for (std::size_t first = 0; first < copy.bytes; first += step) {
       const Copy part = copy.part(first, step);
       if (part.from != nullptr) {
-        stream.copy_in(passes_on_ ? passed_.data() : part.device, part.from, part.bytes);
-        if (passes_on_) stream.copy(part.device, passed_.data(), part.bytes);
+        stream.copy_in(passes_on() ? passed_.data() : part.device, part.from, part.bytes);
+        if (passes_on()) stream.copy(part.device, passed_.data(), part.bytes);
       } else {
-        if (passes_on_) stream.copy(passed_.data(), part.device, part.bytes);
-        stream.copy_out(part.to, passes_on_ ? passed_.data() : part.device, part.bytes);
+        if (passes_on()) stream.copy(passed_.data(), part.device, part.bytes);
+        stream.copy_out(part.to, passes_on() ? passed_.data() : part.device, part.bytes);
       }
     }
   }
@@ -109,7 +128,7 @@ class HostLink::Copier {
   }
 
   Device& link_;
-  const bool passes_on_;  // as a peer of the device
+  const std::size_t passed_bytes_;
   DeviceMemory passed_;
   SharedMemory staging_;
   StreamThread thread_;  // last: uses the others
@@ -124,8 +143,8 @@ HostLink::HostLink(Device& device, std::span<Device* const> idle, const std::str
       time_line_(time_line),
       staging_copiers_(std::clamp<std::size_t>(available_processors() / 2 / (1 + idle.size()),
                                                kCopiers, kMostStagingCopiers)),
-      in_{" copy in", {}, 0},
-      out_{" copy out", {}, 0} {
+      in_{" copy in", {}, {}, 0},
+      out_{" copy out", {}, {}, 0} {
   links_.insert(links_.end(), idle.begin(), idle.end());
   for (Direction* direction : {&in_, &out_}) {
     for (std::size_t number = 0; number < kCopiers * links_.size(); ++number) {
@@ -150,8 +169,11 @@ double HostLink::Direction::busy_seconds() const {
 // They are made in the order of their numbers.
 HostLink::Copier& HostLink::copier(Direction& direction, std::size_t number) {
   while (direction.copiers.size() <= number) {
-    const std::size_t link = direction.copiers.size() % links_.size();
-    direction.copiers.push_back(std::make_unique<Copier>(*links_[link], link > 0, mailbox_,
+    const std::size_t made = direction.copiers.size();
+    const std::size_t link = made % links_.size();
+    const bool stages_only = made >= kCopiers * links_.size();
+    const std::size_t passed = link == 0 ? 0 : stages_only ? kBlockBytes : kPassedBytes;
+    direction.copiers.push_back(std::make_unique<Copier>(*links_[link], passed, mailbox_,
                                                          name_ + direction.what, time_line_));
   }
   return *direction.copiers[number];
@@ -168,24 +190,52 @@ void HostLink::copy_out(std::byte* host, const std::byte* device, std::size_t by
   copy(out_, {const_cast<std::byte*>(device), nullptr, host, bytes}, std::move(done));
 }
 
-// Through one link whole copies go, by turns of its threads; through several, and through blocks,
-// each copy goes in parts.
+// Through one link whole copies of pinned memory go, by turns of its threads. Through several links,
+// and through blocks, each copy goes in parts.
 void HostLink::copy(Direction& direction, const Copy& all, std::function<void()> done) {
-  const char* const what = direction.what + 1;
   const bool staged = !device_.is_pinned({all.host(), all.bytes});
+  if (!staged && links_.size() == 1) {
+    run(direction, copier(direction, direction.next++ % kCopiers), {all, staged, std::move(done)});
+    return;
+  }
   const std::size_t copiers = links_.size() * (staged ? staging_copiers_ : kCopiers);
-  const bool divided = staged || links_.size() > 1;
-  const std::size_t parts =
-      divided ? std::clamp<std::size_t>(all.bytes / kLeastPart, 1, copiers) : 1;
-  const std::size_t step = round_up(ceil_div(all.bytes, parts), kAreaAlignment);
+  copier(direction, copiers - 1);  // there are so many
+  const std::size_t step = round_up(
+      std::clamp<std::size_t>(ceil_div(all.bytes, copiers), kLeastPart, kMostPart), kAreaAlignment);
   const auto left = std::make_shared<std::size_t>(0);
   const auto shared_done = std::make_shared<std::function<void()>>(std::move(done));
   for (std::size_t first = 0; first < all.bytes || *left == 0; first += step) {
     ++*left;
-    copier(direction, direction.next++ % copiers).run(what, all.part(first, step), staged, [=] {
-      if (--*left == 0) (*shared_done)();
-    });
+    direction.waiting.push_back({all.part(first, step), staged, [left, shared_done] {
+                                   if (--*left == 0) (*shared_done)();
+                                 }});
   }
+  start_waiting(direction);
+}
+
+// To the copiers that have least to do.
+void HostLink::start_waiting(Direction& direction) {
+  for (std::size_t busy = 0; busy < kPartsOfCopier; ++busy) {
+    for (std::size_t number = 0; number < direction.copiers.size(); ++number) {
+      if (direction.waiting.empty()) return;
+      Copier& copier = *direction.copiers[number];
+      const bool staged = direction.waiting.front().staged;
+      if (copier.under_way != busy || (!staged && number >= kCopiers * links_.size())) continue;
+      Part part = std::move(direction.waiting.front());
+      direction.waiting.pop_front();
+      run(direction, copier, std::move(part));
+    }
+  }
+}
+
+void HostLink::run(Direction& direction, Copier& copier, Part part) {
+  ++copier.under_way;
+  copier.run(direction.what + 1, part.copy, part.staged,
+             [this, &direction, &copier, done = std::move(part.done)] {
+               --copier.under_way;
+               start_waiting(direction);
+               done();
+             });
 }
 
 }  // namespace xxl::gpu

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,7 +34,7 @@ class HostLink {
            TimeLine* time_line);
   ~HostLink();
 
-  static constexpr std::size_t kPeerBytes = std::size_t{32} << 20;
+  static constexpr std::size_t kPeerBytes = std::size_t{64} << 20;
 
   // Copies `bytes`; then `done` is left in the mailbox. Several copies may be under way, and end in
   // any order. What fails is thrown by the mailbox instead. Coordinator thread only.
@@ -50,19 +51,23 @@ class HostLink {
   void end_threads();
 
  private:
-  // A thread, with the stream of the device whose link it uses.
   class Copier;
-  // One of the directions.
+  struct Copy;
+  struct Part;
+  // One of the directions. Each copier has one part that it copies and one that follows; so faster
+  // links copy more.
   struct Direction {
     const char* what;
     std::vector<std::unique_ptr<Copier>> copiers;  // by turns of all links
+    std::deque<Part> waiting;
     std::size_t next;
 
     double busy_seconds() const;
   };
-  struct Copy;
 
   void copy(Direction& direction, const Copy& all, std::function<void()> done);
+  void start_waiting(Direction& direction);
+  void run(Direction& direction, Copier& copier, Part part);
   Copier& copier(Direction& direction, std::size_t number);
 
   Device& device_;

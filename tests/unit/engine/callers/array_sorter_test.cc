@@ -157,21 +157,28 @@ TEST(SortOfArrays, uses_the_links_of_gpus_that_have_too_little_memory) {
     detail::GpuFinder::Found found;
     found.links = gpu::GpuLinks(2);
     found.links.link(0, 1) = found.links.link(1, 0) = {true, gpu::kAssumedNvlinkRate};
-    gpu::SimulatedOptions options{.memory_bytes = 36 * kMiB};
+    gpu::SimulatedOptions options{.memory_bytes = 66 * kMiB};
     options.before = [&passed](const char* operation) {
       if (operation == std::string("copy")) ++passed;
     };
     found.devices.push_back(std::make_unique<gpu::SimulatedDevice>(0, options));
     found.devices.push_back(std::make_unique<gpu::SimulatedDevice>(
-        1, gpu::SimulatedOptions{.memory_bytes = 128 * kMiB}));
+        1, gpu::SimulatedOptions{.memory_bytes = 200 * kMiB}));
     return found;
   };
-  std::vector<std::uint64_t> numbers(8'000'000);
+  struct Page {
+    std::uint64_t number;
+    std::byte rest[120];
+  };
+  std::vector<Page> pages(900'000);  // 115 MB
   std::mt19937_64 random(1);
-  for (auto& number : numbers) number = random();
-  const array_report report = sort_array(
-      numbers, {}, on(Device::gpu, std::make_shared<const detail::GpuFinder>(std::move(finder))));
-  EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+  for (Page& page : pages) page.number = random();
+  const array_report report =
+      sort_array(pages, by(&Page::number),
+                 on(Device::gpu, std::make_shared<const detail::GpuFinder>(std::move(finder))));
+  EXPECT_TRUE(std::is_sorted(pages.begin(), pages.end(), [](const Page& a, const Page& b) {
+    return a.number < b.number;
+  }));
   EXPECT_EQ(report.devices,
             (std::vector<std::string>{"GPU 1, simulated", "GPU 0, simulated"}));
   EXPECT_GT(passed, 0);
