@@ -54,14 +54,13 @@ ArraySorter::ArraySorter(std::vector<Device*> devices, const KeyLayout& layout,
                          std::uint64_t most_bytes, const ArraySortOptions& options)
     : record_bytes_(layout.record_bytes()), format_(ChunkFormat::of(layout)) {
   const bool alone = options.strategy == MultiGpu::independent;
-  geometry_ =
-      plan_array_sort(devices, alone ? 1 : devices.size(), format_, most_bytes, 0, options);
+  geometry_ = plan_array_sort(devices, alone ? 1 : devices.size(), format_, most_bytes, 0, options);
   make_peers(devices, options);
   const auto add = [&](std::vector<Device*> together, std::span<Device* const> idle) {
-    auto engine = std::make_unique<ChunkEngine>(std::move(together), format_, geometry_,
-                                                options.strategy, mailbox_, options.time_line,
-                                                idle);
-    auto feed = std::make_unique<ArrayFeed>(*engine, geometry_, record_bytes_);
+    auto engine =
+        std::make_unique<ChunkEngine>(std::move(together), format_, geometry_, options.strategy,
+                                      mailbox_, options.time_line, idle);
+    auto feed = std::make_unique<ArrayFeed>(*engine, geometry_, format_);
     lanes_.push_back({std::move(engine), std::move(feed)});
   };
   if (!alone) {

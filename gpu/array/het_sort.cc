@@ -30,7 +30,8 @@ HetSorter::HetSorter(const std::vector<Device*>& devices, const KeyLayout& layou
       record_bytes_));
   // As large a chunk as fits: with more than one of a device, one leaves while the next arrives.
   ArraySortOptions options{.memory_bytes = memory_bytes, .chunks = 1};
-  for (std::uint64_t bytes = share;; bytes -= ceil_div<std::uint64_t>(bytes, 8), options.chunks = 2) {
+  for (std::uint64_t bytes = share;;
+       bytes -= ceil_div<std::uint64_t>(bytes, 8), options.chunks = 2) {
     try {
       bytes = std::max<std::uint64_t>(bytes, record_bytes_);
       geometry_ = plan_array_sort(devices, 1, format_, bytes, slice_bytes, options);
@@ -44,7 +45,7 @@ HetSorter::HetSorter(const std::vector<Device*>& devices, const KeyLayout& layou
               .engine = std::make_unique<ChunkEngine>(std::vector{device}, format_, geometry_,
                                                       MultiGpu::independent, mailbox_, time_line),
               .feed = nullptr};
-    lane.feed = std::make_unique<ArrayFeed>(*lane.engine, geometry_, record_bytes_);
+    lane.feed = std::make_unique<ArrayFeed>(*lane.engine, geometry_, format_);
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
       lane.slots.push_back(lane.memory.data() + slot * slice_bytes);
     }
@@ -60,8 +61,8 @@ std::uint64_t HetSorter::chunk_records(std::size_t chunk) const {
   return chunk_begin(chunk + 1) - chunk_begin(chunk);
 }
 
-// Chunks of equal size, as few as can be, one of each group for each device; all groups but the last
-// are stored.
+// Chunks of equal size, as few as can be, one of each group for each device; all groups but the
+// last are stored.
 void HetSorter::plan(const SortedArray& array) {
   XXL_CHECK(array.from.size() == array.to.size() && array.from.size() % record_bytes_ == 0);
   array_ = array;
@@ -95,8 +96,7 @@ void HetSorter::sort(const SortedArray& array) {
   std::vector<std::uint64_t> records;
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) records.push_back(chunk_records(chunk));
   merge_.begin(records, array.to.data());
-  const std::uint64_t least =
-      kLeastSlices * lanes_.size() * geometry_.slice_bytes / record_bytes_;
+  const std::uint64_t least = kLeastSlices * lanes_.size() * geometry_.slice_bytes / record_bytes_;
   for (;;) {
     bool waits = false;  // for a copy
     for (Lane& lane : lanes_) {

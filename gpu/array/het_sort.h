@@ -13,9 +13,9 @@
 // room but for these slices; others as much as does not fit.
 //
 // Source: Maltenberger, Ilic, Tolovski and Rabl, "Evaluating Multi-GPU Sorting with Modern
-// Interconnects" (SIGMOD 2022), section 5.3 (HET sort), which merges when all chunks are there. Of its
-// 2n and 3n buffers the engine needs 2n to do what 3n does, since pieces are sorted on arrival, and n
-// where there is only one group.
+// Interconnects" (SIGMOD 2022), section 5.3 (HET sort), which merges when all chunks are there. Of
+// its 2n and 3n buffers the engine needs 2n to do what 3n does, since pieces are sorted on arrival,
+// and n where there is only one group.
 #pragma once
 
 #include <cstddef>

@@ -124,8 +124,8 @@ std::vector<Segment> HostMerge::Round::between(const std::vector<std::uint64_t>&
     for (std::uint64_t at = from[s]; at < to[s];) {
       const std::size_t segment = segment_of(taken, at);
       const std::uint64_t first = at - taken.starts[segment];
-      const std::size_t records = std::min<std::uint64_t>(taken.segments[segment].count - first,
-                                                          to[s] - at);
+      const std::size_t records =
+          std::min<std::uint64_t>(taken.segments[segment].count - first, to[s] - at);
       segments.push_back({taken.segments[segment].records + first * record_bytes_, records});
       at += records;
     }
@@ -267,8 +267,7 @@ void HostMerge::start(std::shared_ptr<Round> round) {
   }
 }
 
-void HostMerge::merge(const Round& round, std::uint64_t first, std::uint64_t end,
-                      unsigned thread) {
+void HostMerge::merge(const Round& round, std::uint64_t first, std::uint64_t end, unsigned thread) {
   std::vector<std::uint64_t> from = round.cut(first);
   while (first < end) {
     const std::uint64_t next = std::min<std::uint64_t>(end, first + piece_records_);

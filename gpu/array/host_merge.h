@@ -2,8 +2,9 @@
 //
 // Of sequences of which more is to come the smallest last record says how far all of them can be
 // merged: what comes later is not smaller. That part, a round, is cut at exact ranks into stretches
-// for all processors at once. They find the cuts by selection and merge pieces that fit their caches
-// (item_merge.h, or by sorting them: piece_sorter.h). The next round is cut while this one is merged.
+// for all processors at once. They find the cuts by selection and merge pieces that fit their
+// caches (item_merge.h, or by sorting them: piece_sorter.h). The next round is cut while this one
+// is merged.
 //
 //     sequence 0   a d f | k . . .      last records k, h, and nothing more of 2:
 //     sequence 1   b c g h | . . .      all up to h of sequence 1 can be merged

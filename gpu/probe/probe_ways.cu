@@ -1,6 +1,6 @@
-// Each way moves the same bytes, from where a program has them to where a kernel reads them, or from
-// where a kernel wrote them to where the program reads them. What a way needs to be ready again is
-// not timed.
+// Each way moves the same bytes, from where a program has them to where a kernel reads them, or
+// from where a kernel wrote them to where the program reads them. What a way needs to be ready
+// again is not timed.
 //
 // Source: Lutz, Bress, Zeuch, Rabl and Markl, "Pump Up the Volume" (SIGMOD 2020), section 4.
 #include "gpu/probe/probe_ways.h"
@@ -45,7 +45,11 @@ ManagedBuffer allocate_managed(int gpu, std::size_t bytes) {
 class Ways {
  public:
   Ways(int gpu, std::size_t bytes, double seconds)
-      : gpu_(gpu), bytes_(bytes), seconds_(seconds), device_(allocate_on(gpu, bytes)), stream_(gpu) {}
+      : gpu_(gpu),
+        bytes_(bytes),
+        seconds_(seconds),
+        device_(allocate_on(gpu, bytes)),
+        stream_(gpu) {}
 
   std::vector<ProbedWay> measure() {
     measure_ordinary();
@@ -92,7 +96,8 @@ class Ways {
     const HostBuffer host = allocate_touched(bytes_);
     std::byte* const at = host.get();
     const Task nothing = [] {};
-    add("pageable", nothing, [&] { copy(device_.get(), at); }, nothing,
+    add(
+        "pageable", nothing, [&] { copy(device_.get(), at); }, nothing,
         [&] { copy(at, device_.get()); });
 
     std::string reason;
@@ -130,7 +135,8 @@ class Ways {
           copy(at, device_.get());
         });
     const Registration registration(at, bytes_);
-    add("registered before", nothing, [&] { copy(device_.get(), at); }, nothing,
+    add(
+        "registered before", nothing, [&] { copy(device_.get(), at); }, nothing,
         [&] { copy(at, device_.get()); });
   }
 
@@ -138,9 +144,11 @@ class Ways {
     const PinnedBuffer host = allocate_pinned(gpu_, bytes_);
     std::byte* const at = host.get();
     const Task nothing = [] {};
-    add("pinned", nothing, [&] { copy(device_.get(), at); }, nothing,
+    add(
+        "pinned", nothing, [&] { copy(device_.get(), at); }, nothing,
         [&] { copy(at, device_.get()); });
-    add("pinned, by a kernel", nothing, [&] { copy_by_kernel(device_.get(), at); }, nothing,
+    add(
+        "pinned, by a kernel", nothing, [&] { copy_by_kernel(device_.get(), at); }, nothing,
         [&] { copy_by_kernel(at, device_.get()); });
   }
 
@@ -151,7 +159,8 @@ class Ways {
     std::byte* const at = managed.get();
     const Task on_host = [&] { std::memcpy(at, host.get(), bytes_); };
     const Task on_gpu = [&] { copy_by_kernel(at, device_.get()); };
-    add("managed", on_host, [&] { copy_by_kernel(device_.get(), at); }, on_gpu,
+    add(
+        "managed", on_host, [&] { copy_by_kernel(device_.get(), at); }, on_gpu,
         [&] { std::memcpy(host.get(), at, bytes_); });
     int concurrent = 0;
     check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, gpu_),

@@ -15,7 +15,7 @@ namespace xxl::gpu {
 struct SimulatedOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;  // of each
   bool peers = true;                                    // they can read each other's memory
-  bool host_is_pinned = true;  // all of the host's memory, or none
+  bool host_is_pinned = true;                           // all of the host's memory, or none
   // Called before each operation with its name; may throw to make the device fail. Without it, a
   // machine that is simulated as a whole says which ones fail.
   std::function<void(const char* operation)> before = nullptr;

@@ -7,6 +7,11 @@
 #include "base/error.h"
 
 namespace xxl::gpu {
+namespace {
+
+constexpr std::size_t kSmallRounds = 4;  // of batches, each twice as large as the last
+
+}  // namespace
 
 // --- arriving ---
 
@@ -109,11 +114,10 @@ ChunkEngine::DevicePiece* ChunkEngine::open_piece() {
 void ChunkEngine::copy_in(DevicePiece& piece, std::byte* device, const std::byte* host,
                           std::size_t bytes, std::function<void()> done) {
   ++piece.copies;
-  lanes_[piece.device]->link.copy_in(device, host, bytes,
-                                     [this, &piece, done = std::move(done)] {
-                                       done();
-                                       copy_ended(piece);
-                                     });
+  lanes_[piece.device]->link.copy_in(device, host, bytes, [this, &piece, done = std::move(done)] {
+    done();
+    copy_ended(piece);
+  });
 }
 
 void ChunkEngine::copy_ended(DevicePiece& piece) {
@@ -234,18 +238,21 @@ void ChunkEngine::exchange(Leaving& leaving, ChunkSlot& chunk) {
   leaving.exchange->start();
 }
 
-// Batches of the next `records` ranks of the chunk, for `devices` in turn.
+// Batches of the next `records` ranks of the chunk, for `devices` in turn. Where nothing else
+// leaves meanwhile, the first ones are small: so copies out begin earlier.
 void ChunkEngine::add_batches(Leaving& leaving, std::uint64_t records,
                               std::span<const std::size_t> devices) const {
   std::uint64_t first = 0;
   if (!leaving.batches.empty()) first = leaving.batches.back().first + leaving.batches.back().count;
   const std::uint64_t end = first + records;
+  const std::size_t small_rounds = geometry_.chunks == 1 ? kSmallRounds : 0;
   for (std::size_t b = 0; first < end; ++b) {
     Batch& batch = leaving.batches.emplace_back();
     batch.device = devices[b % devices.size()];
     batch.first = first;
-    batch.count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(geometry_.batch_items, end - first));
+    const std::size_t halvings = small_rounds - std::min(small_rounds, b / devices.size());
+    const std::size_t most = std::max<std::size_t>(geometry_.batch_items >> halvings, 1);
+    batch.count = static_cast<std::size_t>(std::min<std::uint64_t>(most, end - first));
     first += batch.count;
     ++leaving.uncut;
   }
@@ -436,12 +443,11 @@ std::optional<ChunkEngine::DeviceSlice> ChunkEngine::any_slice() {
 
 void ChunkEngine::copy_out(const DeviceSlice& slice, std::byte* host, std::function<void()> done) {
   EngineLane& lane = *lanes_[slice.device];
-  lane.link.copy_out(host, slice.data, slice.bytes,
-                     [this, &lane, slice, done = std::move(done)] {
-                       lane.slots.push_back(slice.data);
-                       done();
-                       pump();
-                     });
+  lane.link.copy_out(host, slice.data, slice.bytes, [this, &lane, slice, done = std::move(done)] {
+    lane.slots.push_back(slice.data);
+    done();
+    pump();
+  });
 }
 
 bool ChunkEngine::empty() const {

@@ -102,8 +102,11 @@ std::uint64_t ChunkGeometry::capacity(const ChunkFormat& format, double item_byt
   // A piece begins only where a full one has room.
   const std::uint64_t lost = arena_piece_bytes(format);
   if (arena_bytes <= lost) return 0;
-  const double arena = static_cast<double>(arena_bytes - lost) /
-                       arena_bytes_of(format, item_bytes) * item_bytes * 0.995;
+  // Each piece has areas for records, keys and values.
+  const double in_arena = arena_bytes_of(format, item_bytes);
+  const double full = static_cast<double>(piece_items) * in_arena;
+  const double arena = static_cast<double>(arena_bytes - lost) / in_arena * item_bytes * 0.995 *
+                       full / (full + 3 * kAreaAlignment);
   const double piece =
       std::min(static_cast<double>(piece_bytes), static_cast<double>(piece_items) * item_bytes);
   return static_cast<std::uint64_t>(std::min(arena, static_cast<double>(device_pieces) * piece));
@@ -142,8 +145,8 @@ std::optional<ChunkGeometry> ChunkGeometry::plan_whole(Device& device, std::size
   geometry.chunks = chunks;
   geometry.landing_slots = 2;  // one is filled while the other is sorted
   geometry.device_pieces = kMaxPieces / devices;
-  geometry.piece_items = ceil_div<std::uint64_t>(ceil_div<std::uint64_t>(most_bytes, record_bytes),
-                                                 devices);
+  geometry.piece_items =
+      ceil_div<std::uint64_t>(ceil_div<std::uint64_t>(most_bytes, record_bytes), devices);
   if (geometry.piece_items == 0 || geometry.piece_items > kMostItemsSorted) return std::nullopt;
   geometry.piece_bytes = geometry.piece_items * record_bytes;
   geometry.batch_items = ceil_div(geometry.piece_items, kPiecesOfChunk);

@@ -190,8 +190,8 @@ void HostLink::copy_out(std::byte* host, const std::byte* device, std::size_t by
   copy(out_, {const_cast<std::byte*>(device), nullptr, host, bytes}, std::move(done));
 }
 
-// Through one link whole copies of pinned memory go, by turns of its threads. Through several links,
-// and through blocks, each copy goes in parts.
+// Through one link whole copies of pinned memory go, by turns of its threads. Through several
+// links, and through blocks, each copy goes in parts.
 void HostLink::copy(Direction& direction, const Copy& all, std::function<void()> done) {
   const bool staged = !device_.is_pinned({all.host(), all.bytes});
   if (!staged && links_.size() == 1) {

@@ -33,9 +33,9 @@ class ArraySorting {
   const KeyLayout& layout_;
   ArrayGpus& gpus_;
   const unsigned threads_;
-  std::optional<gpu::ArraySorter> sorter_;   // in the memory of GPUs,
+  std::optional<gpu::ArraySorter> sorter_;    // in the memory of GPUs,
   std::optional<gpu::HetSorter> het_sorter_;  // or of theirs and the host's, for larger arrays
-  std::uint64_t sorter_bytes_ = 0;           // that it can take
+  std::uint64_t sorter_bytes_ = 0;            // that it can take
   ArrayGpus::Devices sorter_devices_;
   CpuArraySorter cpu_;
 };

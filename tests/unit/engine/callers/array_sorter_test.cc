@@ -176,11 +176,9 @@ TEST(SortOfArrays, uses_the_links_of_gpus_that_have_too_little_memory) {
   const array_report report =
       sort_array(pages, by(&Page::number),
                  on(Device::gpu, std::make_shared<const detail::GpuFinder>(std::move(finder))));
-  EXPECT_TRUE(std::is_sorted(pages.begin(), pages.end(), [](const Page& a, const Page& b) {
-    return a.number < b.number;
-  }));
-  EXPECT_EQ(report.devices,
-            (std::vector<std::string>{"GPU 1, simulated", "GPU 0, simulated"}));
+  EXPECT_TRUE(std::is_sorted(pages.begin(), pages.end(),
+                             [](const Page& a, const Page& b) { return a.number < b.number; }));
+  EXPECT_EQ(report.devices, (std::vector<std::string>{"GPU 1, simulated", "GPU 0, simulated"}));
   EXPECT_GT(passed, 0);
 }
 

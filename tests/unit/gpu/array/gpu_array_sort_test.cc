@@ -230,8 +230,8 @@ TEST_P(EveryFormat, is_sorted_by_devices_and_merged_by_processors) {
         }
         Bytes sorted(records.size());
         sorter->sort({records, sorted});
-        ASSERT_TRUE(sorted == expected) << devices << " devices, " << memory << " bytes, keys "
-                                        << static_cast<int>(keys);
+        ASSERT_TRUE(sorted == expected)
+            << devices << " devices, " << memory << " bytes, keys " << static_cast<int>(keys);
         Bytes in_place = records;
         sorter->sort({in_place, in_place});
         ASSERT_TRUE(in_place == expected);
@@ -295,6 +295,29 @@ TEST(HetSorter, says_when_the_memory_is_too_small) {
   const KeyLayout layout(make_format("u64"));
   Devices gpus(1, {.memory_bytes = 16 * kMiB});
   EXPECT_THROW(HetSorter(gpus.all, layout, kMiB, 64 * kKiB, 1), Error);
+}
+
+// Pieces of a MiB and more, the last ones smaller, so that devices get unequal parts.
+TEST(ArraySorter, sorts_what_arrives_in_pieces_that_taper_off) {
+  const KeyLayout layout(make_format("u64"));
+  Bytes records = make_records(1'200'000, layout, Keys::uniform, 1);
+  const Bytes expected = sorted_copy(records, layout);
+  for (const MultiGpu strategy : kStrategies) {
+    for (const std::size_t devices : {1, 3}) {
+      std::atomic<int> pieces = 0;
+      SimulatedOptions options{.memory_bytes = 128 * kMiB};
+      options.before = [&](const char* operation) {
+        if (operation == std::string_view("copy in")) ++pieces;
+      };
+      Devices gpus(devices, options);
+      ArraySorter sorter(gpus.all, layout, records.size(), {.strategy = strategy});
+      Bytes sorted(records.size());
+      const SortedArray array{records, sorted};
+      sorter.sort({&array, 1});
+      EXPECT_TRUE(sorted == expected);
+      EXPECT_GT(pieces, 10);  // of 1 MiB
+    }
+  }
 }
 
 TEST(ArraySorter, uses_the_links_of_idle_peers) {

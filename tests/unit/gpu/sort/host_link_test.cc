@@ -53,9 +53,8 @@ TEST(HostLink, copies_by_every_way) {
       Machine machine(peers, {.memory_bytes = kGiB, .host_is_pinned = pinned});
       Mailbox mailbox;
       HostLink link(machine.device, machine.idle, "GPU 0", mailbox, nullptr);
-      for (const std::size_t bytes :
-           {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{2} << 20,
-            (std::size_t{23} << 20) + 7}) {
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4097},
+                                      std::size_t{2} << 20, (std::size_t{23} << 20) + 7}) {
         const test::Watchdog watchdog;
         const Bytes from = random_bytes(bytes);
         Bytes to(bytes);
