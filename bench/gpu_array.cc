@@ -212,6 +212,11 @@ struct Case {
     if (f.size() > 6) memory = f[6];
     if (f.size() > 7) limit_gb = std::stod(f[7]);
     if (f.size() > 8) repeats = std::stoi(f[8]);
+    const bool on_gpus = strategy != "cpu" && strategy != "copy";
+    if (idle > 0 && (!on_gpus || (strategy == "independent" && runs == 1))) {
+      throw std::runtime_error(strategy + " does not use idle GPUs");
+    }
+    if (limit_gb > 0 && !on_gpus) throw std::runtime_error(strategy + " has no limit");
   }
 
   std::string type, strategy, distribution;
@@ -255,6 +260,7 @@ double copy_seconds(const Case& c, std::vector<Device*>& devices, std::byte* hos
     memory.emplace_back(*device, 16 * kCopyBytes);
     back.emplace_back(*device, 16 * kCopyBytes);
   }
+  bytes = bytes / devices.size() * devices.size();
   const auto start = Clock::now();
   if (c.runs > 1) {
     std::thread in([&] { copy_all(devices, memory, host, bytes, true); });

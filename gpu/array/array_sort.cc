@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "base/units.h"
 
 namespace xxl::gpu {
@@ -30,6 +31,10 @@ void make_peers(const std::vector<Device*>& devices, const ArraySortOptions& opt
 
 }  // namespace
 
+unsigned copying_threads(unsigned threads) {
+  return threads != 0 ? threads : std::max(available_processors() / 2, 1u);
+}
+
 ChunkGeometry plan_array_sort(const std::vector<Device*>& devices, std::size_t sharing,
                               const ChunkFormat& format, std::uint64_t most_bytes,
                               std::size_t slice_bytes, const ArraySortOptions& options) {
@@ -56,23 +61,17 @@ ArraySorter::ArraySorter(std::vector<Device*> devices, const KeyLayout& layout,
   const bool alone = options.strategy == MultiGpu::independent;
   geometry_ = plan_array_sort(devices, alone ? 1 : devices.size(), format_, most_bytes, 0, options);
   make_peers(devices, options);
-  const auto add = [&](std::vector<Device*> together, std::span<Device* const> idle) {
+  const CopyWays ways{options.idle, copying_threads(options.threads)};
+  const auto add = [&](std::vector<Device*> together, const CopyWays& theirs) {
     auto engine =
         std::make_unique<ChunkEngine>(std::move(together), format_, geometry_, options.strategy,
-                                      mailbox_, options.time_line, idle);
+                                      mailbox_, options.time_line, theirs);
     auto feed = std::make_unique<ArrayFeed>(*engine, geometry_, format_);
     lanes_.push_back({std::move(engine), std::move(feed)});
   };
-  if (!alone) {
-    add(devices, options.idle);
-    return;
-  }
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    std::vector<Device*> idle;
-    for (std::size_t j = i; j < options.idle.size(); j += devices.size()) {
-      idle.push_back(options.idle[j]);
-    }
-    add({devices[i]}, idle);
+  if (!alone) add(devices, ways);
+  for (std::size_t i = 0; alone && i < devices.size(); ++i) {
+    add({devices[i]}, share_of(ways, i, devices.size()));
   }
 }
 
@@ -89,9 +88,9 @@ void ArraySorter::sort(std::span<const SortedArray> arrays) {
     lane.arrays.clear();
   }
   for (;;) {
+    feed();
     std::size_t copies = 0;
     for (Lane& lane : lanes_) {
-      feed(lane);
       drain(lane);
       copies += lane.feed->copies();
     }
@@ -100,14 +99,20 @@ void ArraySorter::sort(std::span<const SortedArray> arrays) {
   }
 }
 
-void ArraySorter::feed(Lane& lane) {
-  lane.feed->pump();
-  while (lane.feed->wants_more() && next_ < arrays_.size()) {
-    const std::size_t index = next_++;
-    if (arrays_[index].from.empty()) continue;
-    lane.arrays.push_back(index);
-    lane.feed->begin(arrays_[index].from);
-    lane.feed->pump();
+// Arrays go to the engines by turns, each to one that has room for it.
+void ArraySorter::feed() {
+  for (bool begun = true; begun;) {
+    begun = false;
+    for (Lane& lane : lanes_) {
+      lane.feed->pump();
+      while (next_ < arrays_.size() && arrays_[next_].from.empty()) ++next_;
+      if (next_ == arrays_.size() || !lane.feed->wants_more() || !lane.engine->can_begin_chunk()) {
+        continue;
+      }
+      lane.arrays.push_back(next_);
+      lane.feed->begin(arrays_[next_++].from);
+      begun = true;
+    }
   }
 }
 

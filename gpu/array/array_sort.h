@@ -30,6 +30,7 @@ struct ArraySortOptions {
   unsigned chunks = 1;
   // Peers of the devices whose links to the host take a part of the copies (host_link.h).
   std::vector<Device*> idle = {};
+  unsigned threads = 0;  // of processors that copy memory which is not pinned; 0: half of them
   TimeLine* time_line = nullptr;  // what the devices do; may be null
 };
 
@@ -43,7 +44,8 @@ class ArraySorter {
               const ArraySortOptions& options);
 
   // Sorts each of the arrays, stably. With MultiGpu::independent each is sorted on one device, and
-  // all devices are fed at the same time. Throws Error{device}; then the contents of `to` are lost.
+  // all devices are fed at the same time. Throws Error{device}; then the contents of `to` are lost,
+  // and the sorter can only be destroyed.
   void sort(std::span<const SortedArray> arrays);
 
  private:
@@ -55,7 +57,7 @@ class ArraySorter {
     std::uint64_t first_chunk = 0;         // number of that of the first array
   };
 
-  void feed(Lane& lane);
+  void feed();
   void drain(Lane& lane);
 
   std::size_t record_bytes_;
@@ -67,6 +69,9 @@ class ArraySorter {
   std::uint64_t records_left_ = 0;  // to leave
   std::vector<Lane> lanes_;         // last: their threads use the rest
 };
+
+// ArraySortOptions::threads as a number.
+unsigned copying_threads(unsigned threads);
 
 // How the memory of `devices` is divided for arrays, or parts of them, of up to `most_bytes` on
 // `sharing` devices together: as much of it as `options` allow, in slices of `slice_bytes` (0: of

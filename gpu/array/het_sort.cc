@@ -12,9 +12,10 @@ namespace {
 // Copied out at once: a small part of a device's share of the array.
 constexpr std::size_t kLeastSliceBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostSliceBytes = std::size_t{16} << 20;
-constexpr std::size_t kSlicesOfShare = 64;
-constexpr std::size_t kSlots = 12;         // of a device
-constexpr std::uint64_t kLeastSlices = 2;  // of a device, that are worth a round of the merge
+constexpr std::size_t kSlicesOfChunk = 64;
+constexpr std::uint64_t kMostChunks = 256;  // of a device: with more, processors alone are faster
+constexpr std::size_t kSlots = 12;          // of a device
+constexpr std::uint64_t kLeastSlices = 2;   // of a device, that are worth a round of the merge
 
 }  // namespace
 
@@ -25,31 +26,42 @@ HetSorter::HetSorter(const std::vector<Device*>& devices, const KeyLayout& layou
       format_(ChunkFormat::of(layout)),
       merge_(layout, threads, mailbox_, time_line) {
   const std::uint64_t share = ceil_div<std::uint64_t>(most_bytes, devices.size());
-  const std::size_t slice_bytes = aligned(std::max<std::size_t>(
-      std::clamp<std::uint64_t>(share / kSlicesOfShare, kLeastSliceBytes, kMostSliceBytes),
-      record_bytes_));
   // As large a chunk as fits: with more than one of a device, one leaves while the next arrives.
   ArraySortOptions options{.memory_bytes = memory_bytes, .chunks = 1};
+  std::size_t slice_bytes = 0;
   for (std::uint64_t bytes = share;;
        bytes -= ceil_div<std::uint64_t>(bytes, 8), options.chunks = 2) {
+    bytes = std::max<std::uint64_t>(bytes, record_bytes_);
+    slice_bytes = aligned(std::max<std::size_t>(
+        std::clamp<std::uint64_t>(bytes / kSlicesOfChunk, kLeastSliceBytes, kMostSliceBytes),
+        record_bytes_));
     try {
-      bytes = std::max<std::uint64_t>(bytes, record_bytes_);
       geometry_ = plan_array_sort(devices, 1, format_, bytes, slice_bytes, options);
       break;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::no_space || bytes == record_bytes_) throw;
+      if (error.code() != ErrorCode::no_space || bytes == record_bytes_ ||
+          bytes < share / kMostChunks) {
+        throw;
+      }
     }
   }
-  for (Device* device : devices) {
-    Lane lane{.memory = SharedMemory(*device, kSlots * slice_bytes),
-              .engine = std::make_unique<ChunkEngine>(std::vector{device}, format_, geometry_,
-                                                      MultiGpu::independent, mailbox_, time_line),
+  const CopyWays ways{{}, copying_threads(threads)};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Lane lane{.memory = SharedMemory(*devices[i], kSlots * slice_bytes),
+              .engine = std::make_unique<ChunkEngine>(std::vector{devices[i]}, format_, geometry_,
+                                                      MultiGpu::independent, mailbox_, time_line,
+                                                      share_of(ways, i, devices.size())),
               .feed = nullptr};
     lane.feed = std::make_unique<ArrayFeed>(*lane.engine, geometry_, format_);
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
       lane.slots.push_back(lane.memory.data() + slot * slice_bytes);
     }
     lanes_.push_back(std::move(lane));
+  }
+  plan(most_bytes / record_bytes_);
+  // Of a smaller array less is stored, but for what rounding makes of it.
+  if (stored_chunks_ > 0) {
+    room_ = MemoryRegion((chunk_begin(stored_chunks_) + chunks_) * record_bytes_);
   }
 }
 
@@ -63,36 +75,36 @@ std::uint64_t HetSorter::chunk_records(std::size_t chunk) const {
 
 // Chunks of equal size, as few as can be, one of each group for each device; all groups but the
 // last are stored.
-void HetSorter::plan(const SortedArray& array) {
-  XXL_CHECK(array.from.size() == array.to.size() && array.from.size() % record_bytes_ == 0);
-  array_ = array;
-  records_ = array.from.size() / record_bytes_;
+void HetSorter::plan(std::uint64_t records) {
+  records_ = records;
   const std::uint64_t most =
       geometry_.capacity(format_, static_cast<double>(record_bytes_)) / record_bytes_;
   XXL_CHECK(most > 0);
   const std::size_t devices = lanes_.size();
   const std::size_t groups =
-      std::max<std::uint64_t>(1, ceil_div<std::uint64_t>(records_ + 1, most * devices));
+      std::max<std::uint64_t>(1, ceil_div<std::uint64_t>(records, most * devices));
   chunks_ = groups * devices;
   stored_chunks_ = chunks_ - devices;
-  const std::size_t room = chunk_begin(stored_chunks_) * record_bytes_;
-  if (room_.size() < room) {
-    room_ = {};
-    room_ = MemoryRegion(room);
-  }
-  for (std::size_t i = 0; i < devices; ++i) {
+}
+
+void HetSorter::begin(const SortedArray& array) {
+  XXL_CHECK(array.from.size() == array.to.size() && array.from.size() % record_bytes_ == 0);
+  array_ = array;
+  plan(array.from.size() / record_bytes_);
+  XXL_CHECK(chunk_begin(stored_chunks_) * record_bytes_ <= room_.size());
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];
     lane.first_chunk += lane.chunks.size();
     lane.chunks.clear();
     lane.fed = lane.given = lane.slices_of = 0;
-    for (std::size_t chunk = i; chunk < chunks_; chunk += devices) {
+    for (std::size_t chunk = i; chunk < chunks_; chunk += lanes_.size()) {
       if (chunk_records(chunk) > 0) lane.chunks.push_back(chunk);
     }
   }
 }
 
 void HetSorter::sort(const SortedArray& array) {
-  plan(array);
+  begin(array);
   std::vector<std::uint64_t> records;
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) records.push_back(chunk_records(chunk));
   merge_.begin(records, array.to.data());
@@ -128,8 +140,13 @@ void HetSorter::drain(Lane& lane) {
     const auto slice = lane.engine->next_slice();
     if (!slice) return;
     XXL_CHECK(slice->chunk == lane.first_chunk + lane.given);
-    std::byte* to = room_.data() + (chunk_begin(chunk) + slice->first) * record_bytes_;
-    HostMerge::Holder holder = is_stored(chunk) ? nullptr : take_slot(lane, to);
+    std::byte* to = nullptr;
+    HostMerge::Holder holder;
+    if (is_stored(chunk)) {
+      to = room_.data() + (chunk_begin(chunk) + slice->first) * record_bytes_;
+    } else {
+      holder = take_slot(lane, to);
+    }
     lane.landing.push_back({chunk, {to, slice->records}, std::move(holder)});
     lane.slices_of += slice->records;
     if (lane.slices_of == chunk_records(chunk)) {

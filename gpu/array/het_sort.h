@@ -39,13 +39,14 @@ namespace xxl::gpu {
 class HetSorter {
  public:
   // For arrays of up to `most_bytes`, sorted with up to `memory_bytes` of each device (0: what is
-  // free) and merged by `threads`. The devices, `layout` and `time_line`, which may be null, must
-  // outlive it. Throws Error{no_space} if devices have too little memory to sort anything.
+  // free) and merged and copied by `threads` of processors. The devices, `layout` and `time_line`,
+  // which may be null, must outlive it. Throws Error{no_space} if devices have too little memory,
+  // or the host for what does not fit into theirs.
   HetSorter(const std::vector<Device*>& devices, const KeyLayout& layout, std::uint64_t most_bytes,
             std::uint64_t memory_bytes, unsigned threads, TimeLine* time_line = nullptr);
 
-  // Sorts an array, stably. Throws Error{device}; then the contents of `to` are lost. Throws
-  // Error{no_space} if there is no room, and nothing has happened.
+  // Sorts an array, stably. Throws Error{device}; then the contents of `to` are lost, and the
+  // sorter can only be destroyed.
   void sort(const SortedArray& array);
 
  private:
@@ -73,7 +74,8 @@ class HetSorter {
   std::uint64_t chunk_begin(std::size_t chunk) const;
   std::uint64_t chunk_records(std::size_t chunk) const;
   bool is_stored(std::size_t chunk) const { return chunk < stored_chunks_; }
-  void plan(const SortedArray& array);
+  void plan(std::uint64_t records);
+  void begin(const SortedArray& array);
   void feed(Lane& lane);
   void drain(Lane& lane);
   void land(Lane& lane);

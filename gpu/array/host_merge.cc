@@ -33,7 +33,6 @@ class HostMerge::Round {
     holders_.push_back(std::move(holder));
   }
   std::uint64_t count() const { return count_; }
-  void release() { holders_.clear(); }
 
   // How many records of each sequence are among the first `rank` of all.
   std::vector<std::uint64_t> cut(std::uint64_t rank) const {
@@ -146,6 +145,8 @@ HostMerge::HostMerge(const KeyLayout& layout, unsigned threads, Mailbox& mailbox
   for (unsigned thread = 0; thread < workers_.width(); ++thread) scratch_.emplace_back(bytes);
 }
 
+HostMerge::~HostMerge() = default;
+
 void HostMerge::begin(const std::vector<std::uint64_t>& records, std::byte* to) {
   XXL_CHECK(done());
   sequences_.clear();
@@ -178,13 +179,13 @@ void HostMerge::pump(std::uint64_t least) {
     total += counts.back();
   }
   if (total == 0 || (total < least && total < untaken_)) return;
-  auto round = std::make_shared<Round>(layout_);
+  Round& round = *rounds_.emplace_back(std::make_unique<Round>(layout_));
   for (std::size_t s = 0; s < sequences_.size(); ++s) {
     if (counts[s] == 0) continue;
-    round->begin_sequence();
-    take(sequences_[s], counts[s], *round);
+    round.begin_sequence();
+    take(sequences_[s], counts[s], round);
   }
-  start(std::move(round));
+  start(round);
 }
 
 // The smallest last record of the sequences of which more is to come; null if there is none.
@@ -244,27 +245,32 @@ void HostMerge::take(Sequence& sequence, std::uint64_t count, Round& round) {
   }
 }
 
-void HostMerge::start(std::shared_ptr<Round> round) {
-  const std::uint64_t count = round->count();
-  round->output = to_;
+void HostMerge::start(Round& round) {
+  const std::uint64_t count = round.count();
+  round.output = to_;
   to_ += count * layout_.record_bytes();
   untaken_ -= count;
   const std::uint64_t stretch = kPiecesOfStretch * piece_records_;
-  round->unfinished = ceil_div(count, stretch);
+  round.unfinished = ceil_div(count, stretch);
   for (std::uint64_t first = 0; first < count; first += stretch) {
     const std::uint64_t end = std::min(count, first + stretch);
-    workers_.run([this, round, first, end](unsigned thread) {
+    workers_.run([this, &round, first, end](unsigned thread) {
       const auto begun = TimeLine::now();
       mailbox_.guard([&] {
-        merge(*round, first, end, thread);
-        mailbox_.post([this, round, first, end] {
+        merge(round, first, end, thread);
+        mailbox_.post([this, &round, first, end] {
           unwritten_ -= end - first;
-          if (--round->unfinished == 0) round->release();
+          if (--round.unfinished == 0) finish(round);
         });
       });
       if (time_line_ != nullptr) time_line_->add("merge", "merge", begun, TimeLine::now());
     });
   }
+}
+
+// The memory of its records is free again.
+void HostMerge::finish(Round& round) {
+  std::erase_if(rounds_, [&round](const auto& each) { return each.get() == &round; });
 }
 
 void HostMerge::merge(const Round& round, std::uint64_t first, std::uint64_t end, unsigned thread) {
@@ -284,7 +290,7 @@ void HostMerge::merge_piece(const std::vector<Segment>& segments, std::size_t re
   if (segments.size() == 1) {
     std::memcpy(to, segments[0].records, records * layout_.record_bytes());
   } else if (layout_.kind() != RecordKind::generic && segments.size() <= ItemMerge::kMostSegments) {
-    ItemMerge(layout_, piece_records_, scratch).merge(segments, to);
+    ItemMerge(layout_, scratch).merge(segments, to);
   } else {
     const auto sorter = make_key_sorter(layout_, false, piece_records_, scratch);
     sorter->sort(segments);

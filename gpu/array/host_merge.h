@@ -38,6 +38,7 @@ class HostMerge {
   // `layout`, whose words are its key, and `mailbox` must outlive it. `time_line` may be null.
   // Throws Error{no_space}.
   HostMerge(const KeyLayout& layout, unsigned threads, Mailbox& mailbox, TimeLine* time_line);
+  ~HostMerge();
 
   // A merge of so many sorted sequences, of so many records each, to `to`. Equal keys come in the
   // order of their sequences. REQUIRES: done().
@@ -64,7 +65,8 @@ class HostMerge {
   const std::byte* bound(std::size_t& sequence) const;
   std::uint64_t mergeable(const Sequence& sequence, const std::byte* bound, bool with_equal) const;
   void take(Sequence& sequence, std::uint64_t count, Round& round);
-  void start(std::shared_ptr<Round> round);
+  void start(Round& round);
+  void finish(Round& round);
   void merge(const Round& round, std::uint64_t first, std::uint64_t end, unsigned thread);
   void merge_piece(const std::vector<Segment>& segments, std::size_t records, std::byte* to,
                    std::span<std::byte> scratch) const;
@@ -75,10 +77,11 @@ class HostMerge {
   std::size_t piece_records_;
   std::vector<MemoryRegion> scratch_;  // of threads
   std::vector<Sequence> sequences_;
-  std::byte* to_ = nullptr;      // where the next round goes
-  std::uint64_t untaken_ = 0;    // records that are in no round
-  std::uint64_t unwritten_ = 0;  // records
-  Workers workers_;              // last: they use the rest
+  std::vector<std::unique_ptr<Round>> rounds_;  // under way; the coordinator's
+  std::byte* to_ = nullptr;                     // where the next round goes
+  std::uint64_t untaken_ = 0;                   // records that are in no round
+  std::uint64_t unwritten_ = 0;                 // records
+  Workers workers_;                             // last: they use the rest
 };
 
 }  // namespace xxl::gpu

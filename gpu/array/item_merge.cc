@@ -10,12 +10,13 @@
 namespace xxl::gpu {
 namespace {
 
+// Wherever they lie: records may be aligned to bytes.
 template <class Word>
-struct Number {
+struct [[gnu::packed, gnu::may_alias]] Number {
   Word key;
 };
 template <class Word>
-struct Pair {
+struct [[gnu::packed, gnu::may_alias]] Pair {
   Word key;
   Word value;
 };
@@ -101,30 +102,20 @@ void merge_two(const KeyLayout& layout, const Segment& a, const Segment& b, std:
 
 }  // namespace
 
-ItemMerge::ItemMerge(const KeyLayout& layout, std::size_t capacity, std::span<std::byte> scratch)
-    : layout_(layout), bytes_(capacity * layout.record_bytes()), scratch_(scratch) {
+ItemMerge::ItemMerge(const KeyLayout& layout, std::span<std::byte> scratch)
+    : layout_(layout), scratch_(scratch) {
   XXL_CHECK(layout.kind() != RecordKind::generic);
-  XXL_CHECK(scratch.size() >= scratch_bytes(layout, capacity));
 }
 
-void ItemMerge::merge(std::vector<Segment> segments, std::byte* to) {
-  const auto bytes_of = [&](std::size_t count) { return count * layout_.record_bytes(); };
-  for (bool second = false; segments.size() > 1; second = !second) {
-    std::byte* out = segments.size() == 2 ? to : scratch_.data() + (second ? bytes_ : 0);
-    std::vector<Segment> merged;
-    for (std::size_t s = 0; s < segments.size(); s += 2) {
-      std::size_t count = segments[s].count;
-      if (s + 1 < segments.size()) {
-        count += segments[s + 1].count;
-        merge_two(layout_, segments[s], segments[s + 1], out);
-      } else {
-        std::memcpy(out, segments[s].records, bytes_of(count));
-      }
-      merged.push_back({out, count});
-      out += bytes_of(count);
-    }
-    segments = std::move(merged);
-  }
+void ItemMerge::merge(std::span<const Segment> segments, std::byte* to) const {
+  XXL_CHECK(segments.size() >= 2 && segments.size() <= kMostSegments);
+  if (segments.size() == 2) return merge_two(layout_, segments[0], segments[1], to);
+  const Segment front{scratch_.data(), segments[0].count + segments[1].count};
+  merge_two(layout_, segments[0], segments[1], scratch_.data());
+  if (segments.size() == 3) return merge_two(layout_, front, segments[2], to);
+  std::byte* const behind = scratch_.data() + front.count * layout_.record_bytes();
+  merge_two(layout_, segments[2], segments[3], behind);
+  merge_two(layout_, front, {behind, segments[2].count + segments[3].count}, to);
 }
 
 }  // namespace xxl::gpu

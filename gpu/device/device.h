@@ -178,7 +178,7 @@ class Device {
   // nothing if it cannot be pinned.
   virtual void pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) = 0;
-  // True if `memory` of the host has been pinned, by whomever.
+  // True if `memory` of the host, which is pinned as a whole or not at all, has been pinned.
   virtual bool is_pinned(std::span<const std::byte> memory) = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "base/machine_limits.h"
 #include "base/mailbox.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/probe_cuda.cuh"
@@ -103,7 +104,8 @@ class Ways {
     std::string reason;
     const auto devices = cuda_devices(reason);
     Mailbox mailbox;
-    HostLink link(*devices.at(static_cast<std::size_t>(gpu_)), {}, "probe", mailbox, nullptr);
+    HostLink link(*devices.at(static_cast<std::size_t>(gpu_)),
+                  {{}, std::max(available_processors() / 2, 1u)}, "probe", mailbox, nullptr);
     bool done = false;
     const auto wait = [&] {
       while (!done) mailbox.wait_and_run();

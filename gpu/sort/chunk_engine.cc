@@ -17,14 +17,12 @@ constexpr std::size_t kSmallRounds = 4;  // of batches, each twice as large as t
 
 ChunkEngine::ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format,
                          const ChunkGeometry& geometry, MultiGpu strategy, Mailbox& mailbox,
-                         TimeLine* time_line, std::span<Device* const> idle)
+                         TimeLine* time_line, const CopyWays& ways)
     : devices_(std::move(devices)), format_(format), geometry_(geometry), strategy_(strategy) {
   XXL_CHECK(strategy != MultiGpu::automatic && !devices_.empty());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    std::vector<Device*> through;
-    for (std::size_t j = i; j < idle.size(); j += devices_.size()) through.push_back(idle[j]);
-    lanes_.push_back(std::make_unique<EngineLane>(*devices_[i], through, i, format_, geometry_,
-                                                  mailbox, time_line));
+    lanes_.push_back(std::make_unique<EngineLane>(*devices_[i], share_of(ways, i, devices_.size()),
+                                                  i, format_, geometry_, mailbox, time_line));
   }
   queues_.resize(lanes_.size());
   const bool alone = strategy_ == MultiGpu::independent;
@@ -57,6 +55,10 @@ ChunkEngine::ChunkSlot* ChunkEngine::chunk_to_fill() {
     filling_ = &next;
   }
   return filling_;
+}
+
+bool ChunkEngine::can_begin_chunk() const {
+  return filling_ == nullptr && chunks_[chunk_numbers_ % chunks_.size()].state == ChunkState::free;
 }
 
 bool ChunkEngine::has_room(const ChunkSlot& chunk, std::size_t device) const {

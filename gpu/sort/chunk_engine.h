@@ -73,18 +73,20 @@ class ChunkEngine {
   };
 
   // All devices have the same geometry. With MultiGpu::independent each chunk is on one device.
-  // `idle` (host_link.h) are shared out among the devices.
+  // `ways` are those of all devices together.
   // References must outlive the engine. Allocates the memory: throws Error{no_space} if a device
   // does not have enough after all.
   ChunkEngine(std::vector<Device*> devices, const ChunkFormat& format,
               const ChunkGeometry& geometry, MultiGpu strategy, Mailbox& mailbox,
-              TimeLine* time_line, std::span<Device* const> idle = {});
+              TimeLine* time_line, const CopyWays& ways = {});
   ~ChunkEngine();
 
   // All calls by the coordinator thread, from its mailbox's loop; `done` are called from there.
 
   // A place for a piece of up to geometry.piece_items and piece_bytes; null if there is none now.
   DevicePiece* open_piece();
+  // True if the next piece would begin a chunk, and there is a place for it.
+  bool can_begin_chunk() const;
   // True if open_piece() finds no room until this chunk is sealed.
   bool chunk_is_full() const;
   // Copies `bytes` at `host` to `device`, a place in the memory of the piece.

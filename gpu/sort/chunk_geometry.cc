@@ -175,7 +175,7 @@ std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t
   const auto items_of = [&](std::uint64_t bytes) {
     return static_cast<std::size_t>(static_cast<double>(bytes) / record) + 1;
   };
-  if (chunks >= kChunksToHideSorts) {
+  if (chunks >= kChunksToHideSorts && slice_bytes == 0) {
     if (const auto whole = plan_whole(device, devices, format, memory_bytes, most_bytes, chunks)) {
       return whole;
     }

@@ -7,11 +7,11 @@
 
 namespace xxl::gpu {
 
-EngineLane::EngineLane(Device& device, std::span<Device* const> idle, std::size_t index,
+EngineLane::EngineLane(Device& device, const CopyWays& ways, std::size_t index,
                        const ChunkFormat& format, const ChunkGeometry& geometry, Mailbox& mailbox,
                        TimeLine* time_line)
     : memory(device, geometry.memory_bytes(device, format)),
-      link(device, idle, "GPU " + std::to_string(index), mailbox, time_line) {
+      link(device, ways, "GPU " + std::to_string(index), mailbox, time_line) {
   std::byte* const table = divide_memory(device, format, geometry);
   auto stream = device.make_stream();
   make_view(format, table, *stream);

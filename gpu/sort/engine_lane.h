@@ -36,12 +36,11 @@ struct EngineLane {
     std::uint64_t room() const { return back - front - promised; }
   };
 
-  // `device`, `idle` (host_link.h) and `mailbox` must outlive the lane; `index` is for names in
+  // `device`, those of `ways` and `mailbox` must outlive the lane; `index` is for names in
   // `time_line`, which may be null. Throws Error{no_space} if the device has less than
   // geometry.memory_bytes(), or the key takes more than kKeyTableBytes.
-  EngineLane(Device& device, std::span<Device* const> idle, std::size_t index,
-             const ChunkFormat& format, const ChunkGeometry& geometry, Mailbox& mailbox,
-             TimeLine* time_line);
+  EngineLane(Device& device, const CopyWays& ways, std::size_t index, const ChunkFormat& format,
+             const ChunkGeometry& geometry, Mailbox& mailbox, TimeLine* time_line);
 
   // Waits for the tasks that are running and drops later ones. Where devices are peers, all lanes
   // must have ended their threads before the first one is destroyed: tasks use each other's memory.

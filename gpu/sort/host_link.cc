@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/machine_limits.h"
+#include "base/error.h"
 #include "base/units.h"
 
 namespace xxl::gpu {
@@ -46,8 +46,8 @@ struct HostLink::Part {
   std::function<void()> done;
 };
 
-// A thread, with the stream of the device whose link it uses. Its memory is taken when it is first
-// needed, and used by its thread alone.
+// A thread, with the stream of the device whose link it uses. Blocks are pinned when they are first
+// needed. All its memory is used by its thread alone.
 class HostLink::Copier {
  public:
   // `passed_bytes` go at once through the memory of a peer; 0 if it is the device itself.
@@ -55,6 +55,7 @@ class HostLink::Copier {
          TimeLine* time_line)
       : link_(link),
         passed_bytes_(passed_bytes),
+        passed_(passed_bytes == 0 ? DeviceMemory() : DeviceMemory(link, passed_bytes)),
         thread_(link.make_stream(), mailbox, std::move(name), time_line) {}
 
   double busy_seconds() const { return thread_.busy_seconds(); }
@@ -65,13 +66,9 @@ class HostLink::Copier {
     thread_.run(
         what,
         [this, copy, staged](Stream& stream) {
-          if (passes_on() && passed_.data() == nullptr) {
-            passed_ = DeviceMemory(link_, passed_bytes_);
-          }
-          if (!staged) {
+          if (!staged || !make_blocks()) {
             start(stream, copy);
           } else {
-            if (staging_.data() == nullptr) staging_ = SharedMemory(link_, 2 * kBlockBytes);
             copy.from != nullptr ? stage_in(stream, copy) : stage_out(stream, copy);
           }
         },
@@ -81,7 +78,18 @@ class HostLink::Copier {
  private:
   bool passes_on() const { return passed_bytes_ > 0; }
 
-  // Between pinned memory and the device.
+  // False if no memory can be pinned: then the driver copies.
+  bool make_blocks() {
+    try {
+      if (staging_.data() == nullptr) staging_ = SharedMemory(link_, 2 * kBlockBytes);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      return false;
+    }
+  }
+
+  // Between the host's memory and the device.
   void start(Stream& stream, const Copy& copy) const {
     const std::size_t step = passes_on() ? passed_bytes_ : copy.bytes;
     for (std::size_t first = 0; first < copy.bytes; first += step) {
@@ -134,23 +142,28 @@ class HostLink::Copier {
   StreamThread thread_;  // last: uses the others
 };
 
-HostLink::HostLink(Device& device, std::span<Device* const> idle, const std::string& name,
-                   Mailbox& mailbox, TimeLine* time_line)
+CopyWays share_of(const CopyWays& all, std::size_t device, std::size_t devices) {
+  CopyWays ways;
+  for (std::size_t i = device; i < all.idle.size(); i += devices) ways.idle.push_back(all.idle[i]);
+  ways.threads = std::max(all.threads / static_cast<unsigned>(devices), 1u);
+  return ways;
+}
+
+HostLink::HostLink(Device& device, const CopyWays& ways, const std::string& name, Mailbox& mailbox,
+                   TimeLine* time_line)
     : device_(device),
       links_{&device},
       name_(name),
       mailbox_(mailbox),
       time_line_(time_line),
-      staging_copiers_(std::clamp<std::size_t>(available_processors() / 2 / (1 + idle.size()),
-                                               kCopiers, kMostStagingCopiers)),
+      staging_copiers_(
+          std::clamp<std::size_t>(ways.threads / (1 + ways.idle.size()), 1, kMostStagingCopiers)),
       in_{" copy in", {}, {}, 0},
       out_{" copy out", {}, {}, 0} {
-  links_.insert(links_.end(), idle.begin(), idle.end());
-  for (Direction* direction : {&in_, &out_}) {
-    for (std::size_t number = 0; number < kCopiers * links_.size(); ++number) {
-      copier(*direction, number);
-    }
-  }
+  links_.insert(links_.end(), ways.idle.begin(), ways.idle.end());
+  // Memory of peers is taken now. It might be gone later.
+  const std::size_t most = ways.idle.empty() ? kCopiers : std::max(kCopiers, staging_copiers_);
+  for (Direction* direction : {&in_, &out_}) copier(*direction, most * links_.size() - 1);
 }
 
 HostLink::~HostLink() = default;
@@ -164,6 +177,10 @@ double HostLink::Direction::busy_seconds() const {
   double seconds = 0;
   for (const auto& copier : copiers) seconds += copier->busy_seconds();
   return seconds;
+}
+
+std::size_t HostLink::copiers_for(bool staged) const {
+  return staged ? staging_copiers_ : kCopiers;
 }
 
 // They are made in the order of their numbers.
@@ -198,8 +215,11 @@ void HostLink::copy(Direction& direction, const Copy& all, std::function<void()>
     run(direction, copier(direction, direction.next++ % kCopiers), {all, staged, std::move(done)});
     return;
   }
-  const std::size_t copiers = links_.size() * (staged ? staging_copiers_ : kCopiers);
-  copier(direction, copiers - 1);  // there are so many
+  const std::size_t copiers = links_.size() * copiers_for(staged);
+  try {
+    copier(direction, copiers - 1);
+  } catch (const Error&) {  // the system refuses a thread: those that are there will do
+  }
   const std::size_t step = round_up(
       std::clamp<std::size_t>(ceil_div(all.bytes, copiers), kLeastPart, kMostPart), kAreaAlignment);
   const auto left = std::make_shared<std::size_t>(0);
@@ -220,7 +240,7 @@ void HostLink::start_waiting(Direction& direction) {
       if (direction.waiting.empty()) return;
       Copier& copier = *direction.copiers[number];
       const bool staged = direction.waiting.front().staged;
-      if (copier.under_way != busy || (!staged && number >= kCopiers * links_.size())) continue;
+      if (copier.under_way != busy || number >= links_.size() * copiers_for(staged)) continue;
       Part part = std::move(direction.waiting.front());
       direction.waiting.pop_front();
       run(direction, copier, std::move(part));

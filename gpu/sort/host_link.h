@@ -15,7 +15,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,18 +25,30 @@
 
 namespace xxl::gpu {
 
+// What copies may use beside the link of their device.
+struct CopyWays {
+  // Peers of the device, to which both may copy; each gives kPeerBytes of its memory.
+  std::vector<Device*> idle = {};
+  // Of processors that copy memory which is not pinned, in each direction; at least 1.
+  unsigned threads = 2;
+};
+
+// The ways of one device of `devices` that share idle peers and processors.
+CopyWays share_of(const CopyWays& all, std::size_t device, std::size_t devices);
+
 class HostLink {
  public:
-  // `idle`: peers of `device`, to which both may copy; each gives kPeerBytes of its memory. All of
-  // these and `mailbox` must outlive the link. `name` is for `time_line`, which may be null.
-  HostLink(Device& device, std::span<Device* const> idle, const std::string& name, Mailbox& mailbox,
+  // The device, idle ones and `mailbox` must outlive the link. `name` is for `time_line`, which may
+  // be null. Throws Error{no_space} if an idle device has too little memory.
+  HostLink(Device& device, const CopyWays& ways, const std::string& name, Mailbox& mailbox,
            TimeLine* time_line);
   ~HostLink();
 
   static constexpr std::size_t kPeerBytes = std::size_t{64} << 20;
 
   // Copies `bytes`; then `done` is left in the mailbox. Several copies may be under way, and end in
-  // any order. What fails is thrown by the mailbox instead. Coordinator thread only.
+  // any order. What fails is thrown by the mailbox instead; then the link can only be destroyed.
+  // Coordinator thread only.
   void copy_in(std::byte* device, const std::byte* host, std::size_t bytes,
                std::function<void()> done);
   void copy_out(std::byte* host, const std::byte* device, std::size_t bytes,
@@ -69,6 +80,7 @@ class HostLink {
   void start_waiting(Direction& direction);
   void run(Direction& direction, Copier& copier, Part part);
   Copier& copier(Direction& direction, std::size_t number);
+  std::size_t copiers_for(bool staged) const;  // of a link and direction
 
   Device& device_;
   std::vector<Device*> links_;  // the device, then idle peers

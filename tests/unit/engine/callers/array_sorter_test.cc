@@ -149,6 +149,28 @@ TEST(SortOfArrays, uses_gpus_and_processors_for_what_is_larger_than_gpus) {
   }
 }
 
+// Of two GPUs that are no peers one has no memory at all: the other one sorts, in parts.
+TEST(SortOfArrays, leaves_out_gpus_without_memory) {
+  detail::GpuFinder finder = *simulated_gpus(2);
+  finder.find = [] {
+    detail::GpuFinder::Found found;
+    found.links = gpu::GpuLinks(2);
+    for (const std::uint64_t memory : {std::uint64_t{64} << 10, 2 * kMiB}) {
+      found.devices.push_back(std::make_unique<gpu::SimulatedDevice>(
+          static_cast<int>(found.devices.size()),
+          gpu::SimulatedOptions{.memory_bytes = memory, .peers = false}));
+    }
+    return found;
+  };
+  std::vector<Reading> readings = make_readings(200000);
+  const std::vector<Reading> expected = sorted_copy(readings);
+  const array_report report =
+      sort_array(readings, station_then_hottest(),
+                 on(Device::gpu, std::make_shared<const detail::GpuFinder>(std::move(finder))));
+  EXPECT_TRUE(readings == expected);
+  EXPECT_EQ(report.devices, (std::vector<std::string>{"GPU 1, simulated", "cpu"}));
+}
+
 // Of two peers one has no memory for half of the array, but a link.
 TEST(SortOfArrays, uses_the_links_of_gpus_that_have_too_little_memory) {
   std::atomic<int> passed = 0;

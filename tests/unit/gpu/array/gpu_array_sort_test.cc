@@ -291,6 +291,28 @@ TEST(HetSorter, tells_of_any_operation_that_fails) {
   }
 }
 
+// While rounds are merged, and while others wait for their turn.
+TEST(HetSorter, ends_in_the_middle_of_a_merge) {
+  const KeyLayout layout(make_format("kv64"));
+  const Bytes records = make_records(400'000, layout, Keys::uniform, 1);
+  for (const std::uint64_t memory : {2 * kMiB, 64 * kMiB}) {
+    for (int nth = 1; nth < 80; nth += 6) {
+      const test::Watchdog watchdog;
+      std::atomic<int> calls = 0;
+      SimulatedOptions options{.memory_bytes = 128 * kMiB};
+      options.before = [&](const char* operation) {
+        if (operation == std::string_view("copy out") && ++calls >= nth) {
+          throw Error(ErrorCode::device, "it fails");
+        }
+      };
+      Devices gpus(2, options);
+      Bytes sorted(records.size());
+      HetSorter sorter(gpus.all, layout, records.size(), memory, 2);
+      EXPECT_THROW(sorter.sort({records, sorted}), Error);
+    }
+  }
+}
+
 TEST(HetSorter, says_when_the_memory_is_too_small) {
   const KeyLayout layout(make_format("u64"));
   Devices gpus(1, {.memory_bytes = 16 * kMiB});
@@ -313,9 +335,10 @@ TEST(ArraySorter, sorts_what_arrives_in_pieces_that_taper_off) {
       ArraySorter sorter(gpus.all, layout, records.size(), {.strategy = strategy});
       Bytes sorted(records.size());
       const SortedArray array{records, sorted};
+      pieces = 0;  // tables
       sorter.sort({&array, 1});
       EXPECT_TRUE(sorted == expected);
-      EXPECT_GT(pieces, 10);  // of 1 MiB
+      EXPECT_GT(pieces, 10);  // of 1 MiB there would be ten
     }
   }
 }
@@ -352,6 +375,34 @@ TEST(ArraySorter, may_sort_in_place) {
   const SortedArray array{records, records};
   sorter.sort({&array, 1});
   EXPECT_TRUE(records == expected);
+}
+
+TEST(ArraySorter, deals_arrays_to_devices_that_share_nothing) {
+  for (const char* const record : {"u64", "gensort"}) {
+    const KeyLayout layout(make_format(record));
+    for (const unsigned chunks : {1u, 2u, 3u}) {
+      std::atomic<int> loads[2] = {0, 0};
+      std::vector<std::unique_ptr<SimulatedDevice>> owned;
+      std::vector<Device*> devices;
+      for (int i = 0; i < 2; ++i) {
+        SimulatedOptions options{.memory_bytes = 256 * kMiB, .peers = false};
+        options.before = [&loads, i](const char* operation) {
+          if (operation == std::string_view("load")) ++loads[i];
+        };
+        owned.push_back(std::make_unique<SimulatedDevice>(i, options));
+        devices.push_back(owned.back().get());
+      }
+      std::vector<Bytes> records;
+      std::vector<SortedArray> arrays;
+      for (int i = 0; i < 4; ++i) records.push_back(make_records(40000, layout, Keys::uniform, i));
+      for (Bytes& each : records) arrays.push_back({each, each});
+      ArraySorter sorter(devices, layout, records.front().size(),
+                         {.strategy = MultiGpu::independent, .chunks = chunks});
+      sorter.sort(arrays);
+      EXPECT_GT(loads[0], 0) << record << ", " << chunks;
+      EXPECT_GT(loads[1], 0) << record << ", " << chunks;
+    }
+  }
 }
 
 TEST(ArraySorter, says_when_the_memory_is_too_small) {
@@ -481,6 +532,41 @@ void expect_chunks_in_order(const std::vector<Device*>& devices, MultiGpu strate
   EXPECT_TRUE(engine.empty());
   for (std::size_t i = 0; i < records.size(); ++i) {
     EXPECT_TRUE(sorted[i] == sorted_copy(records[i], layout)) << "chunk " << i;
+  }
+}
+
+TEST(ChunkEngine, begins_with_small_batches_where_nothing_else_leaves) {
+  for (const unsigned chunks : {1u, 2u}) {
+    const test::Watchdog watchdog;
+    const KeyLayout layout(make_format("u64"));
+    const ChunkFormat format = ChunkFormat::of(layout);
+    ChunkGeometry geometry;
+    geometry.piece_items = geometry.batch_items = 160;
+    geometry.piece_bytes = geometry.slice_bytes = 160 * 8;
+    geometry.chunks = chunks;
+    geometry.arena_bytes = 8 * geometry.arena_piece_bytes(format);
+    const Bytes records = make_records(320, layout, Keys::uniform, 1);
+    const Devices gpus(1, {});
+    Mailbox mailbox;
+    ChunkEngine engine(gpus.all, format, geometry, MultiGpu::partition, mailbox, nullptr);
+    for (const std::size_t first : {0, 160}) {
+      ChunkEngine::DevicePiece* const piece = engine.open_piece();
+      engine.copy_in(*piece, piece->records, records.data() + first * 8, 160 * 8, [] {});
+      engine.close_piece(piece, 160, 160 * 8);
+    }
+    engine.seal();
+    std::vector<std::size_t> sizes;
+    for (std::size_t given = 0; given < 320;) {
+      mailbox.wait_and_run();
+      while (const auto slice = engine.next_slice()) {
+        sizes.push_back(slice->records);
+        given += slice->records;
+        static std::byte out[320 * 8];
+        engine.copy_out(*slice, out, [] {});
+      }
+    }
+    EXPECT_EQ(sizes, chunks == 1 ? (std::vector<std::size_t>{10, 20, 40, 80, 160, 10})
+                                 : (std::vector<std::size_t>{160, 160}));
   }
 }
 

@@ -31,14 +31,23 @@ Bytes random_bytes(std::size_t count) {
 
 // A device with a link, and peers that are idle.
 struct Machine {
-  Machine(std::size_t peers, SimulatedOptions options) : device(0, options) {
-    options.before = [this](const char* operation) {
+  Machine(std::size_t peers, SimulatedOptions options, const std::string& failing = "none")
+      : device(0, with(options, failing)) {
+    options.before = [this, failing](const char* operation) {
       if (operation == std::string_view("copy")) ++passed_on;
+      if (operation == failing) throw Error(ErrorCode::device, "it fails");
     };
     for (std::size_t i = 0; i < peers; ++i) {
       owned.push_back(std::make_unique<SimulatedDevice>(static_cast<int>(i) + 1, options));
       idle.push_back(owned.back().get());
     }
+  }
+
+  static SimulatedOptions with(SimulatedOptions options, const std::string& failing) {
+    options.before = [failing](const char* operation) {
+      if (operation == failing) throw Error(ErrorCode::device, "it fails");
+    };
+    return options;
   }
 
   SimulatedDevice device;
@@ -52,7 +61,7 @@ TEST(HostLink, copies_by_every_way) {
     for (const std::size_t peers : {0, 1, 3}) {
       Machine machine(peers, {.memory_bytes = kGiB, .host_is_pinned = pinned});
       Mailbox mailbox;
-      HostLink link(machine.device, machine.idle, "GPU 0", mailbox, nullptr);
+      HostLink link(machine.device, {machine.idle, 4}, "GPU 0", mailbox, nullptr);
       for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4097},
                                       std::size_t{2} << 20, (std::size_t{23} << 20) + 7}) {
         const test::Watchdog watchdog;
@@ -77,7 +86,7 @@ TEST(HostLink, copies_many_at_once) {
   for (const bool pinned : {true, false}) {
     Machine machine(1, {.memory_bytes = kGiB, .host_is_pinned = pinned});
     Mailbox mailbox;
-    HostLink link(machine.device, machine.idle, "GPU 0", mailbox, nullptr);
+    HostLink link(machine.device, {machine.idle, 4}, "GPU 0", mailbox, nullptr);
     constexpr std::size_t kCopies = 20, kBytes = std::size_t{5} << 20;
     const DeviceMemory memory(machine.device, kCopies * kBytes);
     const Bytes from = random_bytes(kCopies * kBytes);
@@ -96,19 +105,44 @@ TEST(HostLink, copies_many_at_once) {
 
 TEST(HostLink, tells_what_fails) {
   for (const bool pinned : {true, false}) {
-    SimulatedOptions options{.memory_bytes = kGiB, .host_is_pinned = pinned};
-    options.before = [](const char* operation) {
-      if (operation == std::string_view("copy in")) throw Error(ErrorCode::device, "it fails");
-    };
-    Machine machine(0, options);
-    Mailbox mailbox;
-    HostLink link(machine.device, machine.idle, "GPU 0", mailbox, nullptr);
-    const Bytes from = random_bytes(std::size_t{9} << 20);
-    const DeviceMemory memory(machine.device, from.size());
-    link.copy_in(memory.data(), from.data(), from.size(), [] { FAIL(); });
-    EXPECT_THROW(mailbox.wait_and_run(), Error);
-    link.end_threads();
+    for (const std::size_t peers : {0, 1}) {
+      for (const std::string failing : {"copy in", "copy", "copy out"}) {
+        if (failing == "copy" && peers == 0) continue;
+        const test::Watchdog watchdog;
+        SimulatedOptions options{.memory_bytes = kGiB, .host_is_pinned = pinned};
+        Machine machine(peers, options, failing);
+        Mailbox mailbox;
+        HostLink link(machine.device, {machine.idle, 4}, "GPU 0", mailbox, nullptr);
+        const Bytes from = random_bytes(std::size_t{9} << 20);
+        Bytes to(from.size());
+        const DeviceMemory memory(machine.device, from.size());
+        const auto copy_both_ways = [&] {
+          bool done = false;
+          link.copy_in(memory.data(), from.data(), from.size(), [&] {
+            link.copy_out(to.data(), memory.data(), to.size(), [&] { done = true; });
+          });
+          while (!done) mailbox.wait_and_run();
+        };
+        EXPECT_THROW(copy_both_ways(), Error) << failing << ", " << peers << " peers";
+        link.end_threads();
+      }
+    }
   }
+}
+
+TEST(HostLink, takes_the_memory_of_idle_peers_at_once) {
+  Machine machine(1, {.memory_bytes = kMiB});
+  Mailbox mailbox;
+  EXPECT_THROW(HostLink(machine.device, {machine.idle, 4}, "GPU 0", mailbox, nullptr), Error);
+}
+
+TEST(HostLink, shares_peers_and_processors_among_devices) {
+  Machine machine(3, {.memory_bytes = kMiB});
+  const CopyWays all{machine.idle, 7};
+  EXPECT_EQ(share_of(all, 0, 2).idle, (std::vector<Device*>{machine.idle[0], machine.idle[2]}));
+  EXPECT_EQ(share_of(all, 1, 2).idle, std::vector<Device*>{machine.idle[1]});
+  EXPECT_EQ(share_of(all, 1, 2).threads, 3);
+  EXPECT_EQ(share_of(all, 5, 8).threads, 1);
 }
 
 }  // namespace
