@@ -49,6 +49,12 @@ bool is_keyed(const Job& job) {
   return has(job.options, "--key");
 }
 
+// Whether each of many records of a join has few partners. (Of records of a byte each it has
+// thousands, and the result more than a billion.)
+bool may_be_joined_at_large(const Job& job) {
+  return !is_keyed(job) && (kind_of(job) != Kind::binary || format_of(job).record_bytes >= 4);
+}
+
 // How many records, so that a join of them does not become too large.
 std::uint64_t draw_records(const Job& job, const Input& input, Random& random) {
   const std::uint64_t records = random.pick({0, 1, 2, 3, 10, 50, 300, 300, 2000, 2000});
@@ -69,7 +75,7 @@ void draw_inputs(Job& job, Random& random) {
   std::uint64_t count = random.pick({1, 1, 1, 2, 3, 5});
   if (job.command == "join") count = 2;
   if (job.command == "set") count = random.between(2, 4);
-  const bool large = random.one_in(6) && (job.command != "join" || !is_keyed(job));
+  const bool large = random.one_in(6) && (job.command != "join" || may_be_joined_at_large(job));
   for (std::uint64_t i = 0; i < count; ++i) {
     Input input{.path = "in/" + std::string(1, char('a' + i)),
                 .shape = std::string(random.pick(kShapes)),
