@@ -17,7 +17,7 @@
 #include "base/mailbox.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/probe_cuda.cuh"
-#include "gpu/sort/host_link.h"
+#include "gpu/device/host_link.h"
 
 namespace xxl::gpu::probe {
 namespace {

@@ -20,7 +20,7 @@
 #include "gpu/device/key_view.h"
 #include "gpu/device/stream_thread.h"
 #include "gpu/sort/chunk_geometry.h"
-#include "gpu/sort/host_link.h"
+#include "gpu/device/host_link.h"
 
 namespace xxl::gpu {
 

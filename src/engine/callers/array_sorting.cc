@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "gpu/sort/host_link.h"
+#include "gpu/device/host_link.h"
 
 namespace xxl::detail {
 namespace {

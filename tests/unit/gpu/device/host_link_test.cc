@@ -1,5 +1,5 @@
 // Copies between hosts and simulated devices, by every way.
-#include "gpu/sort/host_link.h"
+#include "gpu/device/host_link.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/sort/host_link.h"
+#include "gpu/device/host_link.h"
 
 #include <algorithm>
 #include <cstring>
