@@ -349,6 +349,7 @@ void SimulatedDevice::free(std::byte* memory) {
 }
 
 std::byte* SimulatedDevice::allocate_shared(std::size_t bytes) {
+  if (options_.before) options_.before("allocate shared");
   bytes = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
   void* const memory = std::aligned_alloc(kAlignment, bytes);
   if (memory == nullptr) throw Error(ErrorCode::no_space, "no memory to share with devices");

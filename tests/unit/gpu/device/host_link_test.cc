@@ -130,6 +130,30 @@ TEST(HostLink, tells_what_fails) {
   }
 }
 
+TEST(HostLink, copies_also_where_nothing_can_be_pinned) {
+  const test::Watchdog watchdog;
+  SimulatedOptions options{.memory_bytes = kGiB, .host_is_pinned = false};
+  std::atomic<int> refused = 0;
+  options.before = [&refused](const char* operation) {
+    if (operation != std::string_view("allocate shared")) return;
+    ++refused;
+    throw Error(ErrorCode::no_space, "no memory to pin");
+  };
+  SimulatedDevice device(0, options);
+  Mailbox mailbox;
+  HostLink link(device, {{}, 4}, "GPU 0", mailbox, nullptr);
+  const Bytes from = random_bytes(std::size_t{9} << 20);
+  Bytes to(from.size());
+  const DeviceMemory memory(device, from.size());
+  bool done = false;
+  link.copy_in(memory.data(), from.data(), from.size(),
+               [&] { link.copy_out(to.data(), memory.data(), to.size(), [&] { done = true; }); });
+  while (!done) mailbox.wait_and_run();
+  EXPECT_TRUE(from == to);
+  EXPECT_GT(refused, 0);
+  link.end_threads();
+}
+
 TEST(HostLink, takes_the_memory_of_idle_peers_at_once) {
   Machine machine(1, {.memory_bytes = kMiB});
   Mailbox mailbox;
