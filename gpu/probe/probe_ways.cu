@@ -16,8 +16,8 @@
 #include "base/machine_limits.h"
 #include "base/mailbox.h"
 #include "gpu/cuda/cuda_device.h"
-#include "gpu/probe/probe_cuda.cuh"
 #include "gpu/device/host_link.h"
+#include "gpu/probe/probe_cuda.cuh"
 
 namespace xxl::gpu::probe {
 namespace {

@@ -17,10 +17,10 @@
 #include "base/mailbox.h"
 #include "base/time_line.h"
 #include "gpu/device/device.h"
+#include "gpu/device/host_link.h"
 #include "gpu/device/key_view.h"
 #include "gpu/device/stream_thread.h"
 #include "gpu/sort/chunk_geometry.h"
-#include "gpu/device/host_link.h"
 
 namespace xxl::gpu {
 
