@@ -135,9 +135,15 @@ void IoService::cancel(bool all) {
   streams_cancelled_ = true;
   all_cancelled_ = all_cancelled_ || all;
   for (const auto& [device, queue] : queues_) cancel(*queue);
-  const std::set<IoQueue*> callers = callers_;
-  lock.unlock();  // what they cancel may ask for queues
-  for (IoQueue* const caller : callers) cancel(*caller);
+  // What callers cancel may ask for queues. No copy of them is made: a request to stop comes here,
+  // and may not throw.
+  for (auto next = callers_.begin(); next != callers_.end();) {
+    IoQueue* const caller = *next;
+    lock.unlock();
+    cancel(*caller);
+    lock.lock();
+    next = callers_.upper_bound(caller);
+  }
 }
 
 void IoService::cancel(IoQueue& queue) const {
