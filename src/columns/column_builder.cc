@@ -26,14 +26,20 @@ struct ExportedArray {
   ArrowArray dictionary{};
   std::shared_ptr<ArrowArray> shared;  // if it is a share of another array
   std::int64_t view_bytes = 0;         // of the one buffer of views
+
+  ExportedArray() = default;
+  ExportedArray(const ExportedArray&) = delete;
+  ExportedArray& operator=(const ExportedArray&) = delete;
+  ~ExportedArray() {
+    for (ArrowArray& child : children) {
+      if (child.release != nullptr) child.release(&child);
+    }
+    if (dictionary.release != nullptr) dictionary.release(&dictionary);
+  }
 };
 
 void release_array(ArrowArray* array) {
-  std::unique_ptr<ExportedArray> owned(static_cast<ExportedArray*>(array->private_data));
-  for (ArrowArray& child : owned->children) {
-    if (child.release != nullptr) child.release(&child);
-  }
-  if (owned->dictionary.release != nullptr) owned->dictionary.release(&owned->dictionary);
+  delete static_cast<ExportedArray*>(array->private_data);
   array->release = nullptr;
 }
 
@@ -44,6 +50,7 @@ void share_array(const std::shared_ptr<ArrowArray>& whole, const ArrowArray& arr
   owned->shared = whole;
   owned->children.resize(static_cast<std::size_t>(array.n_children));
   *to = array;
+  to->release = nullptr;  // until it is complete
   for (std::size_t i = 0; i < owned->children.size(); ++i) {
     share_array(whole, *array.children[i], &owned->children[i]);
     owned->child_pointers.push_back(&owned->children[i]);
@@ -359,7 +366,6 @@ void ColumnBuilder::finish(ArrowArray* array) {
   array->buffers = owned->pointers.empty() ? nullptr : owned->pointers.data();
   array->n_children = static_cast<std::int64_t>(owned->child_pointers.size());
   array->children = owned->child_pointers.empty() ? nullptr : owned->child_pointers.data();
-  array->release = release_array;
   std::size_t i = 0;
   for (ArrayBuffer* const each : {&validity_, &data_, &bytes_}) {
     const std::size_t before = each->size();
@@ -368,6 +374,7 @@ void ColumnBuilder::finish(ArrowArray* array) {
   }
   begin();
   array->private_data = owned.release();
+  array->release = release_array;
 }
 
 Dictionaries::Dictionaries(const ColumnType& table, const DictionaryTables& tables,

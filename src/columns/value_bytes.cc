@@ -143,7 +143,7 @@ class ValueWriter {
 // Calls f(i) for the rows first + i that have a value.
 template <class F>
 void for_values(const ColumnView& column, std::size_t first, std::size_t count, F&& f) {
-  if (column.validity == nullptr && column.type->layout != Layout::dictionary) {
+  if (has_all_values(column)) {
     for (std::size_t i = 0; i < count; ++i) f(i);
   } else {
     for (std::size_t i = 0; i < count; ++i) {

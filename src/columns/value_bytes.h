@@ -39,6 +39,12 @@ inline bool has_value(const ColumnView& column, std::size_t row) {
   return has_value(column.values.front(), column.index(row));
 }
 
+// True if has_value() is of all rows, as one can see without looking at them.
+inline bool has_all_values(const ColumnView& column) {
+  if (column.validity != nullptr || column.type->layout == Layout::null) return false;
+  return column.type->layout != Layout::dictionary || has_all_values(column.values.front());
+}
+
 // What has_value() may be false of.
 inline bool may_be_null(const ColumnType& type) {
   return type.nullable() || type.layout == Layout::null ||

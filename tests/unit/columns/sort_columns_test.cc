@@ -286,6 +286,17 @@ TEST(SortColumns, a_null_where_the_type_has_none_is_an_error) {
   }
 }
 
+TEST(SortColumns, a_null_in_a_dictionary_where_the_types_have_none_is_an_error) {
+  for (const char* const by : {"a", "b"}) {
+    Column with = test::dictionary("a", {0, 1}, {"x", std::nullopt});
+    with.nullable = false;
+    with.buffers[0].reset();
+    with.dictionary[0].nullable = false;
+    Batches in{.batches = {test::table({with, test::numbers<std::int32_t>("b", "i", {1, 2})})}};
+    EXPECT_EQ(error_of(in, {.by = {{by}}}).code(), ErrorCode::bad_input);
+  }
+}
+
 TEST(SortColumns, a_batch_that_is_too_large_for_the_memory_is_an_error_that_says_what_would_do) {
   Batches in{.batches = {test::table({test::strings("a", {std::string(5 << 20, 'x')})})}};
   const Error error = error_of(in, kByA);
