@@ -112,6 +112,21 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return 0;
 }
 
+// Reads from the beginning of the file; returns the bytes, or minus an errno value.
+ssize_t read_head(int fd, std::span<std::byte> head) {
+  std::size_t done = 0;
+  while (done < head.size()) {
+    const ssize_t bytes =
+        pread(fd, head.data() + done, head.size() - done, static_cast<off_t>(done));
+    if (bytes == 0) break;
+    if (bytes > 0)
+      done += static_cast<std::size_t>(bytes);
+    else if (errno != EINTR)
+      return -errno;
+  }
+  return static_cast<ssize_t>(done);
+}
+
 // Found with the first file: where it is used nothing may throw.
 std::uint64_t group_memory_bytes() {
   static const std::uint64_t bytes = ControlGroups().memory_bytes();
@@ -236,10 +251,9 @@ void File::close() {
 void File::decompress(Codec codec) {
   codec_ = codec;
   std::byte head[Decompressor::kHeadBytes];
-  ssize_t bytes = 0;
   disable_direct();
-  if (seekable_) bytes = pread(fd_, head, sizeof head, 0);
-  if (bytes < 0) throw_io_error(errno, Operation::read, path_);
+  const ssize_t bytes = seekable_ ? read_head(fd_, head) : 0;
+  if (bytes < 0) throw_io_error(static_cast<int>(-bytes), Operation::read, path_);
   window_bytes_ = Decompressor::window_bytes(codec, {head, static_cast<std::size_t>(bytes)});
   seekable_ = false;
   size_ = 0;

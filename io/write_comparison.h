@@ -33,4 +33,8 @@ class WriteComparison {
   std::uint64_t offset_ = 0;
 };
 
+// Bytes of `file`, which must have them: if what is written to it is noted, compared with that, and
+// otherwise as they are. Throws Error: corrupt if they are something else.
+std::vector<std::byte> read_compared(const File& file, std::uint64_t offset, std::size_t bytes);
+
 }  // namespace xxl::io

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/open_files.h"
-#include "io/transfer.h"
+#include "io/write_comparison.h"
 
 namespace xxl {
 namespace {
@@ -32,7 +32,7 @@ PartManifest::Part described_part(const io::File& file, const OutputPart& part,
   if (part.records == 0) return entry;
   const auto key_at = [&](std::uint64_t offset, std::uint64_t bytes) {
     bytes = std::min<std::uint64_t>(bytes - terminator_bytes, kMostRecordBytes);
-    const auto read = io::read_bytes(file, offset, static_cast<std::size_t>(bytes));
+    const auto read = io::read_compared(file, offset, static_cast<std::size_t>(bytes));
     std::string text(reinterpret_cast<const char*>(read.data()), read.size());
     if (key_text) text = key_text(text);
     return text.substr(0, kMostKeyBytes);
@@ -85,9 +85,17 @@ void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack*
     part.file = name_of(i);
     part.first_key.resize(std::min(part.first_key.size(), kMostKeyBytes));
     part.last_key.resize(std::min(part.last_key.size(), kMostKeyBytes));
+    if (!has_checksums && read_back != nullptr) {  // of what was verified
+      read_back->give_to([&part](const io::File& stream) {
+        part.checksum = sum_of([&](std::uint64_t, std::span<std::byte> data) {
+                          return io::ReadBack::read(stream, data);
+                        }).checksum;
+      });
+    }
     directory_.add(file, part.file, part.bytes, read_back);
-    if (!has_checksums) part.checksum = sum_of(file).checksum;
+    if (!has_checksums && read_back == nullptr) part.checksum = sum_of(file).checksum;
   }
+  if (read_back != nullptr) read_back->give_to({});
   directory_.add(kManifestName, manifest.text(), read_back);
   directory_.publish();
 }

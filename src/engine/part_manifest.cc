@@ -103,14 +103,20 @@ std::string PartManifest::text() const {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-FileSum sum_of(const io::File& file) {
+FileSum sum_of(const ReadPart& read) {
   const MemoryRegion buffer(kMiB);
   FileSum sum;
-  for (std::size_t read = buffer.size(); read == buffer.size(); sum.bytes += read) {
-    read = io::read_at(file, sum.bytes, buffer.span());
-    sum.checksum += sector_checksum(buffer.span().first(read), sum.bytes / kSectorBytes);
+  for (std::size_t bytes = buffer.size(); bytes == buffer.size(); sum.bytes += bytes) {
+    bytes = read(sum.bytes, buffer.span());
+    sum.checksum += sector_checksum(buffer.span().first(bytes), sum.bytes / kSectorBytes);
   }
   return sum;
+}
+
+FileSum sum_of(const io::File& file) {
+  return sum_of([&](std::uint64_t offset, std::span<std::byte> data) {
+    return io::read_at(file, offset, data);
+  });
 }
 
 PartManifest parse_manifest(std::string_view text, const std::string& path) {

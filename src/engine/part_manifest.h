@@ -1,8 +1,11 @@
 // What a directory of parts says about its files (docs/parts.md): manifest.json.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +43,10 @@ struct FileSum {
 
   friend bool operator==(const FileSum&, const FileSum&) = default;
 };
-// Reads `file` to its end.
+// Fills `data` from `offset` on; returns the bytes, fewer only at the end.
+using ReadPart = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> data)>;
+// Reads a file to its end.
+FileSum sum_of(const ReadPart& read);
 FileSum sum_of(const io::File& file);
 
 // What text() made. Throws Error{bad_input} naming `path` if it is not such a manifest.

@@ -8,6 +8,7 @@
 
 #include "case_file.h"
 #include "cli/options_table.h"
+#include "compressed.h"
 #include "contents.h"
 #include "draw.h"
 #include "draw_plan.h"
@@ -27,7 +28,7 @@ TEST(Options, EachIsDrawnOrListed) {
   for (const std::string_view name : kCommands) {
     for (const cli::OptionSpec& option : cli::find_command(name)->options) {
       if (how_drawn(option) != Drawn::from_table) continue;
-      Job job = draw_job(random);
+      Job job = draw_job(random, true);
       EXPECT_TRUE(draw_argument(option, job, random))
           << "xxl " << name << ' ' << name_of(option)
           << ": make values for it (options.cc), or list it as one that makes no sense here";
@@ -39,7 +40,7 @@ TEST(Options, EachThatIsDrawnComes) {
   std::set<std::string> seen;
   Random random(2);
   for (int i = 0; i < 20'000; ++i) {
-    const Job job = draw_job(random);
+    const Job job = draw_job(random, true);
     for (const auto* options : {&job.options, &job.resources}) {
       for (const std::string& option : *options) {
         seen.insert(
@@ -50,7 +51,7 @@ TEST(Options, EachThatIsDrawnComes) {
   }
   for (const std::string_view name : kCommands) {
     for (const cli::OptionSpec& option : cli::find_command(name)->options) {
-      if (how_drawn(option) != Drawn::from_table || option.scope == cli::Scope::columns) continue;
+      if (how_drawn(option) != Drawn::from_table) continue;
       EXPECT_TRUE(seen.contains(std::string(name) + ' ' + name_of(option)))
           << name << name_of(option);
     }
@@ -60,14 +61,14 @@ TEST(Options, EachThatIsDrawnComes) {
 TEST(Jobs, TheSameSeedMakesTheSame) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random a(seed), b(seed);
-    EXPECT_EQ(write_case({draw_job(a), {}}), write_case({draw_job(b), {}}));
+    EXPECT_EQ(write_case({draw_job(a, true), {}}), write_case({draw_job(b, true), {}}));
   }
 }
 
 TEST(Cases, AreReadAsTheyWereWritten) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
-    Case one{draw_job(random), {}};
+    Case one{draw_job(random, true), {}};
     one.plan = draw_faults(
         one.job, draw_machine(one.job, random),
         {.steps = 100, .memory = 1 << 20, .operations = {{"scratch", "read", "", 9}}}, random);
@@ -233,9 +234,30 @@ TEST(Permutation, HasEachRecordAsOften) {
 }
 
 TEST(Promises, KnowEveryFaultThatIsDrawn) {
-  for (const FaultKind& kind : fault_kinds(true)) {
-    EXPECT_TRUE(is_fault_of_table(
-        {std::string(kind.role), std::string(kind.operation), std::string(kind.effect)}));
+  Job job;
+  job.resources = {"--verify"};
+  job.inputs = {{.path = "in/a.gz"}};
+  for (const FaultKind& kind : fault_kinds(job)) {
+    EXPECT_TRUE(may_strike(
+        job, {std::string(kind.role), std::string(kind.operation), std::string(kind.effect)}));
+  }
+  EXPECT_TRUE(may_strike(job, {"input", "read", "flip"}));
+  job.inputs.push_back({.path = "in/b"});
+  EXPECT_FALSE(may_strike(job, {"input", "read", "flip"}));  // nothing would find it
+}
+
+TEST(Compressed, FilesHaveTheirContent) {
+  for (const std::string& content :
+       {std::string(), std::string("a\n"), std::string(250'000, 'b')}) {
+    for (const std::string_view suffix : kSuffixes) {
+      const std::string path = "in/a" + std::string(suffix);
+      std::string file = as_file(path, content);
+      EXPECT_NE(file, content);
+      EXPECT_EQ(content_of(path, file), content);
+      file.pop_back();
+      EXPECT_EQ(content_of(path, file), std::nullopt);
+    }
+    EXPECT_EQ(as_file("in/a", content), content);
   }
 }
 

@@ -64,6 +64,8 @@ void read_case_line(const std::string& name, const std::string& rest, Case& one)
     one.job.resources.push_back(rest);
   else if (name == "input")
     one.job.inputs.push_back(read_input(words));
+  else if (name == "suffix")
+    words >> one.job.output_suffix;
   else if (name == "scratch")
     words >> one.job.scratch_directories;
   else if (name == "target") {
@@ -88,6 +90,7 @@ std::string write_case(const Case& one) {
   const auto* const target =
       std::ranges::find(kTargets, job.target, &std::pair<Target, std::string_view>::first);
   text += "target " + std::string(target->second) + '\n';
+  if (!job.output_suffix.empty()) text += "suffix " + job.output_suffix + '\n';
   text += "scratch " + std::to_string(job.scratch_directories) + '\n';
   for (const std::string& line : lines_of(one.plan)) text += "machine " + line + '\n';
   return text;

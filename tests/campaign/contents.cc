@@ -1,7 +1,9 @@
 #include "contents.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "random.h"
@@ -35,15 +37,27 @@ class Maker {
 
   // With its terminator.
   std::string record() {
-    std::string bytes = kind_ == Kind::lines ? line() : kind_ == Kind::rows ? row() : binary();
-    if (kind_ != Kind::binary) {
-      if (carriage_) bytes += '\r';
-      bytes += terminator_;
-    }
-    return bytes;
+    std::string bytes = bytes_of_record();
+    if (kind_ == Kind::binary) return bytes;
+    if (carriage_) bytes += '\r';
+    return bytes + terminator_;
   }
 
  private:
+  std::string bytes_of_record() {
+    switch (kind_) {
+      case Kind::lines:
+        return line();
+      case Kind::rows:
+        return row();
+      case Kind::binary:
+        return binary();
+      case Kind::columns:
+        return table_row();
+    }
+    return {};
+  }
+
   bool is_wide() const {
     return shape_ == "wide" || shape_ == "ascending" || shape_ == "descending";
   }
@@ -115,6 +129,47 @@ class Maker {
       std::memcpy(bytes.data() + at, &number, std::min<std::size_t>(8, bytes.size() - at));
     }
     return bytes;
+  }
+
+  // A word as text of a table has it, which is UTF-8 and in one line.
+  std::string cell(std::string text) {
+    for (char& c : text) {
+      if (c < ' ' || c == '\x7f') c = 'n';
+    }
+    return '\'' + text;
+  }
+
+  // The fields of kTableColumns, of which any may be null.
+  std::string table_row() {
+    static constexpr double kAmounts[] = {0.0,
+                                          -0.0,
+                                          1.5,
+                                          -2.25,
+                                          1e300,
+                                          -1e-300,
+                                          std::numeric_limits<double>::infinity(),
+                                          std::numeric_limits<double>::quiet_NaN()};
+    std::string name =
+        shape_ == "bytes" ? any_bytes(random_.below(20)) : std::string(random_.pick(kWords));
+    if (is_wide()) name += std::to_string(random_());
+    if (shape_ == "long" && random_.one_in(3)) name.assign(random_.below(kLongBytes), 'x');
+    std::string tags = "[";
+    for (std::uint64_t i = random_.below(4); i > 0; --i)
+      tags += std::to_string(random_.below(9)) + ';';
+    const std::string fields[] = {
+        std::to_string(std::int64_t(random_.below(is_wide() ? 2 * records_ : 20)) - 5),
+        cell(std::move(name)),
+        std::to_string(std::bit_cast<std::uint64_t>(random_.pick(kAmounts))),
+        std::to_string(random_.below(2)),
+        cell("code" + std::to_string(random_.below(12))),
+        std::to_string(random_.below(3000)),
+        tags};
+    std::string row;
+    for (const std::string& field : fields) {
+      if (!row.empty()) row += '\t';
+      row += random_.one_in(15) ? "-" : field;
+    }
+    return row;
   }
 
   Kind kind_;

@@ -23,7 +23,12 @@ inline constexpr std::string_view kShapes[] = {
 // The columns of rows; the first line of a file, and names for --header.
 inline constexpr std::string_view kColumns[] = {"id", "name", "amount", "day", "note"};
 
-// Without regard to Input::presorted. The same job and input give the same bytes.
+// Of tables in files of columns (tables.h).
+inline constexpr std::string_view kTableColumns[] = {"id",   "name", "amount", "flag",
+                                                     "code", "day",  "tags"};
+
+// Of columns rows as text. Without regard to Input::presorted. The same job and input give the same
+// bytes.
 std::string contents_of(const Job& job, const Input& input);
 
 // The first field separator of the job's lines or rows.

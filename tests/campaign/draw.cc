@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/options_table.h"
+#include "compressed.h"
 #include "contents.h"
 #include "options.h"
 
@@ -34,6 +35,7 @@ void draw_record(Job& job, Random& random) {
 }
 
 std::uint64_t typical_bytes(const Job& job) {
+  if (kind_of(job) == Kind::columns) return 80;
   return kind_of(job) == Kind::binary ? std::max<std::uint64_t>(format_of(job).record_bytes, 4)
                                       : 30;
 }
@@ -52,6 +54,7 @@ bool is_keyed(const Job& job) {
 // Whether each of many records of a join has few partners. (Of records of a byte each it has
 // thousands, and the result more than a billion.)
 bool may_be_joined_at_large(const Job& job) {
+  if (kind_of(job) == Kind::columns) return value_of(job.options, "--key") == "id";
   return !is_keyed(job) && (kind_of(job) != Kind::binary || format_of(job).record_bytes >= 4);
 }
 
@@ -86,7 +89,7 @@ void draw_inputs(Job& job, Random& random) {
     } else {
       input.records = draw_records(job, input, random);
     }
-    if (kind_of(job) != Kind::binary) {
+    if (kind_of(job) == Kind::lines || kind_of(job) == Kind::rows) {
       input.unended = random.one_in(4);
       input.carriage = random.one_in(6);
     }
@@ -95,7 +98,8 @@ void draw_inputs(Job& job, Random& random) {
 }
 
 void draw_keys(Job& job, Random& random) {
-  if (job.command == "shuf" || random.one_in(3)) return;
+  // Columns have no key of their own.
+  if (job.command == "shuf" || (random.one_in(3) && kind_of(job) != Kind::columns)) return;
   const std::uint64_t keys = random.pick({1, 1, 2, 3});
   for (std::uint64_t i = 0; i < keys; ++i) job.options.push_back("--key=" + draw_key(job, random));
 }
@@ -126,9 +130,12 @@ void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
 void draw_resources(const cli::CommandSpec& command, Job& job, Random& random) {
   // Text takes 4 MiB at least; records, and shuffles, less.
   const bool text = kind_of(job) != Kind::binary && job.command != "shuf";
-  const std::uint64_t least = text ? 4 : job.command == "join" ? 2 : 1;
+  const bool columns = kind_of(job) == Kind::columns;
+  const bool joins = job.command == "join";
+  const std::uint64_t least = columns ? (joins ? 40 : 32) : text ? 4 : joins ? 2 : 1;
   job.resources.push_back(
-      "--buffer-size=" + std::to_string(random.pick({least, least, least + 1, 2 * least, 16UL})) +
+      "--buffer-size=" +
+      std::to_string(random.pick({least, least, least + 1, 2 * least, std::max(least, 16UL)})) +
       "M");
   for (const cli::OptionSpec& option : command.options) {
     if (how_drawn(option) != Drawn::from_table || option.group != kResources ||
@@ -259,16 +266,50 @@ void fit(Job& job, Random& random) {
   }
 }
 
+void fit_columns(Job& job) {
+  for (Input& input : job.inputs) {
+    input.presorted = false;
+    if (record_of(job) == "parquet") input.through = Through::file;  // it is read from its end
+  }
+  // Which rows are left depends on their order, and that on the method.
+  if (has(job.options, "--skip") || has(job.options, "--limit")) {
+    std::erase_if(job.resources, [](const std::string& o) { return o.starts_with("--method"); });
+    if (job.command == "join") job.resources.emplace_back("--method=sort-merge");
+  }
+}
+
+// Files, by their names.
+void draw_compression(Job& job, Random& random) {
+  const auto draw = [&](std::string& name) {
+    if (!random.one_in(4)) name += random.pick(kSuffixes);
+  };
+  // How large the output will be must be known for a number of parts.
+  if (random.one_in(8) && !has(job.options, "--parts")) {
+    for (Input& input : job.inputs) {
+      if (input.through == Through::file) draw(input.path);
+    }
+  }
+  if ((job.target == Target::fresh || job.target == Target::replaced) && random.one_in(8)) {
+    draw(job.output_suffix);
+  }
+}
+
 }  // namespace
 
-Job draw_job(Random& random) {
+Job draw_job(Random& random, bool tables) {
   Job job;
   job.command =
       random.pick({"sort", "sort", "sort", "sort", "sort", "join", "join", "shuf", "set", "set"});
   const cli::CommandSpec& command = *cli::find_command(job.command);
   if (job.command == "set") job.operation = random.pick({"union", "intersect", "except"});
-  draw_record(job, random);
-  if (kind_of(job) != Kind::binary && random.one_in(4)) job.options.emplace_back("--header");
+  const bool columns =
+      random.one_in(10) && tables && (job.command == "sort" || job.command == "join");
+  if (columns)
+    job.options.push_back("--record=" + std::string(random.pick({"arrow", "parquet"})));
+  else
+    draw_record(job, random);
+  const bool text = kind_of(job) == Kind::lines || kind_of(job) == Kind::rows;
+  if (text && random.one_in(4)) job.options.emplace_back("--header");
   draw_keys(job, random);
   draw_inputs(job, random);
   draw_options(command, job, random);
@@ -276,6 +317,10 @@ Job draw_job(Random& random) {
   draw_resources(command, job, random);
   draw_gpus(command, job, random);
   fit(job, random);
+  if (kind_of(job) == Kind::columns)
+    fit_columns(job);
+  else
+    draw_compression(job, random);
   return job;
 }
 

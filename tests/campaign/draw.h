@@ -6,6 +6,7 @@
 
 namespace xxl::campaign {
 
-Job draw_job(Random& random);
+// `tables`: also of columns.
+Job draw_job(Random& random, bool tables);
 
 }  // namespace xxl::campaign

@@ -25,9 +25,7 @@ std::uint64_t times_of(const FaultKind& kind, const Report& report) {
 // One of those that can strike; none if there are none.
 void add_fault(const Job& job, bool harmless, const Report& report, Random& random, Plan& plan) {
   std::vector<FaultKind> possible;
-  // An output that is an input as well is read as that, too.
-  const bool verified = has(job.resources, "--verify") && job.target != Target::first_input;
-  for (const FaultKind& kind : fault_kinds(verified)) {
+  for (const FaultKind& kind : fault_kinds(job)) {
     if (is_harmless(kind) == harmless && times_of(kind, report) > 0) possible.push_back(kind);
   }
   if (possible.empty()) return;
@@ -75,6 +73,7 @@ Plan draw_faults(const Job& job, Plan plan, const Report& report, Random& random
       if (plan.end->how == "power" && random.one_in(3)) plan.end->step = 10 * report.steps + 10;
       break;
     case 3:
+      if (kind_of(job) == Kind::columns) break;  // as promises.cc has it
       plan.memory = report.memory * random.between(30, 100) / 100;
       break;
     case 4:

@@ -6,6 +6,11 @@ std::string scratch_directory(unsigned index) {
   return "scratch" + std::to_string(index);
 }
 
+std::string output_path(const Job& job) {
+  return job.target == Target::first_input ? job.inputs.front().path
+                                           : std::string(kOutput) + job.output_suffix;
+}
+
 std::vector<std::string> values_of(const std::vector<std::string>& options, std::string_view name) {
   std::vector<std::string> values;
   const std::size_t start = name.size() + (name.starts_with("--") ? 1 : 0);
@@ -37,6 +42,7 @@ std::string record_of(const Job& job) {
 Kind kind_of(const Job& job) {
   const std::string record = record_of(job);
   if (record == "lines") return Kind::lines;
+  if (record == "arrow" || record == "parquet") return Kind::columns;
   return record == "csv" || record == "tsv" ? Kind::rows : Kind::binary;
 }
 
@@ -66,15 +72,12 @@ std::vector<std::string> arguments_of(const Job& job) {
     arguments.push_back("--temporary-directory=" + scratch_directory(i));
   }
   switch (job.target) {
-    case Target::first_input:
-      arguments.push_back("--output=" + job.inputs.front().path);
-      break;
     case Target::standard_output:
     case Target::pipe:
     case Target::none:
       break;
     default:
-      arguments.push_back("--output=" + std::string(kOutput));
+      arguments.push_back("--output=" + output_path(job));
   }
   if (!job.operation.empty()) arguments.push_back(job.operation);
   for (std::string& operand : operands_of(job)) arguments.push_back(std::move(operand));

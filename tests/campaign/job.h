@@ -12,7 +12,7 @@
 
 namespace xxl::campaign {
 
-enum class Kind { lines, rows, binary };
+enum class Kind { lines, rows, binary, columns };
 
 // How the program gets an input.
 enum class Through { file, standard_input, pipe };
@@ -49,11 +49,14 @@ struct Job {
   std::vector<Input> inputs;
   Target target = Target::fresh;
   unsigned scratch_directories = 1;
+  std::string output_suffix;  // ".gz" and the like, of one file: it is compressed
 };
 
 inline constexpr std::string_view kOutput = "out/result";
 
 std::string scratch_directory(unsigned index);
+// Of jobs that write a file, or a directory of parts.
+std::string output_path(const Job& job);
 
 // The value of the option called `name` ("--key"), for each time it is given.
 std::vector<std::string> values_of(const std::vector<std::string>& options, std::string_view name);

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "compressed.h"
 #include "contents.h"
 #include "process.h"
 #include "random.h"
+#include "tables.h"
 
 namespace xxl::campaign {
 namespace {
@@ -37,6 +39,13 @@ Tree make_old_parts(const Tools& tools) {
   return read_tree(tools.directory + "/out");
 }
 
+// Of the inputs, for --files0-from.
+std::string names_of(const Job& job) {
+  std::string names;
+  for (const Input& input : job.inputs) names += input.path + '\0';
+  return names;
+}
+
 std::string quoted(const std::string& word) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,+";
@@ -52,32 +61,39 @@ Laboratory::Laboratory(const Settings& settings, unsigned worker)
     : settings_(settings),
       directory_(settings.work + "/w" + in_two_digits(worker)),
       beside_(settings.work + "/m" + in_two_digits(worker)),
-      tools_{settings.xxl, settings.work + "/r" + in_two_digits(worker)} {
+      tools_{settings.xxl, settings.work + "/r" + in_two_digits(worker), settings.tables} {
   std::filesystem::create_directories(beside_);
   old_parts_ = make_old_parts(tools_);
 }
 
 void Laboratory::prepare(const Job& job) {
   job_ = job;
+  const Job plain = uncompressed(job);
   write_tree(tools_.directory, {{"in/", ""}, {"out/", ""}, {"scratch0/", ""}});
   before_ = {{"in/random", random_source()}, {"in/", ""}, {"out/", ""}};
-  std::string names;
-  for (const Input& input : job.inputs) names += input.path + '\0';
-  before_["in/names"] = names;
-  for (const char* path : {"in/random", "in/names"}) {
-    write_file(tools_.directory + '/' + path, before_[path]);
-  }
-  const auto inputs = make_inputs(job_, tools_);
-  for (const auto& [path, bytes] : inputs) {
-    before_[path] = bytes;
-    write_file(tools_.directory + '/' + path, bytes);
+  before_["in/names"] = names_of(job);
+  write_file(tools_.directory + "/in/random", before_["in/random"]);
+  write_file(tools_.directory + "/in/names", names_of(plain));
+  auto inputs = make_inputs(plain, tools_);
+  for (std::size_t i = 0; i < job.inputs.size(); ++i) {
+    const std::string& path = job.inputs[i].path;
+    std::string& bytes = inputs.at(plain.inputs[i].path);
+    const std::string in_reference = tools_.directory + '/' + plain.inputs[i].path;
+    if (kind_of(job) == Kind::columns) {
+      before_[path] = table_file(job, job.inputs[i], bytes, tools_);
+      bytes = table_text(job, before_[path], tools_).value();
+      write_file(in_reference, before_[path]);
+    } else {
+      before_[path] = as_file(path, bytes);
+      write_file(in_reference, bytes);
+    }
   }
   for (unsigned i = 0; i < job.scratch_directories; ++i) before_[scratch_directory(i) + '/'];
-  if (job.target == Target::replaced) before_[std::string(kOutput)] = "the old output\n";
+  if (job.target == Target::replaced) before_[output_path(job)] = "the old output\n";
   if (job.target == Target::replaced_parts) {
     for (const auto& [path, bytes] : old_parts_) before_["out/" + path] = bytes;
   }
-  expected_ = expect(job_, inputs, tools_);
+  expected_ = expect(plain, inputs, tools_);
 }
 
 Run Laboratory::run(const Plan& plan) {
@@ -131,6 +147,7 @@ Run Laboratory::run(const Plan& plan) {
   Report report;
   if (std::filesystem::exists(report_file)) report = read_report(read_file(report_file));
   Tree after = read_tree(directory_);
+  std::string found = content_of_output(after, ended.output);
   std::string manifest_error =
       after.contains(std::string(kOutput) + "/manifest.json") ? validate_parts() : "";
   return {job_,
@@ -139,8 +156,38 @@ Run Laboratory::run(const Plan& plan) {
           before_,
           std::move(after),
           std::move(ended),
+          std::move(found),
           std::move(report),
           std::move(manifest_error)};
+}
+
+std::string Laboratory::content_of_output(const Tree& after, const std::string& printed) const {
+  constexpr std::string_view kNotValid = "a file that is not valid";
+  const bool columns = kind_of(job_) == Kind::columns;
+  const auto content = [&](const std::string& path, const std::string& bytes) {
+    return (columns ? table_text(job_, bytes, tools_) : content_of(path, bytes))
+        .value_or(std::string(kNotValid));
+  };
+  switch (job_.target) {
+    case Target::none:
+      return printed;
+    case Target::standard_output:
+    case Target::pipe:
+      return columns && !prints_count(job_) && !printed.empty() ? content("", printed) : printed;
+    case Target::parts:
+    case Target::replaced_parts: {
+      Tree parts;
+      for (const auto& [path, bytes] : after) {
+        if (path.starts_with("out/") && is_part(path.substr(4)))
+          parts[path.substr(4)] = content(path, bytes);
+      }
+      return bytes_of_parts(job_, parts);
+    }
+    default: {
+      const auto found = after.find(output_path(job_));
+      return found == after.end() ? std::string() : content(found->first, found->second);
+    }
+  }
 }
 
 // On the machine we have.

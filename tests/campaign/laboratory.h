@@ -14,6 +14,7 @@ struct Settings {
   std::string xxl;      // the program
   std::string machine;  // the library; empty: the machine we are on
   std::string work;     // directory of all workers
+  std::string tables;   // xxl-campaign-tables; empty: no jobs of columns
 };
 
 class Laboratory {
@@ -22,6 +23,7 @@ class Laboratory {
   // like.
   Laboratory(const Settings& settings, unsigned worker);
 
+  bool has_tables() const { return !settings_.tables.empty(); }
   bool has_machine() const { return !settings_.machine.empty(); }
 
   // Makes inputs and reference of a job, for the runs that follow.
@@ -37,6 +39,7 @@ class Laboratory {
 
  private:
   std::string validate_parts() const;
+  std::string content_of_output(const Tree& after, const std::string& printed) const;
 
   Settings settings_;
   std::string directory_;  // of the job

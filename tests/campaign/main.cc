@@ -124,7 +124,7 @@ class Worker {
 
   void try_seed(std::uint64_t seed) {
     Random random(seed);
-    const Job job = draw_job(random);
+    const Job job = draw_job(random, laboratory_.has_tables());
     const Plan healthy = draw_machine(job, random);
     const std::string name = "seed " + std::to_string(seed);
     summary_.add_seed();
@@ -247,11 +247,14 @@ std::optional<Options> parse(int argc, char** argv) {
       "the library, or none: on the machine we have");
   add("xxl", po::value(&options.settings.xxl), "the program");
   add("case", po::value<std::vector<std::string>>(), "run this file, and no seeds; repeatable");
+  add("tables", po::value(&options.settings.tables),
+      "the program that makes files of columns, or none: no jobs of columns");
   add("repeat", po::value(&options.repeat), "run each job so often: it must do the same each time");
   add("junit", po::value(&options.junit), "write results to this file");
   options.jobs = static_cast<unsigned>(std::max<std::size_t>(processors().size(), 1));
   options.settings.xxl = beside + "/../../bin/xxl";
   options.settings.machine = beside + "/machine/libxxl_machine.so";
+  options.settings.tables = beside + "/tables/xxl-campaign-tables";
   po::variables_map given;
   po::store(po::parse_command_line(argc, argv, known), given);
   po::notify(given);
@@ -271,14 +274,19 @@ std::optional<Options> parse(int argc, char** argv) {
         Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(minutes * 60'000));
   }
   options.settings.xxl = fs::canonical(options.settings.xxl).string();
-  if (options.settings.machine == "none" || !fs::exists(options.settings.machine)) {
-    if (given.contains("machine") && options.settings.machine != "none") {
-      throw std::runtime_error("no such machine: " + options.settings.machine);
+  // What is looked for beside this program need not be there.
+  const auto find = [&](const char* name, std::string& path) {
+    if (path == "none" || !fs::exists(path)) {
+      if (given.contains(name) && path != "none") {
+        throw std::runtime_error("no such file: --" + std::string(name) + '=' + path);
+      }
+      path.clear();
+    } else {
+      path = fs::canonical(path).string();
     }
-    options.settings.machine.clear();
-  } else {
-    options.settings.machine = fs::canonical(options.settings.machine).string();
-  }
+  };
+  find("machine", options.settings.machine);
+  find("tables", options.settings.tables);
   return options;
 }
 

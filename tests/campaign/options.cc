@@ -26,8 +26,6 @@ constexpr auto kNever = std::to_array<std::string_view>(
      "help", "version", "explain", "debug", "progress", "stats",
      // What they write depends on the time.
      "time-line", "report",
-     // Of files of columns, which an optional module reads.
-     "compression",
      // A program of the user's, which runs outside of the machine.
      "compress-program",
      // Of joins of two formats, whose records would have to fit each other.
@@ -80,6 +78,14 @@ std::string draw_row_key(const Job& job, Random& random) {
          std::string(random.pick({"", "", ":desc", ":asc"}));
 }
 
+// Lists have no order.
+std::string draw_table_key(const Job& job, Random& random) {
+  const std::size_t column = random.one_in(3) ? 0 : random.below(std::size(kTableColumns) - 1);
+  if (job.command == "join") return std::string(kTableColumns[column]);
+  return (random.one_in(3) ? std::to_string(column + 1) : std::string(kTableColumns[column])) +
+         random.pick({"", "", ":desc"}) + random.pick({"", "", ":nulls-first"});
+}
+
 std::string draw_fold(const Job& job, Random& random) {
   if (kind_of(job) == Kind::binary) return draw_field(job, random);
   return draw_column(job, random.pick({0, 2})) + std::string(random.one_in(3) ? ":folded" : "");
@@ -129,6 +135,12 @@ const std::map<std::string_view, Maker>& makers() {
          const std::uint64_t methods = kind_of(job) == Kind::binary ? 3 : 2;
          return std::array{"auto", "sort-merge", "hash"}[random.below(methods)];
        }},
+      {"compression",
+       [](const Job& job, Random& random) {
+         return record_of(job) == "parquet"
+                    ? random.pick({"none", "zstd", "snappy", "lz4", "gzip:9"})
+                    : random.pick({"none", "zstd", "lz4"});
+       }},
       {"layout", one_of({"0", "0,m", "m,2.0:1,1.0:1", "1.0:4,2.0:4"})},
       {"suffixes", one_of({"_r,_s", ",_right"})},
   };
@@ -176,21 +188,23 @@ std::optional<std::string> draw_argument(const OptionSpec& option, const Job& jo
 bool is_for(const OptionSpec& option, Kind kind) {
   switch (option.scope) {
     case Scope::all:
-    case Scope::records:
       return true;
+    case Scope::records:
+      return kind != Kind::columns;
     case Scope::text:
-      return kind != Kind::binary;
+      return kind == Kind::lines || kind == Kind::rows;
     case Scope::lines:
       return kind == Kind::lines;
     case Scope::rows:
-    case Scope::tables:
       return kind == Kind::rows;
+    case Scope::tables:
+      return kind == Kind::rows || kind == Kind::columns;
     case Scope::binary:
       return kind == Kind::binary;
     case Scope::fields:
-      return kind != Kind::lines;
+      return kind == Kind::rows || kind == Kind::binary;
     case Scope::columns:
-      return false;
+      return kind == Kind::columns;
   }
   return false;
 }
@@ -203,6 +217,8 @@ std::string draw_key(const Job& job, Random& random) {
       return draw_row_key(job, random);
     case Kind::binary:
       return draw_field(job, random) + std::string(random.pick({"", "", ":desc", ":asc"}));
+    case Kind::columns:
+      return draw_table_key(job, random);
   }
   return {};
 }

@@ -46,6 +46,7 @@ struct Run {
   Tree before;  // files below the directory of the job
   Tree after;
   Ended ended;
+  std::string found;           // the content of the output; of parts, of all of them
   Report report;               // empty without a machine
   std::string manifest_error;  // of parts that appeared: what `xxl validate` says against them
 };
@@ -54,17 +55,15 @@ std::vector<Broken> check(const Run& run);
 // Whether the same run again did the same.
 std::vector<Broken> check_repeated(const Run& first, const Run& again);
 
-// Whether that fault may be drawn at all: the program says nothing of others.
-bool is_fault_of_table(const Fault& fault);
+// Whether that fault may be drawn for the job: the program says nothing of others.
+bool may_strike(const Job& job, const Fault& fault);
 
-// What is drawn: each role and operation with the effects it can have, where the output is read
-// back
-// (--verify) or not.
+// What is drawn: each role and operation with the effects it can have.
 struct FaultKind {
   std::string_view role;
   std::string_view operation;
   std::string_view effect;
 };
-std::vector<FaultKind> fault_kinds(bool verified);
+std::vector<FaultKind> fault_kinds(const Job& job);
 
 }  // namespace xxl::campaign

@@ -15,6 +15,7 @@ namespace xxl::campaign {
 struct Tools {
   std::string xxl;
   std::string directory;
+  std::string tables;  // xxl-campaign-tables; empty: there are no files of columns
 };
 
 struct Expected {
@@ -29,14 +30,20 @@ struct Expected {
 // The environment of everything that the campaign runs.
 std::vector<std::string> plain_environment();
 
-// The bytes of the inputs by path. Those of Input::presorted are sorted as the job wants them.
+// The contents of the inputs by path (of columns: rows as text). Those of Input::presorted are
+// sorted as the job wants them.
 std::map<std::string, std::string> make_inputs(const Job& job, const Tools& tools);
 
-// Inputs must lie in the directory of `tools`.
+// Inputs must lie in the directory of `tools`; `inputs` are their contents (of columns as text).
 Expected expect(const Job& job, const std::map<std::string, std::string>& inputs,
                 const Tools& tools);
 
-// The bytes of a directory of parts, one file after the other, without repeated headers.
+// Whether a file below "out" is a part of it.
+bool is_part(std::string_view path);
+// Whether standard output has a number and no rows.
+bool prints_count(const Job& job);
+
+// The contents of a directory of parts, one after the other, without repeated headers.
 std::string bytes_of_parts(const Job& job, const std::map<std::string, std::string>& files);
 
 }  // namespace xxl::campaign

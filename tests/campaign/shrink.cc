@@ -1,6 +1,10 @@
 #include "shrink.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "compressed.h"
+#include "promises.h"
 
 namespace xxl::campaign {
 namespace {
@@ -14,7 +18,9 @@ class Steps {
   void add(Change&& change) {
     Case simpler = from_;
     change(simpler);
-    if (write_case(simpler) != write_case(from_) && makes_sense(simpler.job) &&
+    const bool answered = std::ranges::all_of(
+        simpler.plan.faults, [&](const Fault& fault) { return may_strike(simpler.job, fault); });
+    if (write_case(simpler) != write_case(from_) && makes_sense(simpler.job) && answered &&
         record_of(simpler.job) == record_of(from_.job)) {
       steps_.push_back(std::move(simpler));
     }
@@ -80,6 +86,7 @@ void simplify_job(const Job& job, Steps& steps) {
     steps.add([i](Case& one) { one.job.inputs[i].unended = false; });
     steps.add([i](Case& one) { one.job.inputs[i].carriage = false; });
     steps.add([i](Case& one) { one.job.inputs[i].through = Through::file; });
+    steps.add([i](Case& one) { one.job.inputs[i].path = uncompressed(one.job).inputs[i].path; });
   }
   for (std::size_t i = 0; i < job.options.size(); ++i) {
     steps.add([i](Case& one) { erase_at(one.job.options, i); });
@@ -89,6 +96,7 @@ void simplify_job(const Job& job, Steps& steps) {
     steps.add([i](Case& one) { erase_at(one.job.resources, i); });
   }
   steps.add([](Case& one) { one.job.scratch_directories = 1; });
+  steps.add([](Case& one) { one.job.output_suffix.clear(); });
   for (const Target target : {Target::standard_output, Target::fresh}) {
     if (job.target == Target::none || job.target == Target::fresh) break;
     steps.add([target](Case& one) {

@@ -133,7 +133,7 @@ class Parts(ColumnsTest):
         r = write(pa.table({"k": list(range(rows)), "a": text}), self.root / "r.parquet")
         s = write(pa.table({"k": list(range(0, 2 * rows, 2)), "b": text}), self.root / "s.parquet")
         directory = self.out / "parts"
-        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, "--record=parquet", "--key=k", "-S", "64M", r, s,
+        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, "--record=parquet", "--key=k", "-S", "96M", r, s,
                                "--parts=3", f"--output={directory}", "--stats=json"], capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         stats = json.loads(done.stderr)

@@ -406,6 +406,22 @@ class Memory(ColumnsTest):
         self.assertGreater(stats["row_groups"], 1)
         self.assertEqual(read(target).num_rows, rows)
 
+    def test_metadata_larger_than_memory(self):
+        rows = 8_000
+        table = pa.table({name: pa.array(range(rows, 0, -1), pa.int32()) for name in "kvwxyz"})
+        path = self.root / "in.parquet"
+        pq.write_table(table, path, row_group_size=1)
+        arguments = ["--record=parquet", "--key=k", "--stats=json", "-o", self.out / "out.parquet", path]
+        done = self.run_xxl("-S", "32M", *arguments)
+        self.assert_fails(done, "in.parquet: metadata of .* MiB in memory: .*larger -S")
+        done = self.run_xxl("-S", "180M", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = json.loads(done.stderr)
+        self.assertLessEqual(stats["peak_file_memory_bytes"], stats["file_memory_bytes"])
+        if not whole_process.SANITIZED:
+            self.assertLessEqual(stats["peak_memory_bytes"], 180 * MIB + whole_process.MEMORY_CONSTANT)
+        self.assertEqual(read(self.out / "out.parquet")["k"].to_pylist(), list(range(1, rows + 1)))
+
     def test_a_batch_larger_than_memory(self):
         rows = 4_000_000
         table = pa.table({"k": pa.array(range(rows, 0, -1), pa.int64()), "v": pa.array(range(rows), pa.int64())})

@@ -96,6 +96,7 @@ void ColumnsOfRank::check_output() const {
 
 ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
   const RankPaths inputs(names, peers_.rank());
+  load_arrow_module().limit_memory(job_.memory_bytes);  // of metadata
   ColumnSource& source =
       sources_.emplace_back(format_, expand_inputs(inputs.paths, format_), job_.parallel);
   if (inputs.are_of_rank) return source;
@@ -108,11 +109,9 @@ ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
 template <class Begin>
 void ColumnsOfRank::begin(Begin&& begin) {
   for (ColumnSource* const each : cut_) each->take_share({peers_.rank(), peers_.ranks()});
-  std::uint64_t reading_bytes = 0;
-  for (const ColumnSource& each : sources_) {
-    reading_bytes = std::max(reading_bytes, each.facts().reading_bytes);
-  }
-  memory_ = plan_column_memory(job_.memory_bytes, reading_bytes, format_, sources_.size() > 1);
+  std::vector<module_table::SourceFacts> facts;
+  for (const ColumnSource& each : sources_) facts.push_back(each.facts());
+  memory_ = plan_column_memory(job_.memory_bytes, format_, facts);
   const resources shared = resources_of_columns(job_, memory_.engine_bytes, job_.parallel);
   load_arrow_module().limit_memory(memory_.module_bytes);
   cluster_.state_memory(job_.memory_bytes);

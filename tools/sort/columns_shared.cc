@@ -168,18 +168,18 @@ ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool 
 
 ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {
   plan_.inputs.push_back({.files = expand_inputs(names, format_)});
+  load_arrow_module().limit_memory(job_.memory_bytes);  // of metadata
   sources_.push_back(
       std::make_unique<ColumnSource>(format_, plan_.inputs.back().files, plan_.threads));
   return *sources_.back();
 }
 
 void ColumnsJob::make_plan() {
-  std::uint64_t reading_bytes = 0;
+  std::vector<module_table::SourceFacts> facts;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    plan_.inputs[i].facts = sources_[i]->facts();
-    reading_bytes = std::max(reading_bytes, plan_.inputs[i].facts.reading_bytes);
+    facts.push_back(plan_.inputs[i].facts = sources_[i]->facts());
   }
-  plan_.memory = plan_column_memory(plan_.memory_bytes, reading_bytes, format_, plan_.is_join);
+  plan_.memory = plan_column_memory(plan_.memory_bytes, format_, facts);
 }
 
 void ColumnsJob::explain() const {

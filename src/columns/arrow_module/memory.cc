@@ -20,6 +20,11 @@ bool is_large(std::int64_t size) {
   return size >= static_cast<std::int64_t>(LargeBlocks::kLeastBytes);
 }
 
+::arrow::Status too_much() {
+  return ::arrow::Status::OutOfMemory("needs more memory than there is for files of columns: ",
+                                      "give a larger -S");
+}
+
 }  // namespace
 
 // What is not in use may be kept, within what all may take.
@@ -34,12 +39,16 @@ void CountedPool::set_limit(std::uint64_t bytes) {
   limit_kept(now_bytes_);
 }
 
+::arrow::Status CountedPool::check_room(std::int64_t bytes) const {
+  if (now_bytes_ + bytes > limit_bytes_) return too_much();
+  return ::arrow::Status::OK();
+}
+
 ::arrow::Status CountedPool::take(std::int64_t bytes) {
   const std::int64_t now = now_bytes_ += bytes;
   if (bytes > 0 && now > limit_bytes_) {
     now_bytes_ -= bytes;
-    return ::arrow::Status::OutOfMemory("needs more memory than there is for files of columns: ",
-                                        "give a larger -S");
+    return too_much();
   }
   for (std::int64_t most = most_bytes_; most < now;) {
     if (most_bytes_.compare_exchange_weak(most, now)) break;

@@ -20,6 +20,8 @@ class CountedPool : public ::arrow::MemoryPool {
   // one still bounds what is kept.
   void set_limit(std::uint64_t bytes);
   static constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
+  // Whether so much would be refused now.
+  ::arrow::Status check_room(std::int64_t bytes) const;
 
   using ::arrow::MemoryPool::Allocate;
   using ::arrow::MemoryPool::Free;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "columns/arrow_module/batch_bytes.h"
@@ -29,6 +30,33 @@ constexpr std::int64_t kLargePageBytes = 100'000'000;
 constexpr std::int64_t kBuffersBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kLeastBufferBytes = std::int64_t{32} << 10;
 constexpr std::int64_t kMostBufferBytes = std::int64_t{1} << 20;
+
+// What metadata take in memory, at most, for each of their bytes in the file; and once it is known
+// how many column chunks there are, for these. Measured with Arrow 26.
+constexpr std::int64_t kMetadataTimes = 14;
+constexpr std::int64_t kKnownMetadataTimes = 3;
+constexpr std::int64_t kChunkBytes = 1600;
+constexpr std::int64_t kTailBytes = 8;  // of a file: the size of its metadata, and a magic number
+
+// Makes sure that there is room for the metadata of a file, which are read as a whole.
+void check_room_for_metadata(PosixFile& file, const FileIdentity& identity,
+                             const std::string& path) {
+  std::uint8_t tail[kTailBytes];
+  if (identity.bytes < kTailBytes) return;
+  check(file.ReadAt(identity.bytes - kTailBytes, kTailBytes, tail), path);
+  std::uint32_t stored;  // little-endian, as this machine is
+  std::memcpy(&stored, tail, sizeof stored);
+  if (stored > identity.bytes) return;  // it is not Parquet
+  const std::int64_t bytes = kMetadataTimes * stored;
+  check(pool().check_room(bytes),
+        joined({path, "metadata of " + std::to_string(bytes >> 20) + " MiB in memory"}));
+}
+
+// What they take.
+std::int64_t metadata_bytes(const ::parquet::FileMetaData& file) {
+  return kKnownMetadataTimes * std::int64_t{file.size()} +
+         kChunkBytes * file.num_columns() * file.num_row_groups();
+}
 
 // For reading only, of one column.
 std::int64_t buffer_bytes(int leaves) {
@@ -81,7 +109,8 @@ ParquetSource::ParquetSource(const std::vector<std::string>& paths, unsigned thr
 }
 
 std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::string& path,
-                                                                  FileIdentity& identity) {
+                                                                  FileIdentity& identity,
+                                                                  bool is_examined) {
   const int fd = open_for_reading(path, identity);
   if (!identity.regular) {
     close(fd);
@@ -95,6 +124,7 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
   properties.enable_buffered_stream();
   properties.set_page_checksum_verification(true);
   auto file = std::make_shared<PosixFile>(fd, identity.bytes, path, bytes_read_);
+  if (!is_examined) check_room_for_metadata(*file, identity, path);
   try {
     check(builder.Open(file, properties), path);
     const int leaves = builder.raw_reader()->metadata()->num_columns();
@@ -115,11 +145,13 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
 
 void ParquetSource::examine(const std::string& path) {
   InputFile file{.path = path, .identity = {}, .groups = {}};
-  const auto reader = open(path, file.identity);
+  const auto reader = open(path, file.identity, false);
   std::shared_ptr<::arrow::Schema> schema;
   check(reader->GetSchema(&schema), path);
   add_schema(path, schema);
   const auto metadata = reader->parquet_reader()->metadata();
+  metadata_bytes_ = std::max(metadata_bytes_,
+                             static_cast<std::uint64_t>(arrow_module::metadata_bytes(*metadata)));
   for (int i = 0; i < metadata->num_row_groups(); ++i) {
     const auto group = metadata->RowGroup(i);
     const std::int64_t rows = group->num_rows();
@@ -135,7 +167,7 @@ void ParquetSource::examine(const std::string& path) {
 
 std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open_again(const InputFile& file) {
   FileIdentity identity;
-  auto reader = open(file.path, identity);
+  auto reader = open(file.path, identity, true);
   if (identity != file.identity ||
       reader->num_row_groups() != static_cast<int>(file.groups.size())) {
     throw Failed(ErrorCode::bad_input, joined({file.path, "was changed or replaced meanwhile"}));
@@ -203,6 +235,7 @@ module_table::SourceFacts ParquetSource::facts() const {
   module_table::SourceFacts facts{};
   facts.rows_known = 1;
   facts.reading_bytes = reading_bytes_;
+  facts.metadata_bytes = metadata_bytes_;
   facts.bytes_read = bytes_read_;
   facts.rows_read = rows_read_;
   for (const InputFile& file : files_) {

@@ -1,7 +1,8 @@
 // Reads Parquet files with bounded memory: row groups in order, each in slices.
 //
 // Of a row group there is in memory, for each column, a page, its dictionary and a buffer; and the
-// batch that is being made. How large the row group is does not matter.
+// batch that is being made. How large the row group is does not matter. The metadata of a file are
+// in memory as a whole: about a KiB for each column of each row group.
 #pragma once
 
 #include <parquet/arrow/reader.h>
@@ -43,7 +44,7 @@ class ParquetSource : public BatchSource {
 
   void examine(const std::string& path);
   std::unique_ptr<::parquet::arrow::FileReader> open(const std::string& path,
-                                                     FileIdentity& identity);
+                                                     FileIdentity& identity, bool is_examined);
   std::unique_ptr<::parquet::arrow::FileReader> open_again(const InputFile& file);
   int leaf_with_bounds(const std::string& column) const;
   bool begin_row_group(std::uint64_t wanted_bytes);
@@ -57,6 +58,7 @@ class ParquetSource : public BatchSource {
   const unsigned threads_;
   std::vector<InputFile> files_;
   std::uint64_t reading_bytes_ = 0;
+  std::uint64_t metadata_bytes_ = 0;
 
   // Where reading is.
   std::size_t file_ = 0;

@@ -47,8 +47,15 @@ std::optional<ColumnFileMemory> divide(std::uint64_t memory_bytes, std::uint64_t
 
 }  // namespace
 
-ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
-                                    module_table::Format format, bool reads_while_writing) {
+ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Format format,
+                                    std::span<const module_table::SourceFacts> sources) {
+  const bool reads_while_writing = sources.size() > 1;
+  std::uint64_t reading_bytes = 0, metadata_bytes = 0;
+  for (const module_table::SourceFacts& facts : sources) {
+    reading_bytes = std::max(reading_bytes, facts.reading_bytes);
+    metadata_bytes += facts.metadata_bytes;
+  }
+  reading_bytes += metadata_bytes;
   if (const auto plan = divide(memory_bytes, reading_bytes, format, reads_while_writing)) {
     return *plan;
   }

@@ -3,10 +3,11 @@
 //   -S  =  small things  +  reading or writing  +  the engine
 //
 // Reading a sort's input has ended when writing begins, so that they share a part: the larger of
-// both. A join may read while it writes.
+// both. A join may read while it writes, with a file of each side open.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "columns/files/module_table.h"
 
@@ -19,9 +20,9 @@ struct ColumnFileMemory {
   module_table::BatchSizes batches{};
 };
 
-// `reading_bytes`: SourceFacts::reading_bytes, of a join those of the larger side.
-// `reads_while_writing`: it is a join. Throws Error{no_space} that says how much would do.
-ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
-                                    module_table::Format format, bool reads_while_writing);
+// `sources`: one of a sort, the sides of a join. Throws Error{no_space} that says how much would
+// do.
+ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Format format,
+                                    std::span<const module_table::SourceFacts> sources);
 
 }  // namespace xxl

@@ -17,7 +17,7 @@
 namespace xxl::module_table {
 
 // To be raised with every change of this header.
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr const char* kEntryName = "xxl_arrow_module";
 
 // What went wrong, filled in by functions that return false.
@@ -67,9 +67,10 @@ struct SourceFacts {
   std::uint64_t row_groups;  // of Parquet
   std::uint64_t row_groups_left_out;
   std::uint64_t rows_left_out;
-  std::uint64_t reading_bytes;  // memory that reading takes, beside batches
-  std::uint64_t bytes_read;     // so far, each time
-  std::uint64_t rows_read;      // so far, by the last stream
+  std::uint64_t reading_bytes;   // memory that reading takes, beside batches and
+  std::uint64_t metadata_bytes;  // memory of the metadata of a file, while it is open
+  std::uint64_t bytes_read;      // so far, each time
+  std::uint64_t rows_read;       // so far, by the last stream
 };
 
 // A table in one or more files of equal schemas, which have been examined. For one thread at a

@@ -199,7 +199,11 @@ void Sorting::form_runs() {
   if (grid_ == nullptr && geometry_.chunk.keeps_all) make_grid(input_sorting_->sorter());
   const bool keeps = geometry_.chunk.keeps_rest && spill_what_cannot_stay();
   WaitTimes waits = input_sorting_->formation().waits();
-  for (const auto& sink : sinks_) drain(*sink, waits);
+  bool into_output = false;  // a run went there
+  for (const auto& sink : sinks_) {
+    drain(*sink, waits);
+    into_output |= sink->run() == nullptr;
+  }
   sinks_.clear();
   input_hash_ = input_sorting_->sorter().input_hash();
   if (accelerator_plan_) report_.accelerator = options_.accelerator->report();
@@ -221,8 +225,9 @@ void Sorting::form_runs() {
   } else {
     // Compressed output has a frame even if it is empty: a merge of nothing makes it.
     const bool wants_frame = output_ != nullptr && output_->is_compressed();
-    sorted_into_output_ =
-        output_records_ > 0 || (runs_made_ == 0 && !wants_frame && !options_.repeatable);
+    sorted_into_output_ = runs_made_ == 0
+                              ? !wants_frame && !options_.repeatable
+                              : into_output && runs_made_ == 1 && !output_has_parted_;
   }
   for (Run& run : forming_) runs_.push_back(std::move(run));
   forming_.clear();
@@ -359,7 +364,6 @@ void Sorting::take_output(const OutputStage& stage) {
   output_records_ = stage.records();
   output_hash_ = stage.hash();
   output_has_parted_ = stage.has_parted();
-  // A run that went into the output but is all left out of it is followed by a merge of nothing.
   records_folded_ += stage.records_folded();
 }
 
