@@ -225,9 +225,8 @@ void Sorting::form_runs() {
   } else {
     // Compressed output has a frame even if it is empty: a merge of nothing makes it.
     const bool wants_frame = output_ != nullptr && output_->is_compressed();
-    sorted_into_output_ = runs_made_ == 0
-                              ? !wants_frame && !options_.repeatable
-                              : into_output && runs_made_ == 1 && !output_has_parted_;
+    sorted_into_output_ = runs_made_ == 0 ? !wants_frame && !options_.repeatable
+                                          : into_output && runs_made_ == 1 && !output_has_parted_;
   }
   for (Run& run : forming_) runs_.push_back(std::move(run));
   forming_.clear();
