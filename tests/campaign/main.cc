@@ -290,6 +290,16 @@ std::optional<Options> parse(int argc, char** argv) {
   return options;
 }
 
+// Whether it reads files of columns.
+bool has_module(const std::string& xxl) {
+  Invocation call;
+  call.program = xxl;
+  call.arguments = {"sort", "--record=parquet", "--key=x", "/dev/null"};
+  call.environment = plain_environment();
+  call.directory = "/";
+  return run(call).error.find("module") == std::string::npos;
+}
+
 int run_campaign(Options options) {
   const bool own_directory = options.settings.work.empty();
   if (own_directory) {
@@ -300,6 +310,10 @@ int run_campaign(Options options) {
   }
   fs::create_directories(options.settings.work);
   options.settings.work = fs::canonical(options.settings.work).string();
+  if (!options.settings.tables.empty() && !has_module(options.settings.xxl)) {
+    std::cout << "no jobs of columns: the program lacks its module\n";
+    options.settings.tables.clear();
+  }
   fix_addresses();
   end_when_interrupted();
   Summary summary(options.repeat > 1);

@@ -10,6 +10,7 @@ import csv
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -163,8 +164,10 @@ def main():
     if not is_clean():
         sys.exit("the sources differ from what was committed")
 
+    # The source is put back then, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     build()
-    clean = ROOT / "build-release/xxl-without-bug"
+    clean = PROGRAM.with_name("xxl-without-bug")  # where it finds its module
     shutil.copy(PROGRAM, clean)
     rows = []
     for name, file, before, after in MUTATIONS:
