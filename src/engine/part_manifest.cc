@@ -103,7 +103,7 @@ std::string PartManifest::text() const {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-FileSum sum_of(const ReadPart& read) {
+FileSum sum_of(const ReadBytes& read) {
   const MemoryRegion buffer(kMiB);
   FileSum sum;
   for (std::size_t bytes = buffer.size(); bytes == buffer.size(); sum.bytes += bytes) {

@@ -44,9 +44,9 @@ struct FileSum {
   friend bool operator==(const FileSum&, const FileSum&) = default;
 };
 // Fills `data` from `offset` on; returns the bytes, fewer only at the end.
-using ReadPart = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> data)>;
+using ReadBytes = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> data)>;
 // Reads a file to its end.
-FileSum sum_of(const ReadPart& read);
+FileSum sum_of(const ReadBytes& read);
 FileSum sum_of(const io::File& file);
 
 // What text() made. Throws Error{bad_input} naming `path` if it is not such a manifest.

@@ -20,6 +20,7 @@ constexpr std::string_view kWords[] = {
     "March", "DEC", "1.10", "1.9",  "1.0~rc1", "v1.2.3", "a.tar.gz", "~",
     " ",     "\t",  "é",    "\xff"};
 constexpr std::size_t kLongBytes = 100'000;
+constexpr std::size_t kWideBytes = 200;  // so that large tables do not fit in memory
 
 // Records of `shape`, made one at a time.
 class Maker {
@@ -131,12 +132,19 @@ class Maker {
     return bytes;
   }
 
-  // A word as text of a table has it, which is UTF-8 and in one line.
-  std::string cell(std::string text) {
-    for (char& c : text) {
-      if (c < ' ' || c == '\x7f') c = 'n';
+  // A word as text of a table has it, which is UTF-8 and in one line: bytes become characters.
+  static std::string cell(std::string_view word) {
+    std::string text = "'";
+    for (const char c : word) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte < 0x80) {
+        text += byte < ' ' ? 'n' : c;
+      } else {
+        text += static_cast<char>(0xc0 | byte >> 6);
+        text += static_cast<char>(0x80 | (byte & 0x3f));
+      }
     }
-    return '\'' + text;
+    return text;
   }
 
   // The fields of kTableColumns, of which any may be null.
@@ -151,14 +159,14 @@ class Maker {
                                           std::numeric_limits<double>::quiet_NaN()};
     std::string name =
         shape_ == "bytes" ? any_bytes(random_.below(20)) : std::string(random_.pick(kWords));
-    if (is_wide()) name += std::to_string(random_());
+    if (is_wide()) name += std::to_string(random_()) + std::string(kWideBytes, 'w');
     if (shape_ == "long" && random_.one_in(3)) name.assign(random_.below(kLongBytes), 'x');
     std::string tags = "[";
     for (std::uint64_t i = random_.below(4); i > 0; --i)
       tags += std::to_string(random_.below(9)) + ';';
     const std::string fields[] = {
         std::to_string(std::int64_t(random_.below(is_wide() ? 2 * records_ : 20)) - 5),
-        cell(std::move(name)),
+        cell(name),
         std::to_string(std::bit_cast<std::uint64_t>(random_.pick(kAmounts))),
         std::to_string(random_.below(2)),
         cell("code" + std::to_string(random_.below(12))),

@@ -142,7 +142,12 @@ const std::map<std::string_view, Maker>& makers() {
                     : random.pick({"none", "zstd", "lz4"});
        }},
       {"layout", one_of({"0", "0,m", "m,2.0:1,1.0:1", "1.0:4,2.0:4"})},
-      {"suffixes", one_of({"_r,_s", ",_right"})},
+      {"suffixes",
+       [](const Job& job, Random& random) {
+         // Of columns, those of the left table keep their names.
+         return kind_of(job) == Kind::columns ? random.pick({",_right", ",_s"})
+                                              : random.pick({"_r,_s", ",_right"});
+       }},
   };
   return made;
 }

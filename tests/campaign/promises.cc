@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "compressed.h"
+#include "tables.h"
 
 namespace xxl::campaign {
 namespace {
@@ -222,9 +223,17 @@ class Checks {
     const std::string& error = run_.ended.error;
     if (contains(error, "out of memory") && !lacks_memory()) return false;
     const bool names_budget = contains(error, "-S") || contains(error, "--gpu-memory");
+    if (kind_of(job_) == Kind::columns && !has_much_metadata()) return false;
     return run_.ended.status == 2 && names_budget &&
            (contains(error, "too small") || contains(error, "too little") ||
             contains(error, "give"));
+  }
+
+  // Of columns, other jobs are drawn with a budget that is enough.
+  bool has_much_metadata() const {
+    return std::ranges::any_of(job_.inputs, [](const Input& input) {
+      return input.records / rows_of_group(input) > 200;
+    });
   }
 
   bool lacks_memory() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "contents.h"
+#include "split.h"
 
 namespace xxl::campaign {
 namespace {
@@ -25,16 +26,6 @@ struct Row {
   std::string_view line;  // with its end
   std::vector<std::string_view> fields;
 };
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 // COLUMN[:desc][:nulls-first]
 std::optional<Key> read_key(const std::string& text) {

@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -22,14 +23,18 @@ Invocation invocation(const Tools& tools, std::vector<std::string> arguments) {
 
 }  // namespace
 
+std::uint64_t rows_of_group(const Input& input) {
+  constexpr std::uint64_t kMostGroups = 500;
+  return std::max(1 + input.seed % 7 * 1000, input.records / kMostGroups);
+}
+
 std::string table_file(const Job& job, const Input& input, const std::string& rows,
                        const Tools& tools) {
   write_file(tools.directory + '/' + std::string(kBetween), rows);
   // A file of Arrow has its table of contents at the end, where a pipe cannot be read first.
   const bool stream = input.through != Through::file || input.seed % 2 == 0;
   const std::string format = record_of(job) == "parquet" ? "parquet" : stream ? "stream" : "file";
-  const std::uint64_t rows_of_group = 1 + input.seed % 7 * 1000;
-  Invocation call = invocation(tools, {"write", format, std::to_string(rows_of_group)});
+  Invocation call = invocation(tools, {"write", format, std::to_string(rows_of_group(input))});
   call.input_file = kBetween;
   Ended ended = run(call);
   if (ended.status != 0) throw std::runtime_error(ended.error);

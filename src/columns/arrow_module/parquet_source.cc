@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "columns/arrow_module/batch_bytes.h"
@@ -31,22 +33,25 @@ constexpr std::int64_t kBuffersBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kLeastBufferBytes = std::int64_t{32} << 10;
 constexpr std::int64_t kMostBufferBytes = std::int64_t{1} << 20;
 
-// What metadata take in memory, at most, for each of their bytes in the file; and once it is known
-// how many column chunks there are, for these. Measured with Arrow 26.
+// What metadata of usual files take in memory for each of their bytes in the file (9 to 19 were
+// measured, with Arrow 26); and once it is known how many column chunks there are, for these.
 constexpr std::int64_t kMetadataTimes = 14;
 constexpr std::int64_t kKnownMetadataTimes = 3;
 constexpr std::int64_t kChunkBytes = 1600;
-constexpr std::int64_t kTailBytes = 8;  // of a file: the size of its metadata, and a magic number
+// At the end of a file: the size of its metadata, and a magic number.
+constexpr std::int64_t kTailBytes = 8;
+constexpr std::string_view kMagic = "PAR1";
 
 // Makes sure that there is room for the metadata of a file, which are read as a whole.
 void check_room_for_metadata(PosixFile& file, const FileIdentity& identity,
                              const std::string& path) {
-  std::uint8_t tail[kTailBytes];
+  char tail[kTailBytes];
   if (identity.bytes < kTailBytes) return;
   check(file.ReadAt(identity.bytes - kTailBytes, kTailBytes, tail), path);
   std::uint32_t stored;  // little-endian, as this machine is
   std::memcpy(&stored, tail, sizeof stored);
-  if (stored > identity.bytes) return;  // it is not Parquet
+  const bool is_parquet = std::string_view(tail, kTailBytes).ends_with(kMagic);
+  if (!is_parquet || stored > identity.bytes) return;  // which the library finds
   const std::int64_t bytes = kMetadataTimes * stored;
   check(pool().check_room(bytes),
         joined({path, "metadata of " + std::to_string(bytes >> 20) + " MiB in memory"}));
@@ -92,20 +97,43 @@ bool has_bounds(const ::arrow::DataType& type) {
          type.id() == Type::FIXED_SIZE_BINARY;
 }
 
-bool have_one_order(const ::parquet::ColumnDescriptor& a, const ::parquet::ColumnDescriptor& b) {
-  const auto& type = a.logical_type();
-  const auto& other = b.logical_type();
-  const bool same_type =
-      (type == nullptr) == (other == nullptr) && (type == nullptr || type->Equals(*other));
-  return same_type && a.physical_type() == b.physical_type() &&
-         a.converted_type() == b.converted_type();
+// How values of a column are stored, which says in what order its bounds are.
+class StoredType {
+ public:
+  explicit StoredType(const ::parquet::ColumnDescriptor& column)
+      : logical_(column.logical_type()),
+        physical_(column.physical_type()),
+        converted_(column.converted_type()) {}
+
+  bool operator==(const StoredType& other) const {
+    const bool same = (logical_ == nullptr) == (other.logical_ == nullptr) &&
+                      (logical_ == nullptr || logical_->Equals(*other.logical_));
+    return same && physical_ == other.physical_ && converted_ == other.converted_;
+  }
+
+ private:
+  std::shared_ptr<const ::parquet::LogicalType> logical_;
+  ::parquet::Type::type physical_;
+  ::parquet::ConvertedType::type converted_;
+};
+
+// What step() returns; what Parquet throws is said of `path`.
+template <class Step>
+auto of_file(const std::string& path, Step&& step) {
+  try {
+    return step();
+  } catch (const ::parquet::ParquetException& error) {
+    throw Failed(ErrorCode::bad_input, joined({path, error.what()}));
+  }
 }
 
 }  // namespace
 
 ParquetSource::ParquetSource(const std::vector<std::string>& paths, unsigned threads)
     : threads_(threads) {
-  for (const std::string& path : paths) examine(path);
+  for (const std::string& path : paths) {
+    of_file(path, [&] { examine(path); });
+  }
 }
 
 std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::string& path,
@@ -125,7 +153,7 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
   properties.set_page_checksum_verification(true);
   auto file = std::make_shared<PosixFile>(fd, identity.bytes, path, bytes_read_);
   if (!is_examined) check_room_for_metadata(*file, identity, path);
-  try {
+  return of_file(path, [&] {
     check(builder.Open(file, properties), path);
     const int leaves = builder.raw_reader()->metadata()->num_columns();
     if (buffer_bytes(leaves) != properties.buffer_size()) {
@@ -138,9 +166,7 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
     ::parquet::ArrowReaderProperties arrow_properties(threads_ > 1);
     arrow_properties.set_pre_buffer(false);
     return check(builder.memory_pool(&pool())->properties(arrow_properties)->Build(), path);
-  } catch (const ::parquet::ParquetException& error) {
-    throw Failed(ErrorCode::bad_input, joined({path, error.what()}));
-  }
+  });
 }
 
 void ParquetSource::examine(const std::string& path) {
@@ -186,19 +212,22 @@ void ParquetSource::leave_out(const module_table::FirstRows& first) {
   const int index = leaf_with_bounds(first.column);
   if (index < 0 || first.limit == 0) return;
   std::vector<RowGroupBounds> bounds;
-  std::unique_ptr<::parquet::arrow::FileReader> first_reader;
-  const ::parquet::ColumnDescriptor* column = nullptr;
-  for (const InputFile& file : files_) {
-    auto reader = open_again(file);
+  std::optional<StoredType> type;
+  const auto add_bounds = [&](const InputFile& file) {
+    const auto reader = open_again(file);
     const int leaf = reader->manifest().schema_fields.at(index).column_index;
-    if (leaf < 0) return;
+    if (leaf < 0) return false;
     const auto metadata = reader->parquet_reader()->metadata();
-    if (column == nullptr) column = metadata->schema()->Column(leaf);
-    if (!have_one_order(*column, *metadata->schema()->Column(leaf))) return;
+    const StoredType own(*metadata->schema()->Column(leaf));
+    if (!type) type = own;
+    if (own != *type) return false;
     for (int i = 0; i < metadata->num_row_groups(); ++i) {
       bounds.push_back(bounds_of(*metadata->RowGroup(i), leaf));
     }
-    if (first_reader == nullptr) first_reader = std::move(reader);  // which owns `column`
+    return true;
+  };
+  for (const InputFile& file : files_) {
+    if (!of_file(file.path, [&] { return add_bounds(file); })) return;
   }
   const std::vector<bool> left_out =
       row_groups_to_leave_out(bounds, {first.limit, first.descending != 0, first.nulls_first != 0});

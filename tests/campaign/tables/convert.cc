@@ -1,7 +1,9 @@
 // Tables as text to files of columns and back:
 //
-//   xxl-campaign-tables write parquet|file|stream ROWS < TEXT > FILE    ROWS: of a row group or
-//   batch xxl-campaign-tables read parquet|arrow FILE > TEXT
+//   xxl-campaign-tables write parquet|file|stream ROWS < TEXT > FILE
+//   xxl-campaign-tables read parquet|arrow FILE > TEXT
+//
+// ROWS are those of a row group or a batch.
 //
 // Text has a line for each row, and what is read a line in front of them with the columns. Fields
 // are separated by tabs: "-" is null; strings begin with a quote; floats are their 64 bits; lists
@@ -20,9 +22,14 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "../split.h"
+
 namespace {
+
+using xxl::campaign::split;
 
 void check(const arrow::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -39,16 +46,6 @@ std::shared_ptr<arrow::Schema> schema() {
        arrow::field("amount", arrow::float64()), arrow::field("flag", arrow::boolean()),
        arrow::field("code", arrow::dictionary(arrow::int32(), arrow::utf8())),
        arrow::field("day", arrow::date32()), arrow::field("tags", arrow::list(arrow::int32()))});
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
 }
 
 // --- writing ---
