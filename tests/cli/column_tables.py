@@ -92,18 +92,18 @@ def texts(table):
     return [repr(column.to_pylist()) for column in table.columns]
 
 
-def write(table, path, rng=None):
+def write(table, path, rng=None, least_rows=50):
     rng = rng or random.Random(1)
     rows = rng.choice([1, 7, 100, 1000, 100000])
     if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=max(rows, 50), compression=rng.choice(["zstd", "snappy", "none"]),
+        pq.write_table(table, path, row_group_size=max(rows, least_rows), compression=rng.choice(["zstd", "snappy", "none"]),
                        data_page_version=rng.choice(["1.0", "2.0"]), use_dictionary=rng.random() < 0.5,
                        data_page_size=rng.choice([100, 1 << 20]))
         return path
     options = pa.ipc.IpcWriteOptions(compression=rng.choice([None, "lz4", "zstd"]))
     make = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
     with make(path, table.schema, options=options) as writer:
-        for batch in table.combine_chunks().to_batches(max_chunksize=max(rows, 50)):
+        for batch in table.combine_chunks().to_batches(max_chunksize=max(rows, least_rows)):
             writer.write_batch(batch)
     return path
 

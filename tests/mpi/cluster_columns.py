@@ -200,7 +200,7 @@ class Columns(ColumnClusterTest):
                           "text": [f"{i:0200}" for i in range(rows)],
                           "city": pa.array([f"city {rng.randrange(3000)}" for _ in range(rows)]).dictionary_encode()})
         for suffix in (".parquet", ".arrow"):
-            source = write(table, self.root / f"in{suffix}", random.Random(4))
+            source = write(table, self.root / f"in{suffix}", random.Random(4), least_rows=5000)
             for apart in [False] + [True] * CAN_BE_APART:
                 tables = self.sort_by_ranks(3, [source], "--key=key", "-S40M", apart=apart)
                 sizes = [part.num_rows for part in tables]
@@ -351,7 +351,7 @@ class ColumnFailures(ColumnClusterTest):
         if not can_mount():
             self.skipTest("needs root, to mount")
         table = pa.table({"k": pa.array(range(200_000)), "s": [os.urandom(100) for i in range(200_000)]})
-        source = write(table, self.root / "in.parquet", random.Random(3))
+        source = write(table, self.root / "in.parquet", random.Random(3), least_rows=5000)
         with small_file_system(self.root / "small", 12) as small:
             arguments = ("--record=parquet", "--key=k", "-S40M", "--compression=none", source)
             self.assert_cluster_fails(self.cluster(3, *arguments, "-o", f"{small}/o/"), "small")
@@ -367,7 +367,7 @@ class ColumnFailures(ColumnClusterTest):
         if not can_mount():
             self.skipTest("needs root, to mount")
         table = pa.table({"k": pa.array(range(200_000)), "s": [os.urandom(100) for i in range(200_000)]})
-        source = write(table, self.root / "in.parquet", random.Random(3))
+        source = write(table, self.root / "in.parquet", random.Random(3), least_rows=5000)
         with small_file_system(self.root / "small", 12) as small:
             arguments = ("--record=parquet", "--key=k", "-S48M", "--compression=none", source, source)
             for self.scratch, output in ((self.scratch, small), (small, self.out)):
