@@ -231,9 +231,8 @@ class Checks {
 
   // Of columns, other jobs are drawn with a budget that is enough.
   bool has_much_metadata() const {
-    return std::ranges::any_of(job_.inputs, [](const Input& input) {
-      return input.records / rows_of_group(input) > 200;
-    });
+    return std::ranges::any_of(
+        job_.inputs, [](const Input& input) { return input.records / rows_of_group(input) > 200; });
   }
 
   bool lacks_memory() const {
