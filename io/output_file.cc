@@ -288,22 +288,6 @@ void OutputFile::check_room_in_place(std::uint64_t bytes) const {
       path_);
 }
 
-// Gives file(), of `bytes`, from its start to its end to `take`(offset, data), compared with what
-// was written to it: a scratch file without other checksums.
-template <class Take>
-void OutputFile::read_written(std::uint64_t bytes, std::span<std::byte> buffer, Take take) const {
-  std::optional<WriteComparison> comparison;
-  if (WriteLog* const log = file_.write_log()) comparison.emplace(file_, *log);
-  for (std::uint64_t offset = 0; offset < bytes;) {
-    const std::span<std::byte> data = buffer.first(io::read_at(file_, offset, buffer));
-    if (data.empty()) throw_io_error(EIO, "ends too early", file_.path(), offset);
-    if (comparison) comparison->add(data);
-    take(offset, data);
-    offset += data.size();
-  }
-  if (comparison) comparison->finish();
-}
-
 // Until the first write the existing file is unchanged.
 void OutputFile::write_in_place(std::uint64_t bytes, ReadBack* read_back) {
   const int fd = existing_.fd();
@@ -322,13 +306,15 @@ void OutputFile::write_in_place(std::uint64_t bytes, ReadBack* read_back) {
                 Error::kNoOffset, error, Operation::reserve);
   }
   const MemoryRegion buffer(kCopyBytes);
-  if (read_back == nullptr) read_written(bytes, buffer.span(), [](std::uint64_t, auto) {});
+  // file_ is a scratch file without other checksums.
+  if (read_back == nullptr) read_written(file_, bytes, buffer.span(), [](std::uint64_t, auto) {});
   bool touched = false;
   try {
-    read_written(bytes, buffer.span(), [&](std::uint64_t offset, std::span<const std::byte> data) {
-      touched = true;
-      io::write_at(existing_, offset, data);
-    });
+    read_written(file_, bytes, buffer.span(),
+                 [&](std::uint64_t offset, std::span<const std::byte> data) {
+                   touched = true;
+                   io::write_at(existing_, offset, data);
+                 });
     if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_io_error(errno, "cannot cut", path_);
     if (fsync(fd) != 0) throw_io_error(errno, "cannot sync", path_);
     if (read_back != nullptr) read_back->check(existing_, *file_.write_log());

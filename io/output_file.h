@@ -72,8 +72,6 @@ class OutputFile {
   bool give_name();
   void give_temp_name();
   void check_room_in_place(std::uint64_t bytes) const;
-  template <class Take>
-  void read_written(std::uint64_t bytes, std::span<std::byte> buffer, Take take) const;
   void write_in_place(std::uint64_t bytes, ReadBack* read_back);
 
   std::string path_;  // symbolic links are followed: a link's target is replaced

@@ -97,14 +97,6 @@ File ReadBack::open_again(const File& file) {
   return {fd, file.path(), shared ? file.direct() : enable_direct(fd)};
 }
 
-std::size_t ReadBack::read(const File& stream, std::span<std::byte> data) {
-  Completion completion;
-  stream.caller()->submit({Op::read, &stream, Request::kStream, data,
-                           [&](const Completion& answer) { completion = answer; }});
-  if (completion.error != 0) throw_io_error(completion.error, Operation::read, stream.path());
-  return completion.bytes;
-}
-
 void ReadBack::check(const File& file, WriteLog& log) {
   File again = open_again(file);
   WriteComparison comparison(again, log);

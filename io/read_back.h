@@ -37,10 +37,7 @@ class ReadBack {
 
   // Reads what was compared, as a stream (File::of_caller()); may leave some, and may throw.
   using Reader = std::function<void(File& stream)>;
-  // The next bytes of that stream: fewer than data.size() only at its end. For readers without an
-  // IoService. Throws Error{io} if check() is about to throw.
-  static std::size_t read(const File& stream, std::span<std::byte> data);
-  // From now on check() gives each file to `reader`, if that is not empty, as well.
+  // From now on check() gives each file to `reader` as well.
   void give_to(Reader reader) { reader_ = std::move(reader); }
 
  private:

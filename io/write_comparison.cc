@@ -4,9 +4,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
-#include "base/error.h"
 #include "base/units.h"
-#include "io/transfer.h"
 
 namespace xxl::io {
 namespace {

@@ -1,12 +1,16 @@
 // Compares a file that is read with what was written to it (docs/checksums.md).
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "io/file.h"
+#include "io/transfer.h"
 #include "io/write_log.h"
 
 namespace xxl::io {
@@ -36,5 +40,21 @@ class WriteComparison {
 // Bytes of `file`, which must have them: if what is written to it is noted, compared with that, and
 // otherwise as they are. Throws Error: corrupt if they are something else.
 std::vector<std::byte> read_compared(const File& file, std::uint64_t offset, std::size_t bytes);
+
+// Gives `file`, of `bytes`, from its start to its end to take(offset, data), in pieces of `buffer`,
+// of whole MiB: if what is written to it is noted, compared with that. Throws Error.
+template <class Take>
+void read_written(const File& file, std::uint64_t bytes, std::span<std::byte> buffer, Take&& take) {
+  std::optional<WriteComparison> comparison;
+  if (WriteLog* const log = file.write_log()) comparison.emplace(file, *log);
+  for (std::uint64_t offset = 0; offset < bytes;) {
+    const std::span<std::byte> data = buffer.first(read_at(file, offset, buffer));
+    if (data.empty()) throw_io_error(EIO, "ends too early", file.path(), offset);
+    if (comparison) comparison->add(data);
+    take(offset, data);
+    offset += data.size();
+  }
+  if (comparison) comparison->finish();
+}
 
 }  // namespace xxl::io

@@ -16,7 +16,7 @@ void RankColumns::end_part(const module_table::PartFacts& part) {
   part_.bytes = bytes_written();
   part_.first_key.assign(std::string_view(part.first_key).substr(0, kMostKeyBytes));
   part_.last_key.assign(std::string_view(part.last_key).substr(0, kMostKeyBytes));
-  part_.checksum = sum_of(directory_.file()).checksum;
+  part_.checksum = part_checksum(directory_.file(), part_.bytes);
 }
 
 }  // namespace xxl

@@ -85,17 +85,9 @@ void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack*
     part.file = name_of(i);
     part.first_key.resize(std::min(part.first_key.size(), kMostKeyBytes));
     part.last_key.resize(std::min(part.last_key.size(), kMostKeyBytes));
-    if (!has_checksums && read_back != nullptr) {  // of what was verified
-      read_back->give_to([&part](const io::File& stream) {
-        part.checksum = sum_of([&](std::uint64_t, std::span<std::byte> data) {
-                          return io::ReadBack::read(stream, data);
-                        }).checksum;
-      });
-    }
     directory_.add(file, part.file, part.bytes, read_back);
-    if (!has_checksums && read_back == nullptr) part.checksum = sum_of(file).checksum;
+    if (!has_checksums) part.checksum = part_checksum(file, part.bytes);
   }
-  if (read_back != nullptr) read_back->give_to({});
   directory_.add(kManifestName, manifest.text(), read_back);
   directory_.publish();
 }

@@ -17,7 +17,7 @@
 #include "base/memory_region.h"
 #include "base/sector_checksum.h"
 #include "base/units.h"
-#include "io/transfer.h"
+#include "io/write_comparison.h"
 
 namespace xxl {
 namespace {
@@ -103,20 +103,14 @@ std::string PartManifest::text() const {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-FileSum sum_of(const ReadBytes& read) {
+std::uint64_t part_checksum(const io::File& file, std::uint64_t bytes) {
   const MemoryRegion buffer(kMiB);
-  FileSum sum;
-  for (std::size_t bytes = buffer.size(); bytes == buffer.size(); sum.bytes += bytes) {
-    bytes = read(sum.bytes, buffer.span());
-    sum.checksum += sector_checksum(buffer.span().first(bytes), sum.bytes / kSectorBytes);
-  }
-  return sum;
-}
-
-FileSum sum_of(const io::File& file) {
-  return sum_of([&](std::uint64_t offset, std::span<std::byte> data) {
-    return io::read_at(file, offset, data);
-  });
+  std::uint64_t checksum = 0;
+  io::read_written(file, bytes, buffer.span(),
+                   [&](std::uint64_t offset, std::span<const std::byte> data) {
+                     checksum += sector_checksum(data, offset / kSectorBytes);
+                   });
+  return checksum;
 }
 
 PartManifest parse_manifest(std::string_view text, const std::string& path) {

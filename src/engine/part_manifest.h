@@ -1,11 +1,8 @@
 // What a directory of parts says about its files (docs/parts.md): manifest.json.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,18 +33,9 @@ struct PartManifest {
   friend bool operator==(const PartManifest&, const PartManifest&) = default;
 };
 
-// What a part of a manifest says of the content of a file.
-struct FileSum {
-  std::uint64_t bytes = 0;
-  std::uint64_t checksum = 0;
-
-  friend bool operator==(const FileSum&, const FileSum&) = default;
-};
-// Fills `data` from `offset` on; returns the bytes, fewer only at the end.
-using ReadBytes = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> data)>;
-// Reads a file to its end.
-FileSum sum_of(const ReadBytes& read);
-FileSum sum_of(const io::File& file);
+// PartManifest::Part::checksum of `file`, of `bytes`, which is read: if what is written to it is
+// noted, compared with that. Throws Error.
+std::uint64_t part_checksum(const io::File& file, std::uint64_t bytes);
 
 // What text() made. Throws Error{bad_input} naming `path` if it is not such a manifest.
 PartManifest parse_manifest(std::string_view text, const std::string& path);

@@ -118,7 +118,7 @@ std::size_t validate_parts(const std::string& directory) {
   }
   for (const PartManifest::Part& part : manifest->parts) {
     const io::File file = io::File::open_input(directory + "/" + part.file);
-    if (sum_of(file) != FileSum{part.bytes, part.checksum}) {
+    if (file.size() != part.bytes || part_checksum(file, part.bytes) != part.checksum) {
       throw Error(ErrorCode::corrupt, "is not what the manifest of its directory says",
                   file.path());
     }

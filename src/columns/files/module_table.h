@@ -67,7 +67,7 @@ struct SourceFacts {
   std::uint64_t row_groups;  // of Parquet
   std::uint64_t row_groups_left_out;
   std::uint64_t rows_left_out;
-  std::uint64_t reading_bytes;   // memory that reading takes, beside batches and
+  std::uint64_t reading_bytes;   // memory that reading takes, beside batches and metadata
   std::uint64_t metadata_bytes;  // memory of the metadata of a file, while it is open
   std::uint64_t bytes_read;      // so far, each time
   std::uint64_t rows_read;       // so far, by the last stream
