@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include "base/random.h"
 #include "io/output_file.h"
 #include "io/transfer.h"
+#include "io/write_comparison.h"
 #include "io/write_log.h"
 #include "tests/unit/io_test_support.h"
 
@@ -81,6 +83,28 @@ class ReadBackTest : public testing::Test {
   IoService io_{Backend::threads, {}};
   std::uint64_t read_ = 0;
 };
+
+TEST_F(ReadBackTest, bytes_of_a_file_are_read_and_compared) {
+  OutputFile to = output();
+  write(to);
+  const auto read = [&](std::uint64_t offset, std::size_t bytes) {
+    const std::vector<std::byte> data = read_compared(to.file(), offset, bytes);
+    return std::string(reinterpret_cast<const char*>(data.data()), data.size());
+  };
+  const std::size_t end = text_.size();
+  for (const auto& [offset, bytes] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 10}, {123'456, 2 * kMiB + 7}, {end - 5, 5}, {0, end}}) {
+    EXPECT_TRUE(read(offset, bytes) == text_.substr(offset, bytes)) << offset;
+  }
+  const std::size_t place = 5 * kMiB + 3;
+  tamper(to, place, std::string(1, static_cast<char>(~text_[place])));
+  EXPECT_TRUE(read(0, 10) == text_.substr(0, 10));
+  for (const std::size_t offset : {place, place - 1, std::size_t{0}}) {
+    EXPECT_THROW(read(offset, place + 1 - offset), Error) << offset;
+  }
+  MemoryRegion buffer(kMiB);
+  EXPECT_THROW(read_written(to.file(), end, buffer.span(), [](std::uint64_t, auto) {}), Error);
+}
 
 TEST_F(ReadBackTest, finds_nothing_in_what_was_written_in_pieces_of_any_size_and_order) {
   OutputFile output = this->output();
