@@ -9,6 +9,9 @@
 //   mapping         ^ buffers of the column: pointers into it
 //   rows 2, 3         read:     offsets 2 to 4   bytes from offset 2 to offset 4
 //
+// Views of text (string_view) may lie anywhere in their buffers: what the rows refer to is copied
+// into one.
+//
 // So nothing of the mapping is in memory, and a file that shrinks is an error, not a signal.
 #pragma once
 
@@ -36,10 +39,13 @@ class MappedBytes {
 // Whether any buffer of the batch is mapped.
 bool is_mapped(const ::arrow::RecordBatch& batch, const MappedBytes& mapped);
 
-// The rows [row, row + count) of a batch that is mapped, in memory. Throws Failed with `place` in
-// front.
+// Rows of a batch that is mapped, in memory: from `row` on, `count`, or fewer if the texts that
+// their views refer to would take more than `bytes`. Throws Failed with `place` in front.
+struct SliceOf {
+  std::int64_t row, count, bytes;
+};
 std::shared_ptr<::arrow::RecordBatch> read_slice(const ::arrow::RecordBatch& batch,
-                                                 std::int64_t row, std::int64_t count,
-                                                 const MappedBytes& mapped, std::string_view place);
+                                                 const SliceOf& slice, const MappedBytes& mapped,
+                                                 std::string_view place);
 
 }  // namespace xxl::arrow_module

@@ -193,8 +193,9 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::next_slice(std::int64_t bytes) 
   const auto fitting =
       static_cast<std::int64_t>(static_cast<double>(bytes) / std::max(row_bytes, 1.0));
   const std::int64_t count = std::min(std::max<std::int64_t>(fitting / 8 * 8, 8), end_row_ - row_);
-  auto slice = read_slice(*mapped_, row_, count, *inputs_[input_].opened->bytes, place(batch_ - 1));
-  row_ += count;
+  auto slice =
+      read_slice(*mapped_, {row_, count, bytes}, *inputs_[input_].opened->bytes, place(batch_ - 1));
+  row_ += slice->num_rows();
   return slice;
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "columns/arrow_module/batch_bytes.h"
+#include "columns/arrow_module/decoded_types.h"
 #include "columns/arrow_module/failed.h"
 #include "columns/arrow_module/memory.h"
 #include "columns/arrow_module/row_group_bounds.h"
@@ -117,6 +118,18 @@ class StoredType {
   ::parquet::ConvertedType::type converted_;
 };
 
+void decode(::parquet::arrow::SchemaField& field) {
+  field.field = decoded(field.field);
+  for (::parquet::arrow::SchemaField& child : field.children) decode(child);
+}
+
+// From now on the reader gives dictionaries as values. The library has no option for that, as it
+// does as the metadata of the file say; but readers of columns are made of this description.
+void decode_dictionaries(const ::parquet::arrow::FileReader& reader) {
+  auto& manifest = const_cast<::parquet::arrow::SchemaManifest&>(reader.manifest());
+  for (::parquet::arrow::SchemaField& field : manifest.schema_fields) decode(field);
+}
+
 // What step() returns; what Parquet throws is said of `path`.
 template <class Step>
 auto of_file(const std::string& path, Step&& step) {
@@ -165,7 +178,9 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
     }
     ::parquet::ArrowReaderProperties arrow_properties(threads_ > 1);
     arrow_properties.set_pre_buffer(false);
-    return check(builder.memory_pool(&pool())->properties(arrow_properties)->Build(), path);
+    auto reader = check(builder.memory_pool(&pool())->properties(arrow_properties)->Build(), path);
+    decode_dictionaries(*reader);
+    return reader;
   });
 }
 
@@ -174,7 +189,7 @@ void ParquetSource::examine(const std::string& path) {
   const auto reader = open(path, file.identity, false);
   std::shared_ptr<::arrow::Schema> schema;
   check(reader->GetSchema(&schema), path);
-  add_schema(path, schema);
+  add_schema(path, decoded(*schema));
   const auto metadata = reader->parquet_reader()->metadata();
   metadata_bytes_ = std::max(metadata_bytes_,
                              static_cast<std::uint64_t>(arrow_module::metadata_bytes(*metadata)));

@@ -3,7 +3,10 @@
 // A row group is kept encoded and compressed until it is complete, as its columns lie one after the
 // other in the file. It ends with so many rows, or when it takes as much memory as there is.
 #include <arrow/extension_type.h>
+#include <arrow/ipc/writer.h>
 #include <arrow/memory_pool.h>
+#include <arrow/util/base64.h>
+#include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
 #include <parquet/file_writer.h>
@@ -16,6 +19,7 @@
 
 #include "columns/arrow_module/batch_target.h"
 #include "columns/arrow_module/compression.h"
+#include "columns/arrow_module/decoded_types.h"
 #include "columns/arrow_module/failed.h"
 #include "columns/arrow_module/memory.h"
 #include "columns/arrow_module/output.h"
@@ -67,6 +71,15 @@ std::vector<::parquet::SortingColumn> sorting_columns(const module_table::Target
   return columns;
 }
 
+// What store_schema() of the library would write of the columns that it gets.
+std::shared_ptr<::arrow::KeyValueMetadata> metadata_of(const ::arrow::Schema& schema) {
+  const auto metadata =
+      schema.HasMetadata() ? schema.metadata()->Copy() : ::arrow::key_value_metadata({}, {});
+  const auto bytes = check(::arrow::ipc::SerializeSchema(schema, &pool()), "");
+  metadata->Append("ARROW:schema", ::arrow::util::base64_encode(bytes->ToString()));
+  return metadata;
+}
+
 class ParquetTarget : public BatchTarget {
  public:
   ParquetTarget(const module_table::TargetOptions& options,
@@ -86,11 +99,12 @@ class ParquetTarget : public BatchTarget {
         ->set_sorting_columns(sorting_columns(options, *schema));
     if (options.level != 0) properties.compression_level(options.level);
     ::parquet::ArrowWriterProperties::Builder arrow_properties;
-    arrow_properties.store_schema()->set_use_threads(options.threads > 1);
+    arrow_properties.set_use_threads(options.threads > 1);
     writer_ =
         check(::parquet::arrow::FileWriter::Open(*schema, &encoder_pool_, output_,
                                                  properties.build(), arrow_properties.build()),
               "");
+    check(writer_->AddKeyValueMetadata(metadata_of(*stored(*schema))), "");
   }
 
   ~ParquetTarget() override { output_->abandon(); }
