@@ -2,7 +2,7 @@
 
 #include <arrow/util/key_value_metadata.h>
 
-#include <string>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,7 +16,7 @@ using FieldPointer = std::shared_ptr<Field>;
 using TypePointer = std::shared_ptr<DataType>;
 
 constexpr const char* kMark = "xxl:dictionary";
-constexpr const char* kPolarsEnum = "_PL_ENUM_VALUES";  // in the metadata of its fields
+constexpr const char* kPolarsEnums[] = {"_PL_ENUM_VALUES2", "_PL_ENUM_VALUES"};  // of fields
 
 bool has_mark(const Field& field, const char* mark) {
   return field.HasMetadata() && field.metadata()->Contains(mark);
@@ -77,7 +77,8 @@ FieldPointer decoded(const FieldPointer& field) {
     return field->WithType(with_fields(field->type(), of_field));
   }
   const auto& type = static_cast<const ::arrow::DictionaryType&>(*field->type());
-  if (type.ordered() || has_mark(*field, kPolarsEnum)) return field;
+  const auto is_enum = [&](const char* mark) { return has_mark(*field, mark); };
+  if (type.ordered() || std::ranges::any_of(kPolarsEnums, is_enum)) return field;
   return field->WithType(type.value_type())
       ->WithMergedMetadata(::arrow::key_value_metadata({{kMark, ""}}));
 }
