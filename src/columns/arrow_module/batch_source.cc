@@ -3,7 +3,9 @@
 #include <arrow/c/bridge.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "columns/arrow_module/ahead.h"
@@ -17,6 +19,32 @@ using Batch = std::shared_ptr<::arrow::RecordBatch>;
 
 std::string column_text(const ::arrow::Field& field) {
   return field.type()->ToString() + (field.nullable() ? "" : " not null");
+}
+
+bool has_column(const ::arrow::Schema& schema, std::string_view name) {
+  const auto equal = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  return std::ranges::any_of(schema.field_names(), [&](const std::string& each) {
+    return std::ranges::equal(each, name, equal);
+  });
+}
+
+// To other programs a directory NAME=VALUE is a column of the files in and below it, unless these
+// have it themselves. Throws Failed.
+void check_directories(const std::string& path, const ::arrow::Schema& schema) {
+  std::string_view rest = path;
+  for (std::size_t end; (end = rest.find('/')) != rest.npos; rest.remove_prefix(end + 1)) {
+    const std::string directory(rest.substr(0, end));
+    const std::size_t name_bytes = directory.find('=');
+    if (name_bytes == directory.npos || name_bytes == 0) continue;
+    const std::string name = directory.substr(0, name_bytes);
+    if (has_column(schema, name)) continue;
+    throw Failed(ErrorCode::usage,
+                 joined({path, "the directory " + directory + " stands for a column '" + name +
+                                   "', which the file does not have and the output would lose: "
+                                   "give files that have the column"}));
+  }
 }
 
 // The batches of a source, cut into slices; while one is used, the next one is read.
@@ -89,6 +117,7 @@ class SourceStream : public ::arrow::RecordBatchReader {
 
 void BatchSource::add_schema(const std::string& path,
                              const std::shared_ptr<::arrow::Schema>& schema) {
+  check_directories(path, *schema);
   if (schema_ == nullptr) {
     first_path_ = path;
     schema_ = schema;

@@ -37,12 +37,6 @@ void add_directory(const fs::path& directory, module_table::Format format,
     const std::string name = entry.path().filename().string();
     if (is_hidden(name)) continue;
     if (entry.is_directory(error)) {
-      if (name.find('=') != std::string::npos) {
-        throw Error(ErrorCode::usage,
-                    "names of directories like this one are columns to other programs, but are not "
-                    "read here: give the files",
-                    entry.path().string());
-      }
       add_directory(entry.path(), format, files);
     } else if (std::ranges::any_of(endings, [&](auto ending) { return name.ends_with(ending); })) {
       files.push_back(entry.path().string());

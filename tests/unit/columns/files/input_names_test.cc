@@ -67,10 +67,5 @@ TEST_F(InputNames, a_name_that_looks_like_a_pattern_but_is_a_file) {
   EXPECT_EQ(expand(file), Names{file});
 }
 
-TEST_F(InputNames, columns_in_names_of_directories_are_refused) {
-  make("d/year=2026/1.parquet");
-  EXPECT_THROW(expand(root_ / "d"), Error);
-}
-
 }  // namespace
 }  // namespace xxl
