@@ -5,7 +5,9 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
+#include "columns/files/column_metadata.h"
 #include "xxl/error.h"
 
 namespace xxl {
@@ -133,19 +135,26 @@ void set_parameters(ColumnType& type, const std::string& place) {
   }
 }
 
-std::size_t metadata_bytes(const char* metadata) {
-  std::int32_t count = 0;
+// Calls f(key, value) for all metadata of a schema. Returns where they end.
+template <class F>
+const char* for_metadata(const char* metadata, F&& f) {
   const char* at = metadata;
   const auto take = [&] {
     std::int32_t number;
     std::memcpy(&number, at, sizeof(number));
     at += sizeof(number);
     if (number < 0) refuse("", "the schema has metadata of a negative length");
-    return number;
+    return static_cast<std::size_t>(number);
   };
-  count = take();
-  for (std::int32_t i = 0; i < 2 * count; ++i) at += take();
-  return static_cast<std::size_t>(at - metadata);
+  const auto take_text = [&] {
+    const std::size_t bytes = take();
+    return std::string_view(std::exchange(at, at + bytes), bytes);
+  };
+  for (std::size_t count = take(); count > 0; --count) {
+    const std::string_view key = take_text();
+    f(key, take_text());
+  }
+  return at;
 }
 
 std::size_t children_wanted(const ColumnType& type, std::size_t there) {
@@ -173,7 +182,7 @@ class TypeReader {
     type.format = schema.format;
     if (schema.name != nullptr) type.name = schema.name;
     if (schema.metadata != nullptr) {
-      type.metadata.assign(schema.metadata, metadata_bytes(schema.metadata));
+      type.metadata.assign(schema.metadata, for_metadata(schema.metadata, [](auto, auto) {}));
     }
     type.flags = schema.flags;
     const Simple* const known = find_format(type.format);
@@ -211,8 +220,15 @@ class TypeReader {
       refuse(place, "dictionaries of dictionaries are not supported");
     }
     type.layout = Layout::dictionary;
-    type.key = type.values.front().key;
+    type.key = is_ordered(type) ? KeyKind::place : type.values.front().key;
     type.dictionary_id = dictionaries_++;
+  }
+
+  // Not if nothing tells the order.
+  static bool is_ordered(const ColumnType& type) {
+    return !type.metadata_of(kNoOrderKey) &&
+           ((type.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0 || type.metadata_of(kPolarsEnumKey) ||
+            type.metadata_of(kOldPolarsEnumKey));
   }
 
   static bool contains_dictionary(const ColumnType& type) {
@@ -244,6 +260,15 @@ void release_schema(ArrowSchema* schema) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> ColumnType::metadata_of(std::string_view what) const {
+  std::optional<std::string_view> found;
+  if (metadata.empty()) return found;
+  for_metadata(metadata.data(), [&](std::string_view each, std::string_view value) {
+    if (each == what) found = value;
+  });
+  return found;
+}
 
 ColumnType table_type(const ArrowSchema& schema) {
   ColumnType type = TypeReader().read(schema, "", 0);

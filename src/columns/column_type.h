@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "xxl/arrow_c.h"
@@ -36,6 +38,7 @@ enum class KeyKind : std::uint8_t {
   floating,
   text,  // bytes that are UTF-8
   bytes,
+  place,  // of a value in an ordered dictionary
 };
 
 struct ColumnType {
@@ -49,12 +52,14 @@ struct ColumnType {
 
   // What follows:
   Layout layout = Layout::null;
-  KeyKind key = KeyKind::none;  // of a dictionary, that of its values
+  KeyKind key = KeyKind::none;  // of a dictionary that is not ordered, that of its values
   std::size_t width = 0;        // bytes of a value in its buffer; bit fields: 0
   std::size_t list_size = 0;
   std::size_t dictionary_id = 0;  // counted from 0 through the tree of a table
 
   bool nullable() const { return (flags & ARROW_FLAG_NULLABLE) != 0; }
+  // What they say of `what`; nothing if that is not there.
+  std::optional<std::string_view> metadata_of(std::string_view what) const;
   // What values are, where it does not matter that they are in a dictionary.
   const ColumnType& value_type() const {
     return layout == Layout::dictionary ? values.front() : *this;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,15 +22,19 @@ struct DictionaryNumbers {
 
 class DictionaryTable {
  public:
-  // Throws Error{no_space} when the values take more than `most_bytes`; `column` says of what.
-  DictionaryTable(std::string column, std::uint64_t most_bytes, DictionaryNumbers numbers)
-      : column_(std::move(column)),
-        most_bytes_(most_bytes),
-        next_(numbers.first),
-        step_(numbers.step) {}
+  // Of the dictionary `column`. Throws Error{no_space} when the values take more than `most_bytes`.
+  DictionaryTable(const ColumnType& column, std::uint64_t most_bytes, DictionaryNumbers numbers);
+
+  // Whether numbers are in the order of the values.
+  bool is_ordered() const { return ordered_; }
 
   // Before the rows of a batch whose dictionary has `count` values.
-  void begin_batch(std::size_t count) { numbers_.assign(count, kUnknown); }
+  void begin_batch(std::size_t count);
+  // And, if it is ordered, for each of them, in this order: bytes as append_value() writes it.
+  // All batches must have one order, unless the type tells it.
+  void add_in_order(std::size_t index, std::string bytes);
+  // The places of the batch's values in that order.
+  std::span<const std::uint32_t> places() const { return places_; }
   // The number of the value at `index` of the batch's dictionary; `bytes()` gives it as
   // append_value() writes it.
   template <class Bytes>
@@ -51,10 +56,15 @@ class DictionaryTable {
   std::string column_;
   std::uint64_t most_bytes_;
   std::uint64_t bytes_ = 0;
+  std::uint32_t first_;
   std::uint64_t next_;  // number of the next new value
   std::uint32_t step_;
+  bool ordered_;
+  bool complete_ = false;               // by its type
+  std::size_t next_place_ = 0;          // of an ordered batch's next value, at least
+  std::vector<std::uint32_t> places_;   // of an ordered batch's values
   std::vector<std::uint32_t> numbers_;  // of the batch's values
-  std::unordered_map<std::string, std::uint32_t> known_;
+  std::unordered_map<std::string, std::uint32_t> known_;  // numbers
   std::vector<std::string_view> values_;  // keys of known_, which stay where they are
 };
 
@@ -71,7 +81,5 @@ DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_b
                                    DictionaryNumbers numbers = {});
 // `table`, where indices are too narrow for the values of all batches, with wider ones.
 ColumnType with_wide_indices(const ColumnType& table, const DictionaryTables& tables);
-// Before the rows of a batch.
-void begin_batch(DictionaryTables& tables, const ColumnView& batch);
 
 }  // namespace xxl

@@ -251,8 +251,8 @@ std::size_t fixed_key_bytes(const KeyColumn& key) {
 class KeyWriter {
  public:
   KeyWriter(const KeyColumn& key, const ColumnView& column, std::size_t first,
-            std::span<std::byte*> to)
-      : key_(key), column_(column), first_(first), to_(to) {}
+            std::span<std::byte*> to, std::span<const std::uint32_t> places)
+      : key_(key), column_(column), first_(first), to_(to), places_(places) {}
 
   void write() {
     if (is_number_of_8(key_)) {
@@ -268,6 +268,13 @@ class KeyWriter {
         *to = static_cast<std::byte>(column.bit(row));
         if (key_.descending) *to = ~*to;
         return to + 1;
+      });
+    } else if (key_.kind == KeyKind::place) {
+      write_values([this](const ColumnView&, std::size_t index, std::byte* to) {
+        const std::uint32_t place =
+            byte_swapped(key_.descending ? ~places_[index] : places_[index]);
+        std::memcpy(to, &place, sizeof(place));
+        return to + sizeof(place);
       });
     } else {
       write_values([this](const ColumnView& column, std::size_t row, std::byte* to) {
@@ -315,6 +322,7 @@ class KeyWriter {
   const ColumnView& column_;
   std::size_t first_;
   std::span<std::byte*> to_;
+  std::span<const std::uint32_t> places_;
 };
 
 class KeyReader {
@@ -399,6 +407,7 @@ KeyColumn key_column(std::size_t column, const ColumnType& type) {
   key.marks_null = may_be_null(type);
   const ColumnType& values = type.value_type();
   if (values.layout == Layout::fixed) key.width = values.width;
+  if (key.kind == KeyKind::place) key.width = sizeof(std::uint32_t);
   return key;
 }
 
@@ -424,8 +433,8 @@ void add_key_bytes(const KeyColumn& key, const ColumnView& column, std::size_t f
 }
 
 void write_keys(const KeyColumn& key, const ColumnView& column, std::size_t first,
-                std::span<std::byte*> to) {
-  KeyWriter(key, column, first, to).write();
+                std::span<std::byte*> to, std::span<const std::uint32_t> places) {
+  KeyWriter(key, column, first, to, places).write();
 }
 
 void read_keys(const KeyColumn& key, std::span<const std::byte*> from,

@@ -6,6 +6,7 @@
 //   floats          likewise; of negative ones all bits are flipped
 //   strings, binary a byte 0 as 0 255, then 0 0
 //   fixed binary    as it is
+//   ordered         the place of the value in the dictionary, big-endian
 //
 // Descending: all bytes but the first are inverted.
 //
@@ -44,10 +45,11 @@ inline bool is_in_key(const KeyColumn& key, const ColumnType& type) {
 void add_key_bytes(const KeyColumn& key, const ColumnView& column, std::size_t first,
                    std::span<std::size_t> bytes);
 
-// Writes them, each at its place, which moves on. Throws Error{bad_input} for a null in a column
-// that has none by its type.
+// Writes them, each at its place, which moves on. `places` are those of the values of the batch's
+// dictionary, if it is ordered. Throws Error{bad_input} for a null in a column that has none by its
+// type.
 void write_keys(const KeyColumn& key, const ColumnView& column, std::size_t first,
-                std::span<std::byte*> to);
+                std::span<std::byte*> to, std::span<const std::uint32_t> places = {});
 
 // Reads them, each from its place, which moves on, at most to its end. `builder`, of the form of
 // the key, gets the values; it may be null.

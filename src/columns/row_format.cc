@@ -71,7 +71,12 @@ RowWriter::Written RowWriter::write(const ColumnView& batch, std::size_t first, 
   begin_records(count);
   if (format_.flags_null_keys) flag_null_keys(batch, first);
   for (const KeyColumn& key : format_.keys) {
-    write_keys(key, batch.children[key.column], first, at_);
+    const ColumnView& column = batch.children[key.column];
+    if (key.kind == KeyKind::place) {
+      write_keys(key, column, first, at_, dictionaries_[column.type->dictionary_id].places());
+    } else {
+      write_keys(key, column, first, at_);
+    }
   }
   set_bits(batch, first);
   for (const RowFormat::Field& field : format_.fields) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "columns/value_bytes.h"
+
 namespace xxl {
 namespace {
 

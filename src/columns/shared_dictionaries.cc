@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/cluster/message.h"
+#include "xxl/error.h"
 
 namespace xxl {
 namespace {
@@ -23,6 +24,11 @@ Message add_own(const DictionaryTables& own, DictionaryTables& all) {
     Places places;
     for (const std::string_view value : own[id].values()) {
       places.push_back(all[id].number_of(std::string(value)));
+      if (all[id].is_ordered() && places.back() + 1 != places.size()) {
+        throw Error(ErrorCode::bad_input,
+                    "the dictionary of an ordered column has another order in other files: give it "
+                    "the same one everywhere, or make the column text");
+      }
     }
     writer.put(places.size());
     writer.put_bytes(std::as_bytes(std::span(places)));

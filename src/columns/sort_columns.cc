@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
 #include "columns/column_stream.h"
+#include "columns/files/column_metadata.h"
 #include "columns/row_blocks.h"
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
@@ -28,7 +30,11 @@ std::vector<KeyColumn> keys_of(const ColumnType& table, const std::vector<column
   std::vector<KeyColumn> keys;
   for (const column_key& each : by) {
     const std::size_t column = column_of(table, each.column, "the table");
-    KeyColumn key = key_column(column, table.children[column]);
+    const ColumnType& type = table.children[column];
+    if (const auto why = type.metadata_of(kNoOrderKey)) {
+      throw Error(ErrorCode::usage, "column " + type.name + ": " + std::string(*why));
+    }
+    KeyColumn key = key_column(column, type);
     key.descending = each.descending;
     key.nulls_first = each.nulls_first;
     keys.push_back(key);

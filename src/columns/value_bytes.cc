@@ -71,6 +71,12 @@ class ValueWriter {
  public:
   explicit ValueWriter(DictionaryTables& dictionaries) : dictionaries_(dictionaries) {}
 
+  std::string text_of(const ColumnView& column, std::size_t row) {
+    std::string bytes(bytes_of_value(column, row), '\0');
+    write(column, row, reinterpret_cast<std::byte*>(bytes.data()));
+    return bytes;
+  }
+
   std::byte* write(const ColumnView& column, std::size_t row, std::byte* to) {
     const ColumnType& type = *column.type;
     switch (type.layout) {
@@ -97,13 +103,9 @@ class ValueWriter {
 
  private:
   std::uint32_t number_of(const ColumnView& column, std::size_t row) {
-    const ColumnView& values = column.values.front();
     const std::size_t index = column.index(row);
-    return dictionaries_[column.type->dictionary_id].number(index, [&] {
-      std::string bytes(bytes_of_value(values, index), '\0');
-      write(values, index, reinterpret_cast<std::byte*>(bytes.data()));
-      return bytes;
-    });
+    return dictionaries_[column.type->dictionary_id].number(
+        index, [&] { return text_of(column.values.front(), index); });
   }
 
   std::byte* write_structure(const ColumnView& column, std::size_t row, std::byte* to) {
@@ -176,6 +178,18 @@ void write_binary(const ColumnView& column, std::size_t first, std::span<std::by
 }
 
 }  // namespace
+
+void begin_batch(DictionaryTables& tables, const ColumnView& batch) {
+  if (batch.type->layout == Layout::dictionary) {
+    const ColumnView& values = batch.values.front();
+    DictionaryTable& table = tables[batch.type->dictionary_id];
+    table.begin_batch(values.rows);
+    for (std::size_t i = 0; i < values.rows && table.is_ordered(); ++i) {
+      if (has_value(values, i)) table.add_in_order(i, ValueWriter(tables).text_of(values, i));
+    }
+  }
+  for (const ColumnView& child : batch.children) begin_batch(tables, child);
+}
 
 void add_value_bytes(const ColumnView& column, std::size_t first, std::span<std::size_t> bytes) {
   const ColumnType& type = *column.type;

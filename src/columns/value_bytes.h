@@ -51,6 +51,10 @@ inline bool may_be_null(const ColumnType& type) {
          (type.layout == Layout::dictionary && may_be_null(type.values.front()));
 }
 
+// Before the rows of a batch. Throws Error{bad_input} for an ordered dictionary that does not go
+// with those of the batches before.
+void begin_batch(DictionaryTables& tables, const ColumnView& batch);
+
 // Adds the sizes of the values of rows first, first + 1, ... to `bytes`.
 void add_value_bytes(const ColumnView& column, std::size_t first, std::span<std::size_t> bytes);
 

@@ -21,6 +21,7 @@
 #include "columns/dictionary_table.h"
 #include "columns/row_format.h"
 #include "columns/row_table.h"
+#include "columns/value_bytes.h"
 #include "fuzz_input.h"
 #include "made_tables.h"
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "columns/files/module_table.h"
@@ -36,6 +37,9 @@ class BatchSource {
   // Takes the schema of the first file, and compares those of the others with it. Throws Failed
   // that names the column.
   void add_schema(const std::string& path, const std::shared_ptr<::arrow::Schema>& schema);
+  // With other metadata, or none, so that the next file is the first one.
+  void set_schema(std::shared_ptr<::arrow::Schema> schema) { schema_ = std::move(schema); }
+  const std::string& first_path() const { return first_path_; }
 
   std::atomic<std::uint64_t> bytes_read_ = 0;  // each time
   std::atomic<std::uint64_t> rows_read_ = 0;   // ahead as well

@@ -2,9 +2,10 @@
 
 #include <arrow/util/key_value_metadata.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "columns/arrow_module/orders.h"
 
 namespace xxl::arrow_module {
 namespace {
@@ -16,7 +17,6 @@ using FieldPointer = std::shared_ptr<Field>;
 using TypePointer = std::shared_ptr<DataType>;
 
 constexpr const char* kMark = "xxl:dictionary";
-constexpr const char* kPolarsEnums[] = {"_PL_ENUM_VALUES2", "_PL_ENUM_VALUES"};  // of fields
 
 bool has_mark(const Field& field, const char* mark) {
   return field.HasMetadata() && field.metadata()->Contains(mark);
@@ -76,9 +76,8 @@ FieldPointer decoded(const FieldPointer& field) {
   if (field->type()->id() != Type::DICTIONARY) {
     return field->WithType(with_fields(field->type(), of_field));
   }
+  if (is_ordered(*field)) return field;
   const auto& type = static_cast<const ::arrow::DictionaryType&>(*field->type());
-  const auto is_enum = [&](const char* mark) { return has_mark(*field, mark); };
-  if (type.ordered() || std::ranges::any_of(kPolarsEnums, is_enum)) return field;
   return field->WithType(type.value_type())
       ->WithMergedMetadata(::arrow::key_value_metadata({{kMark, ""}}));
 }

@@ -1,5 +1,6 @@
 #include "columns/arrow_module/parquet_source.h"
 
+#include <arrow/extension_type.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <parquet/arrow/schema.h>
@@ -18,7 +19,9 @@
 #include "columns/arrow_module/batch_bytes.h"
 #include "columns/arrow_module/decoded_types.h"
 #include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/kept_types.h"
 #include "columns/arrow_module/memory.h"
+#include "columns/arrow_module/orders.h"
 #include "columns/arrow_module/row_group_bounds.h"
 
 namespace xxl::arrow_module {
@@ -91,6 +94,9 @@ bool has_bounds(const ::arrow::DataType& type) {
   if (type.id() == Type::DICTIONARY) {
     return has_bounds(*static_cast<const ::arrow::DictionaryType&>(type).value_type());
   }
+  if (type.id() == Type::EXTENSION) {
+    return has_bounds(*static_cast<const ::arrow::ExtensionType&>(type).storage_type());
+  }
   return ::arrow::is_integer(type.id()) || ::arrow::is_base_binary_like(type.id()) ||
          ::arrow::is_decimal(type.id()) || type.id() == Type::BOOL || type.id() == Type::DATE32 ||
          type.id() == Type::DATE64 || type.id() == Type::TIME32 || type.id() == Type::TIME64 ||
@@ -144,9 +150,10 @@ auto of_file(const std::string& path, Step&& step) {
 
 ParquetSource::ParquetSource(const std::vector<std::string>& paths, unsigned threads)
     : threads_(threads) {
-  for (const std::string& path : paths) {
-    of_file(path, [&] { examine(path); });
-  }
+  examine(paths);
+  if (int96_.unit() == int96_unit_) return;
+  int96_unit_ = int96_.unit();
+  examine(paths);
 }
 
 std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::string& path,
@@ -178,10 +185,21 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
     }
     ::parquet::ArrowReaderProperties arrow_properties(threads_ > 1);
     arrow_properties.set_pre_buffer(false);
+    arrow_properties.set_arrow_extensions_enabled(true);
+    arrow_properties.set_coerce_int96_timestamp_unit(int96_unit_);
     auto reader = check(builder.memory_pool(&pool())->properties(arrow_properties)->Build(), path);
     decode_dictionaries(*reader);
     return reader;
   });
+}
+
+void ParquetSource::examine(const std::vector<std::string>& paths) {
+  files_.clear();
+  set_schema(nullptr);
+  for (const std::string& path : paths) {
+    of_file(path, [&] { examine(path); });
+  }
+  set_schema(with_no_orders(*schema(), no_orders_));
 }
 
 void ParquetSource::examine(const std::string& path) {
@@ -189,8 +207,11 @@ void ParquetSource::examine(const std::string& path) {
   const auto reader = open(path, file.identity, false);
   std::shared_ptr<::arrow::Schema> schema;
   check(reader->GetSchema(&schema), path);
-  add_schema(path, decoded(*schema));
   const auto metadata = reader->parquet_reader()->metadata();
+  add_schema(path, with_kept_types(*decoded(*schema), *metadata->schema()));
+  check_types(path, *metadata->schema());
+  note_orders(*reader);
+  if (int96_unit_ == ::arrow::TimeUnit::NANO) int96_.look_at(*reader->parquet_reader(), path);
   metadata_bytes_ = std::max(metadata_bytes_,
                              static_cast<std::uint64_t>(arrow_module::metadata_bytes(*metadata)));
   for (int i = 0; i < metadata->num_row_groups(); ++i) {
@@ -206,6 +227,32 @@ void ParquetSource::examine(const std::string& path) {
   files_.push_back(std::move(file));
 }
 
+// Types that Arrow's do not tell are those of all files, too.
+void ParquetSource::check_types(const std::string& path,
+                                const ::parquet::SchemaDescriptor& columns) {
+  std::vector<std::string> types = untold_types(columns);
+  if (files_.empty()) untold_types_ = types;
+  for (std::size_t leaf = 0; leaf < types.size(); ++leaf) {
+    if (types[leaf] == untold_types_[leaf]) continue;
+    const auto name = [](const std::string& type) { return type.empty() ? "without one" : type; };
+    throw Failed(
+        ErrorCode::bad_input,
+        joined({path, "column '" + columns.Column(static_cast<int>(leaf))->path()->ToDotString() +
+                          "' has the logical type " + name(types[leaf]) + ", not " +
+                          name(untold_types_[leaf]) + ": all files must have the columns of " +
+                          first_path()}));
+  }
+}
+
+void ParquetSource::note_orders(const ::parquet::arrow::FileReader& reader) {
+  const auto metadata = reader.parquet_reader()->metadata();
+  for (const ::parquet::arrow::SchemaField& column : reader.manifest().schema_fields) {
+    if (!column.is_leaf()) continue;
+    const std::string why = why_no_order(*column.field, *metadata, column.column_index);
+    if (!why.empty()) no_orders_[column.field->name()] = why;
+  }
+}
+
 std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open_again(const InputFile& file) {
   FileIdentity identity;
   auto reader = open(file.path, identity, true);
@@ -219,7 +266,10 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open_again(const In
 // The leaf that is the column `column`, if statistics say something of it; -1 if not.
 int ParquetSource::leaf_with_bounds(const std::string& column) const {
   const int index = schema()->GetFieldIndex(column);
-  if (index < 0 || !has_bounds(*schema()->field(index)->type())) return -1;
+  if (index < 0 || is_ordered(*schema()->field(index)) ||
+      !has_bounds(*schema()->field(index)->type())) {
+    return -1;
+  }
   return index;
 }
 

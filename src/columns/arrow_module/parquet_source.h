@@ -8,10 +8,12 @@
 #include <parquet/arrow/reader.h>
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "columns/arrow_module/batch_source.h"
+#include "columns/arrow_module/int96.h"
 #include "columns/arrow_module/posix_files.h"
 
 namespace xxl::arrow_module {
@@ -42,7 +44,10 @@ class ParquetSource : public BatchSource {
     std::vector<RowGroup> groups;
   };
 
+  void examine(const std::vector<std::string>& paths);
   void examine(const std::string& path);
+  void check_types(const std::string& path, const ::parquet::SchemaDescriptor& columns);
+  void note_orders(const ::parquet::arrow::FileReader& reader);
   std::unique_ptr<::parquet::arrow::FileReader> open(const std::string& path,
                                                      FileIdentity& identity, bool is_examined);
   std::unique_ptr<::parquet::arrow::FileReader> open_again(const InputFile& file);
@@ -56,7 +61,11 @@ class ParquetSource : public BatchSource {
   std::string failing_column();
 
   const unsigned threads_;
+  ::arrow::TimeUnit::type int96_unit_ = ::arrow::TimeUnit::NANO;
+  Int96Unit int96_;  // of what was looked at
   std::vector<InputFile> files_;
+  std::vector<std::string> untold_types_;         // of the leaves of all files
+  std::map<std::string, std::string> no_orders_;  // columns that have no order, and why
   std::uint64_t reading_bytes_ = 0;
   std::uint64_t metadata_bytes_ = 0;
 

@@ -21,7 +21,9 @@
 #include "columns/arrow_module/compression.h"
 #include "columns/arrow_module/decoded_types.h"
 #include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/kept_types.h"
 #include "columns/arrow_module/memory.h"
+#include "columns/arrow_module/orders.h"
 #include "columns/arrow_module/output.h"
 
 namespace xxl::arrow_module {
@@ -65,7 +67,8 @@ std::vector<::parquet::SortingColumn> sorting_columns(const module_table::Target
   for (std::uint64_t i = 0; i < options.sorted_by_count; ++i) {
     const module_table::SortedBy& by = options.sorted_by[i];
     const int leaf = leaf_of(schema, by.column);
-    if (leaf < 0) break;  // the order of what follows holds only below this one
+    // The order of what follows holds only below this one.
+    if (leaf < 0 || is_ordered(*schema.GetFieldByName(by.column))) break;
     columns.push_back({leaf, by.descending != 0, by.nulls_first != 0});
   }
   return columns;
@@ -100,11 +103,7 @@ class ParquetTarget : public BatchTarget {
     if (options.level != 0) properties.compression_level(options.level);
     ::parquet::ArrowWriterProperties::Builder arrow_properties;
     arrow_properties.set_use_threads(options.threads > 1);
-    writer_ =
-        check(::parquet::arrow::FileWriter::Open(*schema, &encoder_pool_, output_,
-                                                 properties.build(), arrow_properties.build()),
-              "");
-    check(writer_->AddKeyValueMetadata(metadata_of(*stored(*schema))), "");
+    open(*schema, properties.build(), arrow_properties.build());
   }
 
   ~ParquetTarget() override { output_->abandon(); }
@@ -131,6 +130,18 @@ class ParquetTarget : public BatchTarget {
   std::int64_t waiting_bytes() const override { return encoder_pool_.bytes_allocated(); }
 
  private:
+  void open(const ::arrow::Schema& schema,
+            const std::shared_ptr<::parquet::WriterProperties>& properties,
+            const std::shared_ptr<::parquet::ArrowWriterProperties>& arrow_properties) {
+    const auto columns = without_kept_types(schema);
+    auto file = ::parquet::ParquetFileWriter::Open(
+        output_, file_schema(schema, *properties, *arrow_properties), properties,
+        metadata_of(*stored(*columns)));
+    check(::parquet::arrow::FileWriter::Make(&encoder_pool_, std::move(file), columns,
+                                             arrow_properties, &writer_),
+          "");
+  }
+
   // Columns of ever new values fill a dictionary in vain, again in each row group: the smaller
   // these are, the sooner it is given up.
   std::int64_t dictionary_bytes() const {

@@ -31,6 +31,8 @@ struct Column {
   std::vector<std::optional<std::string>> buffers = {};  // bytes; none: null
   std::vector<Column> children = {};
   std::vector<Column> dictionary = {};  // at most one
+  bool ordered = false;                 // the dictionary
+  std::string metadata = {};            // as it lies in a schema
 };
 
 inline std::string bits(const std::vector<bool>& values) {
@@ -104,6 +106,22 @@ inline Column dictionary(const std::string& name, const std::vector<std::optiona
   return column;
 }
 
+// Likewise, whose values are in order.
+inline Column ordered(const std::string& name, const std::vector<std::optional<std::int8_t>>& of,
+                      const std::vector<std::optional<std::string>>& values) {
+  Column column = dictionary(name, of, values);
+  column.ordered = true;
+  return column;
+}
+
+// One pair of metadata.
+inline std::string metadata(const std::string& key, const std::string& value) {
+  const std::vector<std::int32_t> counts{1, static_cast<std::int32_t>(key.size()),
+                                         static_cast<std::int32_t>(value.size())};
+  const std::string bytes = bytes_of_values(counts);
+  return bytes.substr(0, 8) + key + bytes.substr(8) + value;
+}
+
 inline Column table(std::vector<Column> columns) {
   const std::int64_t length = columns.empty() ? 0 : columns.front().length;
   return {.format = "+s",
@@ -163,7 +181,9 @@ inline void export_schema_of(const Column& column, ArrowSchema* schema) {
   *schema = {};
   schema->format = owned->column.format.c_str();
   schema->name = owned->column.name.c_str();
-  schema->flags = column.nullable ? ARROW_FLAG_NULLABLE : 0;
+  schema->flags = (column.nullable ? ARROW_FLAG_NULLABLE : 0) |
+                  (column.ordered ? ARROW_FLAG_DICTIONARY_ORDERED : 0);
+  schema->metadata = owned->column.metadata.empty() ? nullptr : owned->column.metadata.data();
   for (const Column& child : owned->column.children) {
     export_schema_of(child, &owned->schemas.emplace_back());
     owned->schema_children.push_back(&owned->schemas.back());

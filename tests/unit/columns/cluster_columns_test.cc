@@ -181,6 +181,27 @@ TEST(SharedDictionaries, have_the_values_in_the_order_of_ranks) {
   });
 }
 
+TEST(SharedDictionaries, that_are_ordered_must_have_one_order) {
+  ColumnType column;
+  column.layout = Layout::dictionary;
+  column.key = KeyKind::place;
+  column.values.emplace_back();
+  ColumnType table;
+  table.children = {column};
+  const auto shared_values = [&](const std::vector<std::vector<std::string>>& given) {
+    test::run_ranks(2, true, [&](Peers& peers) {
+      DictionaryTables own = dictionary_tables(table, 10'000, {peers.rank(), peers.ranks()});
+      for (const std::string& value : given[peers.rank()]) own.front().number_of(value);
+      const SharedDictionaries shared = share_dictionaries(table, own, 10'000, peers);
+      EXPECT_EQ(shared.tables.front().values(), (std::vector<std::string_view>{"b", "a", "c"}));
+    });
+  };
+  shared_values({{"b", "a"}, {"b", "a", "c"}});
+  shared_values({{"b", "a", "c"}, {}});
+  EXPECT_THROW(shared_values({{"b", "a", "c"}, {"a", "b"}}), Error);
+  EXPECT_THROW(shared_values({{"b", "c"}, {"b", "a", "c"}}), Error);
+}
+
 TEST(SharedDictionaries, of_all_ranks_must_fit) {
   ColumnType column;
   column.name = "d";

@@ -162,6 +162,42 @@ TEST(SortColumns, dictionaries_of_batches_become_one_and_sort_by_their_values) {
   EXPECT_EQ(read.type.children[0].format, "c");
 }
 
+TEST(SortColumns, ordered_dictionaries_sort_by_their_order) {
+  Batches in{.batches = {test::table({test::ordered("a", {1, std::nullopt, 0}, {"lo", "hi"})}),
+                         test::table({test::ordered("a", {2, 1, 0}, {"lo", "hi", "max"})})}};
+  Batches again = in;
+  EXPECT_EQ(sorted(in, kByA).rows, (std::vector<std::string>{"lo", "lo", "hi", "hi", "max", "-"}));
+  EXPECT_EQ(sorted(again, {.by = {{.column = "a", .descending = true}}}).rows,
+            (std::vector<std::string>{"max", "hi", "hi", "lo", "lo", "-"}));
+}
+
+TEST(SortColumns, ordered_dictionaries_of_batches_must_have_one_order) {
+  for (const Strings& other : {Strings{"hi", "lo"}, {"lo", "mid", "hi"}, {"max"}, {"lo", "lo"}}) {
+    Batches in{.batches = {test::table({test::ordered("a", {0}, {"lo", "hi"})}),
+                           test::table({test::ordered("a", {0}, other)})}};
+    EXPECT_THROW(sorted(in, kByA), Error);
+  }
+}
+
+TEST(SortColumns, the_order_of_a_dictionary_may_be_in_the_metadata) {
+  Column column = test::dictionary("a", {0, 1, 2}, {"hi", "lo", ""});
+  column.metadata = test::metadata("_PL_ENUM_VALUES2", "2;lo0;2;hi1;x");
+  Batches in{.batches = {test::table({column})}};
+  EXPECT_EQ(sorted(in, kByA).rows, (std::vector<std::string>{"lo", "", "hi"}));
+  column.dictionary = {test::strings("", {"hi", "lo", "other"})};
+  in.batches = {test::table({column})};
+  EXPECT_THROW(sorted(in, kByA), Error);
+}
+
+TEST(SortColumns, a_dictionary_without_an_order_is_no_key) {
+  Column column = test::ordered("a", {0, 1}, {"lo", "hi"});
+  column.metadata = test::metadata("xxl:no-order", "nobody knows it");
+  Batches in{.batches = {test::table({column, test::numbers<std::int32_t>("b", "i", {2, 1})})}};
+  Batches again = in;
+  EXPECT_THROW(sorted(in, kByA), Error);
+  EXPECT_EQ(sorted(again, {.by = {{"b"}}}).rows, (std::vector<std::string>{"hi,1", "lo,2"}));
+}
+
 TEST(SortColumns, a_dictionary_that_outgrows_its_indices_gets_wider_ones) {
   Batches in;
   for (int batch = 0; batch < 2; ++batch) {
