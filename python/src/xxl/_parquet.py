@@ -40,6 +40,15 @@ from ._arguments import (
 )
 from ._atomic import AtomicFile
 from ._errors import Error, UsageError, make_error
+from ._parquet_types import (
+    Int96Unit,
+    StoredTypes,
+    check_directories,
+    is_ordered,
+    leaf_numbers,
+    without_notes,
+    writer_options,
+)
 from ._tables import By, column_keys, join_columns
 
 if TYPE_CHECKING:
@@ -99,12 +108,6 @@ def find_files(inputs: Inputs) -> list[str]:
                 # As others do, which leave marks and half-written files in such folders.
                 if not any(part[0] in "._" for part in file.relative_to(path).parts)
             ]
-            for file in found:
-                if any("=" in part for part in file.relative_to(path).parts[:-1]):
-                    raise UsageError(
-                        f"{path}: the names of folders in it hold values of columns, which xxl "
-                        "does not read; name the files, or read them by pyarrow.dataset"
-                    )
             files += map(str, found)
             if not found:
                 raise UsageError(f"{path}: there are no files *.parquet in this folder")
@@ -177,28 +180,41 @@ class _Source:
         self._pyarrow = needed("pyarrow", "reading Parquet files")
         self._batch_bytes = memory // _BATCHES
         self._files = find_files(inputs)
-        self.rows = 0  # that all files have, by their footers
+        self.rows: int  # that all files have, by their footers
+        self.stored: StoredTypes
         self.page_bytes = 0  # of the pages and buffers of all columns of a row group
         self.rows_read = 0
         self.failure: BaseException | None = None
         self._ahead: _Ahead | None = None
+        self._int96_unit = "ns"
         self.schema = self._common_schema()
 
     def _open(self, file: str) -> pyarrow.parquet.ParquetFile:
         # Columns are read piece by piece: not a row group at once, which may be larger than memory.
         return self._parquet.ParquetFile(  # type: ignore[no-any-return]
-            file, pre_buffer=False, buffer_size=_READ_BYTES
+            file,
+            pre_buffer=False,
+            buffer_size=_READ_BYTES,
+            coerce_int96_timestamp_unit=self._int96_unit,
         )
 
     def _common_schema(self) -> pyarrow.Schema:
         first: Any = None
+        int96 = Int96Unit()
+        self.rows = 0
+        self.stored = StoredTypes()
         for file in self._files:
             with self._open(file) as parquet:
                 schema = parquet.schema_arrow
+                check_directories(file, schema.names)
                 self.rows += parquet.metadata.num_rows
                 for group in range(min(parquet.num_row_groups, _GROUPS_LOOKED_AT)):
                     about = parquet.metadata.row_group(group)
                     self.page_bytes = max(self.page_bytes, _page_bytes(about))
+                if first is None or (schema.names, schema.types) == (first.names, first.types):
+                    self.stored.add(file, parquet, self._int96_unit)
+                if self._int96_unit == "ns":
+                    int96.look_at(file, parquet)
             if first is None:
                 first = schema
                 continue
@@ -212,7 +228,10 @@ class _Source:
                 [a.with_nullable(a.nullable or b.nullable) for a, b in zip(first, schema)],
                 metadata=first.metadata,
             )
-        return first  # type: ignore[no-any-return]
+        if int96.unit() != "ns":
+            self._int96_unit = int96.unit()
+            return self._common_schema()
+        return self.stored.noted(first)
 
     def reader(self) -> pyarrow.RecordBatchReader:
         self._ahead = _Ahead(self._batches)
@@ -288,6 +307,7 @@ class _Writer:
         keys: Sequence[tuple[str, bool, bool]],
         group_rows: int | None,
         memory: int,
+        options: dict[str, bool],
     ) -> None:
         self._pyarrow = needed("pyarrow", "writing Parquet files")
         self._parquet = needed("pyarrow.parquet", "writing Parquet files")
@@ -311,21 +331,19 @@ class _Writer:
             dictionary_pagesize_limit=_dictionary_bytes(
                 _MOST_FILE_BYTES if self._group_bytes is None else self._group_bytes, len(schema)
             ),
+            **options,
         )
 
     def _sorting_columns(self, keys: Sequence[tuple[str, bool, bool]]) -> list[Any]:
-        """Keys as a footer has them: by numbers, which count the leaves of nested columns."""
-        if not keys:
-            return []
-        sink = self._pyarrow.BufferOutputStream()
-        with self._parquet.ParquetWriter(sink, self._schema) as writer:
-            writer.write_table(self._schema.empty_table())
-        leaves = self._parquet.read_metadata(self._pyarrow.BufferReader(sink.getvalue())).schema
-        places = {leaves.column(i).path: i for i in range(len(leaves.names))}
-        return [
-            self._parquet.SortingColumn(places[name], descending, nulls_first)
-            for name, descending, nulls_first in keys
-        ]
+        """Keys as a footer has them."""
+        columns: list[Any] = []
+        places = leaf_numbers(self._schema) if keys else {}
+        for name, descending, nulls_first in keys:
+            # To others the order is that of values.
+            if is_ordered(self._schema.field(name)):
+                break
+            columns.append(self._parquet.SortingColumn(places[name], descending, nulls_first))
+        return columns
 
     def write(self, batch: pyarrow.RecordBatch) -> None:
         while batch.num_rows > 0:
@@ -389,13 +407,15 @@ def _write(
     keys: Sequence[tuple[str, bool, bool]],
     group_rows: int | None,
     memory: int,
+    options: dict[str, bool],
     started: float,
     check: Callable[[int], int],
 ) -> ParquetReport:
     """Writes what a job gives; `check` is told how many rows that were, and says how many came."""
     pyarrow = needed("pyarrow", "writing Parquet files")
     with stream, AtomicFile(output) as file:
-        writer = _Writer(file, pyarrow.schema(stream), compression, keys, group_rows, memory)
+        schema = without_notes(pyarrow.schema(stream))
+        writer = _Writer(file, schema, compression, keys, group_rows, memory, options)
         try:
             for batch in stream:
                 writer.write(pyarrow.record_batch(batch))
@@ -488,6 +508,7 @@ def sort_parquet(
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
     source = _Source(inputs, for_files)
+    options = writer_options([source.stored])
     used = means(_rest(used.memory, for_files, [source]), scratch, threads)
     most = count(limit, "limit", 0)
 
@@ -510,7 +531,9 @@ def sort_parquet(
             means=used,
             progress=progress,
         )
-        return _write(stream, path, compression, keys, group_rows, for_files, started, check)
+        return _write(
+            stream, path, compression, keys, group_rows, for_files, options, started, check
+        )
 
     return _run([source], job)
 
@@ -558,6 +581,7 @@ def join_parquet(
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
     sources = [_Source(left, for_files // 2), _Source(right, for_files // 2)]
+    options = writer_options([source.stored for source in sources])
     used = means(_rest(used.memory, for_files, sources), scratch, threads)
     for_files //= 2  # reading, and writing: at the same time
 
@@ -581,6 +605,6 @@ def join_parquet(
             means=used,
             progress=progress,
         )
-        return _write(stream, path, compression, [], group_rows, for_files, started, check)
+        return _write(stream, path, compression, [], group_rows, for_files, options, started, check)
 
     return _run(sources, job)

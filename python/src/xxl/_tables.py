@@ -100,6 +100,20 @@ def arrow_table(data: Any) -> tuple[Any, bool]:
     )
 
 
+def _check_orders(data: Any, keys: Sequence[tuple[str, bool, bool]]) -> None:
+    """Refuses an ENUM of DuckDB as a key: it comes as a dictionary that is not ordered."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is None or not isinstance(data, duckdb.DuckDBPyRelation):
+        return
+    types = dict(zip(data.columns, data.types))
+    for name, _, _ in keys:
+        if name in types and types[name].id == "enum":
+            raise UsageError(
+                f"column {name} is an ENUM, whose order DuckDB does not pass on: sort by "
+                f"enum_code({name}), or by {name}::VARCHAR"
+            )
+
+
 def sort(
     data: Any,
     by: By,
@@ -140,11 +154,13 @@ def sort(
     >>> xxl.sort(table, ["user", ("time", "desc")], memory="64M").read_all().to_pydict()
     {'user': ['a', 'b', 'b', None], 'time': [2, 3, 1, 4]}
     """
+    keys = column_keys(by)
+    _check_orders(data, keys)
     table, in_memory = arrow_table(data)
     return _core.sort_columns(
         table,
         in_memory=in_memory,
-        by=column_keys(by),
+        by=keys,
         limit=count(limit, "limit", 0),
         unique=bool(unique),
         batch_rows=count(batch_rows, "batch_rows"),
