@@ -50,30 +50,41 @@ OutputDirectory::OutputDirectory(const std::string& path, Check check)
   }
   parent_ = open_directory(directory_of(path_), can_sync_parent_);
   remove_left_over(parent_.fd());
-  const bool replaces = must_replace();
+  if (must_replace()) existing_ = open_existing();
   if (faccessat(parent_.fd(), ".", W_OK, AT_EACCESS) != 0) {
     throw Error(ErrorCode::io, "cannot create a directory in this one", parent_.path(),
                 Error::kNoOffset, errno, Operation::open_output);
   }
-  if (!replaces) return;
+  if (!existing_.is_open()) return;
   make_directory();  // to see whether that can be done
-  give_attributes();
   directory_ = {};
   temp_name_.reset();
 }
 
-// True if there is something in a directory of this name now, which may be replaced.
+// True if there is a directory of this name now, which may be replaced.
 bool OutputDirectory::must_replace() const {
-  struct stat status;
+  struct stat status, parent;
   if (lstat(path_.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode)) {
     throw Error(ErrorCode::io,
-                "is no directory, so it is not replaced by parts: remove it, or give another name",
+                "is not a directory, so it is not replaced by parts: remove it, or give another "
+                "name",
                 path_);
   }
-  if (!holds_anything(path_)) return false;
-  check_(path_);
+  if (fstat(parent_.fd(), &parent) == 0 && status.st_dev != parent.st_dev) {
+    throw Error(ErrorCode::io,
+                "is a mount point or a subvolume, so it is not replaced by parts: give the name of "
+                "a directory in it",
+                path_);
+  }
+  if (holds_anything(path_)) check_(path_);
   return true;
+}
+
+File OutputDirectory::open_existing() const {
+  const int fd = openat(parent_.fd(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw_io_error(errno, Operation::open_output, path_);
+  return {fd, path_, false};
 }
 
 std::uint64_t OutputDirectory::free_bytes() const {
@@ -81,13 +92,15 @@ std::uint64_t OutputDirectory::free_bytes() const {
 }
 
 void OutputDirectory::make_directory() {
+  const mode_t mode = existing_.is_open() ? S_IRWXU : 0777;  // until it has the rights of that one
   for (int attempt = 1; !directory_.is_open(); ++attempt) {
     temp_name_.emplace(parent_.fd());
-    if (mkdirat(parent_.fd(), temp_name_->text(), 0777) == 0) {
+    if (mkdirat(parent_.fd(), temp_name_->text(), mode) == 0) {
       const int fd = openat(parent_.fd(), temp_name_->text(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       if (fd < 0) throw_io_error(errno, Operation::open_output, path_);
       lock_temp_file(fd);
       directory_ = File(fd, path_, false);
+      if (existing_.is_open()) prepare_for_files();
       return;
     }
     const int error = errno;
@@ -115,7 +128,7 @@ void OutputDirectory::join(const std::string& temp_name) {
 
 File OutputDirectory::create(const std::string& name, bool direct) {
   const std::string path = path_of(name);
-  int fd = open_unnamed_beside(parent_, 0666, true);
+  int fd = open_unnamed_beside(existing_.is_open() ? existing_ : parent_, 0666, true);
   if (fd < 0 && errno != EMFILE && errno != ENFILE && errno != ENOSPC) {
     make_directory();
     fd = openat(directory_.fd(), name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
@@ -145,12 +158,8 @@ void OutputDirectory::add(const std::string& name, std::string_view content, Rea
   add(file, name, content.size(), read_back);
 }
 
-// To the new directory, those of the existing one.
-void OutputDirectory::give_attributes() const {
-  const int existing = openat(parent_.fd(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (existing < 0) throw_io_error(errno, Operation::open_output, path_);
-  const File closed_at_end(existing, path_, false);
-  if (copy_attributes(existing, directory_.fd())) return;
+void OutputDirectory::give_attributes_of(const File& existing) const {
+  if (copy_attributes(existing.fd(), directory_.fd())) return;
   throw Error(
       ErrorCode::io,
       "its owner or attributes cannot be given to a new directory: remove it first, or give "
@@ -158,19 +167,42 @@ void OutputDirectory::give_attributes() const {
       path_);
 }
 
-// The temporary name then is that of what was replaced.
+// Files that are made in it inherit what they would in the existing one, in which its owner may
+// have no right to make any.
+void OutputDirectory::prepare_for_files() const {
+  give_attributes_of(existing_);
+  struct stat status;
+  if (fstat(directory_.fd(), &status) != 0 || (status.st_mode & S_IRWXU) == S_IRWXU) return;
+  fchmod(directory_.fd(), (status.st_mode & 07777) | S_IRWXU);
+}
+
+// The temporary name then is that of what was replaced, if anything is left of it: file systems
+// that cannot exchange directories replace empty ones.
 void OutputDirectory::exchange() {
-  give_attributes();
-  if (renameat2(parent_.fd(), temp_name_->text(), parent_.fd(), name_.c_str(), RENAME_EXCHANGE) ==
-      0) {
-    return;
+  give_attributes_of(open_existing());
+  const char* const temp_name = temp_name_->text();
+  const int parent = parent_.fd();
+  if (renameat2(parent, temp_name, parent, name_.c_str(), RENAME_EXCHANGE) == 0) return;
+  const int error = errno;
+  const bool unknown = error == EINVAL || error == ENOSYS;
+  if (unknown && renameat(parent, temp_name, parent, name_.c_str()) == 0) {
+    return temp_name_->let_go();
   }
-  const bool unknown = errno == EINVAL || errno == ENOSYS;
-  throw_io_error(errno,
+  throw_io_error(error,
                  unknown ? "cannot be replaced on this file system: remove it first, or give "
                            "another name"
                          : "cannot be replaced",
                  path_);
+}
+
+void OutputDirectory::remove_replaced() {
+  const std::string name = temp_name();
+  const int error = temp_name_->remove();
+  if (error == 0) return;
+  throw_io_error(error,
+                 "the output is complete and in its place, but the directory that it replaced "
+                 "cannot be removed",
+                 directory_of(path_) + "/" + name);
 }
 
 void OutputDirectory::publish() {
@@ -181,14 +213,13 @@ void OutputDirectory::publish() {
   if (must_replace()) {
     exchange();
   } else {
-    // An empty directory is replaced as well.
     if (renameat(parent_.fd(), temp_name_->text(), parent_.fd(), name_.c_str()) != 0) {
       throw_io_error(errno, "cannot name the output", path_);
     }
     temp_name_->let_go();
   }
   sync_directory(parent_, can_sync_parent_, directory_);
-  temp_name_.reset();  // removes what was replaced
+  remove_replaced();
 }
 
 }  // namespace xxl::io

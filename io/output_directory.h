@@ -22,7 +22,8 @@ class ReadBack;
 //
 // Where the file system has no unnamed files, that directory is made with the first file. An
 // existing directory is exchanged with the new one, which gets its attributes, and then removed
-// with all files in it, if the caller says that it may be.
+// with all files in it, if the caller says that it may be. Its files are made as if in the existing
+// one, so that they inherit what files there would.
 class OutputDirectory {
  public:
   // Is given the path of a directory with something in it, and throws Error unless that may be
@@ -59,14 +60,17 @@ class OutputDirectory {
   void join(const std::string& temp_name);
 
   // Makes the directory appear with what was added. Throws Error{io}; then nothing appeared, unless
-  // the message says so: the sync at the very end.
+  // the message says so: the sync at the very end, or what was replaced cannot be removed.
   void publish();
 
  private:
   bool must_replace() const;
   void make_directory();
-  void give_attributes() const;
+  File open_existing() const;
+  void give_attributes_of(const File& existing) const;
+  void prepare_for_files() const;
   void exchange();
+  void remove_replaced();
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
   std::string path_;
@@ -74,6 +78,7 @@ class OutputDirectory {
   File parent_;
   bool can_sync_parent_ = false;
   Check check_;
+  File existing_;                      // the directory that is replaced; not open: there was none
   std::optional<TempName> temp_name_;  // of directory_, or of the one that it replaced
   File directory_;                     // not open until it is made
 };

@@ -58,34 +58,46 @@ void free_slot(int slot) {
   if (slot >= 0) name_slots[static_cast<std::size_t>(slot)].state = NameSlot::free;
 }
 
-// Async-signal-safe, which opendir() is not.
-void remove_directory(int parent, const char* name) {
+bool is_dots(const char* name) {
+  return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
+}
+
+// Returns 0 or an errno value. Async-signal-safe, which opendir() is not.
+int remove_directory(int parent, const char* name) {
   const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return;
+  if (fd < 0) return errno;
+  fchmod(fd, S_IRWXU);  // its owner may have no right to remove files
   alignas(dirent64) std::array<char, 4096> buffer;
+  int error = 0;  // of the files that remain
   // Removing names may hide others from this reader: until a round finds none.
   for (bool removed = true; removed;) {
     removed = false;
+    error = 0;
     lseek(fd, 0, SEEK_SET);
     for (;;) {
       const long bytes = syscall(SYS_getdents64, fd, buffer.data(), buffer.size());
       if (bytes <= 0) break;
       for (long at = 0; at < bytes;) {
         const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
-        removed = unlinkat(fd, entry->d_name, 0) == 0 || removed;
         at += entry->d_reclen;
+        if (is_dots(entry->d_name)) continue;
+        if (unlinkat(fd, entry->d_name, 0) == 0) {
+          removed = true;
+        } else {
+          error = errno;
+        }
       }
     }
   }
   close(fd);
-  unlinkat(parent, name, AT_REMOVEDIR);
+  if (unlinkat(parent, name, AT_REMOVEDIR) == 0) return 0;
+  return error != 0 ? error : errno;
 }
 
-// A file, or a directory with files in it. Async-signal-safe.
-void remove_name(int directory, const char* name) {
-  if (unlinkat(directory, name, 0) != 0 && (errno == EISDIR || errno == EPERM)) {
-    remove_directory(directory, name);
-  }
+// A file, or a directory with files in it. Returns 0 or an errno value. Async-signal-safe.
+int remove_name(int directory, const char* name) {
+  if (unlinkat(directory, name, 0) == 0) return 0;
+  return errno == EISDIR || errno == EPERM ? remove_directory(directory, name) : errno;
 }
 
 // True for what random_name() makes, and no other name that begins and ends so.
@@ -158,7 +170,7 @@ std::string path_in(int directory, const std::string& name) {
 }  // namespace
 
 void guard_temp_names() {
-  name_guard.emplace([](const char* path) { remove_name(AT_FDCWD, path); });
+  name_guard.emplace([](const char* path) { static_cast<void>(remove_name(AT_FDCWD, path)); });
 }
 
 TempName::TempName(int directory) : directory_(directory), text_(random_name()) {
@@ -170,8 +182,13 @@ TempName::TempName(int directory) : directory_(directory), text_(random_name()) 
 }
 
 TempName::~TempName() {
-  if (!text_.empty()) remove_name(directory_, text_.c_str());
-  forget();
+  remove();
+}
+
+int TempName::remove() {
+  const int error = text_.empty() ? 0 : remove_name(directory_, text_.c_str());
+  let_go();
+  return error;
 }
 
 void TempName::let_go() {

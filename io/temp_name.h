@@ -16,6 +16,9 @@ class TempName {
   TempName& operator=(const TempName&) = delete;
 
   const char* text() const { return text_.c_str(); }
+  // Removes what has the name, which then is let go. Returns 0 or an errno value: something
+  // remains.
+  int remove();
   // The name now belongs to another file: nothing is removed.
   void let_go();
 

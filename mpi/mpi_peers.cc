@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/quote.h"
 #include "io/temp_name.h"
 
 namespace xxl {
@@ -446,7 +447,7 @@ void MpiPeers::fetch(unsigned rank, BlockName name, std::span<std::byte> block, 
 
 void MpiPeers::fail(const std::string& message) {
   std::unique_lock lock(mutex_);
-  failure_ = message;
+  failure_ = escape_controls(message, "\n\t");
   wake();
   for (;;) for_others_.wait(lock);  // until all are ended
 }

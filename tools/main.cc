@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/manual.h"
@@ -149,6 +150,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     message = error.what();
   }
+  if (!caller.stands_in) message = xxl::escape_controls(message, "\n\t");
   std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), message.c_str());
   return status;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/part_directory.h"
 #include "errors.h"
 #include "join_kinds.h"
 #include "long_work.h"
@@ -162,6 +163,15 @@ void bind_files(nb::module_& m) {
         nb::arg("separator"), nb::arg("header"), nb::arg("flags"), nb::arg("stable"),
         nb::arg("zero_terminated"), nb::arg("empty_last"), nb::arg("skip_malformed"),
         nb::arg("verify"), nb::arg("means"), nb::arg("progress").none());
+  // Folders of parts among the inputs that Python reads itself.
+  m.def(
+      "check_parts",
+      [](const std::vector<nb::bytes>& paths) {
+        const std::vector<std::string> names = texts_of(paths);
+        const nb::gil_scoped_release others_go_on;
+        check_parts(names);
+      },
+      nb::arg("paths"));
   m.def("join_files", join_files_of, nb::kw_only(), nb::arg("inputs"), nb::arg("output"),
         nb::arg("records"), nb::arg("keys"), nb::arg("how"), nb::arg("method"),
         nb::arg("presorted"), nb::arg("count_only"), nb::arg("columns"), nb::arg("separator"),

@@ -17,6 +17,30 @@ std::size_t printable_bytes(std::string_view text) {
   return std::iswprint(static_cast<wint_t>(character)) != 0 ? bytes : 0;
 }
 
+// Bytes of the character of UTF-8 that `text` starts with, other than ASCII and control characters;
+// 0 if it is none.
+std::size_t utf8_bytes(std::string_view text) {
+  constexpr char32_t kFirst[] = {0, 0, 0xa0, 0x800, 0x10000};  // by their bytes: shorter ones fit
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
+  char32_t character = lead & (0x7f >> bytes);
+  for (const char c : text.substr(1, bytes - 1)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xc0) != 0x80) return 0;
+    character = character << 6 | (byte & 0x3f);
+  }
+  const bool is_surrogate = character >= 0xd800 && character < 0xe000;
+  return character < kFirst[bytes] || character > 0x10ffff || is_surrogate ? 0 : bytes;
+}
+
+// Bytes of the character that `text` starts with, in the encoding of the locale or UTF-8; 0 if it
+// is none, or a control character.
+std::size_t shown_bytes(std::string_view text) {
+  const std::size_t bytes = printable_bytes(text);
+  return bytes != 0 ? bytes : utf8_bytes(text);
+}
+
 // "\n", "\377".
 std::string escape(char c) {
   constexpr std::string_view kControls = "\a\b\t\n\v\f\r";
@@ -81,10 +105,22 @@ std::string quote_name_always(std::string_view name) {
 }
 
 std::string quote_controls(std::string_view name) {
-  const bool controls = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-  });
-  return controls ? quote_for_shell(name, true) : std::string(name);
+  return escape_controls(name) == name ? std::string(name) : quote_for_shell(name, true);
+}
+
+std::string escape_controls(std::string_view text, std::string_view kept) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t shown = shown_bytes(text);
+    const std::size_t bytes = std::max<std::size_t>(shown, 1);
+    if (shown > 0 || kept.find(text.front()) != std::string_view::npos) {
+      out.append(text.substr(0, bytes));
+    } else {
+      out.append(escape(text.front()));
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
 }
 
 }  // namespace xxl

@@ -11,8 +11,12 @@ namespace xxl {
 std::string quote_name(std::string_view name);
 // The same, always quoted.
 std::string quote_name_always(std::string_view name);
-// The same, quoted only if it has control characters, which could affect a terminal or break the
-// line.
+// The same, quoted only if it has what escape_controls() would escape.
 std::string quote_controls(std::string_view name);
+
+// `text` with "\033" or "\344" for what could affect a terminal or break the line: control
+// characters, except those in `kept`, and bytes that are no character, neither of the locale nor of
+// UTF-8.
+std::string escape_controls(std::string_view text, std::string_view kept = {});
 
 }  // namespace xxl

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "engine/part_manifest.h"
+#include "engine/part_directory.h"
 #include "io/codec.h"
 #include "io/input_checks.h"
 #include "io/io_queue.h"

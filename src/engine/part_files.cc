@@ -1,12 +1,11 @@
 #include "engine/part_files.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/part_directory.h"
 #include "io/open_files.h"
 #include "io/write_comparison.h"
 
@@ -16,12 +15,6 @@ namespace {
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
 
 }  // namespace
-
-std::string part_name(std::size_t part) {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "part-%05zu", part);
-  return name.data();
-}
 
 PartManifest::Part described_part(const io::File& file, const OutputPart& part,
                                   std::size_t terminator_bytes, const KeyText& key_text) {

@@ -27,8 +27,6 @@ inline constexpr std::size_t kMostParts = 100'000;
 
 inline constexpr std::size_t kMostKeyBytes = 256;  // in a manifest
 
-// Of the file of a part, by its number, without an ending.
-std::string part_name(std::size_t part);
 // What the manifest says of `part`, which was written to `file`, but for its name.
 // `terminator_bytes` and `key_text` as PartFiles::publish().
 PartManifest::Part described_part(const io::File& file, const OutputPart& part,

@@ -33,24 +33,21 @@ struct PartManifest {
   friend bool operator==(const PartManifest&, const PartManifest&) = default;
 };
 
+// The name of the file of a part, by its number, without an ending.
+std::string part_name(std::size_t part);
+// The ending of such a name; none for other names.
+std::optional<std::string> ending_of_part(std::string_view name);
+
 // PartManifest::Part::checksum of `file`, of `bytes`, which is read: if what is written to it is
 // noted, compared with that. Throws Error.
 std::uint64_t part_checksum(const io::File& file, std::uint64_t bytes);
 
-// What text() made. Throws Error{bad_input} naming `path` if it is not such a manifest.
+// What text() made. Throws Error{bad_input} naming `path` and the place in it, if it is not such a
+// manifest, contradicts itself, or was changed.
 PartManifest parse_manifest(std::string_view text, const std::string& path);
 
-// Of `directory`; none if it has no file of that name. Throws Error{bad_input} if that is not such
-// a manifest.
-std::optional<PartManifest> read_manifest(const std::string& directory);
-
-// `paths`, with each directory of parts replaced by its files, in the order of their keys, without
-// empty ones. Throws
-// Error{bad_input} if a file has not the size that the manifest says.
-std::vector<std::string> with_parts(const std::vector<std::string>& paths);
-
-// Throws Error{io} unless the directory, which exists, may be replaced by another one of parts: it
-// holds what its manifest says, and nothing else.
-void check_replaceable_parts(const std::string& directory);
+// True if `text` is meant to be such a manifest, broken or not: other programs have files of that
+// name.
+bool is_meant_as_manifest(std::string_view text);
 
 }  // namespace xxl

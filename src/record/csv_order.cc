@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "record/csv_rows.h"
 
 namespace xxl {
@@ -221,16 +222,15 @@ void check_folds(const CsvOrder& order) {
 
 std::string in_quotes(std::string_view value) {
   constexpr std::size_t kShown = 40;
-  std::string text = "'";
-  for (const char c : value.substr(0, kShown)) {
-    text.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c);
-  }
-  return text + (value.size() > kShown ? "...'" : "'");
+  const auto is_within_character = [&](std::size_t at) { return (value[at] & 0xc0) == 0x80; };
+  std::size_t shown = std::min(kShown, value.size());
+  while (shown < value.size() && shown + 3 > kShown && is_within_character(shown)) --shown;
+  return "'" + escape_controls(value.substr(0, shown)) + (shown < value.size() ? "...'" : "'");
 }
 
 std::string in_words(const CsvColumn& column) {
   std::string text = "column " + std::to_string(column.index + 1);
-  if (!column.name.empty()) text += " (" + column.name + ")";
+  if (!column.name.empty()) text += " (" + escape_controls(column.name) + ")";
   return text;
 }
 

@@ -124,7 +124,10 @@ RecordFold parse_record_fold(std::span<const GivenFold> folds, bool count,
 }
 
 RecordFormat folded_format(RecordFormat format, const RecordFold& fold) {
-  if (fold.count) format.record_bytes += sizeof(std::uint64_t);
+  if (fold.count) {
+    format.record_bytes += sizeof(std::uint64_t);
+    format.name = "fixed:" + std::to_string(format.record_bytes);
+  }
   return format;
 }
 

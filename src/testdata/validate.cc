@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "engine/chunk_threads.h"
 #include "engine/inputs.h"
-#include "engine/part_manifest.h"
+#include "engine/part_directory.h"
 #include "engine/record_chunks.h"
 #include "io/file.h"
 #include "io/input_checks.h"
@@ -117,8 +117,8 @@ std::size_t validate_parts(const std::string& directory) {
     throw Error(ErrorCode::bad_input, "is a directory without a manifest of parts", directory);
   }
   for (const PartManifest::Part& part : manifest->parts) {
-    const io::File file = io::File::open_input(directory + "/" + part.file);
-    if (file.size() != part.bytes || part_checksum(file, part.bytes) != part.checksum) {
+    const io::File file = io::File::open_input(path_in(directory, part.file));
+    if (part_checksum(file, part.bytes) != part.checksum) {
       throw Error(ErrorCode::corrupt, "is not what the manifest of its directory says",
                   file.path());
     }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "engine/part_directory.h"
 #include "engine/part_manifest.h"
 #include "fuzz_input.h"
 #include "record/key_layout.h"
@@ -78,12 +79,13 @@ bool fails(ErrorCode code, F&& f) {
   }
 }
 
-PartManifest::Part describe(const Directory& directory, const char* name) {
+PartManifest::Part describe(const Directory& directory, const char* name,
+                            const RecordFormat& format) {
   const io::File file = io::File::open_input(directory / name);
   PartManifest::Part part;
   part.file = fs::path(name).filename();
-  part.records = 1;  // (which nobody reads)
   part.bytes = file.size();
+  part.records = part.bytes / format.record_bytes;
   part.checksum = part_checksum(file, part.bytes);
   return part;
 }
@@ -95,7 +97,7 @@ void check_parts(const Directory& directory, const RecordFormat& format, std::st
   directory.write("parts/b", file.substr(first));
   PartManifest manifest;
   manifest.record = format.name;
-  manifest.parts = {describe(directory, "parts/a"), describe(directory, "parts/b")};
+  manifest.parts = {describe(directory, "parts/a", format), describe(directory, "parts/b", format)};
   directory.write("parts/manifest.json", manifest.text());
   require(validate_parts(directory / "parts") == 2);
   require_same(validate(format, directory / "parts"), reference(format, file));
@@ -106,7 +108,7 @@ void check_parts(const Directory& directory, const RecordFormat& format, std::st
   require(fails(ErrorCode::corrupt, [&] { validate_parts(directory / "parts"); }));
   changed.push_back('x');
   directory.write("parts/b", changed);
-  require(fails(ErrorCode::corrupt, [&] { validate_parts(directory / "parts"); }));
+  require(fails(ErrorCode::bad_input, [&] { validate_parts(directory / "parts"); }));
   require(fails(ErrorCode::bad_input, [&] { validate(format, directory / "parts"); }));
 }
 

@@ -308,6 +308,14 @@ class RandomSorts(ClusterTest):
         self.assert_sorted(self.out / "parts", 100000)
         self.assert_only_in_out("file", "parts")
 
+    def test_an_existing_directory_keeps_its_rights(self):
+        data = self.gen("in", "1000", "--record=u64")
+        (self.out / "parts").mkdir(mode=0o700)
+        for _ in range(2):  # empty, then one of parts
+            self.assertEqual(self.cluster(2, "--record=u64", data, "-o", self.out / "parts").returncode, 0)
+            self.assertEqual((self.out / "parts").stat().st_mode & 0o7777, 0o700)
+        self.assert_sorted(self.out / "parts", 1000)
+
     def test_statistics_say_what_went_over_the_network(self):
         data = self.gen("in", "1M", "--record=u64")
         for apart in (False, True) if CAN_BE_APART else (False,):
@@ -358,6 +366,17 @@ class Failures(ClusterTest):
         for device, message in (("--device=auto", "give cpu, gpu"), ("--gpu-memory=1G", "not with --device=cpu"),
                                 ("--gpu-merge=always", "unrecognized option"), ("--device=gpu:999", "GPU")):
             self.assert_cluster_fails(self.cluster(2, "--record=gensort", device, path, "-o", self.out / "o"), message)
+        self.assert_only_in_out()
+
+    def test_all_ranks_have_the_same_options(self):
+        data = self.gen("in", "1000", "--record=u64")
+        common = ["--record=u64", "-T", self.scratch, data, "-o", f"{self.out}/o/"]
+        for others in (["-S8M"], ["-r"], ["--key=0:u32"], ["-o", f"{self.out}/other/"], [data], ["--nothing"]):
+            for first, second in ((common, common + others), (common + others, common)):
+                command = [*cluster_command(1, *first), ":", *cluster_command(1, *second)[len(LAUNCHER):]]
+                done = subprocess.run(command, capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+                self.assert_cluster_fails(done, "^xxl-mpi: sort: rank 1: was started with other options or files than rank 0: ")
+                self.assertEqual(done.returncode, 2)
         self.assert_only_in_out()
 
     @unittest.skipUnless(can_mount(), "needs root, to mount")

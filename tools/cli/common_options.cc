@@ -29,8 +29,12 @@ std::string output_option(const ParsedOptions& options) {
   for (const std::string& other : options.values("output")) {
     if (other != output) throw_usage(options.command(), "several output files given");
   }
-  if (output.empty()) throw_usage(options.command(), "the name of the output file is empty");
+  if (output.empty()) refuse_empty_output(options);
   return output;
+}
+
+void refuse_empty_output(const ParsedOptions& options) {
+  throw_usage(options.command(), "the name of the output file is empty");
 }
 
 std::string checksum_text(std::uint64_t high, std::uint64_t low) {

@@ -202,26 +202,27 @@ inline constexpr Section kFolds{
 inline constexpr Section kPartsSection{
     "PARTS",
     "With --parts or another option of parts the output is a directory, which appears with all its "
-    "files at once. It must not exist yet, or be empty or one of parts, which is replaced. Its "
-    "files "
-    "are called part-00000 and so on, and each begins with the header, if there is one. "
+    "files at once. It must not exist yet, or be empty or one of parts, which is replaced by one "
+    "with its owner and rights. Its files are called part-00000 and so on, and each begins with "
+    "the header, if there is one. "
     "manifest.json has, in the order of the files:\n"
     "\n"
     "  format, record          xxl parts 1; the kind of records\n"
     "  records, bytes          of all files\n"
     "  files                   for each: file, records, bytes, first_key, last_key, checksum\n"
+    "  checksum                of all this: of the manifest without this member\n"
     "\n"
     "Keys are those of the first and the last record: of rows the fields of the key (of joined "
-    "ones "
-    "the row), of lines the line, of binary records numbers, and other bytes as hexadecimal text; "
+    "ones the row), of lines the line, of binary records numbers, and other bytes as hexadecimal "
+    "text; "
     "at most 256 bytes. "
     "checksum is the sum of the XXH3 hashes (64 bits) of the file's 4096-byte sectors, each seeded "
-    "with its number, the last one filled up with zeros. Files of text and of binary records are "
-    "not compressed.\n"
+    "with its number, the last one filled up with zeros; that of the manifest is the XXH3 hash of "
+    "its text. Files of text and of binary records are not compressed.\n"
     "\n"
     "Such a directory can be given in place of its files, in their order: to sort, also with -m, "
-    "to join, shuf and set. Only the sizes of its files are looked at then: "
-    "xxl validate DIR compares all that they hold with its manifest.\n"};
+    "to join, shuf and set. The manifest is checked then, and the sizes of the files: "
+    "xxl validate DIR compares all that they hold with it.\n"};
 
 inline constexpr Section kColumns{
     "COLUMNS",

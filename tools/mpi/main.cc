@@ -90,8 +90,8 @@ void check_locale(Peers& peers) {
   const std::string own = std::setlocale(LC_COLLATE, nullptr);
   const std::string first = told_by_first(peers, own);
   if (own == first) return;
-  throw Error(ErrorCode::usage, "rank " + std::to_string(peers.rank()) + " has the locale " + own +
-                                    " and rank 0 " + first + ": have mpirun export LC_ALL");
+  throw Error(ErrorCode::usage,
+              "has the locale " + own + " and rank 0 " + first + ": have mpirun export LC_ALL");
 }
 
 TextSortOptions text_options(const ParsedOptions& options, const MpiPeers& peers) {
@@ -248,8 +248,22 @@ const CommandSpec* find_mpi_command(std::string_view name) {
   return nullptr;
 }
 
+// Throws Error on ranks that were started with other arguments than rank 0. (Names of files may
+// have {rank} in them.)
+void check_arguments(std::span<const std::string> arguments, Peers& peers) {
+  MessageWriter writer;
+  for (const std::string& argument : arguments) writer.put_text(argument);
+  const std::vector<Message> all = tell_all(peers, writer.take());
+  if (std::ranges::count(all, all.front()) == std::ssize(all)) return;
+  if (all[peers.rank()] == all.front()) gather(peers, true);  // until the others end all
+  throw Error(ErrorCode::usage,
+              "was started with other options or files than rank 0: give all ranks the same (in "
+              "names of files {rank} stands for its number)");
+}
+
 // One of the ranks.
 void run(std::span<const std::string> arguments, const std::string& prefix, MpiPeers& peers) {
+  check_arguments(arguments, peers);
   const CommandSpec* const command =
       arguments.empty() ? nullptr : find_mpi_command(arguments.front());
   if (command == nullptr) {

@@ -20,6 +20,7 @@
 #include "engine/cluster/input_share.h"
 #include "engine/cluster/message.h"
 #include "engine/cluster/rank_directory.h"
+#include "engine/part_directory.h"
 #include "join/join_shared.h"
 #include "sort/column_order.h"
 #include "sort/columns_shared.h"
@@ -97,6 +98,7 @@ void ColumnsOfRank::check_output() const {
 ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
   const RankPaths inputs(names, peers_.rank());
   load_arrow_module().limit_memory(job_.memory_bytes);  // of metadata
+  check_parts(inputs.paths);
   ColumnSource& source =
       sources_.emplace_back(format_, expand_inputs(inputs.paths, format_), job_.parallel);
   if (inputs.are_of_rank) return source;

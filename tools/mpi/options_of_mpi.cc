@@ -74,8 +74,9 @@ constexpr std::string_view kFromJoin[] = {"ignore-case", "zero-terminated",
 constexpr Section kInput{
     "INPUT",
     "Files that all ranks see are cut into shares of equal size, one for each rank. Those of "
-    "rows are read once more to find where they can be cut. If "
-    "their names have {rank} in them, that stands for the number of the rank, from 0, "
+    "rows are read once more to find where they can be cut. All ranks are started with the same "
+    "options and files. If their names have {rank} in them, that stands for the number of the "
+    "rank, from 0, "
     "which reads the whole file. The input is then that of all these files in the order "
     "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
     "stands for its files.\n"};

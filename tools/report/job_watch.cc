@@ -31,8 +31,7 @@ void refuse_other_file(const std::string& report) {
   file.read(start.data(), static_cast<std::streamsize>(start.size()));
   if (!file.is_open() || file.gcount() == 0 || start == kPageStart) return;
   throw Error(ErrorCode::usage,
-              "is there and is no page, so it is not replaced by a report: give --report another "
-              "name",
+              "is not a report, so it is not replaced by one: remove it, or give another name",
               report);
 }
 

@@ -74,7 +74,8 @@ int run_lines(const Caller& caller, const ParsedOptions& options, GroupRule rule
   std::setlocale(LC_ALL, "");  // in which lines compare
   LineArguments arguments = parse_line_arguments(caller, options);
   order_inputs(options, rule, arguments.files);
-  arguments.order.unique = true;  // lines with equal keys are equal
+  // Lines with equal keys are equal, unless all are written, in the order of a sort.
+  if (rule != GroupRule::all) arguments.order.unique = true;
   TextSortOptions sort = line_sort_options(caller, arguments);
   if (sort.syntax.header) {  // then it is checked to be that of all inputs, as for rows
     sort.keys_of_header = [keys = sort.keys](std::string_view) { return keys; };

@@ -17,6 +17,7 @@
 #include "engine/job_io.h"
 #include "engine/join/counted_first.h"
 #include "engine/output.h"
+#include "engine/part_directory.h"
 #include "io/read_back.h"
 #include "sort/sort_shared.h"
 
@@ -167,6 +168,7 @@ ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool 
 }
 
 ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {
+  check_parts(names);
   plan_.inputs.push_back({.files = expand_inputs(names, format_)});
   load_arrow_module().limit_memory(job_.memory_bytes);  // of metadata
   sources_.push_back(

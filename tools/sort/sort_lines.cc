@@ -185,6 +185,7 @@ TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arg
   sort.syntax.terminator = arguments.terminator;
   sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
   sort.inputs = arguments.files;
+  if (!caller.stands_in && arguments.output == "") refuse_empty_output(arguments.options);
   sort.output = arguments.output.value_or("-");
   if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
   // sort(1) accepts any size: it is raised to the minimum, and cut to what there is.

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
 #include "engine/job_defaults.h"
@@ -250,9 +251,13 @@ int run_text_check(const Caller& caller, const TextSortOptions& sort, Check chec
   if (check == Check::diagnose) {
     // Rows may have several lines.
     const std::string number = std::to_string(result.record + 1 + (sort.syntax.header ? 1 : 0));
-    std::string message = caller.prefix + sort.inputs.front() +
+    const auto shown = [&](const std::string& text, std::string quoted) {
+      return caller.stands_in ? text : quoted;
+    };
+    std::string message = caller.prefix +
+                          shown(sort.inputs.front(), quote_controls(sort.inputs.front())) +
                           (sort.syntax.quoted ? ": row " : ":") + number +
-                          ": disorder: " + result.text;
+                          ": disorder: " + shown(result.text, escape_controls(result.text, "\t"));
     message.push_back(sort.syntax.terminator);
     std::fwrite(message.data(), 1, message.size(), stderr);
   }

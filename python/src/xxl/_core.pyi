@@ -76,6 +76,7 @@ def join_columns(
     means: Means,
     progress: Callback | None,
 ) -> Stream: ...
+def check_parts(paths: list[bytes]) -> None: ...
 def sort_files(
     *,
     inputs: list[bytes],

@@ -102,6 +102,7 @@ def find_files(inputs: Inputs) -> list[str]:
     for item in path_list(inputs):
         path = os.fsdecode(item)
         if os.path.isdir(path):
+            _core.check_parts([os.fsencode(path)])
             found = [
                 file
                 for file in sorted(pathlib.Path(path).rglob("*.parquet"))

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/cluster/message.h"
+#include "engine/part_directory.h"
 #include "engine/part_files.h"
 #include "io/codec.h"
 #include "run/part_sink.h"

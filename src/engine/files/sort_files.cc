@@ -81,7 +81,9 @@ SortOptions record_options(const SortJob& job, const JobMeans& means) {
   if (!job.part_by.empty()) part_by_field(job.part_by, job.reverse, options.format);
   options.fold = parse_record_fold(folds_of(job), job.count, options.format);
   options.unique &= !options.fold.folds();
-  options.key_text = key_text_of(options.output_format());
+  const RecordFormat output = options.output_format();
+  options.record_kind = output.name;
+  options.key_text = key_text_of(output);
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/xattr.h>
 
 #include <filesystem>
 #include <fstream>
@@ -115,6 +116,75 @@ TEST_F(OutputDirectoryTest, nobody_gets_rights_to_what_replaces_a_private_one) {
   output.publish();
   EXPECT_EQ(fs::status(root_ / "out").permissions(), fs::perms::owner_all);
   EXPECT_EQ(names(), 1u);
+}
+
+TEST_F(OutputDirectoryTest, an_empty_one_keeps_its_rights_and_attributes) {
+  fs::create_directory(root_ / "out");
+  fs::permissions(root_ / "out", fs::perms::owner_all | fs::perms::set_gid);
+  const bool has_attributes = setxattr((root_ / "out").c_str(), "user.xxl", "kept", 4, 0) == 0;
+  OutputDirectory output(root_ / "out", refuse_);
+  const File file = output.create("a", false);
+  output.add(file, "a", 3);
+  output.publish();
+  EXPECT_EQ(fs::status(root_ / "out").permissions(), fs::perms::owner_all | fs::perms::set_gid);
+  EXPECT_EQ(content(root_ / "out" / "a").size(), 3u);
+  EXPECT_EQ(names(), 1u);
+  if (!has_attributes) GTEST_SKIP() << "this file system has no extended attributes";
+  std::string value(4, '\0');
+  EXPECT_EQ(getxattr((root_ / "out").c_str(), "user.xxl", value.data(), value.size()), 4);
+  EXPECT_EQ(value, "kept");
+}
+
+TEST_F(OutputDirectoryTest, files_inherit_the_access_list_of_an_existing_one) {
+  fs::create_directory(root_ / "out");
+  // Version 2; then tag, rights and id: the owner rw-, the group r--, others nothing.
+  constexpr unsigned char kList[] = {2,    0,    0, 0, 1,    0,    6,    0,    0xff, 0xff,
+                                     0xff, 0xff, 4, 0, 4,    0,    0xff, 0xff, 0xff, 0xff,
+                                     0x20, 0,    0, 0, 0xff, 0xff, 0xff, 0xff};
+  if (setxattr((root_ / "out").c_str(), "system.posix_acl_default", kList, sizeof kList, 0) != 0) {
+    GTEST_SKIP() << "this file system has no access control lists";
+  }
+  OutputDirectory output(root_ / "out", refuse_);
+  const File file = output.create("a", false);
+  output.add(file, "a", 3);
+  output.add("b", "text");
+  output.publish();
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(fs::status(root_ / "out" / name).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  }
+  EXPECT_EQ(getxattr((root_ / "out").c_str(), "system.posix_acl_default", nullptr, 0),
+            static_cast<ssize_t>(sizeof kList));
+}
+
+TEST_F(OutputDirectoryTest, one_in_which_its_owner_may_make_no_files_is_replaced) {
+  fs::create_directory(root_ / "out");
+  std::ofstream(root_ / "out" / "old") << "old";
+  constexpr fs::perms kRead = fs::perms::owner_read | fs::perms::owner_exec;
+  fs::permissions(root_ / "out", kRead);
+  OutputDirectory output(root_ / "out", allow_);
+  output.add("new", "new");
+  output.publish();
+  EXPECT_EQ(fs::status(root_ / "out").permissions(), kRead);
+  EXPECT_EQ(content(root_ / "out" / "new"), "new");
+  EXPECT_EQ(names(), 1u);
+  fs::permissions(root_ / "out", fs::perms::owner_all);
+}
+
+TEST_F(OutputDirectoryTest, says_what_it_could_not_remove) {
+  fs::create_directories(root_ / "out" / "old");
+  OutputDirectory output(root_ / "out", allow_);
+  output.add("new", "new");
+  try {
+    output.publish();
+    FAIL();
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("complete and in its place"), std::string::npos) << message;
+    EXPECT_NE(message.find("cannot be removed"), std::string::npos) << message;
+    EXPECT_TRUE(fs::exists(fs::path(error.path()) / "old")) << message;
+  }
+  EXPECT_EQ(content(root_ / "out" / "new"), "new");
 }
 
 TEST_F(OutputDirectoryTest, what_a_link_leads_to_is_replaced) {

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "engine/cluster/rank_gpus.h"
 #include "engine/cluster/thread_peers.h"
-#include "engine/part_manifest.h"
+#include "engine/part_directory.h"
 #include "io_test_support.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"

@@ -16,7 +16,7 @@
 #include "engine/join/external_join.h"
 #include "engine/join/records_as_text.h"
 #include "engine/join/text_join.h"
-#include "engine/part_manifest.h"
+#include "engine/part_directory.h"
 #include "io_test_support.h"
 #include "record/record_format.h"
 #include "simulated_queue.h"

@@ -13,7 +13,7 @@
 #include "engine/cluster/input_share.h"
 #include "engine/cluster/rank_gpus.h"
 #include "engine/cluster/thread_peers.h"
-#include "engine/part_manifest.h"
+#include "engine/part_directory.h"
 #include "engine/text_sort/text_sort_fixture.h"
 #include "io/transfer.h"
 #include "simulated_queue.h"
