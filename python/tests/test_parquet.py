@@ -1,6 +1,7 @@
 """xxl.sort_parquet and xxl.join_parquet."""
 
 import errno
+import json
 import os
 import stat
 import threading
@@ -117,6 +118,34 @@ def test_an_output_without_a_folder_is_what_the_system_says():
     write("in.parquet", 0, 5)
     with pytest.raises(FileNotFoundError):
         xxl.sort_parquet("in.parquet", "nowhere/out.parquet", "key", memory=MEMORY)
+
+
+def test_a_folder_of_parts_has_all_that_its_manifest_says():
+    os.mkdir("parts")
+    write("parts/part-00000.parquet", 0, 100)
+    write("parts/part-00001.parquet", 100, 50)
+    files = [{"file": f"part-0000{number}.parquet", "records": records,
+              "bytes": os.path.getsize(f"parts/part-0000{number}.parquet"),
+              "checksum": "xxh3-4k:0"} for number, records in ((0, 100), (1, 50))]
+    manifest = {"format": "xxl parts 1", "record": "parquet", "records": 150, "files": files}
+
+    def sort():
+        with open("parts/manifest.json", "w", encoding="utf-8") as file:
+            json.dump(manifest, file)
+        return xxl.sort_parquet("parts", "out.parquet", "row", memory=MEMORY)
+
+    assert sort().rows == 150
+    left_out = files.pop()
+    with pytest.raises(xxl.Error, match="'records' is 150, but its files have 100"):
+        sort()
+    manifest["records"] = 100
+    with pytest.raises(xxl.Error, match="part-00001.parquet: is called like a part"):
+        sort()
+    manifest["records"] = 150
+    files.append(left_out)
+    os.remove("parts/part-00001.parquet")
+    with pytest.raises(FileNotFoundError, match="part-00001.parquet"):
+        sort()
 
 
 def damage(name):
