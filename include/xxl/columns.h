@@ -10,8 +10,8 @@
 // structs, maps, intervals. What is not supported is refused before a row is read.
 //
 // Order: numbers by value, with NaN above all others, NaNs equal, and -0 equal to +0; false before
-// true; strings and binary by their bytes; dictionaries by their values. Rows with equal keys stay
-// in the order in which they came.
+// true; strings and binary by their bytes; dictionaries by their values, ordered ones by the places
+// of these. Rows with equal keys stay in the order in which they came.
 //
 // Sources: as of xxl/sorter.h; keys: Graefe, "Implementing Sorting in Database Systems" (2006),
 // section 2.1; rows: the row formats of Arrow's Rust library and of DuckDB.

@@ -1,5 +1,6 @@
 #include "columns/dictionary_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <utility>
@@ -109,6 +110,11 @@ DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_b
   DictionaryTables tables;
   collect(table, most_bytes, numbers, tables);
   return tables;
+}
+
+bool has_dictionaries(const ColumnType& table) {
+  return table.layout == Layout::dictionary ||
+         std::ranges::any_of(table.children, has_dictionaries);
 }
 
 ColumnType with_wide_indices(const ColumnType& table, const DictionaryTables& tables) {

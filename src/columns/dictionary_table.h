@@ -79,6 +79,7 @@ using DictionaryPlaces = std::vector<std::vector<std::vector<std::uint32_t>>>;
 // For all dictionaries of `table`.
 DictionaryTables dictionary_tables(const ColumnType& table, std::uint64_t most_bytes,
                                    DictionaryNumbers numbers = {});
+bool has_dictionaries(const ColumnType& table);
 // `table`, where indices are too narrow for the values of all batches, with wider ones.
 ColumnType with_wide_indices(const ColumnType& table, const DictionaryTables& tables);
 

@@ -217,7 +217,7 @@ class Joining {
   // Dictionaries of the left table are known when all of it has been read.
   bool may_hash() const {
     return rank_ == nullptr && options_.method != JoinMethod::sort_merge &&
-           dictionary_tables(tables_->left.type(), 0).empty();
+           !has_dictionaries(tables_->left.type());
   }
   void begin_phase(Phase phase) const {
     if (options_.progress == nullptr) return;

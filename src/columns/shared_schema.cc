@@ -15,6 +15,7 @@ void put_type(MessageWriter& writer, const ColumnType& type) {
   writer.put_text(type.format);
   writer.put_text(type.metadata);
   writer.put(type.flags);
+  writer.put(type.key);
   writer.put(type.children.size());
   for (const ColumnType& child : type.children) put_type(writer, child);
   for (const ColumnType& values : type.values) put_type(writer, values);
@@ -26,9 +27,10 @@ bool take_type(MessageReader& reader, ColumnType& own) {
   ColumnType first;
   first.metadata = reader.get_text();
   first.flags = reader.get<std::int64_t>();
+  first.key = reader.get<KeyKind>();
   const auto children = reader.get<std::size_t>();
   if (name != own.name || format != own.format || first.nullable() != own.nullable() ||
-      children != own.children.size()) {
+      first.key != own.key || children != own.children.size()) {
     return false;
   }
   own.metadata = first.metadata;

@@ -1,6 +1,7 @@
 """Types of columns that are more than those of Arrow: what they say is kept, or an error."""
 
 import datetime
+import json
 import subprocess
 
 import whole_process
@@ -102,6 +103,12 @@ class Types(ColumnsTest):
                 ids = database.sql(f"SELECT name, field_id FROM parquet_schema('{path}') WHERE field_id IS NOT NULL")
                 self.assertEqual(ids.fetchall(), [("k", 3), ("x", 5)])
         self.assertNotIn(b"xxl", self.out.joinpath("out.parquet").read_bytes())
+
+    def test_keys_in_manifests(self):
+        done = self.run_xxl("--record=parquet", "--key=u", "--key=j", "--parts=2", self.all_types(), "-o", self.out / "parts")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        manifest = json.loads((self.out / "parts" / "manifest.json").read_text())
+        self.assertEqual(manifest["files"][0]["first_key"], '00000000-0000-0000-0000-000000000000, {"a":0}')
 
     def test_intervals_are_no_keys(self):
         done = self.run_xxl("--record=parquet", "--key=iv", self.all_types(), "-o", self.out / "out.parquet")
@@ -305,5 +312,8 @@ class Orders(ColumnsTest):
             self.assertEqual(result["e"].to_pylist(), ["lo", "mid", "hi", None])
             self.assertEqual(result["e"].chunk(0).dictionary.to_pylist(), ["lo", "mid", "hi"])
             self.assertEqual(result.schema.field("e").metadata[b"_PL_ENUM_VALUES2"], b"2;lo3;mid2;hi")
+            for key in ("row", "e"):
+                joined = self.join(source, source, f"--key={key}", output=f"out{suffix}")
+                self.assertEqual({value for value in joined["e"].to_pylist() if value}, {"lo", "mid", "hi"})
         source = write(self.table(["x"], ["x"], metadata), self.root / "in.arrow")
         self.assert_fails(self.run_xxl("--record=arrow", "--key=e", source), "column e: a value is not among those of its type")

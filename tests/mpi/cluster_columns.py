@@ -225,6 +225,38 @@ class Columns(ColumnClusterTest):
             self.assertEqual(tables[0].schema.field("d").type.index_type, pa.int16())
             self.assert_as_alone(tables, files, f"--key={key}")
 
+    def levels(self, suffix, *dictionaries, rows=500):
+        """A file for each dictionary."""
+        files = []
+        for number, values in enumerate(dictionaries):
+            indices = pa.array([i * 7 % len(values) for i in range(rows)], pa.int8())
+            table = pa.table({"e": pa.DictionaryArray.from_arrays(indices, list(values), ordered=True), "k": list(range(rows))})
+            files.append(write(table, self.root / f"in{number}{suffix}", random.Random(number)))
+        return files
+
+    def test_ordered_dictionaries(self):
+        for suffix in (".parquet", ".arrow"):
+            files = self.levels(suffix, *[["lo", "mid", "hi", "max"]] * 3)
+            for keys in (["--key=e"], ["--key=e:desc", "--key=k:desc"], ["--key=k"]):
+                tables = self.sort_by_ranks(3, files, *keys)
+                self.assert_as_alone(tables, files, *keys)
+                for table in filter(len, tables):
+                    self.assertEqual(table["e"].chunk(0).dictionary.to_pylist(), ["lo", "mid", "hi", "max"])
+        of_ranks = [self.root / "in{rank}.arrow"]
+        self.assert_as_alone(self.sort_by_ranks(3, of_ranks, "--key=e"), files, "--key=e")
+        for dictionaries, message in (((["lo", "hi"], ["hi", "lo"]), "has another order"),
+                                      ((["lo", "hi"], ["lo", "mid", "hi"]), "has another order")):
+            self.levels(".arrow", *dictionaries)
+            self.assert_cluster_fails(self.cluster(2, "--record=arrow", "--key=e", *of_ranks, "-o", f"{self.out}/o/"), message)
+
+    def test_timestamps_beyond_nanoseconds(self):
+        times = pa.array([1 << 57, -(1 << 55), None, 0, 1] * 200, pa.timestamp("us"))
+        pq.write_table(pa.table({"t": times, "k": list(range(1000))}), self.root / "in.parquet", row_group_size=100,
+                       use_deprecated_int96_timestamps=True)
+        tables = self.sort_by_ranks(3, [self.root / "in.parquet"], "--key=t", "--key=k")
+        self.assert_as_alone(tables, [self.root / "in.parquet"], "--key=t", "--key=k")
+        self.assertEqual(pa.concat_tables(tables)["t"].cast(pa.int64()).to_pylist()[::200], [-(1 << 55), 0, 1, 1 << 57, None])
+
     def test_one_batch_and_one_row_group_are_read_by_all(self):
         table = pa.table({"k": pa.array([i * 7919 % 100_003 for i in range(100_000)])})
         pq.write_table(table, self.root / "in.parquet", row_group_size=1 << 20)

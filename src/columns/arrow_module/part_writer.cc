@@ -1,6 +1,7 @@
 #include "columns/arrow_module/part_writer.h"
 
 #include <arrow/array.h>
+#include <arrow/extension_type.h>
 #include <arrow/scalar.h>
 
 #include <algorithm>
@@ -26,11 +27,37 @@ std::unique_ptr<BatchTarget> make_target(const module_table::TargetOptions& opti
                                                          : make_ipc_target(options, schema);
 }
 
-// Batches may have different dictionaries.
+// Batches may have different dictionaries. Of a type that is made of another one, what is stored.
 std::shared_ptr<::arrow::Scalar> value_of(const ::arrow::Array& values, std::int64_t row) {
+  if (values.type_id() == ::arrow::Type::EXTENSION) {
+    return value_of(*static_cast<const ::arrow::ExtensionArray&>(values).storage(), row);
+  }
   auto value = check(values.GetScalar(row), "");
   if (value->type->id() != ::arrow::Type::DICTIONARY) return value;
   return check(static_cast<const ::arrow::DictionaryScalar&>(*value).GetEncodedValue(), "");
+}
+
+// "00112233-4455-6677-8899-aabbccddeeff"
+std::string uuid_text(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    if (text.size() == 8 || text.size() == 13 || text.size() == 18 || text.size() == 23)
+      text += '-';
+    text += kDigits[byte / 16];
+    text += kDigits[byte % 16];
+  }
+  return text;
+}
+
+// A value as people read it.
+std::string text_of(const ::arrow::Array& values, std::int64_t row) {
+  const auto value = value_of(values, row);
+  const bool is_uuid =
+      values.type_id() == ::arrow::Type::EXTENSION && value->is_valid &&
+      static_cast<const ::arrow::ExtensionType&>(*values.type()).extension_name() == "arrow.uuid";
+  if (!is_uuid) return value->ToString();
+  return uuid_text(static_cast<const ::arrow::BaseBinaryScalar&>(*value).view());
 }
 
 }  // namespace
@@ -71,7 +98,7 @@ std::string PartWriter::key_of(const ::arrow::RecordBatch& batch, std::int64_t r
   std::string key;
   for (const int column : key_columns_) {
     if (!key.empty()) key.append(", ");
-    key.append(value_of(*batch.column(column), row)->ToString());
+    key.append(text_of(*batch.column(column), row));
   }
   return key;
 }
