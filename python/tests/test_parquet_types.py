@@ -123,6 +123,7 @@ def test_logical_types_stay():
 @pytest.mark.parametrize("columns, message", [
     ("1 k, INTERVAL 1 DAY i", "column 'i' is of the type Interval"),
     ("1 k, {'a': [INTERVAL 1 DAY]} s", "column 's.a.list.element' is of the type Interval"),
+    ("1 k, {'a': 1}::VARIANT v", "column 'v' is of the type Variant"),
     ("1 k, '10:00:00+02'::TIMETZ z, '10:00:00'::TIME t", "times in UTC"),
 ])
 def test_types_that_pyarrow_does_not_write_are_refused(columns, message):

@@ -71,6 +71,12 @@ def test_sorts_a_polars_frame_and_gives_one():
     assert result.to_dict(as_series=False) == BY_KEY
 
 
+def test_sorts_a_polars_frame_with_a_column_of_nulls():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"key": [2, 1], "nothing": [None, None]})
+    assert polars.DataFrame(xxl.sort(frame, "key", memory="64M")).equals(frame.reverse())
+
+
 def test_a_large_polars_frame_is_sorted_in_slices():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"key": list(range(200_000, 0, -1))})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ _POLARS_ENUM = (b"_PL_ENUM_VALUES2", b"_PL_ENUM_VALUES")
 _ORDERLY_WRITER = "parquet-cpp-arrow"  # writes the dictionary of a column as it is, in its order
 _MOST_NS_MICROSECONDS = (2**63 - 1) // 1000  # that nanoseconds of 64 bits hold
 _ROWS_AT_ONCE = 1 << 16
+_VARIANT = re.compile(r" group field_id=-?\d+ (.*) \(Variant\(")  # in the text of a schema
 
 
 def check_directories(file: str, columns: Iterable[str]) -> None:
@@ -76,7 +78,7 @@ class StoredTypes:
         types = [_untold(column) for column in columns]
         if self._first is None:
             self._first = (file, types)
-            self._check_kept(file, parquet.schema_arrow, columns)
+            self._check_kept(file, parquet)
         first_file, first_types = self._first
         for column, type_, first in zip(columns, types, first_types):
             if type_ != first:
@@ -93,16 +95,19 @@ class StoredTypes:
                 self.timestamps.add(False)
         self._note_orders(parquet)
 
-    def _check_kept(self, file: str, schema: pyarrow.Schema, columns: list[Any]) -> None:
-        written = _written(schema)
-        for i, column in enumerate(columns):
-            if _is_utc_time(column):
-                continue  # an option of the writer
-            if _untold(column) != _untold(written.column(i)):
-                raise UsageError(
-                    f"{file}: column {column.path!r} is of the type {column.logical_type}, which "
-                    "pyarrow does not write: the program xxl keeps it (xxl sort --record=parquet)"
-                )
+    def _check_kept(self, file: str, parquet: pyarrow.parquet.ParquetFile) -> None:
+        written = _written(parquet.schema_arrow)
+        lost = [(name, "Variant") for name in _VARIANT.findall(str(parquet.schema))]
+        for i in range(len(parquet.schema.names)):
+            column = parquet.schema.column(i)
+            # Times in UTC are an option of the writer.
+            if not _is_utc_time(column) and _untold(column) != _untold(written.column(i)):
+                lost.append((column.path, column.logical_type))
+        for name, type_ in lost:
+            raise UsageError(
+                f"{file}: column {name!r} is of the type {type_}, which pyarrow does not write: "
+                "the program xxl keeps it (xxl sort --record=parquet)"
+            )
 
     def _note_orders(self, parquet: pyarrow.parquet.ParquetFile) -> None:
         file = parquet.metadata

@@ -135,7 +135,8 @@ def sort(
         readers of pyarrow, DataFrames of polars and pandas, relations of DuckDB, an xxl.Stream.
     by: a column, or a list of columns and of tuples of a column and words: "desc" for the highest
         values first, "nulls_first" (else nulls are last, whether descending or not). NaN is above
-        all numbers, and -0.0 equal to 0.0.
+        all numbers, and -0.0 equal to 0.0. Ordered dictionaries (an ordered Categorical of pandas,
+        an Enum of Polars) are in their own order, others in that of their values.
     memory: what may be used, in bytes or as "512M", "4G", "50%" (as -S of the command line: a text
         without a letter is in KiB). Without it, half of what is free to this process.
     scratch: a directory for what does not fit in memory, or several, which are used at the same

@@ -162,6 +162,13 @@ TEST(SortColumns, dictionaries_of_batches_become_one_and_sort_by_their_values) {
   EXPECT_EQ(read.type.children[0].format, "c");
 }
 
+TEST(SortColumns, columns_of_nulls_may_have_a_buffer) {
+  const Column nulls{
+      .name = "b", .format = "n", .length = 2, .nulls = 2, .buffers = {std::nullopt}};
+  EXPECT_EQ(rows_of({test::numbers<std::int32_t>("a", "i", {2, 1}), nulls}, kByA),
+            (std::vector<std::string>{"1,-", "2,-"}));
+}
+
 TEST(SortColumns, ordered_dictionaries_sort_by_their_order) {
   Batches in{.batches = {test::table({test::ordered("a", {1, std::nullopt, 0}, {"lo", "hi"})}),
                          test::table({test::ordered("a", {2, 1, 0}, {"lo", "hi", "max"})})}};
