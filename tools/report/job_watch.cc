@@ -157,7 +157,7 @@ void JobWatch::write_page(const std::vector<std::string>& inputs, const std::str
     file_->publish(text.size());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "%swarning: the report was not written: %s\n", caller_.prefix.c_str(),
-                 failure.what());
+                 escape_controls(failure.what()).c_str());
   }
   file_.reset();
 }

@@ -189,8 +189,9 @@ void set_text_options(const Caller& caller, const ParsedOptions& options, TextSo
 void set_text_compression(const Caller& caller, const ParsedOptions& options,
                           TextSortOptions& sort) {
   sort.compress_program = options.value("compress-program", "");
-  sort.on_no_compress_program = [prefix = caller.prefix](const Error& error) {
-    std::fprintf(stderr, "%s%s\n", prefix.c_str(), error.what());
+  sort.on_no_compress_program = [caller](const Error& error) {
+    const std::string text = caller.stands_in ? error.what() : escape_controls(error.what());
+    std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), text.c_str());
   };
   set_temp_compression(options, sort);
   if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
