@@ -174,6 +174,15 @@ class Int96(ColumnsTest):
             self.assertEqual(sorted(result["t"].to_pylist()), sorted(v for v in self.FAR if v))
             self.assertEqual([[v] for v in result["t"].to_pylist()], result["l_right"].to_pylist())
 
+    def test_that_is_damaged_is_named(self):
+        pq.write_table(pa.table({"t": pa.array(range(10_000), pa.timestamp("us"))}), self.root / "in.parquet", compression="none",
+                       use_dictionary=False, use_deprecated_int96_timestamps=True, write_page_checksum=True)
+        damaged = bytearray((self.root / "in.parquet").read_bytes())
+        damaged[len(damaged) // 2] ^= 0xFF
+        (self.root / "in.parquet").write_bytes(damaged)
+        done = self.run_xxl("--record=parquet", "--key=t", self.root / "in.parquet", "-o", self.out / "out.parquet")
+        self.assert_fails(done, r"in\.parquet: row group 0: column t: .*checksum")
+
     def test_that_no_unit_holds_is_an_error(self):
         far = self.write([utc(9999, 12, 31)], "far.parquet")
         fine = self.write([1577836800123456789], "fine.parquet", unit="ns")

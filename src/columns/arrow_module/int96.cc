@@ -1,6 +1,7 @@
 #include "columns/arrow_module/int96.h"
 
 #include <parquet/column_reader.h>
+#include <parquet/exception.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 #include <parquet/types.h>
@@ -49,9 +50,14 @@ void Int96Unit::look_at(::parquet::ParquetFileReader& file, const std::string& p
   for (int leaf = 0; leaf < metadata->num_columns(); ++leaf) {
     const ::parquet::ColumnDescriptor& column = *metadata->schema()->Column(leaf);
     if (column.physical_type() != ::parquet::Type::INT96) continue;
-    const std::string place = joined({path, "column " + column.path()->ToDotString()});
+    const std::string name = "column " + column.path()->ToDotString();
     for (int group = 0; group < metadata->num_row_groups(); ++group) {
-      look_at(*file.RowGroup(group), leaf, place);
+      try {
+        look_at(*file.RowGroup(group), leaf, joined({path, name}));
+      } catch (const ::parquet::ParquetException& error) {
+        throw Failed(ErrorCode::bad_input,
+                     joined({path, "row group " + std::to_string(group), name, error.what()}));
+      }
     }
   }
   if (far_.empty() || fine_.empty()) return;

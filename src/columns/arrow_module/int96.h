@@ -11,8 +11,7 @@ namespace xxl::arrow_module {
 // The unit in which 64 bits hold all of them.
 class Int96Unit {
  public:
-  // Looks at all of a file, which is `path`. Throws Failed if no unit is left, and
-  // ParquetException.
+  // Looks at all of a file, which is `path`. Throws Failed, also if no unit is left.
   void look_at(::parquet::ParquetFileReader& file, const std::string& path);
 
   // Nanoseconds, unless there are times too far from 1970 for these: before 1677 or after 2262.
