@@ -210,81 +210,96 @@ void RowFields::parse(std::string_view row, char separator) {
   });
 }
 
-std::optional<RowSplitter::Row> RowSplitter::next(std::string_view text, bool at_end) {
-  using Kind = RowFault::Kind;
-  while (true) {
-    if (state_ == State::skipping) {
-      const std::size_t end = text.find(terminator_, scanned_);
-      if (end != text.npos || at_end) return finish(text, end);
-      scanned_ = text.size();
-      return {};
-    }
-    if (state_ == State::plain) {
-      const std::size_t mark = find_either(text, scanned_, kQuote, terminator_);
-      if (mark == text.npos && !at_end) {
-        scanned_ = text.size();
-        return {};
-      }
-      if (mark == text.npos || text[mark] == terminator_) return finish(text, mark);
-      if (mark == 0 || text[mark - 1] == separator_) {
-        state_ = State::quoted;
-        open_ = mark;
-      } else {
-        state_ = State::skipping;
-        fault_ = {Kind::stray_quote, 0, mark};
-      }
-      scanned_ = mark + 1;
-      continue;
-    }
-    const std::size_t quote = text.find(kQuote, scanned_);
-    if (quote == text.npos && !at_end) {
-      scanned_ = text.size();
-      return {};
-    }
-    if (quote != text.npos) {
-      // The next bytes decide; two more may be needed.
-      std::size_t after = quote + 1;
-      if (after < text.size() && text[after] == kQuote) {
-        scanned_ = after + 1;
-        continue;
-      }
-      if (after < text.size() && text[after] == separator_) {
-        state_ = State::plain;
-        scanned_ = after + 1;
-        continue;
-      }
-      if (after < text.size() && text[after] == '\r') ++after;
-      if (after == text.size() && !at_end) {
-        scanned_ = quote;
-        return {};
-      }
-      if (after == text.size() || text[after] == terminator_) return finish(text, after);
-      fault_ = {Kind::text_after_quote, 0, quote + 1};
+// In a quoted field: behind the next quote or, before there was one, terminator; notes where that
+// is. The end of the piece if there is none.
+std::size_t RowSplitter::find_quote(std::string_view piece, std::size_t from) {
+  if (line_end_ == kNone) {
+    const std::size_t mark = find_either(piece, from, kQuote, terminator_);
+    if (mark == piece.npos) return piece.size();
+    if (piece[mark] == kQuote) {
+      state_ = State::closed;
     } else {
-      fault_ = {Kind::unterminated_quote, 0, open_};
+      line_end_ = passed_ + mark;
     }
-    // The row ends with the line in which its field was opened.
-    const std::size_t end = text.find(terminator_, open_);
-    if (fault_.kind == Kind::text_after_quote && end > fault_.offset) {
-      scanned_ = fault_.offset;
-      state_ = State::skipping;
-      continue;
-    }
-    fault_ = {Kind::unterminated_quote, 0, open_};
-    return finish(text, end);
+    return mark + 1;
   }
+  const std::size_t at = passed_ + from - line_end_;  // bytes since then
+  const std::size_t rest = at <= most_open_ ? most_open_ - at : 0;
+  const std::string_view searched = piece.substr(from, rest);
+  const std::size_t quote = searched.find(kQuote);
+  if (quote != searched.npos) {
+    state_ = State::closed;
+    return from + quote + 1;
+  }
+  given_up_ = from + searched.size() < piece.size();
+  return from + searched.size();
 }
 
-RowSplitter::Row RowSplitter::finish(std::string_view text, std::size_t end) {
-  const bool terminated = end < text.size();
-  Row row{terminated ? end : text.size(), terminated, fault_};
-  if (row.fault) {
-    // Rare: only now is the column determined.
-    row.fault = visit_fields(text.substr(0, row.size), separator_,
-                             [](std::size_t, const FieldSpan&) { return true; });
+// Behind a quote in a quoted field, which may have closed it. False if it did not, properly.
+bool RowSplitter::pass_quote(char next) {
+  if (state_ == State::closed_return) return false;
+  if (next == kQuote) {
+    state_ = State::quoted;
+  } else if (next == separator_) {
+    state_ = State::plain;
+    at_field_ = true;
+    line_end_ = kNone;
+  } else if (next == '\r') {
+    state_ = State::closed_return;
+  } else {
+    return false;
   }
-  *this = RowSplitter(separator_, terminator_);
-  return row;
+  return true;
+}
+
+std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool at_end) {
+  for (std::size_t at = 0; at < piece.size();) {
+    switch (state_) {
+      case State::plain: {
+        const std::size_t mark = find_either(piece, at, kQuote, terminator_);
+        if (mark == piece.npos) {
+          at_field_ = piece.back() == separator_;
+          at = piece.size();
+          break;
+        }
+        if (piece[mark] == terminator_) return finish(passed_ + mark, true);
+        const bool opens = mark == at ? at_field_ : piece[mark - 1] == separator_;
+        state_ = opens ? State::quoted : State::skipping;
+        at = mark + 1;
+        break;
+      }
+      case State::quoted:
+        at = find_quote(piece, at);
+        if (given_up_) return finish(line_end_, true);
+        break;
+      case State::closed:
+      case State::closed_return:
+        if (piece[at] == terminator_) return finish(passed_ + at, true);
+        if (pass_quote(piece[at])) {
+          ++at;
+          break;
+        }
+        // The row ends with the line in which its field was opened.
+        if (line_end_ != kNone) return finish(line_end_, true);
+        state_ = State::skipping;
+        break;
+      case State::skipping: {
+        const std::size_t end = piece.find(terminator_, at);
+        if (end != piece.npos) return finish(passed_ + end, true);
+        at = piece.size();
+        break;
+      }
+    }
+  }
+  passed_ += piece.size();
+  if (!at_end) return {};
+  if (state_ == State::quoted && line_end_ != kNone) return finish(line_end_, true);
+  return finish(passed_, false);
+}
+
+RowSplitter::Row RowSplitter::finish(std::size_t size, bool terminated) {
+  *this = RowSplitter(separator_, terminator_, most_open_);
+  return {size, terminated};
 }
 
 void append_field(std::string_view value, char separator, std::string& out) {

@@ -38,6 +38,13 @@ std::size_t visit_fixed(std::string_view text, std::size_t record_bytes, Visit&&
   return at;
 }
 
+// Finds rows (syntax.quoted), malformed ones too. All that read rows which may be malformed find them
+// by this.
+inline RowSplitter row_splitter(const TextSyntax& syntax) {
+  return {syntax.separator, syntax.terminator,
+          syntax.skip_malformed ? syntax.most_open_bytes : RowSplitter::kUnbounded};
+}
+
 // Calls visit(record) for each record of `text` (without terminator), which starts with one, until
 // it returns false. Returns the bytes of the records visited, terminators included.
 template <class Visit>
@@ -47,7 +54,7 @@ std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit
   if (!syntax.quoted) return visit_lines(text, syntax.terminator, visit);
   std::size_t begin = 0;
   if (syntax.skip_malformed) {
-    RowSplitter splitter(syntax.separator, syntax.terminator);
+    RowSplitter splitter = row_splitter(syntax);
     while (begin < text.size()) {
       const auto row = *splitter.next(text.substr(begin), true);
       if (!visit(text.substr(begin, row.size))) return begin;
@@ -68,6 +75,16 @@ std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit
   }
   if (begin < text.size() && visit(text.substr(begin))) begin = text.size();
   return begin;
+}
+
+// The first record of `text`, without its terminator.
+inline std::string_view first_record(std::string_view text, const TextSyntax& syntax) {
+  std::string_view first;
+  visit_records(text, syntax, [&](std::string_view record) {
+    first = record;
+    return false;
+  });
+  return first;
 }
 
 }  // namespace xxl

@@ -18,6 +18,9 @@ struct TextSyntax {
   char separator = ',';          // of the fields of a row (quoted only)
   bool header = false;           // the first record of each input is a header: kept first, once
   bool skip_malformed = false;   // quoted only: leave malformed rows out and count them
+  // With skip_malformed: a quote that is not closed within as many bytes after its line is not
+  // closed at all (RowSplitter).
+  std::size_t most_open_bytes = ~std::size_t{0};
 
   // What a record takes beside its own bytes.
   std::size_t frame_bytes() const {

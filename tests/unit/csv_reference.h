@@ -1,6 +1,7 @@
 // A reader of rows that is slow and plain: one byte after the other, as RFC 4180 says.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -64,8 +65,10 @@ struct Piece {
 
 // Rows of a text some of which are malformed: fields are read from the left; a quoted field that is
 // not closed properly makes the row end with the line of its opening quote, a stray quote with its
-// own line.
-inline std::vector<Piece> split_rows(std::string_view text, char separator, char terminator) {
+// own line. A quote that is `most_open` bytes behind the first terminator in the field, or more, does
+// not close it.
+inline std::vector<Piece> split_rows(std::string_view text, char separator, char terminator,
+                                     std::size_t most_open = ~std::size_t{0}) {
   std::vector<Piece> pieces;
   while (!text.empty()) {
     // Fields from the left, each with its closing quote, as far as they are valid.
@@ -77,7 +80,8 @@ inline std::vector<Piece> split_rows(std::string_view text, char separator, char
       if (i < text.size() && text[i] == '"') {
         ++i;
         bool closed = false;
-        while (i < text.size()) {
+        const std::size_t line_end = std::min(text.find(terminator, i), text.size());
+        while (i < text.size() && (i < line_end || i - line_end < most_open)) {
           if (text[i] != '"') {
             ++i;
           } else if (i + 1 < text.size() && text[i + 1] == '"') {

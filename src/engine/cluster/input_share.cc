@@ -9,6 +9,7 @@
 #include "engine/cluster/message.h"
 #include "io/codec.h"
 #include "io/transfer.h"
+#include "record/text_records.h"
 
 namespace xxl {
 namespace {
@@ -101,42 +102,93 @@ void measure(InputShare& share, Peers& peers) {
   share.all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
 }
 
-// Reads [begin, end) of `file` for text: calls visit(byte) until that returns false.
-template <class Visit>
-void visit_bytes(const io::File& file, std::uint64_t begin, std::uint64_t end, Visit&& visit) {
-  constexpr std::uint64_t kFirstBytes = 4 * kKiB, kMostBytes = kMiB;
-  for (std::uint64_t bytes = kFirstBytes; begin < end; bytes = std::min(2 * bytes, kMostBytes)) {
-    bytes = std::min(bytes, end - begin);
-    for (const std::byte byte : io::read_bytes(file, begin, static_cast<std::size_t>(bytes))) {
-      if (!visit(static_cast<char>(byte))) return;
+// The records of a file of text, from one of them on.
+class RecordScan {
+ public:
+  // `start`: where a record begins. The references must outlive it.
+  RecordScan(const io::File& file, std::uint64_t start, const TextSyntax& syntax)
+      : file_(file),
+        syntax_(syntax),
+        splitter_(row_splitter(syntax)),
+        start_(start),
+        at_(start),
+        counted_to_(start) {}
+
+  // Where the current record begins; the end of the file behind the last one.
+  std::uint64_t start() const { return start_; }
+
+  void next() {
+    while (start_ < file_.size()) {
+      if (text_.empty()) read();
+      const std::optional<std::uint64_t> bytes = find_end();
+      if (bytes) return go_to(start_ + *bytes);
+      passed_ += text_.size();
+      text_ = {};
     }
-    begin += bytes;
   }
-}
 
-// What the text of a file says up to some place.
-struct TextState {
-  bool quoted = false;      // the place is between quotes
-  std::uint64_t lines = 0;  // terminators before it
-
-  void pass(char byte, const TextSyntax& syntax) {
-    if (byte == syntax.terminator) ++lines;
-    if (syntax.quoted && byte == '"') quoted = !quoted;
+  // Goes to the first record at `offset` or behind it.
+  void skip_to(std::uint64_t offset) {
+    while (start_ < offset) next();
   }
+
+  // Terminators before `offset`, from the first start on; asked for before it is read.
+  void count_lines_to(std::uint64_t offset) { count_to_ = offset; }
+  std::uint64_t lines() const { return lines_; }
+
+ private:
+  static constexpr std::uint64_t kFirstBytes = 4 * kKiB, kMostBytes = kMiB;
+
+  void read() {
+    wanted_ = std::min(2 * wanted_, kMostBytes);
+    read_ = io::read_bytes(file_, at_, static_cast<std::size_t>(
+                                           std::min<std::uint64_t>(wanted_, file_.size() - at_)));
+    text_ = {reinterpret_cast<const char*>(read_.data()), read_.size()};
+    at_ += read_.size();
+    const std::uint64_t to = std::min(at_, count_to_);
+    if (counted_to_ >= to) return;
+    const auto end = read_.end() - static_cast<std::ptrdiff_t>(at_ - to);
+    lines_ += static_cast<std::uint64_t>(std::count(end - static_cast<std::ptrdiff_t>(to - counted_to_),
+                                                    end, static_cast<std::byte>(syntax_.terminator)));
+    counted_to_ = to;
+  }
+
+  // The bytes of the record with its terminator, as far as it has one; none if it goes on.
+  std::optional<std::uint64_t> find_end() {
+    const bool at_end = at_ == file_.size();
+    if (syntax_.quoted) {
+      const auto row = splitter_.next(text_, at_end);
+      if (!row) return std::nullopt;
+      return row->size + (row->terminated ? 1 : 0);
+    }
+    const std::size_t end = text_.find(syntax_.terminator);
+    if (end != text_.npos) return passed_ + end + 1;
+    return at_end ? std::optional(passed_ + text_.size()) : std::nullopt;
+  }
+
+  // Where a quote was a stray one, that is in what was read before.
+  void go_to(std::uint64_t start) {
+    start_ = start;
+    passed_ = 0;
+    const std::uint64_t from = at_ - text_.size();
+    text_ = start >= from ? text_.substr(static_cast<std::size_t>(start - from))
+                          : std::string_view();
+    if (text_.empty()) at_ = start;
+  }
+
+  const io::File& file_;
+  const TextSyntax& syntax_;
+  RowSplitter splitter_;
+  std::uint64_t start_;
+  std::uint64_t at_;                           // of what is read next
+  std::uint64_t passed_ = 0;                   // of the record, before the text
+  std::uint64_t wanted_ = kFirstBytes / 2;
+  std::vector<std::byte> read_;
+  std::string_view text_;  // what is left of it
+  std::uint64_t count_to_ = 0;
+  std::uint64_t counted_to_;
+  std::uint64_t lines_ = 0;
 };
-
-// The end of the record in which byte `at` of `file` lies; `state` becomes that there.
-std::uint64_t record_end(const io::File& file, std::uint64_t at, const TextSyntax& syntax,
-                         TextState& state) {
-  bool ended = false;
-  visit_bytes(file, at, file.size(), [&](char byte) {
-    ++at;
-    state.pass(byte, syntax);
-    ended = byte == syntax.terminator && !state.quoted;
-    return !ended;
-  });
-  return at;
-}
 
 // Where in its file a byte of all inputs lies; `file` is that behind the last one at their end.
 struct FilePlace {
@@ -152,36 +204,115 @@ FilePlace place_of(const Inputs& inputs, std::uint64_t at) {
   return place;
 }
 
-// A step of all ranks: the state before byte starts[rank]. Only in quotes does it matter what came
-// before; then every rank reads what lies between its start and the next one.
-TextState state_at(Inputs& inputs, const std::vector<std::uint64_t>& starts,
+// The first line of `file` that begins at `offset` or behind it.
+std::uint64_t line_from(const io::File& file, std::uint64_t offset, const TextSyntax& syntax) {
+  const TextSyntax lines{.terminator = syntax.terminator};
+  RecordScan scan(file, offset == 0 ? 0 : offset - 1, lines);
+  scan.skip_to(offset);
+  return scan.start();
+}
+
+// Where the next rank's share begins, in the file into which the end of this one's equal share
+// falls: at the first row from there on. That depends on where this rank's first row begins, if
+// that is in the same file. As that is known only from all that lies before, it is guessed first:
+// at a line. Where the guess was wrong, the rows from the right place soon are the same ones.
+class RowCut {
+ public:
+  // What the others are told.
+  struct Found {
+    bool from_start = false;  // the file begins in this share: nothing was guessed
+    std::uint64_t first = 0;  // where the first row was thought to begin
+    std::uint64_t next = 0;   // then that of the next rank begins there
+    std::uint64_t lines = 0;  // terminators in the share
+  };
+
+  // The share is [begin, end) of the file, unless it starts before that.
+  RowCut(const io::File& file, std::uint64_t begin, std::uint64_t end, const TextSyntax& syntax)
+      : file_(file), end_(end), syntax_(syntax) {
+    found_.from_start = begin == 0;
+    found_.first = line_from(file, begin, syntax);
+    RecordScan scan(file, found_.first, syntax);
+    scan.count_lines_to(end);
+    for (; scan.start() < end_; scan.next()) {
+      if (scan.start() - found_.first < kRememberedBytes) rows_.push_back(scan.start());
+    }
+    found_.next = scan.start();
+    found_.lines = scan.lines() + (begin < found_.first && found_.first <= end ? 1 : 0);
+  }
+
+  const Found& found() const { return found_; }
+
+  // The first row begins at `first`.
+  void correct(std::uint64_t first) {
+    found_.first = first;
+    RecordScan scan(file_, first, syntax_);
+    for (; scan.start() < end_; scan.next()) {
+      if (std::binary_search(rows_.begin(), rows_.end(), scan.start())) return;
+    }
+    found_.next = scan.start();
+  }
+
+ private:
+  static constexpr std::uint64_t kRememberedBytes = 256 * kKiB;
+
+  const io::File& file_;
+  std::uint64_t end_;
+  const TextSyntax& syntax_;
+  Found found_;
+  std::vector<std::uint64_t> rows_;  // where the first ones begin
+};
+
+struct RowStart {
+  std::uint64_t offset = 0;  // in its file
+  std::uint64_t lines = 0;   // of the file, before the equal share of the rank
+};
+
+// A step of all ranks: where the rows of this rank begin, in the file into which starts[rank]
+// falls. Every rank reads what lies between its start and the next one.
+RowStart row_start(Inputs& inputs, const std::vector<std::uint64_t>& starts,
                    const TextSyntax& syntax, Peers& peers) {
-  if (!syntax.quoted) return {};
   const std::uint64_t begin = starts[peers.rank()], end = starts[peers.rank() + 1];
   const FilePlace last = place_of(inputs, end);
-  TextState passed;  // in the file in which the next rank begins
-  const bool whole = end - begin >= last.offset;
-  if (last.offset > 0 && end > begin) {
+  std::optional<RowCut> cut;
+  if (last.offset > 0) {
     io::File& file = inputs.files[last.file];
     file.open();
-    visit_bytes(file, whole ? 0 : last.offset - (end - begin), last.offset, [&](char byte) {
-      passed.pass(byte, syntax);
-      return true;
-    });
-    file.close();
+    cut.emplace(file, last.offset - std::min(last.offset, end - begin), last.offset, syntax);
   }
-  struct Stretch {
-    TextState passed;
-    bool from_start;  // of the file
-  };
-  TextState state;
-  const std::vector<Stretch> stretches = gather(peers, Stretch{passed, whole});
-  for (std::size_t rank = 0; rank < peers.rank(); ++rank) {
-    if (stretches[rank].from_start) state = {};
-    state.quoted ^= stretches[rank].passed.quoted;
-    state.lines += stretches[rank].passed.lines;
+  for (;;) {
+    const auto found = gather(peers, cut ? cut->found() : RowCut::Found{.from_start = true});
+    RowStart start, own;
+    unsigned rank = 0;
+    for (; rank < peers.ranks(); ++rank) {
+      if (rank == peers.rank()) own = start;
+      if (found[rank].from_start) {
+        start = {};
+      } else if (found[rank].first != start.offset) {
+        break;
+      }
+      start = {found[rank].next, start.lines + found[rank].lines};
+    }
+    if (rank == peers.rank()) {
+      cut->correct(start.offset);
+    } else if (rank == peers.ranks()) {
+      if (cut) inputs.files[last.file].close();
+      return own;
+    }
   }
-  return state;
+}
+
+// Of [begin, end) of `file`.
+std::uint64_t count_lines(const io::File& file, std::uint64_t begin, std::uint64_t end,
+                          const TextSyntax& syntax) {
+  constexpr std::uint64_t kBytes = kMiB;
+  std::uint64_t lines = 0;
+  for (; begin < end; begin += std::min(kBytes, end - begin)) {
+    const auto bytes =
+        io::read_bytes(file, begin, static_cast<std::size_t>(std::min(kBytes, end - begin)));
+    lines += static_cast<std::uint64_t>(
+        std::count(bytes.begin(), bytes.end(), static_cast<std::byte>(syntax.terminator)));
+  }
+  return lines;
 }
 
 // Cuts `inputs` where records begin.
@@ -190,32 +321,32 @@ void cut_text(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
   for (std::uint64_t rank = 0; rank <= peers.ranks(); ++rank) {
     starts.push_back(equal_start(inputs.bytes, rank, peers.ranks()));
   }
-  TextState state = state_at(inputs, starts, syntax, peers);
-  std::uint64_t start = starts[peers.rank()];
-  const FilePlace place = place_of(inputs, start);
+  const std::uint64_t equal = starts[peers.rank()];
+  const FilePlace place = place_of(inputs, equal);
+  RowStart start;
+  if (syntax.quoted) start = row_start(inputs, starts, syntax, peers);
   if (place.offset > 0) {
     io::File& file = inputs.files[place.file];
     file.open();
-    const auto before = static_cast<char>(io::read_bytes(file, place.offset - 1, 1).front());
-    if (before != syntax.terminator || state.quoted) {
-      start += record_end(file, place.offset, syntax, state) - place.offset;
-    }
+    if (!syntax.quoted) start.offset = line_from(file, place.offset, syntax);
+    start.lines += count_lines(file, place.offset, start.offset, syntax);
     file.close();
   }
-  starts = gather(peers, start);
+  starts = gather(peers, equal - place.offset + start.offset);
   starts.push_back(inputs.bytes);
-  cut(inputs, start, starts[peers.rank() + 1]);
-  inputs.start_lines = inputs.start > 0 ? state.lines : 0;
+  cut(inputs, starts[peers.rank()], starts[peers.rank() + 1]);
+  inputs.start_lines = inputs.start > 0 ? start.lines : 0;
 }
+
 
 // Of the first file, without its terminator; none of an empty one.
 std::optional<std::string> read_first_record(Inputs& inputs, const TextSyntax& syntax) {
   io::File& file = inputs.files.front();
   if (!file.seekable() || file.size() == 0) return std::nullopt;
   file.open();
-  TextState state;
-  const std::uint64_t end = record_end(file, 0, syntax, state);
-  const auto read = io::read_bytes(file, 0, static_cast<std::size_t>(end));
+  RecordScan scan(file, 0, syntax);
+  scan.next();
+  const auto read = io::read_bytes(file, 0, static_cast<std::size_t>(scan.start()));
   file.close();
   std::string record(reinterpret_cast<const char*>(read.data()), read.size());
   if (record.ends_with(syntax.terminator)) record.pop_back();

@@ -133,8 +133,7 @@ void set_rows(const RowJoin& rows, TextJoinOptions& join) {
   }
   check_types_of_keys(*sides);
   set_parts(rows, sides, join);
-  join.syntax.quoted = true;
-  join.syntax.separator = rows.orders[0].separator;
+  set_row_syntax(rows.orders[0], join, join.syntax);
   if (!rows.empty_keys_match) {
     join.matches_nothing = [sides](std::string_view row) {
       const CsvOrder& order = (*sides)[0].order;

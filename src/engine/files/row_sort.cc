@@ -1,5 +1,6 @@
 #include "engine/files/row_sort.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/units.h"
 #include "record/csv_keys.h"
 #include "record/row_fold.h"
 
@@ -23,6 +25,11 @@ struct Keys {
     made = make_csv_keys(order);
   }
 };
+
+// After as much text, a quote that is not closed is known as a stray one. It is a small part of -S,
+// as all inputs of a merge may have one at the same time.
+constexpr std::uint64_t kMostOpenBytes = kMiB;
+constexpr std::uint64_t kMostOpenPart = 16;
 
 // Of the memory of -S, for one field of --collect: each thread may be making one.
 constexpr std::uint64_t kCollectedPart = 16;
@@ -67,6 +74,13 @@ void check_names_of_columns(const CsvOrder& order, bool header) {
                                     "numbers, from 1, as in --key=2:number");
 }
 
+void set_row_syntax(const CsvOrder& order, const JobOptions& job, TextSyntax& syntax) {
+  syntax.quoted = true;
+  syntax.separator = order.separator;
+  syntax.most_open_bytes = static_cast<std::size_t>(
+      std::min(kMostOpenBytes, job.given_memory_bytes() / kMostOpenPart));
+}
+
 void set_rows(const RowSort& rows, TextSortOptions& sort) {
   if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
   const auto keys = std::make_shared<Keys>();
@@ -74,8 +88,7 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
   if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by, rows.reverse), keys, sort);
   check_names_of_columns(keys->order, sort.syntax.header);
   sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
-  sort.syntax.quoted = true;
-  sort.syntax.separator = rows.order.separator;
+  set_row_syntax(rows.order, sort, sort.syntax);
   if (sort.syntax.header) {
     sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
       resolve_columns(keys->order, header, path);

@@ -16,6 +16,9 @@ struct RowSort {
 // or folded, there is one row for each key. Throws Error{usage}.
 void set_rows(const RowSort& rows, TextSortOptions& sort);
 
+// What rows of `order` are in the files of a job; the memory of the job is set.
+void set_row_syntax(const CsvOrder& order, const JobOptions& job, TextSyntax& syntax);
+
 // Throws Error{usage} where columns are called by names that no header tells.
 void check_names_of_columns(const CsvOrder& order, bool header);
 

@@ -107,7 +107,7 @@ class OrderChecking {
       std::unique_ptr<CheckedRegion> chunk = std::move(free_.back());
       free_.pop_back();
       reader.start(chunk->region, chunk->region.bytes);
-      if (!reader.finish(chunk->region, false)) {
+      if (!reader.finish(chunk->region)) {
         // A record does not fit: one region, of all the memory.
         while (!running_.empty()) {
           if (!settle()) return result_;
@@ -166,8 +166,7 @@ class OrderChecking {
     chunk->region.memory = memory_.data() + kept;
     chunk->region.bytes = memory_.size() - std::min(memory_.size(), kept);
     if (chunk->region.bytes <= std::max(before, carried + 2 * kSectorBytes)) {
-      throw_too_long(memory_.size(), memory_.size(), kept + carried,
-                     inputs_.files[reader.carried_input()].path(), reader.carried_offset());
+      reader.refuse_carried(memory_.size(), memory_.size(), kept + carried);
     }
     free_.clear();
     free_.push_back(std::move(chunk));

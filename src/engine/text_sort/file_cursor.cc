@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "engine/text_sort/text_reader.h"
 #include "io/input_checks.h"
-#include "record/csv_rows.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
@@ -48,35 +48,51 @@ FileCursor::FileCursor(io::File& input, const TextSortOptions& options, std::spa
       tag_bytes_(options.put_tag_bytes()),
       tag_(tag_bytes_ == 0 ? 0 : options.tags.of(0, number)),
       budget_(budget),
+      splitter_(row_splitter(syntax_)),
       hash_(hash),
       skipped_(skipped),
       reader_(input, memory, io, monitor) {}
 
 // Reads on. False at the end.
-bool FileCursor::next_buffer() {
-  buffer_ = reader_.next();
-  text_ = {reinterpret_cast<const char*>(buffer_.data()), buffer_.size()};
-  return !buffer_.empty();
+bool FileCursor::next_text() {
+  if (behind_.empty()) {
+    const std::span<std::byte> buffer = reader_.next();
+    source_ = {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
+  } else {
+    source_ = std::exchange(behind_, {});
+  }
+  again_.reset();
+  text_ = source_;
+  return !text_.empty();
 }
 
-// Where the record ends in the buffer; npos if it goes on.
-std::size_t FileCursor::find_end() const {
-  if (syntax_.record_bytes != 0) {
-    const std::size_t there = joined_ == nullptr ? 0 : joined_->view().size() - tag_bytes_;
-    const std::size_t rest = syntax_.record_bytes - there;
-    return rest <= text_.size() ? rest : text_.npos;
+// The bytes of the record, whose next ones are the text; none if it goes on behind that. Without
+// its frame, they are what has been joined and the start of the text, or of a row less than has been
+// joined. `at_end`: there is no more text.
+std::optional<std::size_t> FileCursor::find_end(bool at_end) {
+  if (syntax_.quoted) {
+    const auto row = splitter_.next(text_, at_end);
+    return row ? std::optional(row->size) : std::nullopt;
   }
-  if (!syntax_.quoted) return text_.find(syntax_.terminator);
-  if (joined_ == nullptr) return find_row_end(text_, 0, syntax_.terminator);
-  const QuoteScan scan = scan_quotes(text_, syntax_.terminator);
-  const QuoteScan::Ends& ends = inside_quotes_ ? scan.if_inside : scan.if_outside;
-  return ends.count > 0 ? ends.first - 1 : text_.npos;
+  const std::size_t joined = joined_ == nullptr ? 0 : joined_->view().size() - tag_bytes_;
+  if (at_end) return joined;
+  const std::size_t end = syntax_.record_bytes != 0 ? syntax_.record_bytes - joined
+                                                    : text_.find(syntax_.terminator);
+  return end <= text_.size() ? std::optional(joined + end) : std::nullopt;
+}
+
+// Makes the record of the first `bytes` of what has been joined; the rest is to be read again.
+void FileCursor::take_joined(std::size_t bytes) {
+  again_ = std::exchange(joined_, nullptr);
+  behind_ = text_;
+  source_ = again_->view();
+  record_ = source_.substr(0, tag_bytes_ + bytes);
+  text_ = source_.substr(record_.size());
 }
 
 void FileCursor::join(std::string_view part) {
   if (joined_ == nullptr) {
     joined_ = std::make_shared<JoinedRecord>(budget_);
-    inside_quotes_ = false;
     if (tag_bytes_ != 0) {
       char tag[kTagBytes];
       put_tag(tag, tag_, tag_bytes_);
@@ -86,18 +102,16 @@ void FileCursor::join(std::string_view part) {
   if (!joined_->append(part)) {
     const std::size_t bytes = joined_->view().size() + part.size();
     throw_too_long(options_.given_memory_bytes(), budget_ + joined_->view().size(), bytes,
-                   input_.path(), offset_);
-  }
-  if (syntax_.quoted && std::count(part.begin(), part.end(), kQuote) % 2 == 1) {
-    inside_quotes_ = !inside_quotes_;
+                   input_.path(), offset_,
+                   open_quote(joined_->view().substr(tag_bytes_), syntax_, line_));
   }
 }
 
 // Makes the record of what has been joined, if anything, and `part` of the buffer.
 void FileCursor::make_record(std::string_view part) {
-  std::byte* const begin = buffer_.data() + buffer_.size() - text_.size();
-  if (joined_ == nullptr && static_cast<std::size_t>(begin - buffer_.data()) >= tag_bytes_) {
-    char* const to = reinterpret_cast<char*>(begin) - tag_bytes_;
+  if (joined_ == nullptr &&
+      static_cast<std::size_t>(part.data() - source_.data()) >= tag_bytes_) {
+    char* const to = const_cast<char*>(part.data()) - tag_bytes_;
     if (tag_bytes_ != 0) put_tag(to, tag_, tag_bytes_);
     record_ = {to, tag_bytes_ + part.size()};
   } else {
@@ -111,30 +125,38 @@ bool FileCursor::take_record() {
   offset_ = next_offset_;
   line_ = next_line_;
   for (;;) {
-    if (text_.empty() && !next_buffer()) {
-      if (joined_ == nullptr) return false;
+    const bool at_end = text_.empty() && !next_text();
+    if (at_end && joined_ == nullptr) return false;
+    const std::optional<std::size_t> bytes = find_end(at_end);
+    if (!bytes) {
+      join(text_);
+      text_ = {};
+      continue;
+    }
+    const std::size_t joined = joined_ == nullptr ? 0 : joined_->view().size() - tag_bytes_;
+    if (*bytes < joined) {
+      take_joined(*bytes);
+    } else if (at_end) {
       record_ = joined_->view();  // without its terminator
-      next_offset_ += content().size();
-      if (syntax_.record_bytes != 0) {
-        io::check_whole_records(input_, next_offset_, syntax_.record_bytes);
-      }
-      return true;
+    } else {
+      make_record(text_.substr(0, *bytes - joined));
+      text_.remove_prefix(*bytes - joined);
     }
-    const std::size_t end = find_end();
-    if (end != text_.npos) {
-      make_record(text_.substr(0, end));
-      text_.remove_prefix(end + syntax_.frame_bytes());
-      const std::string_view found = content();
-      next_offset_ += found.size() + syntax_.frame_bytes();
-      ++next_line_;
-      if (syntax_.quoted) {
-        next_line_ += std::count(found.begin(), found.end(), syntax_.terminator);
-      }
-      return true;
+    // Nothing is left at the end of what has no terminator.
+    text_.remove_prefix(std::min(syntax_.frame_bytes(), text_.size()));
+    pass(content());
+    if (at_end && syntax_.record_bytes != 0) {
+      io::check_whole_records(input_, next_offset_, syntax_.record_bytes);
     }
-    join(text_);
-    text_ = {};
+    return true;
   }
+}
+
+// Notes what follows `record`.
+void FileCursor::pass(std::string_view record) {
+  next_offset_ += record.size() + syntax_.frame_bytes();
+  ++next_line_;
+  if (syntax_.quoted) next_line_ += lines_in(record, syntax_);
 }
 
 std::optional<std::string> FileCursor::take_header() {
@@ -165,7 +187,8 @@ bool FileCursor::advance() {
 void FileCursor::fail(const std::string& fault) const {
   const std::string place = syntax_.record_bytes != 0
                                 ? "record " + std::to_string(offset_ / syntax_.record_bytes)
-                                : "line " + std::to_string(line_);
+                                : "line " + std::to_string(line_ + lines_before_open_quote(
+                                                                       content(), syntax_));
   throw Error(ErrorCode::bad_input, place + ": " + fault, input_.path(), offset_);
 }
 

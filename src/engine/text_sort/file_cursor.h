@@ -1,6 +1,7 @@
 // The records of an input one after the other: for sort -m. With tags that say which input a record
 // is of, each has its tag in front, where the record before was; the first one of a buffer is
-// copied.
+// copied. Where a quote turns out to be a stray one, all but its line is read again, from where it
+// was joined.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "io/ahead_reader.h"
 #include "io/io_queue.h"
 #include "merge/record_merge.h"
+#include "record/csv_rows.h"
 
 namespace xxl {
 
@@ -68,11 +70,13 @@ class FileCursor final : public RecordCursor {
   [[noreturn]] void fail(const std::string& fault) const;
 
  private:
-  bool next_buffer();
+  bool next_text();
   bool take_record();
-  std::size_t find_end() const;
+  std::optional<std::size_t> find_end(bool at_end);
+  void take_joined(std::size_t bytes);
   void join(std::string_view part);
   void make_record(std::string_view part);
+  void pass(std::string_view record);
   // The current record without its tag.
   std::string_view content() const { return record_.substr(tag_bytes_); }
 
@@ -83,15 +87,17 @@ class FileCursor final : public RecordCursor {
   const std::uint64_t tag_;
   std::size_t& budget_;
   bool is_first_ = true;  // no record but the header was taken
-  std::span<std::byte> buffer_;
+  std::string_view source_;               // what was read: a buffer, or what was joined in vain
   std::string_view text_;                 // what is left of it
+  std::string_view behind_;               // what follows that in the buffer
   std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
-  bool inside_quotes_ = false;            // at the end of the joined part
+  std::shared_ptr<JoinedRecord> again_;   // holds the source, if that is no buffer
+  RowSplitter splitter_;                  // of rows
   std::string_view record_;
   std::uint64_t offset_ = 0;  // of the current record
   std::uint64_t next_offset_ = 0;
-  std::ptrdiff_t line_ = 1;  // that it starts in
-  std::ptrdiff_t next_line_ = 1;
+  std::uint64_t line_ = 1;  // that it starts in
+  std::uint64_t next_line_ = 1;
   MultisetHash& hash_;
   std::uint64_t& skipped_;
   io::AheadReader reader_;

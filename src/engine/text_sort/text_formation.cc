@@ -296,7 +296,7 @@ void TextFormation::run() {
       ahead = try_take_region();
       if (ahead != nullptr) start_reading(*ahead);
     }
-    if (reader_.finish(*region, at_limit_)) {
+    if (reader_.finish(*region)) {
       submit(region);
       continue;
     }
@@ -308,14 +308,8 @@ void TextFormation::run() {
     }
     wait_until_all_is_written();
     if (make_larger_regions()) continue;
-    if (context_.options.syntax.skip_malformed && !at_limit_) {
-      at_limit_ = true;
-      make_regions(0);
-      continue;
-    }
-    throw_too_long(context_.options.given_memory_bytes(), geometry().region_bytes,
-                   reader_.carried_bytes(), inputs.files[reader_.carried_input()].path(),
-                   reader_.carried_offset());
+    reader_.refuse_carried(context_.options.given_memory_bytes(), geometry().region_bytes,
+                           reader_.carried_bytes());
   }
   wait_for_workers();
   if (offload_ != nullptr) finish_offload();

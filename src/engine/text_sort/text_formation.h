@@ -126,7 +126,6 @@ class TextFormation {
   RegionRecords records_;
   FirstFault faults_{context_.monitor};
   TextReader reader_;
-  bool at_limit_ = false;  // larger regions are not available
   bool fits_in_memory_ = false;
   std::deque<TextRegion> regions_;
   std::uint64_t chunks_ = 0;

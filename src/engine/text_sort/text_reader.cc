@@ -11,28 +11,62 @@
 #include "record/text_records.h"
 
 namespace xxl {
+namespace {
+
+// Where `row` has a quote that is not closed; nothing for records of other kinds.
+RowFault find_open_quote(std::string_view row, const TextSyntax& syntax) {
+  if (!syntax.quoted) return {};
+  const RowFault fault =
+      visit_fields(row, syntax.separator, [](std::size_t, const FieldSpan&) { return true; });
+  return fault.kind == RowFault::Kind::unterminated_quote ? fault : RowFault{};
+}
+
+}  // namespace
 
 void throw_malformed(const TextSegment& segment, std::string_view record, const TextSyntax& syntax,
                      const std::string& fault, const std::string& path) {
-  const auto at = record.data() - segment.text.data();
-  const auto before =
-      std::count(segment.text.begin(), segment.text.begin() + at, syntax.terminator);
-  const std::uint64_t line = segment.lines + static_cast<std::uint64_t>(before) + 1;
-  throw Error(ErrorCode::bad_input, "line " + std::to_string(line) + ": " + fault, path,
-              segment.offset + static_cast<std::uint64_t>(at));
+  const auto at = static_cast<std::size_t>(record.data() - segment.text.data());
+  const std::uint64_t line = segment.lines + lines_in(segment.text.substr(0, at), syntax) + 1;
+  throw Error(ErrorCode::bad_input,
+              "line " + std::to_string(line + lines_before_open_quote(record, syntax)) + ": " + fault,
+              path, segment.offset + at);
+}
+
+std::uint64_t lines_in(std::string_view text, const TextSyntax& syntax) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), syntax.terminator));
+}
+
+std::uint64_t lines_before_open_quote(std::string_view record, const TextSyntax& syntax) {
+  return lines_in(record.substr(0, find_open_quote(record, syntax).offset), syntax);
+}
+
+std::string open_quote(std::string_view begun, const TextSyntax& syntax, std::uint64_t line) {
+  const RowFault fault = find_open_quote(begun, syntax);
+  if (!fault) return {};
+  return "line " + std::to_string(line + lines_before_open_quote(begun, syntax)) + ": column " +
+         std::to_string(fault.column + 1);
 }
 
 void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::size_t longer_than,
-                    const std::string& path, std::uint64_t offset) {
+                    const std::string& path, std::uint64_t offset,
+                    const std::string& open_quote) {
   // Of more memory the same part is for a record.
   const double part = static_cast<double>(most_bytes) / static_cast<double>(memory_bytes);
   const auto wanted =
       std::max(static_cast<std::uint64_t>(1.25 * static_cast<double>(longer_than) / part),
                memory_bytes + memory_bytes / 4);
+  const std::string too_long = "longer than " + format_bytes(longer_than) +
+                               ", too long for the memory of -S (" + format_bytes(memory_bytes) +
+                               "): ";
+  const std::string advice = "give at least -S " + std::to_string(ceil_div(wanted, kMiB)) + "M";
+  if (open_quote.empty()) {
+    throw Error(ErrorCode::no_space, "a record is " + too_long + advice, path, offset);
+  }
   throw Error(ErrorCode::no_space,
-              "a record is longer than " + format_bytes(longer_than) +
-                  ", too long for the memory of -S (" + format_bytes(memory_bytes) +
-                  "): give at least -S " + std::to_string(ceil_div(wanted, kMiB)) + "M",
+              open_quote + ": a quote that is not closed makes a row " + too_long +
+                  "close it, leave that line out with --malformed=skip, or, if the row is so "
+                  "long, " +
+                  advice,
               path, offset);
 }
 
@@ -51,6 +85,12 @@ TextReader::TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& 
       open_(static_cast<std::size_t>(std::count_if(
           inputs.files.begin(), inputs.files.end(),
           [](const io::File& input) { return input.seekable() && input.is_open(); }))) {}
+
+void TextReader::refuse_carried(std::uint64_t memory_bytes, std::size_t most_bytes,
+                                std::size_t longer_than) const {
+  throw_too_long(memory_bytes, most_bytes, longer_than, inputs_.files[carry_input_].path(),
+                 carry_offset_, open_quote(carry_, syntax_, lines_ + 1));
+}
 
 TextReader::~TextReader() {
   if (input_ < inputs_.files.size() && !inputs_.files[input_].seekable()) io_.cancel_streams();
@@ -187,7 +227,7 @@ std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   return state->completion.bytes;
 }
 
-bool TextReader::finish(TextRegion& region, bool at_limit) {
+bool TextReader::finish(TextRegion& region) {
   --started_;
   if (region.base >= region.limit) return false;
   take_carry(region);
@@ -204,7 +244,7 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     end += bytes;
     bytes_read_ += bytes;
     if (!ends) return;
-    close_segment(region, begin, end, input, offset, true, at_limit);
+    close_segment(region, begin, end, input, offset, true);
     ++input;
     offset = 0;
     begin = end = region.read_end;
@@ -256,13 +296,13 @@ bool TextReader::finish(TextRegion& region, bool at_limit) {
     arrived(bytes, ends);
   }
   region.data_end = region.read_end;
-  if (end > begin) close_segment(region, begin, end, input, offset, false, at_limit);
+  if (end > begin) close_segment(region, begin, end, input, offset, false);
   region.reads.clear();
   return !region.segments.empty() || carry_.empty();
 }
 
 // Of `text`, the bytes that are whole records.
-std::size_t TextReader::whole_records(std::string_view text, bool at_limit) const {
+std::size_t TextReader::whole_records(std::string_view text) const {
   if (syntax_.counted) return visit_counted(text, [](std::string_view) { return true; });
   if (syntax_.record_bytes != 0) return round_down(text.size(), syntax_.record_bytes);
   if (!syntax_.quoted) {
@@ -272,23 +312,22 @@ std::size_t TextReader::whole_records(std::string_view text, bool at_limit) cons
                : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
   }
   if (!syntax_.skip_malformed) return scan_quotes(text, syntax_.terminator).if_outside.last;
-  RowSplitter splitter(syntax_.separator, syntax_.terminator);
+  RowSplitter splitter = row_splitter(syntax_);
   std::size_t whole = 0;
   while (whole < text.size()) {
-    const auto row = splitter.next(text.substr(whole), at_limit && whole == 0);
-    if (!row || !row->terminated) break;
+    const auto row = splitter.next(text.substr(whole), false);
+    if (!row) break;
     whole += row->size + 1;
   }
   return whole;
 }
 
 void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* end,
-                               std::size_t input, std::uint64_t offset, bool input_ends,
-                               bool at_limit) {
+                               std::size_t input, std::uint64_t offset, bool input_ends) {
   std::string_view text(reinterpret_cast<const char*>(begin),
                         static_cast<std::size_t>(end - begin));
   if (!input_ends) {
-    const std::size_t whole = whole_records(text, at_limit);
+    const std::size_t whole = whole_records(text);
     carry_ = text.substr(whole);
     most_carried_ = std::max(most_carried_, round_up(carry_.size(), kSectorBytes));
     carry_input_ = input;
@@ -300,27 +339,22 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
   }
   const std::uint64_t lines = lines_;
   if (syntax_.quoted) {
-    lines_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), syntax_.terminator));
+    lines_ += lines_in(text, syntax_);
   }
   TextSegment segment{text, input, offset, lines, place_ + offset};
-  const auto first_of = [this](std::string_view records) {
-    return records.substr(0, syntax_.quoted ? find_row_end(records, 0, syntax_.terminator)
-                                            : records.find(syntax_.terminator));
-  };
   if (header_pending_ && !text.empty()) {
     header_pending_ = false;
-    const std::string_view header = first_of(text);
+    const std::string_view header = first_record(text, syntax_);
     on_header_(input, header);
     const std::size_t taken = std::min(header.size() + 1, text.size());
-    segment.lines += static_cast<std::uint64_t>(std::count(
-        text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken), syntax_.terminator));
+    segment.lines += lines_in(text.substr(0, taken), syntax_);
     segment.text.remove_prefix(taken);
     segment.offset += taken;
     segment.place += taken;
   }
   if (on_first_ && first_pending_ && !segment.text.empty()) {
     first_pending_ = false;
-    on_first_(first_of(segment.text));
+    on_first_(first_record(segment.text, syntax_));
   }
   if (input_ends) {
     place_ += offset + text.size();

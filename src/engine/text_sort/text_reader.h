@@ -46,11 +46,21 @@ struct TextSegment {
                                   const TextSyntax& syntax, const std::string& fault,
                                   const std::string& path);
 
+// Terminators in `text`.
+std::uint64_t lines_in(std::string_view text, const TextSyntax& syntax);
+// Of those in a record, which may be a malformed row, the ones before a quote that is not closed.
+std::uint64_t lines_before_open_quote(std::string_view record, const TextSyntax& syntax);
+
 // Throws Error{no_space}: a record that starts at `offset` of the file `path` is longer than
 // `longer_than` bytes, and with `memory_bytes` of memory no more than `most_bytes` can be held.
+// `open_quote`: of open_quote(), may be empty.
 [[noreturn]] void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes,
                                  std::size_t longer_than, const std::string& path,
-                                 std::uint64_t offset);
+                                 std::uint64_t offset, const std::string& open_quote);
+
+// Of a row that begins with `begun` in `line` (from 1) and has not ended yet: where the quote is
+// that is still open, "line 2: column 2". Empty if there is none, and of what is no row.
+std::string open_quote(std::string_view begun, const TextSyntax& syntax, std::uint64_t line);
 
 // Memory for one chunk and its items.
 struct TextRegion {
@@ -123,9 +133,8 @@ class TextReader {
   // Takes start() back: waits, and what was read will be read again.
   void cancel(TextRegion& region);
   // Completes the chunk. False if there is no whole record in it: then carried_bytes() of a record
-  // wait for a larger region. `at_limit`: there is no larger one (a malformed row may end early
-  // then). Throws Error.
-  bool finish(TextRegion& region, bool at_limit);
+  // wait for a larger region. Throws Error.
+  bool finish(TextRegion& region);
 
   // What start() leaves before the data: as much as the chunk before has left or, while that is
   // unknown, as much as any has left so far, up to a quarter of the region.
@@ -133,9 +142,9 @@ class TextReader {
   // Of the record that the last chunk ended within. It stays in place until the next one is
   // started, or it is moved: nothing may be written there.
   std::size_t carried_bytes() const { return carry_.size(); }
-  // Where that record starts.
-  std::uint64_t carried_offset() const { return carry_offset_; }
-  std::size_t carried_input() const { return carry_input_; }
+  // Throws Error{no_space}, as throw_too_long(): that record is longer than `longer_than` bytes.
+  [[noreturn]] void refuse_carried(std::uint64_t memory_bytes, std::size_t most_bytes,
+                                   std::size_t longer_than) const;
   // Bytes of the inputs that have arrived.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -150,8 +159,8 @@ class TextReader {
   void check(const TextRegion::Read& read) const;
   std::size_t read_stream(std::byte* to, std::size_t most);
   void close_segment(TextRegion& region, std::byte* begin, std::byte* end, std::size_t input,
-                     std::uint64_t offset, bool input_ends, bool at_limit);
-  std::size_t whole_records(std::string_view text, bool at_limit) const;
+                     std::uint64_t offset, bool input_ends);
+  std::size_t whole_records(std::string_view text) const;
 
   Inputs& inputs_;
   const TextSyntax& syntax_;
