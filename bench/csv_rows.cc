@@ -61,17 +61,6 @@ void row_ends(benchmark::State& state) {
 }
 BENCHMARK(row_ends)->Arg(0)->Arg(1)->ArgName("quoted");
 
-void row_by_row(benchmark::State& state) {
-  const std::string& text = rows(state.range(0) != 0);
-  for (auto _ : state) {
-    std::size_t from = 0;
-    while (from < text.size()) from = xxl::find_row_end(text, from, '\n') + 1;
-    benchmark::DoNotOptimize(from);
-  }
-  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
-}
-BENCHMARK(row_by_row)->Arg(0)->Arg(1)->ArgName("quoted");
-
 void splitter(benchmark::State& state) {
   const std::string& text = rows(state.range(0) != 0);
   for (auto _ : state) {

@@ -53,7 +53,7 @@ struct JoinJob : FileJob {
 
   // Of text.
   std::string field_separator;        // as of SortJob
-  std::optional<std::string> filler;  // instead of fields that a row does not have
+  std::optional<std::string> filler;  // instead of fields that are missing or empty
   bool header = false;                // the first record of each input
   bool empty_keys_match = true;       // otherwise like NULL in SQL
 
@@ -63,6 +63,7 @@ struct JoinJob : FileJob {
 
   // Of rows.
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
+  bool quotes = true;           // of fields; otherwise they are bytes, and each line is a row
   // Of names of columns that both sides have.
   std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};
 };

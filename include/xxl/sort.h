@@ -62,6 +62,7 @@ struct SortJob : FileJob {
   // Of rows.
   bool empty_last = false;      // empty fields come after all others; otherwise before
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
+  bool quotes = true;           // of fields; otherwise they are bytes, and each line is a row
 };
 
 // What will be done, before it is done.

@@ -59,8 +59,8 @@ nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
                        bool merge_only, bool reverse, std::optional<std::uint64_t> limit,
                        bool count, const std::vector<nb::bytes>& folds, const nb::bytes& separator,
                        bool header, const std::string& flags, bool stable, bool zero_terminated,
-                       bool empty_last, bool skip_malformed, bool verify, const Means& means,
-                       nb::object callback) {
+                       bool empty_last, bool skip_malformed, bool quotes, bool verify,
+                       const Means& means, nb::object callback) {
   LongWork work;
   SortJob job;
   job.inputs = texts_of(inputs);
@@ -80,6 +80,7 @@ nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   job.zero_terminated = zero_terminated;
   job.empty_last = empty_last;
   job.skip_malformed = skip_malformed;
+  job.quotes = quotes;
   job.verify = verify;
   job.progress = &work.progress;
   const resources shared = means.make(work.stop.get_token());
@@ -109,7 +110,7 @@ nb::dict join_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
                        const std::string& method, const std::vector<bool>& presorted,
                        bool count_only, const std::string& columns, const nb::bytes& separator,
                        const std::optional<nb::bytes>& filler, bool header, bool empty_keys_match,
-                       bool ignore_case, bool zero_terminated, bool skip_malformed,
+                       bool ignore_case, bool zero_terminated, bool skip_malformed, bool quotes,
                        const std::vector<std::string>& suffixes, bool verify, const Means& means,
                        nb::object callback) {
   LongWork work;
@@ -133,6 +134,7 @@ nb::dict join_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   job.ignore_case = ignore_case;
   job.zero_terminated = zero_terminated;
   job.skip_malformed = skip_malformed;
+  job.quotes = quotes;
   job.verify = verify;
   job.progress = &work.progress;
   const resources shared = means.make(work.stop.get_token());
@@ -162,7 +164,7 @@ void bind_files(nb::module_& m) {
         nb::arg("reverse"), nb::arg("limit").none(), nb::arg("count"), nb::arg("folds"),
         nb::arg("separator"), nb::arg("header"), nb::arg("flags"), nb::arg("stable"),
         nb::arg("zero_terminated"), nb::arg("empty_last"), nb::arg("skip_malformed"),
-        nb::arg("verify"), nb::arg("means"), nb::arg("progress").none());
+        nb::arg("quotes"), nb::arg("verify"), nb::arg("means"), nb::arg("progress").none());
   // Folders of parts among the inputs that Python reads itself.
   m.def(
       "check_parts",
@@ -177,7 +179,8 @@ void bind_files(nb::module_& m) {
         nb::arg("presorted"), nb::arg("count_only"), nb::arg("columns"), nb::arg("separator"),
         nb::arg("filler").none(), nb::arg("header"), nb::arg("empty_keys_match"),
         nb::arg("ignore_case"), nb::arg("zero_terminated"), nb::arg("skip_malformed"),
-        nb::arg("suffixes"), nb::arg("verify"), nb::arg("means"), nb::arg("progress").none());
+        nb::arg("quotes"), nb::arg("suffixes"), nb::arg("verify"), nb::arg("means"),
+        nb::arg("progress").none());
 }
 
 }  // namespace xxl::python

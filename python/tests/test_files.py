@@ -143,6 +143,14 @@ def test_options_of_csv():
     assert pathlib.Path("out.csv").read_text() == "a,b\n1,5\n,6\n2,7\n1,8\n"
 
 
+def test_csv_without_quotes():
+    pathlib.Path("in.tsv").write_text('b\t"x\na\t5" y\n')
+    xxl.sort_csv("in.tsv", "out.tsv", 1, header=False, separator="\t", quotes=False, memory="64M")
+    assert pathlib.Path("out.tsv").read_text() == 'a\t5" y\nb\t"x\n'
+    xxl.join_files("in.tsv", "in.tsv", "out.tsv", record="tsv", quotes=False, memory="64M")
+    assert pathlib.Path("out.tsv").read_text() == 'a\t5" y\t5" y\nb\t"x\t"x\n'
+
+
 def test_folds_of_csv():
     pathlib.Path("in.csv").write_text('k,"a:b",d\ny,1,2024-01-02\nx,5,2024-01-01\ny,2.5,2023-01-01\n')
     folds = {"a:b": ("a:b", "mean"), "text": ("a:b", "max"), "2": ("d", "min", "date"),

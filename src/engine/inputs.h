@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/file.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
@@ -20,6 +21,7 @@ struct Inputs {
   std::vector<io::File> files;
   std::uint64_t start = 0;          // of a share: where it begins in the first file
   std::uint64_t start_lines = 0;    // of rows: line ends before that
+  RowStyle start_style;             // and what the first row of that file says
   std::uint64_t bytes = 0;          // of the files whose size is known
   bool size_known = true;           // false if one is a pipe or compressed
   std::size_t compressed = 0;       // files

@@ -43,7 +43,7 @@ std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::stri
 }
 
 bool looks_sorted(const io::File& input, const TextSyntax& syntax, const KeyExtractor& keys) {
-  if (!input.seekable() || syntax.quoted || syntax.record_bytes != 0) return false;
+  if (!input.seekable() || syntax.rows || syntax.record_bytes != 0) return false;
   const std::uint64_t bytes = input.size();
   const MemoryRegion memory(kSampleBytes);
   const std::span<std::byte> buffer = memory.span().first(kSampleBytes);

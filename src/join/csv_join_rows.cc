@@ -9,7 +9,7 @@
 namespace xxl {
 
 CsvJoinRows::CsvJoinRows(const CsvRowFormat& format) : format_(format) {
-  append_field(format.filler, format.separator, filler_);
+  append_field(format.filler, format.fields, filler_);
 }
 
 bool CsvJoinRows::is_key(JoinSide side, std::size_t column) const {
@@ -17,12 +17,21 @@ bool CsvJoinRows::is_key(JoinSide side, std::size_t column) const {
   return std::find(keys.begin(), keys.end(), column) != keys.end();
 }
 
+void CsvJoinRows::append_field_of(const RowFields& fields, std::size_t column,
+                                  std::string& row) const {
+  if (column < fields.size() && (filler_.empty() || !fields[column].content.empty())) {
+    row.append(fields[column].raw());
+  } else {
+    row.append(filler_);
+  }
+}
+
 void CsvJoinRows::append_key(JoinSide side, const RowFields& fields, std::string& row) const {
   bool first = true;
   for (const std::size_t column : keys_of(side)) {
-    if (!first) row.push_back(format_.separator);
+    if (!first) row.push_back(format_.fields.separator);
     first = false;
-    if (column < fields.size()) row.append(fields[column].raw());
+    append_field_of(fields, column, row);
   }
 }
 
@@ -30,21 +39,21 @@ void CsvJoinRows::append_others(JoinSide side, const RowFields& fields, std::str
   const std::size_t width = std::max(format_.widths[static_cast<std::size_t>(side)], fields.size());
   for (std::size_t column = 0; column < width; ++column) {
     if (is_key(side, column)) continue;
-    row.push_back(format_.separator);
-    if (column < fields.size()) row.append(fields[column].raw());
+    row.push_back(format_.fields.separator);
+    append_field_of(fields, column, row);
   }
 }
 
 void CsvJoinRows::append_filler(JoinSide side, std::string& row) const {
   for (std::size_t column = 0; column < format_.widths[static_cast<std::size_t>(side)]; ++column) {
     if (is_key(side, column)) continue;
-    row.push_back(format_.separator);
+    row.push_back(format_.fields.separator);
     row.append(filler_);
   }
 }
 
 void CsvJoinRows::set_r(std::string_view r) {
-  fields_.parse(r, format_.separator);
+  fields_.parse(r, format_.fields);
   head_.clear();
   append_key(JoinSide::r, fields_, head_);
   append_others(JoinSide::r, fields_, head_);
@@ -56,7 +65,7 @@ void CsvJoinRows::append_pair(std::string_view s, std::string& row) {
 }
 
 void CsvJoinRows::append_part(std::string_view s, std::string& part) {
-  fields_.parse(s, format_.separator);
+  fields_.parse(s, format_.fields);
   append_others(JoinSide::s, fields_, part);
   if (format_.carriage_return) part.push_back('\r');
 }
@@ -66,7 +75,7 @@ void CsvJoinRows::append_pair_of_part(std::string_view part, std::string& row) {
 }
 
 void CsvJoinRows::append_alone(JoinSide side, std::string_view record, std::string& row) {
-  fields_.parse(record, format_.separator);
+  fields_.parse(record, format_.fields);
   append_key(side, fields_, row);
   if (side == JoinSide::r) {
     append_others(JoinSide::r, fields_, row);
@@ -87,9 +96,9 @@ struct Name {
 
 const Name kMissing;
 
-std::vector<Name> names_of(std::string_view header, char separator) {
+std::vector<Name> names_of(std::string_view header, FieldSyntax syntax) {
   RowFields fields;
-  fields.parse(without_byte_order_mark(header), separator);
+  fields.parse(without_byte_order_mark(header), syntax);
   if (fields.fault()) {
     throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe());
   }
@@ -112,7 +121,7 @@ std::string joined_header(const CsvRowFormat& format,
   std::array<std::unordered_set<std::string_view>, kJoinSides>
       others;  // names of columns that are no keys
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    if (headers[side]) names[side] = names_of(*headers[side], format.separator);
+    if (headers[side]) names[side] = names_of(*headers[side], format.fields);
     is_key[side].resize(names[side].size());
     for (const std::size_t column : format.key_columns[side]) {
       if (column < names[side].size()) is_key[side][column] = true;
@@ -128,7 +137,7 @@ std::string joined_header(const CsvRowFormat& format,
   std::vector<std::string> made;                      // the names with a suffix
   std::string row;
   for (const std::size_t column : format.key_columns[key_side]) {
-    if (!written.empty()) row.push_back(format.separator);
+    if (!written.empty()) row.push_back(format.fields.separator);
     const Name& name = column < names[key_side].size() ? names[key_side][column] : kMissing;
     row.append(name.raw);
     key_names.insert(name.value);
@@ -138,11 +147,11 @@ std::string joined_header(const CsvRowFormat& format,
     for (std::size_t column = 0; column < names[side].size(); ++column) {
       if (is_key[side][column]) continue;
       const Name& name = names[side][column];
-      row.push_back(format.separator);
+      row.push_back(format.fields.separator);
       if (others[1 - side].contains(name.value) ||
           (side != key_side && key_names.contains(name.value))) {
         made.push_back(name.value + suffixes[side]);
-        append_field(made.back(), format.separator, row);
+        append_field(made.back(), format.fields, row);
         ++written[made.back()];
       } else {
         row.append(name.raw);

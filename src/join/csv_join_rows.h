@@ -1,5 +1,5 @@
 // Rows of joined rows of CSV and TSV: the key columns once, then R's other columns, then S's.
-// Fields are copied as they were written.
+// Fields are copied as they were written, unless they are empty and there is a filler.
 //
 //   R  id,name          S  user,price       key1=id, key2=user, a full join
 //      1,"Miller, Ann"     1,12.50           1,"Miller, Ann",12.50
@@ -19,11 +19,12 @@
 namespace xxl {
 
 struct CsvRowFormat {
-  char separator = ',';
+  FieldSyntax fields;
   std::array<std::vector<std::size_t>, kJoinSides> key_columns;  // from 0; as many on both sides
   // Columns of the rows of a side; 0: there are no rows. Rows with fewer are padded.
   std::array<std::size_t, kJoinSides> widths{};
-  std::string filler;            // in the fields of a side that has no record (-e)
+  // In fields that are missing or empty (-e); empty: these are empty, or as they were written.
+  std::string filler;
   bool carriage_return = false;  // rows end with one, before their terminator
 };
 
@@ -43,6 +44,7 @@ class CsvJoinRows final : public JoinRows {
     return format_.key_columns[static_cast<std::size_t>(side)];
   }
   bool is_key(JoinSide side, std::size_t column) const;
+  void append_field_of(const RowFields& fields, std::size_t column, std::string& row) const;
   void append_key(JoinSide side, const RowFields& fields, std::string& row) const;
   void append_others(JoinSide side, const RowFields& fields, std::string& row) const;
   void append_filler(JoinSide side, std::string& row) const;

@@ -193,9 +193,9 @@ FieldSpan* span_room(std::size_t count) {
 
 }  // namespace
 
-CsvKeys::CsvKeys(const CsvOrder& order)
-    : separator_(order.separator), empty_last_(order.empty_last) {
-  if (separator_ == kQuote || separator_ == '\n' || separator_ == '\r' || separator_ == '\0') {
+CsvKeys::CsvKeys(const CsvOrder& order) : syntax_(order.fields), empty_last_(order.empty_last) {
+  const char separator = syntax_.separator;
+  if (separator == kQuote || separator == '\n' || separator == '\r' || separator == '\0') {
     throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
   }
   XXL_CHECK(first_named(order) == nullptr);
@@ -236,7 +236,7 @@ std::string CsvKeys::Folded::describe_mismatch(std::string_view content) const {
 std::size_t CsvKeys::collect(std::string_view row, FieldSpan* spans) const {
   if (columns_.empty()) return 0;
   std::size_t found = 0;
-  visit_fields(row, separator_, [&](std::size_t column, const FieldSpan& field) {
+  visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
     if (column != columns_[found]) return true;
     spans[found++] = field;
     return found < columns_.size();
@@ -245,8 +245,9 @@ std::size_t CsvKeys::collect(std::string_view row, FieldSpan* spans) const {
 }
 
 RowFault CsvKeys::find_fault(std::string_view row) const {
-  if (row.empty() || std::memchr(row.data(), kQuote, row.size()) == nullptr) return {};
-  return visit_fields(row, separator_, [](std::size_t, const FieldSpan&) { return true; });
+  if (!syntax_.quotes || row.empty() || std::memchr(row.data(), kQuote, row.size()) == nullptr)
+    return {};
+  return visit_fields(row, syntax_, [](std::size_t, const FieldSpan&) { return true; });
 }
 
 // Appends a part of the key, for an empty field if `field` is null. False if it is malformed; then
@@ -282,7 +283,7 @@ bool CsvKeys::append_part(const Part& part, const FieldSpan* field, KeyStretch& 
 bool CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
   Part part{0, CsvType::text, false, true, empty_last_, {}};
   const RowFault fault =
-      visit_fields(row, separator_, [&](std::size_t column, const FieldSpan& field) {
+      visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
         if (column > 0) stretch.key().push_back(kTextEnd);
         append_part(part, &field, stretch);
         return stretch.wants_more();
@@ -330,7 +331,7 @@ bool CsvKeys::append_checked_key(std::string_view row, std::size_t limit, std::s
 
 std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) const {
   std::size_t count = 0;
-  visit_fields(row, separator_, [&](std::size_t, const FieldSpan&) {
+  visit_fields(row, syntax_, [&](std::size_t, const FieldSpan&) {
     ++count;
     return true;
   });
@@ -375,9 +376,9 @@ bool append_value_key(CsvType type, const FieldSpan& field, std::string& key) {
   return true;
 }
 
-std::string_view field_content(std::string_view row, char separator, std::size_t column) {
+std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column) {
   std::string_view content;
-  visit_fields(row, separator, [&](std::size_t at, const FieldSpan& field) {
+  visit_fields(row, syntax, [&](std::size_t at, const FieldSpan& field) {
     if (at == column) content = field.content;
     return at < column;
   });

@@ -66,7 +66,7 @@ class CsvKeys : public KeyExtractor {
   bool append(std::string_view row, bool checked, KeyStretch& stretch) const;
   std::string describe_too_few(std::string_view row, std::size_t found) const;
 
-  char separator_;
+  FieldSyntax syntax_;
   bool empty_last_;
   std::vector<Part> parts_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending
@@ -79,6 +79,6 @@ std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order);
 // `type`. False, and nothing is appended, if it is empty or not of the type.
 bool append_value_key(CsvType type, const FieldSpan& field, std::string& key);
 // The value of the field of `column`; empty where there is none.
-std::string_view field_content(std::string_view row, char separator, std::size_t column);
+std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column);
 
 }  // namespace xxl

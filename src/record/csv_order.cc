@@ -163,7 +163,7 @@ const CsvColumn* first_named(const CsvOrder& order) {
 
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
   RowFields fields;
-  fields.parse(without_byte_order_mark(header), order.separator);
+  fields.parse(without_byte_order_mark(header), order.fields);
   if (fields.fault()) {
     throw Error(ErrorCode::bad_input, "malformed header: " + fields.fault().describe(), path);
   }

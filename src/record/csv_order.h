@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "record/field_syntax.h"
 #include "record/fold_kind.h"
 
 namespace xxl {
@@ -38,7 +39,7 @@ struct CsvFold {
 
 // What rows are sorted by.
 struct CsvOrder {
-  char separator = ',';
+  FieldSyntax fields;
   std::vector<CsvKey> keys;    // none: all columns as text, from the first to the last
   bool empty_last = false;     // empty fields come last, also of a descending key; otherwise first
   std::vector<CsvFold> folds;  // their columns must be of their types in every row

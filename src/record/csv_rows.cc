@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/quote.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -146,16 +149,6 @@ QuoteScan scan_quotes(std::string_view block, char terminator) {
   return state.scan;
 }
 
-std::size_t find_row_end(std::string_view text, std::size_t from, char terminator) {
-  while (true) {
-    const std::size_t mark = find_either(text, from, kQuote, terminator);
-    if (mark == text.npos || text[mark] == terminator) return mark;
-    const std::size_t close = text.find(kQuote, mark + 1);
-    if (close == text.npos) return text.npos;
-    from = close + 1;
-  }
-}
-
 bool append_row_ends(std::string_view text, bool starts_inside, char terminator, std::size_t base,
                      std::vector<std::size_t>& ends) {
   std::uint64_t inside = starts_inside ? ~std::uint64_t{0} : 0;
@@ -202,9 +195,9 @@ void FieldSpan::append_value(std::string& out) const {
   out.append(rest);
 }
 
-void RowFields::parse(std::string_view row, char separator) {
+void RowFields::parse(std::string_view row, FieldSyntax syntax) {
   fields_.clear();
-  fault_ = visit_fields(row, separator, [this](std::size_t, const FieldSpan& field) {
+  fault_ = visit_fields(row, syntax, [this](std::size_t, const FieldSpan& field) {
     fields_.push_back(field);
     return true;
   });
@@ -302,10 +295,16 @@ RowSplitter::Row RowSplitter::finish(std::size_t size, bool terminated) {
   return {size, terminated};
 }
 
-void append_field(std::string_view value, char separator, std::string& out) {
-  const bool plain = std::none_of(value.begin(), value.end(), [separator](char c) {
-    return c == separator || c == kQuote || c == '\n' || c == '\r';
+void append_field(std::string_view value, FieldSyntax syntax, std::string& out) {
+  const bool plain = std::none_of(value.begin(), value.end(), [syntax](char c) {
+    return c == syntax.separator || (syntax.quotes && c == kQuote) || c == '\n' || c == '\r';
   });
+  if (!plain && !syntax.quotes) {
+    throw Error(
+        ErrorCode::usage,
+        quote_name_always(value) +
+            ": has a separator or a line end in it, so it cannot be a field without quotes");
+  }
   if (plain) {
     out.append(value);
     return;
@@ -316,6 +315,20 @@ void append_field(std::string_view value, char separator, std::string& out) {
     out.push_back(c);
   }
   out.push_back(kQuote);
+}
+
+bool have_same_names(std::string_view a, std::string_view b, FieldSyntax syntax) {
+  const auto names_of = [syntax](std::string_view header) {
+    std::vector<std::string> names;
+    const RowFault fault = visit_fields(without_byte_order_mark(header), syntax,
+                                        [&names](std::size_t, const FieldSpan& field) {
+                                          field.append_value(names.emplace_back());
+                                          return true;
+                                        });
+    if (fault) names = {std::string(without_line_end(header))};
+    return names;
+  };
+  return names_of(a) == names_of(b);
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {

@@ -14,7 +14,8 @@
 // rows after it start, only RowSplitter knows, which reads from the start.
 //
 // The separator and the terminator are single bytes, different from each other, from the quote and
-// from the carriage return. Format and examples: docs/csv.md.
+// from the carriage return. Rows without quotes are lines whose fields lie between separators.
+// Format and examples: docs/csv.md.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "record/byte_masks.h"
+#include "record/field_syntax.h"
 
 namespace xxl {
 
@@ -47,10 +49,6 @@ struct QuoteScan {
 
 // Several GB/s with AVX2, which is used where the processor has it.
 QuoteScan scan_quotes(std::string_view block, char terminator);
-
-// Offset of the terminator of the row that starts at `from`, outside quotes; npos if the row does
-// not end in `text`.
-std::size_t find_row_end(std::string_view text, std::size_t from, char terminator);
 
 // Appends to `ends` the offsets of all terminators outside quotes in `text`, each plus `base`;
 // returns whether the text ends inside quotes.
@@ -95,19 +93,25 @@ inline std::string_view without_line_end(std::string_view row) {
   return row;
 }
 
+inline bool is_blank(std::string_view row) {
+  return without_line_end(row).empty();
+}
+
 // Calls visit(column, FieldSpan) for each field of `row` (without terminator) until it returns
 // false. The fault is the first one before that place. A row has at least one field; an empty row
 // has one, which is empty.
 template <class Visit>
-RowFault visit_fields(std::string_view row, char separator, Visit&& visit) {
+RowFault visit_fields(std::string_view row, FieldSyntax syntax, Visit&& visit) {
   using Kind = RowFault::Kind;
   row = without_line_end(row);
-  MarkCursor marks(row, separator, kQuote);
+  const char separator = syntax.separator;
+  MarkCursor marks(row, separator, syntax.quotes ? kQuote : separator);
   std::size_t start = 0;
   for (std::size_t column = 0;; ++column) {
     std::size_t end = marks.find(start);
     FieldSpan field;
-    if (end == start && end < row.size() && row[end] == kQuote) {
+    const bool quote = syntax.quotes && end < row.size() && row[end] == kQuote;
+    if (quote && end == start) {
       std::size_t close = start + 1;
       for (;; close += 2) {
         close = row.find(kQuote, close);
@@ -120,7 +124,7 @@ RowFault visit_fields(std::string_view row, char separator, Visit&& visit) {
       end = close + 1;
       if (end < row.size() && row[end] != separator) return {Kind::text_after_quote, column, end};
     } else {
-      if (end < row.size() && row[end] == kQuote) return {Kind::stray_quote, column, end};
+      if (quote) return {Kind::stray_quote, column, end};
       field.content = row.substr(start, end - start);
     }
     if (!visit(column, field) || end == row.size()) return {};
@@ -133,7 +137,7 @@ class RowFields {
  public:
   // `row` without its terminator, which must outlive the use of the fields. With a fault, the
   // fields are those before it.
-  void parse(std::string_view row, char separator);
+  void parse(std::string_view row, FieldSyntax syntax);
 
   const RowFault& fault() const { return fault_; }
   std::size_t size() const { return fields_.size(); }
@@ -147,9 +151,9 @@ class RowFields {
 };
 
 // Finds the ends of rows, of which some may be malformed, so that each of these costs as little as
-// possible. Outside a field that starts with a quote, quotes are ordinary bytes, and the row ends at
-// the next terminator. A quoted field must be closed, by a quote before a separator or a line end;
-// if it is not, its row ends at the first terminator after its opening quote, and the next row
+// possible. Outside a field that starts with a quote, quotes are ordinary bytes, and the row ends
+// at the next terminator. A quoted field must be closed, by a quote before a separator or a line
+// end; if it is not, its row ends at the first terminator after its opening quote, and the next row
 // starts there:
 //
 //   1,5" nail        stray quote: this row is malformed
@@ -160,8 +164,8 @@ class RowFields {
 // closed. So a stray quote is known as one within bounded memory.
 //
 // A row is malformed exactly if RowFields finds a fault in it. Every byte is looked at twice at
-// most: a line that was read inside quotes to no avail has pairs of quotes only, which cannot open a
-// field that goes beyond the line.
+// most: a line that was read inside quotes to no avail has pairs of quotes only, which cannot open
+// a field that goes beyond the line.
 class RowSplitter {
  public:
   struct Row {
@@ -206,8 +210,12 @@ class RowSplitter {
 };
 
 // Appends `value` as a field: with quotes if it has a separator, quote, line feed or carriage
-// return.
-void append_field(std::string_view value, char separator, std::string& out);
+// return. Throws Error{usage} if it needs quotes where there are none.
+void append_field(std::string_view value, FieldSyntax syntax, std::string& out);
+
+// Whether two headers have the same names, however these are written. Malformed ones are compared
+// as they are.
+bool have_same_names(std::string_view a, std::string_view b, FieldSyntax syntax);
 
 // Without the byte order mark (UTF-8) that some programs put at the start of a file.
 std::string_view without_byte_order_mark(std::string_view text);

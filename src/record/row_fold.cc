@@ -29,7 +29,7 @@ class ColumnFold {
 // sum, mean. Empty fields do not count.
 class NumberFold : public ColumnFold {
  public:
-  NumberFold(FoldKind kind, char separator) : kind_(kind), separator_(separator) {}
+  NumberFold(FoldKind kind, FieldSyntax syntax) : kind_(kind), syntax_(syntax) {}
 
   void clear() override {
     sum_ = {};
@@ -50,13 +50,13 @@ class NumberFold : public ColumnFold {
   std::optional<std::string> field() const override {
     if (numbers_ == 0) return {};
     std::string field;
-    append_field(kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text(), separator_, field);
+    append_field(kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text(), syntax_, field);
     return field;
   }
 
  private:
   const FoldKind kind_;
-  const char separator_;
+  const FieldSyntax syntax_;
   DecimalSum sum_;
   std::uint64_t numbers_ = 0;
 };
@@ -105,8 +105,8 @@ class PlaceFold : public ColumnFold {
 // collect: a row of its own, in one field. Empty fields do not count.
 class CollectFold : public ColumnFold {
  public:
-  CollectFold(char separator, std::size_t most_bytes)
-      : separator_(separator), most_bytes_(most_bytes) {}
+  CollectFold(FieldSyntax syntax, std::size_t most_bytes)
+      : syntax_(syntax), most_bytes_(most_bytes) {}
 
   void clear() override { values_.clear(); }
   bool add(const FieldSpan& field) override {
@@ -120,14 +120,14 @@ class CollectFold : public ColumnFold {
   std::optional<std::string> field() const override {
     if (values_.empty()) return {};
     std::string field;
-    append_field(values_, separator_, field);
+    append_field(values_, syntax_, field);
     return field;
   }
 
  private:
   static constexpr char kSeparator = ';';
 
-  const char separator_;
+  const FieldSyntax syntax_;
   const std::size_t most_bytes_;
   std::string values_;
   std::string value_;
@@ -137,7 +137,7 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
   switch (fold.kind) {
     case FoldKind::sum:
     case FoldKind::mean:
-      return std::make_unique<NumberFold>(fold.kind, options.separator);
+      return std::make_unique<NumberFold>(fold.kind, options.fields);
     case FoldKind::min:
     case FoldKind::max:
       return std::make_unique<ExtremeFold>(fold.kind, fold.type);
@@ -147,7 +147,7 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
     case FoldKind::collect:
       break;
   }
-  return std::make_unique<CollectFold>(options.separator, options.most_collected_bytes);
+  return std::make_unique<CollectFold>(options.fields, options.most_collected_bytes);
 }
 
 class RowFold : public GroupFold {
@@ -190,12 +190,12 @@ class RowFold : public GroupFold {
     if (options_.header_columns != 0 && appends_) fill_up(row, out);
     for (const Column& column : columns_) {
       if (!column.is_appended) continue;
-      out.push_back(options_.separator);
+      out.push_back(options_.fields.separator);
       out.append(column.fold->field().value_or(""));
     }
     if (options_.count) {
-      out.push_back(options_.separator);
-      append_field(std::to_string(rows_), options_.separator, out);
+      out.push_back(options_.fields.separator);
+      append_field(std::to_string(rows_), options_.fields, out);
     }
     out.append(first_, row.size());
   }
@@ -212,7 +212,7 @@ class RowFold : public GroupFold {
   void visit_columns(std::string_view row, Visit&& visit) {
     if (in_row_.empty()) return;
     auto next = in_row_.begin();
-    visit_fields(row, options_.separator, [&](std::size_t index, const FieldSpan& field) {
+    visit_fields(row, options_.fields, [&](std::size_t index, const FieldSpan& field) {
       for (; next != in_row_.end() && (*next)->index == index; ++next) visit(**next, field);
       return next != in_row_.end();
     });
@@ -220,7 +220,7 @@ class RowFold : public GroupFold {
 
   void fill_up(std::string_view row, std::string& out) const {
     std::size_t columns = 0;
-    visit_fields(row, options_.separator,
+    visit_fields(row, options_.fields,
                  [&](std::size_t, const FieldSpan&) { return ++columns != 0; });
     if (columns > options_.header_columns) {
       throw Error(ErrorCode::bad_input, "the first row of key " +
@@ -229,7 +229,7 @@ class RowFold : public GroupFold {
                                             std::to_string(options_.header_columns) +
                                             ": new columns would not stand below their names");
     }
-    out.append(options_.header_columns - columns, options_.separator);
+    out.append(options_.header_columns - columns, options_.fields.separator);
   }
 
   [[noreturn]] void throw_too_long() const {
@@ -257,8 +257,8 @@ std::string folded_header(std::string_view header, const RowFoldOptions& options
   const std::string_view names = without_line_end(header);
   std::string folded(names);
   const auto append = [&](std::string_view name) {
-    folded.push_back(options.separator);
-    append_field(name, options.separator, folded);
+    folded.push_back(options.fields.separator);
+    append_field(name, options.fields, folded);
   };
   for (const CsvFold& fold : options.folds) {
     if (!fold.name.empty()) append(fold.name);

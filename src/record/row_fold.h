@@ -21,7 +21,7 @@ namespace xxl {
 inline constexpr std::string_view kCountColumn = "count";  // what --count calls its column
 
 struct RowFoldOptions {
-  char separator = ',';
+  FieldSyntax fields{};
   std::vector<CsvFold> folds{};  // of columns that have been found
   bool count = false;            // append the number of rows, as the last column
   // Of the header, if there is one: rows with fewer are filled up before columns are appended.

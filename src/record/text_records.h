@@ -13,6 +13,29 @@
 
 namespace xxl {
 
+// What the first row of an input, its header if there is one, says of the others.
+struct RowStyle {
+  bool carriage_return = false;  // before terminators; so the last row, too, if it has none
+  bool one_column = false;       // as a header says: a blank line is a row of an empty field
+};
+
+inline RowStyle style_of(std::string_view first_row, const TextSyntax& syntax) {
+  RowStyle style;
+  if (!syntax.rows) return style;
+  style.carriage_return = first_row.ends_with('\r');
+  style.one_column = syntax.header;
+  visit_fields(first_row, syntax.fields, [&style](std::size_t column, const FieldSpan&) {
+    style.one_column &= column == 0;
+    return style.one_column;
+  });
+  return style;
+}
+
+// Blank lines are no rows.
+inline bool leaves_out(std::string_view record, const TextSyntax& syntax, const RowStyle& style) {
+  return syntax.rows && !style.one_column && is_blank(record);
+}
+
 // Calls visit(record) for each whole record of `text`, which starts with the count of one, until it
 // returns false. Returns the bytes of the records visited, counts included.
 template <class Visit>
@@ -38,10 +61,10 @@ std::size_t visit_fixed(std::string_view text, std::size_t record_bytes, Visit&&
   return at;
 }
 
-// Finds rows (syntax.quoted), malformed ones too. All that read rows which may be malformed find them
-// by this.
+// Finds rows (syntax.quoted()), malformed ones too. All that read rows which may be malformed find
+// them by this.
 inline RowSplitter row_splitter(const TextSyntax& syntax) {
-  return {syntax.separator, syntax.terminator,
+  return {syntax.fields.separator, syntax.terminator,
           syntax.skip_malformed ? syntax.most_open_bytes : RowSplitter::kUnbounded};
 }
 
@@ -51,7 +74,7 @@ template <class Visit>
 std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
   if (syntax.counted) return visit_counted(text, visit);
   if (syntax.record_bytes != 0) return visit_fixed(text, syntax.record_bytes, visit);
-  if (!syntax.quoted) return visit_lines(text, syntax.terminator, visit);
+  if (!syntax.quoted()) return visit_lines(text, syntax.terminator, visit);
   std::size_t begin = 0;
   if (syntax.skip_malformed) {
     RowSplitter splitter = row_splitter(syntax);

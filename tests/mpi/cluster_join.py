@@ -58,7 +58,7 @@ def lines(rng, count):
 
 
 def rows(rng, count):
-    has_header = rng.random() < 0.5
+    has_header, skips = rng.random() < 0.5, rng.random() < 0.3
     key_type = rng.choice(("", "", ":number"))
     texts = []
     for name, keys in zip("rs", keys_of(rng, count)):
@@ -67,12 +67,14 @@ def rows(rng, count):
         if has_header:
             writer.writerow(["k", "same", f"of {name}\n\"quoted\""])
         for number, key in enumerate(keys):
+            if skips and number > 0 and rng.random() < 0.01:
+                out.write(rng.choice(('1,"open\n', '2,5" nail\n', '3,"bolt" M6,\n')))
             writer.writerow([number % 100 if key_type else key, rng.choice(("", "\n", 'a"b')), f"{name}{number}"])
         texts.append(out.getvalue().encode())
     key = "k" if has_header else "1"
     how = rng.choice(([], ["--how=left"], ["--how=right"], ["--how=full"], ["--how=semi"], ["--how=anti"], ["-v2"]))
     options = ["--record=csv", f"--key={key}{key_type}", *how, *(["--header"] if has_header else []),
-               *rng.choice(([], ["--empty-keys=never"]))]
+               *(["--malformed=skip"] if skips else []), *rng.choice(([], ["--empty-keys=never"]))]
     if has_header and how not in (["--how=semi"], ["--how=anti"]):
         options += rng.choice(([], ["--suffixes=_a,_b"]))
     return texts, options

@@ -65,8 +65,8 @@ struct Piece {
 
 // Rows of a text some of which are malformed: fields are read from the left; a quoted field that is
 // not closed properly makes the row end with the line of its opening quote, a stray quote with its
-// own line. A quote that is `most_open` bytes behind the first terminator in the field, or more, does
-// not close it.
+// own line. A quote that is `most_open` bytes behind the first terminator in the field, or more,
+// does not close it.
 inline std::vector<Piece> split_rows(std::string_view text, char separator, char terminator,
                                      std::size_t most_open = ~std::size_t{0}) {
   std::vector<Piece> pieces;

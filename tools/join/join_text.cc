@@ -88,7 +88,8 @@ CsvOrder csv_order(const JoinArguments& arguments, std::size_t side) {
   const ParsedOptions& options = arguments.options;
   refuse_both_kinds_of_keys(arguments, side);
   CsvOrder order;
-  order.separator = separator_of_rows(options.value("record", ""), arguments.syntax.separator);
+  order.fields = fields_of_rows(options.value("record", ""), arguments.syntax.separator,
+                                options.word("quote", "double") == "double");
   for (const std::string& spec : key_specs(options, side)) {
     order.keys.push_back(parse_csv_key(spec));
   }

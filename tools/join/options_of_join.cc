@@ -114,10 +114,9 @@ constexpr std::array kJoinOptions{
                .scope = Scope::text,
                .standard = true,
                .group = kRows,
-               .help = "write STRING in place of fields that are missing",
-               .details =
-                   "Of lines, also in place of empty ones, as join(1) does; but without -o it "
-                   "is not known which fields are missing, unless they are keys."},
+               .help = "write STRING in place of fields that are missing or empty",
+               .details = "As join(1) does. Without -o it is not known which fields of lines are "
+                          "missing, unless they are keys."},
 
     OptionSpec{
         .long_name = "record",
@@ -191,6 +190,15 @@ constexpr std::array kJoinOptions{
                .scope = Scope::rows,
                .group = kWhat,
                .help = "rows that cannot be read: error (the default) or skip, and count them"},
+    OptionSpec{.long_name = "quote",
+               .value = ValueKind::required,
+               .value_name = "WHAT",
+               .words = "double none",
+               .completion = Completion::words,
+               .scope = Scope::rows,
+               .group = kWhat,
+               .help = "what fields of rows may be in: double quotes (the default) or none",
+               .details = "With none, quotes are bytes like any other, and each line is a row."},
     OptionSpec{.long_name = "how",
                .value = ValueKind::required,
                .value_name = "KIND",
@@ -332,8 +340,9 @@ constexpr std::array kJoinSections{
         "ROWS OF CSV AND TSV",
         "A row is the columns of the key (as R has them; of a row without R, as S has them), then "
         "R's other columns, then S's. Fields are copied as they were written. Columns of a side "
-        "that a row has no record of are empty, or hold what -e says. Rows that have fewer columns "
-        "than the header, or the first row, are filled up; more are an error.\n"},
+        "that a row has no record of are empty. Rows that have fewer columns than the header, or "
+        "the first row, are filled up; more are an error. With -e, what it says is written in "
+        "place of all fields that are missing or empty, in quotes too.\n"},
     kColumns,
     Section{
         "KEYS AND ROWS OF COLUMNS",

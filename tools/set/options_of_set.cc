@@ -68,6 +68,7 @@ const auto& set_options() {
                    "be called by their names."),
       as_sort("zero-terminated", kDoing, Scope::lines),
       as_sort("malformed", kDoing, Scope::rows),
+      as_sort("quote", kDoing, Scope::rows),
       with_details(as_sort("merge", kDoing), "One that turns out not to be sorted is an error."),
       as_sort("files0-from", kDoing),
       as_sort("output", kDoing),

@@ -68,12 +68,13 @@ ResultRange range_of(const ParsedOptions& options) {
   return range;
 }
 
-char separator_option(const ParsedOptions& options) {
+FieldSyntax fields_option(const ParsedOptions& options) {
   std::optional<FieldSeparator> given;
   if (options.has("field-separator")) {
     given = parse_line_separator(options.value("field-separator", ""));
   }
-  return separator_of_rows(options.value("record", ""), given);
+  return fields_of_rows(options.value("record", ""), given,
+                        options.word("quote", "double") == "double");
 }
 
 TextSortOptions shuffle_options(const Caller& caller, const ParsedOptions& options) {
@@ -94,7 +95,7 @@ TextSortOptions shuffle_options(const Caller& caller, const ParsedOptions& optio
       refuse_options_of_others(options, Scope::rows);
       shuffle.syntax.skip_malformed = options.word("malformed", "error") == "skip";
       RowSort rows;
-      rows.order.separator = separator_option(options);
+      rows.order.fields = fields_option(options);
       set_rows(rows, shuffle);
       break;
     }

@@ -88,6 +88,7 @@ const auto& shuf_options() {
                  .group = kShuffling,
                  .help = "the character between fields, if not that of csv or tsv"},
       as_sort("malformed", kShuffling, Scope::rows),
+      as_sort("quote", kShuffling, Scope::rows),
       as_sort("files0-from", kShuffling),
       OptionSpec{
           .long_name = "skip",

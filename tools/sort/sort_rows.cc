@@ -15,7 +15,8 @@ CsvOrder row_order_option(const ParsedOptions& options) {
   if (options.has("field-separator")) {
     separator = parse_line_separator(options.value("field-separator", ""));
   }
-  order.separator = separator_of_rows(options.value("record", ""), separator);
+  order.fields = fields_of_rows(options.value("record", ""), separator,
+                                options.word("quote", "double") == "double");
   for (const std::string& spec : options.values("key")) {
     order.keys.push_back(parse_csv_key(spec, options.has("reverse")));
   }

@@ -257,7 +257,7 @@ int run_text_check(const Caller& caller, const TextSortOptions& sort, Check chec
     };
     std::string message = caller.prefix +
                           shown(sort.inputs.front(), quote_controls(sort.inputs.front())) +
-                          (sort.syntax.quoted ? ": row " : ":") + number +
+                          (sort.syntax.rows ? ": row " : ":") + number +
                           ": disorder: " + shown(result.text, escape_controls(result.text, "\t"));
     message.push_back(sort.syntax.terminator);
     std::fwrite(message.data(), 1, message.size(), stderr);

@@ -205,6 +205,7 @@ def sort_file(
         zero_terminated=bool(zero_terminated),
         empty_last=False,
         skip_malformed=False,
+        quotes=True,
         verify=bool(verify),
     )
 
@@ -279,6 +280,7 @@ def sort_csv(
     folds: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
     malformed: Literal["error", "skip"] = "error",
+    quotes: bool = True,
     verify: bool = False,
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
@@ -311,6 +313,8 @@ def sort_csv(
     empty: where rows with an empty key go, ascending or descending.
     malformed: rows that are not CSV, or whose key is not what it should be, are an error with their
         line and byte, or left out and counted ("skip").
+    quotes: fields may be in double quotes; otherwise these are bytes like any other, and each line
+        is a row.
 
     Raises xxl.Error.
 
@@ -355,6 +359,7 @@ def sort_csv(
         zero_terminated=False,
         empty_last=empty == "last",
         skip_malformed=malformed == "skip",
+        quotes=bool(quotes),
         verify=bool(verify),
     )
 
@@ -388,6 +393,7 @@ def join_files(
     ignore_case: bool = False,
     zero_terminated: bool = False,
     malformed: Literal["error", "skip"] = "error",
+    quotes: bool = True,
     suffixes: tuple[str, str] = ("_1", "_2"),
     verify: bool = False,
     memory: Size | None = None,
@@ -413,11 +419,13 @@ def join_files(
         a table in memory, rows in no particular order.
     presorted: both files, or one of a pair, are in order already: checked, not sorted.
     layout: what a row consists of: --layout of binary records, -o of lines.
-    separator: a byte, of text. filler: instead of fields that a row does not have.
+    separator: a byte, of text.
+    filler: instead of fields that are missing or empty; of text.
     header: of text: the first row of each file is one.
     empty_keys_match: of text: otherwise they are like NULL in SQL.
     ignore_case, zero_terminated: of lines.
     malformed: of CSV: "error", or "skip" to leave such rows out and count them.
+    quotes: of CSV: as of xxl.sort_csv.
     suffixes: of CSV: of names of columns that both sides have.
     memory, scratch, threads, progress: as of xxl.sort; the others as of xxl.sort_file.
 
@@ -461,6 +469,7 @@ def join_files(
         ignore_case=bool(ignore_case),
         zero_terminated=bool(zero_terminated),
         skip_malformed=malformed == "skip",
+        quotes=bool(quotes),
         suffixes=_pair(suffixes, "suffixes"),
         verify=bool(verify),
         means=means(

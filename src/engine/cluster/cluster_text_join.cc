@@ -31,7 +31,7 @@ ClusterReport cluster_text_join(const TextJoinOptions& options, Peers& peers) {
     join.shared = &cluster;
     TextJoin& job = cluster.keep(make_text_join(join, std::move(inputs)));
     const JoinReport report =
-        cluster.run(job, join.input_syntax(0).quoted || join.input_syntax(1).quoted);
+        cluster.run(job, join.input_syntax(0).rows || join.input_syntax(1).rows);
     return cluster.report(report, report.sides[0].runs + report.sides[1].runs);
   });
 }

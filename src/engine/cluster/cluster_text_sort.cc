@@ -25,7 +25,7 @@ ClusterReport cluster_text_sort(const TextSortOptions& options, Peers& peers) {
     sort.most_input_bytes = std::max<std::uint64_t>(share.all_bytes, 1);  // runs of all are merged
     sort.shared = &cluster;
     CallerSort& job = cluster.keep(make_text_caller_sort(sort, std::move(share.inputs)));
-    const SortReport sorted = cluster.run(job, sort.syntax.quoted);
+    const SortReport sorted = cluster.run(job, sort.syntax.rows);
     ClusterReport report = cluster.report(sorted, sorted.runs);
     report.device = sorted.plan.device;
     return report;

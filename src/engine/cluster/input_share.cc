@@ -141,22 +141,23 @@ class RecordScan {
 
   void read() {
     wanted_ = std::min(2 * wanted_, kMostBytes);
-    read_ = io::read_bytes(file_, at_, static_cast<std::size_t>(
-                                           std::min<std::uint64_t>(wanted_, file_.size() - at_)));
+    read_ = io::read_bytes(
+        file_, at_, static_cast<std::size_t>(std::min<std::uint64_t>(wanted_, file_.size() - at_)));
     text_ = {reinterpret_cast<const char*>(read_.data()), read_.size()};
     at_ += read_.size();
     const std::uint64_t to = std::min(at_, count_to_);
     if (counted_to_ >= to) return;
     const auto end = read_.end() - static_cast<std::ptrdiff_t>(at_ - to);
-    lines_ += static_cast<std::uint64_t>(std::count(end - static_cast<std::ptrdiff_t>(to - counted_to_),
-                                                    end, static_cast<std::byte>(syntax_.terminator)));
+    lines_ +=
+        static_cast<std::uint64_t>(std::count(end - static_cast<std::ptrdiff_t>(to - counted_to_),
+                                              end, static_cast<std::byte>(syntax_.terminator)));
     counted_to_ = to;
   }
 
   // The bytes of the record with its terminator, as far as it has one; none if it goes on.
   std::optional<std::uint64_t> find_end() {
     const bool at_end = at_ == file_.size();
-    if (syntax_.quoted) {
+    if (syntax_.quoted()) {
       const auto row = splitter_.next(text_, at_end);
       if (!row) return std::nullopt;
       return row->size + (row->terminated ? 1 : 0);
@@ -171,8 +172,8 @@ class RecordScan {
     start_ = start;
     passed_ = 0;
     const std::uint64_t from = at_ - text_.size();
-    text_ = start >= from ? text_.substr(static_cast<std::size_t>(start - from))
-                          : std::string_view();
+    text_ =
+        start >= from ? text_.substr(static_cast<std::size_t>(start - from)) : std::string_view();
     if (text_.empty()) at_ = start;
   }
 
@@ -180,8 +181,8 @@ class RecordScan {
   const TextSyntax& syntax_;
   RowSplitter splitter_;
   std::uint64_t start_;
-  std::uint64_t at_;                           // of what is read next
-  std::uint64_t passed_ = 0;                   // of the record, before the text
+  std::uint64_t at_;          // of what is read next
+  std::uint64_t passed_ = 0;  // of the record, before the text
   std::uint64_t wanted_ = kFirstBytes / 2;
   std::vector<std::byte> read_;
   std::string_view text_;  // what is left of it
@@ -315,6 +316,21 @@ std::uint64_t count_lines(const io::File& file, std::uint64_t begin, std::uint64
   return lines;
 }
 
+// Of a file of text: its first record that is no blank line among rows, without its terminator.
+// None of an empty one.
+std::optional<std::string> first_row(const io::File& file, const TextSyntax& syntax) {
+  RecordScan scan(file, 0, syntax);
+  std::string record;
+  for (std::uint64_t begin = 0; begin < file.size(); begin = scan.start()) {
+    scan.next();
+    const auto read = io::read_bytes(file, begin, static_cast<std::size_t>(scan.start() - begin));
+    record.assign(reinterpret_cast<const char*>(read.data()), read.size());
+    if (record.ends_with(syntax.terminator)) record.pop_back();
+    if (!leaves_out(record, syntax, {})) return record;
+  }
+  return std::nullopt;
+}
+
 // Cuts `inputs` where records begin.
 void cut_text(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
   std::vector<std::uint64_t> starts;
@@ -324,32 +340,34 @@ void cut_text(Inputs& inputs, const TextSyntax& syntax, Peers& peers) {
   const std::uint64_t equal = starts[peers.rank()];
   const FilePlace place = place_of(inputs, equal);
   RowStart start;
-  if (syntax.quoted) start = row_start(inputs, starts, syntax, peers);
+  RowStyle style;
+  if (syntax.rows) start = row_start(inputs, starts, syntax, peers);
   if (place.offset > 0) {
     io::File& file = inputs.files[place.file];
     file.open();
-    if (!syntax.quoted) start.offset = line_from(file, place.offset, syntax);
-    start.lines += count_lines(file, place.offset, start.offset, syntax);
+    if (syntax.rows) {
+      start.lines += count_lines(file, place.offset, start.offset, syntax);
+      style = style_of(first_row(file, syntax).value_or(""), syntax);
+    } else {
+      start.offset = line_from(file, place.offset, syntax);
+    }
     file.close();
   }
   starts = gather(peers, equal - place.offset + start.offset);
   starts.push_back(inputs.bytes);
   cut(inputs, starts[peers.rank()], starts[peers.rank() + 1]);
-  inputs.start_lines = inputs.start > 0 ? start.lines : 0;
+  if (inputs.start == 0) return;
+  inputs.start_lines = start.lines;
+  inputs.start_style = style;
 }
-
 
 // Of the first file, without its terminator; none of an empty one.
 std::optional<std::string> read_first_record(Inputs& inputs, const TextSyntax& syntax) {
   io::File& file = inputs.files.front();
   if (!file.seekable() || file.size() == 0) return std::nullopt;
   file.open();
-  RecordScan scan(file, 0, syntax);
-  scan.next();
-  const auto read = io::read_bytes(file, 0, static_cast<std::size_t>(scan.start()));
+  const auto record = first_row(file, syntax);
   file.close();
-  std::string record(reinterpret_cast<const char*>(read.data()), read.size());
-  if (record.ends_with(syntax.terminator)) record.pop_back();
   return record;
 }
 

@@ -43,6 +43,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
       {"ignore_case", job.ignore_case, lines},
       {"zero_terminated", job.zero_terminated, lines},
       {"skip_malformed", job.skip_malformed, rows},
+      {"quotes", !job.quotes, rows},
       {"suffixes", job.suffixes != defaults.suffixes, rows && job.header && makes_rows},
       {"method", job.method == JoinMethod::hash, !text},
   };
@@ -119,7 +120,8 @@ RowJoin row_join(const JoinJob& job) {
   RowJoin rows;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     CsvOrder& order = rows.orders[side];
-    order.separator = separator_of_rows(job.records[side], given_separator(job.field_separator));
+    order.fields =
+        fields_of_rows(job.records[side], given_separator(job.field_separator), job.quotes);
     for (const std::string& key : job.keys[side]) order.keys.push_back(parse_csv_key(key));
     if (order.keys.empty()) order.keys.push_back({.column = {.index = 0, .name = {}}});
   }

@@ -29,7 +29,7 @@ struct RowSide {
     auto fault = keys->check(row);
     if (fault || !checks_width || width == 0) return fault;
     thread_local RowFields fields;
-    fields.parse(row, order.separator);
+    fields.parse(row, order.fields);
     if (fields.size() <= width) return fault;
     return "the row has " + std::to_string(fields.size()) + " columns, the first one has " +
            std::to_string(width);
@@ -38,9 +38,9 @@ struct RowSide {
 
 using RowSides = std::array<RowSide, kJoinSides>;
 
-void check_header(std::string_view header, char separator, const std::string& path) {
+void check_header(std::string_view header, FieldSyntax syntax, const std::string& path) {
   RowFields fields;
-  fields.parse(without_byte_order_mark(header), separator);
+  fields.parse(without_byte_order_mark(header), syntax);
   if (!fields.fault()) return;
   throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe(), path,
               0);
@@ -60,7 +60,7 @@ void check_types_of_keys(const RowSides& sides) {
 
 CsvRowFormat row_format(const RowSides& sides, const std::string& filler) {
   CsvRowFormat format;
-  format.separator = sides[0].order.separator;
+  format.fields = sides[0].order.fields;
   format.filler = filler;
   // As R's rows do.
   format.carriage_return =
@@ -81,7 +81,7 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
   const std::string path = join.inputs[side];
   if (join.syntax.header) {
     join.keys_of_header[side] = [own, path](std::string_view header) {
-      check_header(header, own().order.separator, path);
+      check_header(header, own().order.fields, path);
       resolve_columns(own().order, header, path);
       own().make();
       return own().keys;
@@ -92,7 +92,7 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
   }
   join.first_record[side] = [own, path, has_header = join.syntax.header](std::string_view row) {
     RowFields fields;
-    fields.parse(without_byte_order_mark(row), own().order.separator);
+    fields.parse(without_byte_order_mark(row), own().order.fields);
     if (fields.fault() && !has_header) {
       throw Error(ErrorCode::bad_input,
                   "the first row is malformed, and it says how many columns there are", path, 0);
@@ -138,7 +138,7 @@ void set_rows(const RowJoin& rows, TextJoinOptions& join) {
     join.matches_nothing = [sides](std::string_view row) {
       const CsvOrder& order = (*sides)[0].order;
       return std::any_of(order.keys.begin(), order.keys.end(), [&](const CsvKey& key) {
-        return field_content(row, order.separator, key.column.index).empty();
+        return field_content(row, order.fields, key.column.index).empty();
       });
     };
   }

@@ -50,8 +50,8 @@ void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, TextSortOptio
 std::string key_text(const CsvOrder& order, std::string_view row) {
   std::string text;
   for (const CsvKey& key : order.keys) {
-    if (!text.empty()) text += order.separator;
-    text += field_content(row, order.separator, key.column.index);
+    if (!text.empty()) text += order.fields.separator;
+    text += field_content(row, order.fields, key.column.index);
   }
   return order.keys.empty() ? std::string(row) : text;
 }
@@ -75,10 +75,10 @@ void check_names_of_columns(const CsvOrder& order, bool header) {
 }
 
 void set_row_syntax(const CsvOrder& order, const JobOptions& job, TextSyntax& syntax) {
-  syntax.quoted = true;
-  syntax.separator = order.separator;
-  syntax.most_open_bytes = static_cast<std::size_t>(
-      std::min(kMostOpenBytes, job.given_memory_bytes() / kMostOpenPart));
+  syntax.rows = true;
+  syntax.fields = order.fields;
+  syntax.most_open_bytes =
+      static_cast<std::size_t>(std::min(kMostOpenBytes, job.given_memory_bytes() / kMostOpenPart));
 }
 
 void set_rows(const RowSort& rows, TextSortOptions& sort) {
@@ -106,7 +106,7 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
                              most_bytes = sort.memory_bytes / kCollectedPart] {
     const CsvOrder& order = keys->order;
     return RowFoldOptions{
-        .separator = order.separator,
+        .fields = order.fields,
         .folds = order.folds,
         .count = count,
         .header_columns = order.header_columns,

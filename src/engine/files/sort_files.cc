@@ -42,6 +42,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"zero_terminated", job.zero_terminated, lines},
       {"empty_last", job.empty_last, rows},
       {"skip_malformed", job.skip_malformed, rows},
+      {"quotes", !job.quotes, rows},
   };
   check_members("SortJob", job.record, members);
 }
@@ -111,7 +112,7 @@ CsvOrder row_order(const SortJob& job) {
     throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
   }
   CsvOrder order;
-  order.separator = separator_of_rows(job.record, given_separator(job.field_separator));
+  order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
   for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
   order.empty_last = job.empty_last;
   for (const auto& [kind, field] : folds_of(job)) {

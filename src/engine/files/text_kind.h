@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "record/field_syntax.h"
 #include "record/line_order.h"
 
 namespace xxl {
@@ -22,10 +23,12 @@ inline TextKind text_kind(std::string_view record) {
   return record == "csv" || record == "tsv" ? TextKind::rows : TextKind::none;
 }
 
-// The separator given, or else that of the record, csv or tsv. Throws Error{usage}.
-inline char separator_of_rows(std::string_view record, const std::optional<FieldSeparator>& given) {
-  if (given) return row_separator(*given);
-  return record == "tsv" ? '\t' : ',';
+// With the separator given, or that of the record, csv or tsv. `quotes`: that of --quote, double or
+// none. Throws Error{usage}.
+inline FieldSyntax fields_of_rows(std::string_view record,
+                                  const std::optional<FieldSeparator>& given, bool quotes) {
+  if (given) return {row_separator(*given), quotes};
+  return {record == "tsv" ? '\t' : ',', quotes};
 }
 
 // FileJob's field_separator. Throws Error{usage}.

@@ -62,14 +62,17 @@ void JoinTextSide::start(io::IoService& io, Workers& workers, Monitor& monitor) 
 
 void JoinTextSide::take_header(std::size_t file, std::string_view header) {
   if (header_) {
-    if (*header_ == header) return;
+    if (join_.syntax.rows ? have_same_names(*header_, header, join_.syntax.fields)
+                          : *header_ == header) {
+      return;
+    }
     throw Error(ErrorCode::bad_input, "the header is not that of the part before",
                 inputs_.files[file].path(), 0);
   }
   header_ = std::string(header);
   if (join_.first_record[index_]) join_.first_record[index_](header);
   if (join_.keys_of_header[index_]) {
-    keys_ = join_.keys_of_header[index_](join_.syntax.quoted ? without_line_end(header) : header);
+    keys_ = join_.keys_of_header[index_](join_.syntax.rows ? without_line_end(header) : header);
   }
 }
 

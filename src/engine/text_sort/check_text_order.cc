@@ -22,7 +22,6 @@
 #include "engine/text_sort/text_sort.h"
 #include "record/descending_record.h"
 #include "record/record_key.h"
-#include "record/text_records.h"
 
 namespace xxl {
 namespace {
@@ -205,7 +204,7 @@ class OrderChecking {
     ChunkOrder& order = chunk.order;
     RecordKey keys[2];  // of a record and of the one before
     for (const TextSegment& segment : chunk.region.segments) {
-      visit_records(segment.text, options_.syntax, [&](std::string_view record) {
+      visit_segment(segment, 0, options_.syntax, [&](std::string_view record) {
         if (options_.malformed) {
           if (const auto fault = options_.malformed(record)) {
             if (options_.syntax.skip_malformed) return true;

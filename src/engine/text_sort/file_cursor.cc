@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "engine/text_sort/text_reader.h"
 #include "io/input_checks.h"
-#include "record/text_records.h"
 
 namespace xxl {
 
@@ -67,17 +66,17 @@ bool FileCursor::next_text() {
 }
 
 // The bytes of the record, whose next ones are the text; none if it goes on behind that. Without
-// its frame, they are what has been joined and the start of the text, or of a row less than has been
-// joined. `at_end`: there is no more text.
+// its frame, they are what has been joined and the start of the text, or of a row less than has
+// been joined. `at_end`: there is no more text.
 std::optional<std::size_t> FileCursor::find_end(bool at_end) {
-  if (syntax_.quoted) {
+  if (syntax_.quoted()) {
     const auto row = splitter_.next(text_, at_end);
     return row ? std::optional(row->size) : std::nullopt;
   }
   const std::size_t joined = joined_ == nullptr ? 0 : joined_->view().size() - tag_bytes_;
   if (at_end) return joined;
-  const std::size_t end = syntax_.record_bytes != 0 ? syntax_.record_bytes - joined
-                                                    : text_.find(syntax_.terminator);
+  const std::size_t end =
+      syntax_.record_bytes != 0 ? syntax_.record_bytes - joined : text_.find(syntax_.terminator);
   return end <= text_.size() ? std::optional(joined + end) : std::nullopt;
 }
 
@@ -109,8 +108,7 @@ void FileCursor::join(std::string_view part) {
 
 // Makes the record of what has been joined, if anything, and `part` of the buffer.
 void FileCursor::make_record(std::string_view part) {
-  if (joined_ == nullptr &&
-      static_cast<std::size_t>(part.data() - source_.data()) >= tag_bytes_) {
+  if (joined_ == nullptr && static_cast<std::size_t>(part.data() - source_.data()) >= tag_bytes_) {
     char* const to = const_cast<char*>(part.data()) - tag_bytes_;
     if (tag_bytes_ != 0) put_tag(to, tag_, tag_bytes_);
     record_ = {to, tag_bytes_ + part.size()};
@@ -136,8 +134,9 @@ bool FileCursor::take_record() {
     const std::size_t joined = joined_ == nullptr ? 0 : joined_->view().size() - tag_bytes_;
     if (*bytes < joined) {
       take_joined(*bytes);
-    } else if (at_end) {
-      record_ = joined_->view();  // without its terminator
+    } else if (at_end) {  // without its terminator
+      if (style_.carriage_return && !joined_->view().ends_with('\r')) join("\r");
+      record_ = joined_->view();
     } else {
       make_record(text_.substr(0, *bytes - joined));
       text_.remove_prefix(*bytes - joined);
@@ -156,11 +155,15 @@ bool FileCursor::take_record() {
 void FileCursor::pass(std::string_view record) {
   next_offset_ += record.size() + syntax_.frame_bytes();
   ++next_line_;
-  if (syntax_.quoted) next_line_ += lines_in(record, syntax_);
+  if (syntax_.rows) next_line_ += lines_in(record, syntax_);
 }
 
 std::optional<std::string> FileCursor::take_header() {
-  return take_record() ? std::optional(std::string(content())) : std::nullopt;
+  do {
+    if (!take_record()) return std::nullopt;
+  } while (leaves_out(content(), syntax_, style_));
+  style_ = style_of(content(), syntax_);
+  return std::string(content());
 }
 
 std::shared_ptr<const void> FileCursor::hold() {
@@ -174,7 +177,11 @@ std::shared_ptr<const void> FileCursor::hold() {
 bool FileCursor::advance() {
   for (;;) {
     if (!take_record()) return false;
-    if (std::exchange(is_first_, false) && options_.first_record) options_.first_record(content());
+    if (leaves_out(content(), syntax_, style_)) continue;
+    if (std::exchange(is_first_, false)) {
+      if (!syntax_.header) style_ = style_of(content(), syntax_);
+      if (options_.first_record) options_.first_record(content());
+    }
     const auto fault = options_.malformed ? options_.malformed(content()) : std::nullopt;
     if (!fault) break;
     if (!syntax_.skip_malformed) fail(*fault);
@@ -185,10 +192,10 @@ bool FileCursor::advance() {
 }
 
 void FileCursor::fail(const std::string& fault) const {
-  const std::string place = syntax_.record_bytes != 0
-                                ? "record " + std::to_string(offset_ / syntax_.record_bytes)
-                                : "line " + std::to_string(line_ + lines_before_open_quote(
-                                                                       content(), syntax_));
+  const std::string place =
+      syntax_.record_bytes != 0
+          ? "record " + std::to_string(offset_ / syntax_.record_bytes)
+          : "line " + std::to_string(line_ + lines_before_open_quote(content(), syntax_));
   throw Error(ErrorCode::bad_input, place + ": " + fault, input_.path(), offset_);
 }
 

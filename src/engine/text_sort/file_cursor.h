@@ -21,7 +21,7 @@
 #include "io/ahead_reader.h"
 #include "io/io_queue.h"
 #include "merge/record_merge.h"
-#include "record/csv_rows.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
@@ -86,13 +86,14 @@ class FileCursor final : public RecordCursor {
   const std::size_t tag_bytes_;
   const std::uint64_t tag_;
   std::size_t& budget_;
-  bool is_first_ = true;  // no record but the header was taken
+  bool is_first_ = true;                  // no record but the header was taken
   std::string_view source_;               // what was read: a buffer, or what was joined in vain
   std::string_view text_;                 // what is left of it
   std::string_view behind_;               // what follows that in the buffer
   std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
   std::shared_ptr<JoinedRecord> again_;   // holds the source, if that is no buffer
   RowSplitter splitter_;                  // of rows
+  RowStyle style_;
   std::string_view record_;
   std::uint64_t offset_ = 0;  // of the current record
   std::uint64_t next_offset_ = 0;

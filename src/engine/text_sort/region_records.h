@@ -9,7 +9,6 @@
 #include "engine/inputs.h"
 #include "engine/text_sort/text_reader.h"
 #include "engine/text_sort/text_sort_options.h"
-#include "record/text_records.h"
 
 namespace xxl {
 
@@ -35,7 +34,7 @@ class RegionRecords {
   // malformed one could not say any more where it is. Throws Error{bad_input}.
   void check(const TextSegment& segment) {
     if (!are_checked_before()) return;
-    visit_records(segment.text, options_.syntax,
+    visit_segment(segment, 0, options_.syntax,
                   [&](std::string_view record) { return accept(segment, record); });
   }
 
@@ -43,13 +42,12 @@ class RegionRecords {
   // Returns where the unvisited records begin. Throws Error{bad_input}.
   template <class Visit>
   std::size_t visit(const TextSegment& segment, std::size_t offset, Visit&& visit) {
-    const std::string_view text = segment.text.substr(offset);
     if (!are_checked() || are_checked_before()) {
-      return offset + visit_records(text, options_.syntax, visit);
+      return visit_segment(segment, offset, options_.syntax, visit);
     }
-    return offset + visit_records(text, options_.syntax, [&](std::string_view record) {
-             return !accept(segment, record) || visit(record);
-           });
+    return visit_segment(segment, offset, options_.syntax, [&](std::string_view record) {
+      return !accept(segment, record) || visit(record);
+    });
   }
 
   // Records left out so far.

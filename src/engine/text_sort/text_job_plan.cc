@@ -69,7 +69,7 @@ PlannedText plan_for_accelerator(const TextSortOptions& options, const Inputs& i
     planned.no_accelerator = "records of any length are sorted on processors";
     return planned;
   }
-  if (options.syntax.quoted && !options.malformed) {
+  if (options.syntax.rows && !options.malformed) {
     planned.no_accelerator = "rows must be checked to be sorted there";
     return planned;
   }

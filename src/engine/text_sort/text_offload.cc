@@ -145,7 +145,7 @@ TextSorterSpec TextOffload::describe(const TextRegion& region) const {
   std::size_t records = 0;
   std::uint64_t record_bytes = 0, key_bytes = 0;
   std::string key;
-  visit_records(region.segments.front().text, options.syntax, [&](std::string_view record) {
+  visit_segment(region.segments.front(), 0, options.syntax, [&](std::string_view record) {
     if (options.malformed && options.malformed(record)) return true;
     ++records;
     record_bytes += record.size();

@@ -8,16 +8,38 @@
 #include "base/units.h"
 #include "io/input_checks.h"
 #include "io/open_files.h"
-#include "record/text_records.h"
 
 namespace xxl {
 namespace {
 
+// Behind what is read of an input: for the carriage return that its last row may lack.
+std::size_t added_bytes(const TextSyntax& syntax) {
+  return syntax.rows ? 1 : 0;
+}
+
+// For that, at the end of a region.
+std::size_t spare_bytes(const TextSyntax& syntax) {
+  return syntax.rows ? kSectorBytes : 0;
+}
+
+// Blank lines that `text` begins with, in bytes.
+std::size_t blank_lines(std::string_view text, char terminator) {
+  std::size_t blank = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == terminator) {
+      blank = at + 1;
+    } else if (text[at] != '\r' || at != blank) {
+      break;
+    }
+  }
+  return blank;
+}
+
 // Where `row` has a quote that is not closed; nothing for records of other kinds.
 RowFault find_open_quote(std::string_view row, const TextSyntax& syntax) {
-  if (!syntax.quoted) return {};
+  if (!syntax.quoted()) return {};
   const RowFault fault =
-      visit_fields(row, syntax.separator, [](std::size_t, const FieldSpan&) { return true; });
+      visit_fields(row, syntax.fields, [](std::size_t, const FieldSpan&) { return true; });
   return fault.kind == RowFault::Kind::unterminated_quote ? fault : RowFault{};
 }
 
@@ -27,9 +49,10 @@ void throw_malformed(const TextSegment& segment, std::string_view record, const 
                      const std::string& fault, const std::string& path) {
   const auto at = static_cast<std::size_t>(record.data() - segment.text.data());
   const std::uint64_t line = segment.lines + lines_in(segment.text.substr(0, at), syntax) + 1;
-  throw Error(ErrorCode::bad_input,
-              "line " + std::to_string(line + lines_before_open_quote(record, syntax)) + ": " + fault,
-              path, segment.offset + at);
+  throw Error(
+      ErrorCode::bad_input,
+      "line " + std::to_string(line + lines_before_open_quote(record, syntax)) + ": " + fault, path,
+      segment.offset + at);
 }
 
 std::uint64_t lines_in(std::string_view text, const TextSyntax& syntax) {
@@ -48,8 +71,7 @@ std::string open_quote(std::string_view begun, const TextSyntax& syntax, std::ui
 }
 
 void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::size_t longer_than,
-                    const std::string& path, std::uint64_t offset,
-                    const std::string& open_quote) {
+                    const std::string& path, std::uint64_t offset, const std::string& open_quote) {
   // Of more memory the same part is for a record.
   const double part = static_cast<double>(most_bytes) / static_cast<double>(memory_bytes);
   const auto wanted =
@@ -64,8 +86,8 @@ void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::siz
   }
   throw Error(ErrorCode::no_space,
               open_quote + ": a quote that is not closed makes a row " + too_long +
-                  "close it, leave that line out with --malformed=skip, or, if the row is so "
-                  "long, " +
+                  "close it, leave that line out (--malformed=skip), read quotes as bytes "
+                  "(--quote=none) or, if the row is so long, " +
                   advice,
               path, offset);
 }
@@ -80,6 +102,7 @@ TextReader::TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& 
       on_first_(std::move(on_first)),
       position_(round_down<std::uint64_t>(inputs.start, kSectorBytes)),
       header_pending_(syntax.header && inputs.start == 0),
+      style_(inputs.start_style),
       lines_(inputs.start_lines),
       most_open_(io::files_to_read_ahead(inputs.files.size())),
       open_(static_cast<std::size_t>(std::count_if(
@@ -113,7 +136,7 @@ std::size_t TextReader::headroom(std::size_t region_bytes) const {
 void TextReader::start(TextRegion& region, std::size_t bytes) {
   region.base = region.memory + region.free_bytes + headroom(region.bytes);
   if (started_++ == 0) take_carry(region);
-  region.limit = region.memory + bytes;
+  region.limit = region.memory + std::min(bytes, region.bytes - spare_bytes(syntax_));
   region.read_end = region.base;
   region.reads.clear();
   region.segments.clear();
@@ -145,7 +168,7 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
   region.read_end += read.wanted;
   if (position_ == file.size() && !file.has_grown(std::max<std::size_t>(syntax_.record_bytes, 1))) {
     read.ends = true;
-    region.read_end = read.to + round_up(read.wanted, kSectorBytes);
+    region.read_end = read.to + round_up(read.wanted + added_bytes(syntax_), kSectorBytes);
     ++input_;
     position_ = 0;
   }
@@ -288,7 +311,9 @@ bool TextReader::finish(TextRegion& region) {
     region.read_end = end + bytes;
     if (ends) {
       region.read_end =
-          region.base + round_up<std::size_t>(region.read_end - region.base, kSectorBytes);
+          region.base + round_up<std::size_t>(region.read_end - region.base +
+                                                  static_cast<std::ptrdiff_t>(added_bytes(syntax_)),
+                                              kSectorBytes);
       inputs_.files[input_].close();
       ++input_;
       position_ = 0;
@@ -305,7 +330,7 @@ bool TextReader::finish(TextRegion& region) {
 std::size_t TextReader::whole_records(std::string_view text) const {
   if (syntax_.counted) return visit_counted(text, [](std::string_view) { return true; });
   if (syntax_.record_bytes != 0) return round_down(text.size(), syntax_.record_bytes);
-  if (!syntax_.quoted) {
+  if (!syntax_.quoted()) {
     const void* last = memrchr(text.data(), syntax_.terminator, text.size());
     return last == nullptr
                ? 0
@@ -338,31 +363,64 @@ void TextReader::close_segment(TextRegion& region, std::byte* begin, std::byte* 
     io::check_whole_records(inputs_.files[input], offset + text.size(), syntax_.record_bytes);
   }
   const std::uint64_t lines = lines_;
-  if (syntax_.quoted) {
+  if (syntax_.rows) {
     lines_ += lines_in(text, syntax_);
   }
   TextSegment segment{text, input, offset, lines, place_ + offset};
-  if (header_pending_ && !text.empty()) {
-    header_pending_ = false;
-    const std::string_view header = first_record(text, syntax_);
-    on_header_(input, header);
-    const std::size_t taken = std::min(header.size() + 1, text.size());
-    segment.lines += lines_in(text.substr(0, taken), syntax_);
-    segment.text.remove_prefix(taken);
-    segment.offset += taken;
-    segment.place += taken;
-  }
-  if (on_first_ && first_pending_ && !segment.text.empty()) {
-    first_pending_ = false;
-    on_first_(first_record(segment.text, syntax_));
-  }
+  see_first(segment);
   if (input_ends) {
+    complete_last_row(segment);
     place_ += offset + text.size();
     lines_ = 0;
     header_pending_ = syntax_.header;
     first_pending_ = true;
+    style_ = {};
   }
   if (!segment.text.empty()) region.segments.push_back(segment);
+}
+
+// Takes the header off, if it is there, and hands out the first record.
+void TextReader::see_first(TextSegment& segment) {
+  const auto take = [&](std::size_t bytes) {
+    segment.lines += lines_in(segment.text.substr(0, bytes), syntax_);
+    segment.text.remove_prefix(bytes);
+    segment.offset += bytes;
+    segment.place += bytes;
+  };
+  const auto take_blank_lines = [&] {
+    if (syntax_.rows && !style_.one_column) {
+      take(blank_lines(segment.text, syntax_.terminator));
+    }
+  };
+  if (header_pending_ || first_pending_) take_blank_lines();
+  if (header_pending_ && !segment.text.empty()) {
+    header_pending_ = false;
+    const std::string_view header = first_record(segment.text, syntax_);
+    style_ = style_of(header, syntax_);
+    on_header_(segment.input, header);
+    take(std::min(header.size() + 1, segment.text.size()));
+    take_blank_lines();
+  }
+  if (first_pending_ && !segment.text.empty()) {
+    first_pending_ = false;
+    const std::string_view first = first_record(segment.text, syntax_);
+    const bool starts_input = segment.input != 0 || inputs_.start == 0;
+    if (!syntax_.header && starts_input) style_ = style_of(first, syntax_);
+    if (on_first_) on_first_(first);
+  }
+  segment.style = style_;
+}
+
+// The last row of an input may lack its line end: where the others have a carriage return, it gets
+// one.
+void TextReader::complete_last_row(TextSegment& segment) const {
+  const std::string_view text = segment.text;
+  if (!style_.carriage_return || text.empty() || text.ends_with(syntax_.terminator) ||
+      text.ends_with('\r')) {
+    return;
+  }
+  const_cast<char*>(text.data())[text.size()] = '\r';
+  segment.text = {text.data(), text.size() + 1};
 }
 
 }  // namespace xxl

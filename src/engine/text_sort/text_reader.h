@@ -23,7 +23,7 @@
 #include "engine/text_sort/text_sort_options.h"
 #include "io/file.h"
 #include "io/io_queue.h"
-#include "record/csv_rows.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
@@ -34,6 +34,7 @@ struct TextSegment {
   std::uint64_t offset = 0;  // in the input, in bytes
   std::uint64_t lines = 0;   // line ends in the input before (rows only)
   std::uint64_t place = 0;   // in all inputs, one after the other, in bytes
+  RowStyle style{};          // of the input
 
   // Of one of its records, as it was read.
   std::uint64_t place_of(std::string_view record) const {
@@ -45,6 +46,18 @@ struct TextSegment {
 [[noreturn]] void throw_malformed(const TextSegment& segment, std::string_view record,
                                   const TextSyntax& syntax, const std::string& fault,
                                   const std::string& path);
+
+// Calls visit(record) for each record of `segment` from `offset` on, until it returns false.
+// Returns where the unvisited ones begin.
+template <class Visit>
+std::size_t visit_segment(const TextSegment& segment, std::size_t offset, const TextSyntax& syntax,
+                          Visit&& visit) {
+  const std::string_view text = segment.text.substr(offset);
+  if (!syntax.rows) return offset + visit_records(text, syntax, visit);
+  return offset + visit_records(text, syntax, [&](std::string_view record) {
+           return leaves_out(record, syntax, segment.style) || visit(record);
+         });
+}
 
 // Terminators in `text`.
 std::uint64_t lines_in(std::string_view text, const TextSyntax& syntax);
@@ -161,6 +174,8 @@ class TextReader {
   void close_segment(TextRegion& region, std::byte* begin, std::byte* end, std::size_t input,
                      std::uint64_t offset, bool input_ends);
   std::size_t whole_records(std::string_view text) const;
+  void see_first(TextSegment& segment);
+  void complete_last_row(TextSegment& segment) const;
 
   Inputs& inputs_;
   const TextSyntax& syntax_;
@@ -178,6 +193,7 @@ class TextReader {
   std::uint64_t carry_offset_ = 0;
   bool header_pending_;        // of the input that the next segment is of
   bool first_pending_ = true;  // likewise its first record
+  RowStyle style_;             // of the current input, once its first row is known
   std::uint64_t lines_;        // in the current input before the next segment
   std::uint64_t place_ = 0;    // of the current input
   std::uint64_t bytes_read_ = 0;

@@ -142,7 +142,7 @@ SortPlan TextSorting::plan() const {
   plan.block_bytes = geometry.block_bytes;
   plan.threads = memory_.threads();
   plan.record_kind = options_.syntax.record_bytes != 0 ? "records"
-                     : options_.syntax.quoted          ? "rows"
+                     : options_.syntax.rows            ? "rows"
                                                        : "lines";
   plan.merge_degree = geometry.merge_degree;
   if (options_.batch_size != 0)
@@ -171,20 +171,20 @@ SortPlan TextSorting::plan() const {
 }
 
 void TextSorting::take_header(std::size_t input, std::string_view header) {
-  const bool is_row = options_.syntax.quoted;
-  const auto content = [&](std::string_view text) {
-    return is_row ? without_line_end(text) : text;
-  };
+  const bool is_row = options_.syntax.rows;
   if (!header_) {
     header_ = std::string(header);
     header_input_ = input;
     if (options_.keep_header) options_.keep_header(header);
     if (options_.keys_of_header) {
-      keys_ = sorting_keys(options_.tags, options_.keys_of_header(content(header)));
+      keys_ = sorting_keys(options_.tags,
+                           options_.keys_of_header(is_row ? without_line_end(header) : header));
     }
     return;
   }
-  if (options_.keys_of_header && content(*header_) != content(header)) {
+  const bool is_same =
+      is_row ? have_same_names(*header_, header, options_.syntax.fields) : *header_ == header;
+  if (options_.keys_of_header && !is_same) {
     const std::string first = options_.shared != nullptr
                                   ? "the first file"  // which may be another one's
                                   : quote_controls(inputs_.files[header_input_].path());

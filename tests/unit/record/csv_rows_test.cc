@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "csv_reference.h"
 
@@ -134,10 +135,10 @@ TEST(CsvFields, AgreeWithPython) {
     std::string_view rest = test.text;
     for (const std::string& row : parts_of(test.fields, '\x1e')) {
       const Values expected = parts_of(row, '\x1f');
-      const std::size_t end = find_row_end(rest, 0, '\n');
-      ASSERT_NE(end, rest.npos) << test.text;
-      EXPECT_EQ(values_of(rest.substr(0, end), test.separator), expected) << test.text;
-      rest.remove_prefix(end + 1);
+      const auto found = RowSplitter(test.separator, '\n').next(rest, false);
+      ASSERT_TRUE(found) << test.text;
+      EXPECT_EQ(values_of(rest.substr(0, found->size), test.separator), expected) << test.text;
+      rest.remove_prefix(found->size + 1);
     }
     EXPECT_TRUE(rest.empty()) << test.text;
   }
@@ -166,15 +167,10 @@ TEST(CsvScan, AgreesWithAPlainReader) {
       ASSERT_EQ(appended, ends) << text.view();
       ASSERT_EQ(ends_inside, inside != scan.odd_quotes);
     }
-    const auto outside = reference::row_ends(text.view(), false, '\n');
-    ASSERT_EQ(find_row_end(text.view(), 0, '\n'),
-              outside.empty() ? std::string_view::npos : outside[0]);
   }
 }
 
 TEST(CsvScan, RowEndMayBeAnyByte) {
-  EXPECT_EQ(find_row_end(std::string_view("a\nb\"\0\"\0c", 8), 0, '\0'), 6u);
-  EXPECT_EQ(find_row_end("ab", 2, '\n'), std::string_view::npos);
   const std::string_view text("a\0b", 3);
   EXPECT_EQ(scan_quotes(text, '\0').if_outside, (QuoteScan::Ends{1, 2, 2}));
   std::vector<std::size_t> ends;
@@ -256,6 +252,30 @@ TEST(CsvSplitter, AgreesWithCountingOnWellFormedText) {
       ASSERT_EQ(split_rows[r], std::pair(rows[r], Kind::none));
     }
   }
+}
+
+TEST(CsvFields, MayHaveNoQuotes) {
+  const FieldSyntax tabs('\t', false);
+  RowFields fields;
+  fields.parse("2\t\"open\t5\" nail\t\r", tabs);
+  EXPECT_FALSE(fields.fault());
+  Values values;
+  for (const FieldSpan& field : fields) field.append_value(values.emplace_back());
+  EXPECT_EQ(values, (Values{"2", "\"open", "5\" nail", ""}));
+  std::string out;
+  append_field("5\" nail", tabs, out);
+  EXPECT_EQ(out, "5\" nail");
+  EXPECT_THROW(append_field("a\tb", tabs, out), Error);
+}
+
+TEST(CsvFields, HeadersAreTheSameIfTheirNamesAre) {
+  EXPECT_TRUE(have_same_names("id,name", "\xef\xbb\xbf\"id\",name\r", ','));
+  EXPECT_TRUE(have_same_names("\"a\"\"b\"", "\"a\"\"b\"\r", ','));
+  EXPECT_FALSE(have_same_names("id,name", "id,Name", ','));
+  EXPECT_FALSE(have_same_names("id,name", "id,name,", ','));
+  EXPECT_FALSE(have_same_names("id,name", "\"id,name\"", ','));
+  EXPECT_FALSE(have_same_names("id", "\"id\"", {',', false}));
+  EXPECT_TRUE(have_same_names("i\"d", "i\"d\r", ','));  // malformed
 }
 
 TEST(CsvFields, AreQuotedWhereTheyMustBe) {

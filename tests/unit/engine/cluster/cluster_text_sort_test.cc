@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "csv_reference.h"
 #include "engine/cluster/input_share.h"
 #include "engine/cluster/rank_gpus.h"
 #include "engine/cluster/thread_peers.h"
@@ -167,14 +169,14 @@ TEST_F(ClusterTextSortTest, shares_are_cut_where_records_begin) {
   const std::vector<std::string> paths = {directory_ / "a", directory_ / "b", directory_ / "c"};
   for (int round = 0; round < 200; ++round) {
     TextSyntax syntax;
-    syntax.quoted = random.below(2) == 0;
+    syntax.rows = random.below(2) == 0;
     // Each record ends with an 'e', which stands nowhere else.
     std::string all;
     for (const std::string& path : paths) {
       std::string text;
       for (std::size_t i = random.below(40); i > 0; --i) {
         std::string row(random.below(8), 'x');
-        if (syntax.quoted && random.below(2) == 0) row = "\"" + row + "\n\"\"\n,\"";
+        if (syntax.rows && random.below(2) == 0) row = "\"" + row + "\n\"\"\n,\",";
         text += row + "e\n";
       }
       write_file(path, text);
@@ -187,6 +189,30 @@ TEST_F(ClusterTextSortTest, shares_are_cut_where_records_begin) {
       together += share;
     }
     EXPECT_EQ(together, all);
+  }
+}
+
+TEST_F(ClusterTextSortTest, shares_are_cut_where_rows_begin_though_some_are_malformed) {
+  Random random(12);
+  const std::string path = directory_ / "in";
+  constexpr std::string_view kBytes = "aaa,,\"\"\n\n";
+  for (int round = 0; round < 100; ++round) {
+    TextSyntax syntax;
+    syntax.rows = syntax.skip_malformed = true;
+    syntax.most_open_bytes = round % 2 == 0 ? RowSplitter::kUnbounded : 1 + random.below(20);
+    std::string text(1 + random.below(200), '\0');
+    for (char& c : text) c = kBytes[random.below(kBytes.size())];
+    write_file(path, text);
+    std::set<std::size_t> starts = {0, text.size()};
+    for (const auto& piece : reference::split_rows(text, ',', '\n', syntax.most_open_bytes)) {
+      starts.insert(static_cast<std::size_t>(piece.row.data() - text.data()));
+    }
+    std::string together;
+    for (const std::string& share : shares({path}, syntax, 2 + round % 5)) {
+      together += share;
+      EXPECT_TRUE(starts.contains(together.size())) << text;
+    }
+    EXPECT_EQ(together, text);
   }
 }
 

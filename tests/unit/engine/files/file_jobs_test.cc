@@ -88,6 +88,8 @@ TEST_F(FileJobs, SortRows) {
                     .header = true},
                    "k,n\nb,1\na,2\nb,3\n"),
             "k,n,most,all\na,2,2,2\nb,4,3,1;3\n");
+  EXPECT_EQ(sorted({.record = "tsv", .keys = {"1"}, .quotes = false}, "b\t\"x\na\t5\" y\n"),
+            "a\t5\" y\nb\t\"x\n");
   EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
             "1,y\n\"\",x\n");
 }
@@ -117,6 +119,9 @@ TEST_F(FileJobs, JoinLinesAsJoin1Does) {
 }
 
 TEST_F(FileJobs, JoinRowsAndRecords) {
+  EXPECT_EQ(
+      joined({.records = {"tsv", "tsv"}, .filler = "-", .quotes = false}, "1\t\"x\t\n", "1\ty\n"),
+      "1\t\"x\t-\ty\n");
   EXPECT_EQ(joined({.records = {"csv", "csv"}, .kind = JoinKind::full, .header = true},
                    "k,v\n1,a\n", "k,v\n2,b\n"),
             "k,v_1,v_2\n1,a,\n2,,b\n");
@@ -133,6 +138,8 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
   };
   EXPECT_EQ(sort_message({.record = "u64", .header = true}),
             "SortJob::header is not for records of u64");
+  EXPECT_EQ(sort_message({.record = "lines", .quotes = false}),
+            "SortJob::quotes is not for records of lines");
   EXPECT_EQ(sort_message({.record = "csv", .flags = "n"}),
             "SortJob::flags is not for records of csv");
   EXPECT_EQ(sort_message({.sums = {"2"}}), "SortJob::sums is not for records of lines");

@@ -244,7 +244,7 @@ TEST_F(TextSortTest, of_every_input_the_header_is_left_out_and_the_first_is_kept
 }
 
 TEST_F(TextSortTest, malformed_rows_are_left_out_or_are_an_error) {
-  options_.syntax.quoted = true;
+  options_.syntax.rows = true;
   options_.malformed = [](std::string_view record) -> std::optional<std::string> {
     if (record.starts_with("bad")) return "it says so";
     return std::nullopt;
@@ -273,7 +273,7 @@ TEST_F(TextSortTest, of_malformed_rows_the_first_of_the_input_is_told) {
   write_file(options_.inputs[0], test::LateFault::text(2 * kMiB, 200 * kKiB));
   options_.memory_bytes = 2 * kMiB;
   options_.parallel = 2;
-  options_.syntax.quoted = true;
+  options_.syntax.rows = true;
   options_.malformed = [&](std::string_view row) { return fault.check(row); };
   const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
   EXPECT_NE(std::string(error_of(options_).what()).find(line), std::string::npos);
@@ -285,7 +285,7 @@ TEST_F(TextSortTest, a_check_tells_the_first_malformed_row) {
   write_file(options_.inputs[0], test::LateFault::text(10 * kMiB, 5 * kMiB));
   options_.memory_bytes = 32 * kMiB;  // two threads
   options_.parallel = 2;
-  options_.syntax.quoted = true;
+  options_.syntax.rows = true;
   options_.malformed = [&](std::string_view row) { return fault.check(row); };
   try {
     check_text_order(options_);

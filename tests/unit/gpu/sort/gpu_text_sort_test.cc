@@ -306,7 +306,7 @@ TEST_F(GpuTextSort, of_rows_with_their_headers) {
   CsvOrder order;
   order.keys = {parse_csv_key("1:number:desc"), parse_csv_key("2")};
   const auto keys = make_csv_keys(order);
-  options_.syntax.quoted = true;
+  options_.syntax.rows = true;
   options_.syntax.header = true;
   options_.syntax.skip_malformed = true;
   options_.keys_of_header = [keys](std::string_view) { return keys; };
@@ -324,7 +324,7 @@ TEST_F(GpuTextSort, of_rows_with_their_headers) {
 TEST_F(GpuTextSort, of_malformed_rows_the_first_of_the_input_is_told) {
   test::LateFault fault;
   set_input(test::LateFault::text(2 * kMiB, 200 * kKiB));
-  options_.syntax.quoted = true;
+  options_.syntax.rows = true;
   options_.malformed = [&](std::string_view row) { return fault.check(row); };
   const Error error = error_of_sort(output_, [&] { sort_on({}); });
   const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
