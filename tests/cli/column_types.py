@@ -1,7 +1,6 @@
 """Types of columns that are more than those of Arrow: what they say is kept, or an error."""
 
 import datetime
-import json
 import subprocess
 
 import whole_process
@@ -103,12 +102,6 @@ class Types(ColumnsTest):
                 ids = database.sql(f"SELECT name, field_id FROM parquet_schema('{path}') WHERE field_id IS NOT NULL")
                 self.assertEqual(ids.fetchall(), [("k", 3), ("x", 5)])
         self.assertNotIn(b"xxl", self.out.joinpath("out.parquet").read_bytes())
-
-    def test_keys_in_manifests(self):
-        done = self.run_xxl("--record=parquet", "--key=u", "--key=j", "--parts=2", self.all_types(), "-o", self.out / "parts")
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        manifest = json.loads((self.out / "parts" / "manifest.json").read_text())
-        self.assertEqual(manifest["files"][0]["first_key"], '00000000-0000-0000-0000-000000000000, {"a":0}')
 
     def test_intervals_are_no_keys(self):
         done = self.run_xxl("--record=parquet", "--key=iv", self.all_types(), "-o", self.out / "out.parquet")

@@ -185,7 +185,6 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
     }
     ::parquet::ArrowReaderProperties arrow_properties(threads_ > 1);
     arrow_properties.set_pre_buffer(false);
-    arrow_properties.set_arrow_extensions_enabled(true);
     arrow_properties.set_coerce_int96_timestamp_unit(int96_unit_);
     auto reader = check(builder.memory_pool(&pool())->properties(arrow_properties)->Build(), path);
     decode_dictionaries(*reader);

@@ -37,29 +37,6 @@ std::shared_ptr<::arrow::Scalar> value_of(const ::arrow::Array& values, std::int
   return check(static_cast<const ::arrow::DictionaryScalar&>(*value).GetEncodedValue(), "");
 }
 
-// "00112233-4455-6677-8899-aabbccddeeff"
-std::string uuid_text(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    if (text.size() == 8 || text.size() == 13 || text.size() == 18 || text.size() == 23)
-      text += '-';
-    text += kDigits[byte / 16];
-    text += kDigits[byte % 16];
-  }
-  return text;
-}
-
-// A value as people read it.
-std::string text_of(const ::arrow::Array& values, std::int64_t row) {
-  const auto value = value_of(values, row);
-  const bool is_uuid =
-      values.type_id() == ::arrow::Type::EXTENSION && value->is_valid &&
-      static_cast<const ::arrow::ExtensionType&>(*values.type()).extension_name() == "arrow.uuid";
-  if (!is_uuid) return value->ToString();
-  return uuid_text(static_cast<const ::arrow::BaseBinaryScalar&>(*value).view());
-}
-
 }  // namespace
 
 PartWriter::PartWriter(const module_table::TargetOptions& options,
@@ -98,7 +75,7 @@ std::string PartWriter::key_of(const ::arrow::RecordBatch& batch, std::int64_t r
   std::string key;
   for (const int column : key_columns_) {
     if (!key.empty()) key.append(", ");
-    key.append(text_of(*batch.column(column), row));
+    key.append(value_of(*batch.column(column), row)->ToString());
   }
   return key;
 }
