@@ -19,7 +19,7 @@
 namespace xxl::io {
 namespace {
 
-constexpr int kMaxNameAttempts = 100;
+constexpr int kMaxDirectoryNames = 100;
 
 // `path` without slashes at its end; what it links to, if that exists.
 std::string plain_path(std::string path) {
@@ -105,7 +105,7 @@ void OutputDirectory::make_directory() {
     }
     const int error = errno;
     temp_name_->let_go();
-    if (error != EEXIST || attempt == kMaxNameAttempts) {
+    if (error != EEXIST || attempt == kMaxDirectoryNames) {
       throw_io_error(error, Operation::open_output, path_);
     }
   }

@@ -19,7 +19,7 @@
 namespace xxl::gpu {
 namespace {
 
-constexpr std::size_t kFewestRecords = 4096;
+constexpr std::size_t kFewestOfBatch = 4096;
 // The most of the memory that places for batches take, unless they get too small.
 constexpr std::uint64_t kPlacesPart = 4;
 // Records that a processor enters in a table at a time.
@@ -306,7 +306,7 @@ class HashJoiner::Run {
         // Small enough to keep all lanes busy.
         const std::size_t even = ceil_div(probe_count_, joiner_.lanes_.size());
         const auto [first, count] = take(
-            std::min(joiner_.shape_.batch_records, std::max<std::size_t>(even, kFewestRecords)));
+            std::min(joiner_.shape_.batch_records, std::max<std::size_t>(even, kFewestOfBatch)));
         if (count == 0) return;
         auto batch = std::make_shared<ProbeBatch>();
         batch->first = first;
@@ -471,7 +471,7 @@ HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, con
   shape_.build_records = 0;
   for (shape_.batch_records = options_.batch_records;; shape_.batch_records /= 2) {
     const bool fits = shape_.bytes() <= memory;
-    const bool small = shape_.batch_records <= kFewestRecords;
+    const bool small = shape_.batch_records <= kFewestOfBatch;
     if (fits && (small || shape_.bytes() <= memory / kPlacesPart)) break;
     if (small) {
       throw Error(ErrorCode::no_space, "joining needs more memory of the GPUs than the " +

@@ -325,10 +325,10 @@ class KeyWriter {
   std::span<const std::uint32_t> places_;
 };
 
-class KeyReader {
+class KeyBytesReader {
  public:
-  KeyReader(const KeyColumn& key, std::span<const std::byte*> from,
-            std::span<const std::byte* const> ends, ColumnBuilder* builder)
+  KeyBytesReader(const KeyColumn& key, std::span<const std::byte*> from,
+                 std::span<const std::byte* const> ends, ColumnBuilder* builder)
       : key_(key), from_(from), ends_(ends), builder_(builder) {}
 
   void read() {
@@ -439,7 +439,7 @@ void write_keys(const KeyColumn& key, const ColumnView& column, std::size_t firs
 
 void read_keys(const KeyColumn& key, std::span<const std::byte*> from,
                std::span<const std::byte* const> ends, ColumnBuilder* builder) {
-  KeyReader(key, from, ends, builder).read();
+  KeyBytesReader(key, from, ends, builder).read();
 }
 
 }  // namespace xxl

@@ -21,9 +21,9 @@ constexpr char kEmptyLast = '\xff';
 constexpr char kTextEnd = '\x00';
 constexpr char kTextEscape = '\x01';
 
-// Numbers: the first byte is kZero, or for a positive number one of the others; then digits two by
-// two. Negative numbers have all bits inverted.
-constexpr unsigned char kZero = 0x80;
+// Numbers: the first byte is kZeroNumber, or for a positive number one of the others; then digits
+// two by two. Negative numbers have all bits inverted.
+constexpr unsigned char kZeroNumber = 0x80;
 constexpr unsigned char kTinyNumber = 0x81;   // point < kLeastPoint: 8 bytes of point follow
 constexpr unsigned char kLeastNumber = 0x90;  // point == kLeastPoint
 constexpr unsigned char kHugeNumber = 0xf0;   // point > kGreatestPoint: 8 bytes of point follow
@@ -106,7 +106,7 @@ void append_digits(const Decimal& number, KeyStretch& stretch) {
 void append_number(const Decimal& number, KeyStretch& stretch) {
   std::string& key = stretch.key();
   if (number.is_zero()) {
-    key.push_back(static_cast<char>(kZero));
+    key.push_back(static_cast<char>(kZeroNumber));
     stretch.take();
     return;
   }

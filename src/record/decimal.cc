@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "record/digits.h"
 
 namespace xxl {
 namespace {
@@ -18,10 +19,6 @@ constexpr auto kPowers = [] {
   for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
   return powers;
 }();
-
-bool is_digit(char c) {
-  return static_cast<unsigned char>(c - '0') < 10;
-}
 
 std::string_view take_digits(std::string_view& text) {
   std::size_t count = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "record/digits.h"
 
 namespace xxl {
 namespace {
@@ -24,9 +25,6 @@ bool is_utf8_locale() {
 // What strtoumax accepts as white space, in any locale.
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // A count at the start of `text`, which then begins after it; as strtoumax reads it (white space

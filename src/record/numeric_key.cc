@@ -11,12 +11,11 @@
 #include <optional>
 #include <utility>
 
+#include "record/digits.h"
+
 namespace xxl {
 namespace {
 
-bool is_digit(char c) {
-  return static_cast<unsigned char>(c - '0') < 10;
-}
 bool is_byte(char c, int byte) {
   return static_cast<unsigned char>(c) == byte;
 }

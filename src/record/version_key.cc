@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "record/digits.h"
+
 namespace xxl {
 namespace {
 
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "sort/load.h"
 
 namespace xxl {
 namespace {
@@ -15,13 +16,6 @@ namespace {
 constexpr std::size_t kSlotsPerSplitter = 16;
 constexpr std::size_t kMaxSlots = std::size_t{1} << 15;
 constexpr std::uint16_t kMixed = 0x8000;
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 }  // namespace
 

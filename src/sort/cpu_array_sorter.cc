@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t kBucketBytes = std::size_t{512} << 10;  // of records, or of what stands for
                                                               // them while they are sorted
 constexpr std::size_t kItemBytes = 16;
-constexpr std::size_t kMostBuckets = 2048;   // that are written to at once
-constexpr std::size_t kOversampling = 32;    // keys sampled for each bucket
-constexpr std::size_t kBlockRecords = 4096;  // classified at a time
+constexpr std::size_t kMostBuckets = 2048;    // that are written to at once
+constexpr std::size_t kSampledOfBucket = 32;  // keys sampled for each bucket
+constexpr std::size_t kBlockRecords = 4096;   // classified at a time
 constexpr std::size_t kStripesOfThread = 4;
 constexpr std::size_t kMostStripeRecords = std::size_t{1} << 31;
 constexpr std::size_t kCopiedRecords = std::size_t{1} << 18;  // of a bucket, by one thread
@@ -65,7 +65,7 @@ void CpuArraySorter::choose_splitters(const Segment& records) {
   std::vector<SplitterKey> splitters;
   if (wanted > 1) {
     Random random(kSeed);
-    std::vector<SplitterKey> sample(kOversampling * wanted);
+    std::vector<SplitterKey> sample(kSampledOfBucket * wanted);
     for (SplitterKey& key : sample) {
       key = splitter_key(layout_, records.records + random.below(records.count) * record_bytes);
     }

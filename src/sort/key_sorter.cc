@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "sort/load.h"
 #include "sort/radix_sort.h"
 
 namespace xxl {
 namespace {
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 template <class T>
 void store(std::byte* to, T value) {

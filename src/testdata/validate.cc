@@ -23,7 +23,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kMemoryBytes = 64 * kMiB;  // of all workers' buffers
+constexpr std::size_t kValidateMemoryBytes = 64 * kMiB;  // of all workers' buffers
 
 struct Tally {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -64,8 +64,8 @@ Tally examine(const KeyLayout& layout, const RecordChunk& chunk) {
 template <class Source>
 Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned parallel) {
   Source source(file, layout.record_bytes(), kRecordChunkBytes);
-  const unsigned workers =
-      thread_count(parallel, kWaitingWorkers, source.chunks(), source.buffer_bytes(), kMemoryBytes);
+  const unsigned workers = thread_count(parallel, kWaitingWorkers, source.chunks(),
+                                        source.buffer_bytes(), kValidateMemoryBytes);
   MemoryRegion memory(workers * source.buffer_bytes());
   std::mutex mutex;
   Tally total;

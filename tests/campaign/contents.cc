@@ -23,9 +23,9 @@ constexpr std::size_t kLongBytes = 100'000;
 constexpr std::size_t kWideBytes = 200;  // so that large tables do not fit in memory
 
 // Records of `shape`, made one at a time.
-class Maker {
+class ContentsMaker {
  public:
-  Maker(const Job& job, const Input& input)
+  ContentsMaker(const Job& job, const Input& input)
       : kind_(kind_of(job)),
         shape_(input.shape),
         records_(input.records),
@@ -204,7 +204,7 @@ char separator_of(const Job& job) {
 }
 
 std::string contents_of(const Job& job, const Input& input) {
-  Maker maker(job, input);
+  ContentsMaker maker(job, input);
   std::vector<std::string> records;
   for (std::uint64_t i = 0; i < input.records; ++i) {
     if (input.shape == "equal" && i > 0)

@@ -16,21 +16,21 @@ namespace {
 
 constexpr std::size_t kAmount = 2;  // of kTableColumns; floats
 
-struct Key {
+struct TableKey {
   std::size_t column = 0;
   bool descending = false;
   bool nulls_first = false;
 };
 
-struct Row {
+struct TableRow {
   std::string_view line;  // with its end
   std::vector<std::string_view> fields;
 };
 
 // COLUMN[:desc][:nulls-first]
-std::optional<Key> read_key(const std::string& text) {
+std::optional<TableKey> read_key(const std::string& text) {
   const std::vector<std::string_view> parts = split(text, ':');
-  Key key;
+  TableKey key;
   const auto named = std::ranges::find(kTableColumns, parts[0]);
   if (named != std::end(kTableColumns))
     key.column = static_cast<std::size_t>(named - std::begin(kTableColumns));
@@ -70,8 +70,9 @@ std::weak_ordering compare_values(std::size_t column, std::string_view a, std::s
   return number<std::int64_t>(a) <=> number<std::int64_t>(b);
 }
 
-std::weak_ordering compare(const std::vector<Key>& keys, const Row& a, const Row& b) {
-  for (const Key& key : keys) {
+std::weak_ordering compare(const std::vector<TableKey>& keys, const TableRow& a,
+                           const TableRow& b) {
+  for (const TableKey& key : keys) {
     const std::string_view x = a.fields[key.column], y = b.fields[key.column];
     std::weak_ordering order = std::weak_ordering::equivalent;
     if (x == "-" || y == "-")
@@ -97,14 +98,14 @@ bool is_known(std::string_view option) {
 std::optional<std::string> table_sort_reference(const Job& job,
                                                 const std::vector<std::string_view>& inputs) {
   if (!std::ranges::all_of(job.options, is_known)) return std::nullopt;
-  std::vector<Key> keys;
+  std::vector<TableKey> keys;
   for (const std::string& text : values_of(job.options, "--key")) {
-    const std::optional<Key> key = read_key(text);
+    const std::optional<TableKey> key = read_key(text);
     if (!key) return std::nullopt;
     keys.push_back(*key);
   }
   if (keys.empty()) return std::nullopt;
-  std::vector<Row> rows;
+  std::vector<TableRow> rows;
   for (const std::string_view input : inputs) {
     for (std::size_t at = input.find('\n') + 1; at < input.size();) {
       const std::size_t end = input.find('\n', at);
@@ -112,11 +113,11 @@ std::optional<std::string> table_sort_reference(const Job& job,
       at = end + 1;
     }
   }
-  std::ranges::stable_sort(rows,
-                           [&](const Row& a, const Row& b) { return compare(keys, a, b) < 0; });
+  std::ranges::stable_sort(
+      rows, [&](const TableRow& a, const TableRow& b) { return compare(keys, a, b) < 0; });
   if (has(job.options, "--unique")) {
     const auto rest = std::ranges::unique(
-        rows, [&](const Row& a, const Row& b) { return compare(keys, a, b) == 0; });
+        rows, [&](const TableRow& a, const TableRow& b) { return compare(keys, a, b) == 0; });
     rows.erase(rest.begin(), rest.end());
   }
   const auto count_of = [&](std::string_view option, std::size_t otherwise) {

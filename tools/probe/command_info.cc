@@ -97,7 +97,7 @@ int run_info(const ParsedOptions& options) {
   if (!options.operands().empty()) {
     throw_usage(options.command(), "extra operand '" + options.operands().front() + "'");
   }
-  print_fact("version:", "xxl " + std::string(kVersion));
+  print_fact("version:", "xxl " + std::string(kProgramVersion));
   print_fact("compiler:", compiler_text());
   print_fact("CUDA:", cuda_text());
   print_fact("libraries:", std::string(kLibraries));

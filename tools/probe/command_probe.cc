@@ -14,7 +14,6 @@ namespace xxl::cli {
 namespace {
 
 constexpr std::uint64_t kMinFileBytes = 16 * kMiB;
-constexpr std::uint64_t kMaxSeconds = 3600;
 
 void print_row(const io::ProbeRow& row, const char* mark) {
   std::printf("%10s %6u %8.2f %8.2f %8.2f%s\n", format_bytes(row.block_bytes).c_str(), row.depth,
@@ -67,7 +66,7 @@ io::ProbeOptions probe_options(const ParsedOptions& options) {
     }
   }
   probe.seconds = static_cast<double>(
-      options.number("seconds", static_cast<std::uint64_t>(probe.seconds), 1, kMaxSeconds));
+      options.number("seconds", static_cast<std::uint64_t>(probe.seconds), 1, kMaxProbeSeconds));
   return probe;
 }
 

@@ -21,7 +21,6 @@ using gpu::PeerLink;
 using gpu::ProbedGpu;
 using gpu::ProbedSet;
 
-constexpr std::uint64_t kMaxSeconds = 3600;
 constexpr double kGiga = 1e9;
 
 // "0 2 4"
@@ -270,7 +269,7 @@ void print_json(const GpuProbeResult& result) {
 int measure_and_print(const ParsedOptions& options) {
   gpu::GpuProbeOptions probe;
   probe.seconds = static_cast<double>(
-      options.number("seconds", static_cast<std::uint64_t>(probe.seconds), 1, kMaxSeconds));
+      options.number("seconds", static_cast<std::uint64_t>(probe.seconds), 1, kMaxProbeSeconds));
   const GpuProbeResult result = gpu::probe_gpus(probe);
   if (options.has("json")) {
     print_json(result);

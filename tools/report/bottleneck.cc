@@ -17,10 +17,6 @@ constexpr double kAlways = 0.9;
 constexpr double kTooShort = 0.03;  // seconds: the clock of processors is not finer
 constexpr double kFreePart = 0.3;   // of processors, that compressing could use
 
-std::string percent(double part) {
-  return decimal_text(100 * std::min(part, 1.0), 0) + " %";
-}
-
 bool is_gpu(const TrackUse& use) {
   return use.track.starts_with("GPU");
 }
@@ -82,7 +78,7 @@ void set(PhaseUse& use, Bound bound, std::string text) {
   use.bound_by = std::move(text);
 }
 
-std::string rate_text(double bytes, double seconds) {
+std::string speed_text(double bytes, double seconds) {
   return decimal_text(bytes / seconds / 1e9) + " GB/s";
 }
 
@@ -102,7 +98,7 @@ void judge(PhaseUse& use, const JobMeansGiven& given) {
   }
   const TrackUse* const gpu = busiest(use, is_gpu);
   if (gpu != nullptr && gpu->busy >= kMostly) {
-    return set(use, Bound::gpu, gpu->track + ", busy " + percent(gpu->busy) + " of the time");
+    return set(use, Bound::gpu, gpu->track + ", busy " + percent_text(gpu->busy) + " of the time");
   }
   const TrackUse* const disk = busiest(use, is_disk);
   if (disk != nullptr && disk->busy >= kOften) {
@@ -110,24 +106,24 @@ void judge(PhaseUse& use, const JobMeansGiven& given) {
     const bool both = disk->reading >= kOften && disk->writing >= kOften;
     return set(use, writes ? Bound::disk_write : Bound::disk_read,
                disk->track + ", which had something to " +
-                   (both ? "read or write " : (writes ? "write " : "read ")) + percent(disk->busy) +
-                   " of the time, at " +
-                   rate_text(disk->read_bytes + disk->written_bytes, use.seconds));
+                   (both ? "read or write " : (writes ? "write " : "read ")) +
+                   percent_text(disk->busy) + " of the time, at " +
+                   speed_text(disk->read_bytes + disk->written_bytes, use.seconds));
   }
   const TrackUse* const pipe = busiest(use, [](const TrackUse& t) { return t.track == "pipe"; });
   if (pipe != nullptr && pipe->busy >= kOften) {
     const bool out = pipe->writing > pipe->reading;
     return set(use, out ? Bound::pipe_out : Bound::pipe_in,
                std::string(out ? "who reads the output" : "who writes the input") +
-                   ": the pipe was waited for " + percent(out ? pipe->writing : pipe->reading) +
-                   " of the time");
+                   ": the pipe was waited for " +
+                   percent_text(out ? pipe->writing : pipe->reading) + " of the time");
   }
   const double waits = (use.read_wait + use.write_wait) / use.seconds;
   if (waits >= kOften) {
     const bool writes = use.write_wait > use.read_wait;
     return set(use, writes ? Bound::disk_write : Bound::disk_read,
-               std::string("waiting for ") + (writes ? "writes" : "reads") + ", " + percent(waits) +
-                   " of the time");
+               std::string("waiting for ") + (writes ? "writes" : "reads") + ", " +
+                   percent_text(waits) + " of the time");
   }
   if (use.name == "finish" || use.name == "finishing" || use.name == "sync") {
     return set(use, Bound::disk_write,
@@ -139,7 +135,7 @@ void judge(PhaseUse& use, const JobMeansGiven& given) {
   std::string text = "nothing alone: " + decimal_text(use.cores, 1) + " of " +
                      decimal_text(width, 0) + " processors were busy";
   if (disk != nullptr)
-    text.append(", ").append(disk->track).append(" ").append(percent(disk->busy));
+    text.append(", ").append(disk->track).append(" ").append(percent_text(disk->busy));
   set(use, Bound::nothing, text + "; the rest are turns and delays between them");
 }
 

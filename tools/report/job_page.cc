@@ -15,10 +15,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-std::string percent(double part) {
-  return decimal_text(100 * std::clamp(part, 0.0, 1.0), 0) + " %";
-}
-
 std::string bytes_text(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::max(bytes, 0.0)));
 }
@@ -222,14 +218,15 @@ class Page {
                      decimal_text(phase.cores, 2) + " of " + std::to_string(threads_), "blue"));
     for (const TrackUse& track : phase.tracks) {
       if (track.reading > 0) {
-        out.append(meter(track.track + " reading", track.reading, percent(track.reading), "green"));
+        out.append(
+            meter(track.track + " reading", track.reading, percent_text(track.reading), "green"));
       }
       if (track.writing > 0) {
         out.append(
-            meter(track.track + " writing", track.writing, percent(track.writing), "orange"));
+            meter(track.track + " writing", track.writing, percent_text(track.writing), "orange"));
       }
       if (track.reading == 0 && track.writing == 0) {
-        out.append(meter(track.track, track.busy, percent(track.busy), "violet"));
+        out.append(meter(track.track, track.busy, percent_text(track.busy), "violet"));
       }
     }
     const auto wait = [&](const char* name, double seconds) {
@@ -268,7 +265,7 @@ class Page {
       list.append("<li class=\"phase\"><h3><span class=\"mark " + std::string(colour) +
                   "\"></span>" + html(phase.name) + "<span class=\"time\">" +
                   html(time_text(phase.seconds)) + " · " +
-                  percent(seconds_ > 0 ? phase.seconds / seconds_ : 0) + "</span></h3>");
+                  percent_text(seconds_ > 0 ? phase.seconds / seconds_ : 0) + "</span></h3>");
       list.append("<p class=\"bound\"><strong>" +
                   std::string(phase.bound == Bound::nothing ? "" : "Bound by ") +
                   html(phase.bound_by) + ".</strong></p>");
@@ -308,7 +305,7 @@ class Page {
     std::vector<Strip> strips;
     Values cores = this->cores();
     for (double& value : cores) value /= threads_;
-    strips.push_back({"Processors", percent(average(cores)) + " busy", "blue", cores});
+    strips.push_back({"Processors", percent_text(average(cores)) + " busy", "blue", cores});
     for (const std::string& track : tracks_) {
       bool has_way = false;
       for (const auto& [what, name, colour] :
@@ -318,13 +315,13 @@ class Page {
         has_way = true;
         const Values values = per_second(busy);
         strips.push_back({name_of_track(track) + name,
-                          percent(average(values)) + " of the time, " +
+                          percent_text(average(values)) + " of the time, " +
                               bytes_text(sum(buckets_.amounts({track, what}))),
                           colour, values});
       }
       if (has_way) continue;
       const Values values = per_second({track, series::kBusy});
-      strips.push_back({track, percent(average(values)) + " busy", "violet", values});
+      strips.push_back({track, percent_text(average(values)) + " busy", "violet", values});
     }
     return "<h2>Who worked when</h2>\n<div class=\"card\">" + draw(strips, axis_) +
            "<p class=\"summary\">The darker, the busier. A disk is busy while it has something to "
@@ -426,7 +423,7 @@ class Page {
                  .summary = "For " + time_text(read_seconds) +
                             " nothing could be done but wait for a read, for " +
                             time_text(write_seconds) + " but wait for a write to free a buffer.",
-                 .text_of = percent,
+                 .text_of = percent_text,
                  .curves = {{"for reads", "green", reads}, {"for writes", "orange", writes}},
                  .stacked = true,
                  .end = 1},

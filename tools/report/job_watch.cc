@@ -107,7 +107,7 @@ JobPage JobWatch::page_of(const std::vector<std::string>& inputs, const Texts& t
   page.command =
       caller_.stands_in ? caller_.command : "xxl " + std::string(options_.command().name);
   page.command_line = command_line(caller_);
-  page.program = "xxl " + std::string(kVersion);
+  page.program = "xxl " + std::string(kProgramVersion);
   page.ended = local_time();
   page.error = error;
   page.plan = texts.plan;

@@ -1,5 +1,6 @@
 #include "report/report_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdarg>
@@ -32,6 +33,10 @@ std::string decimal_text(double value, int digits) {
   char text[64];
   const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
   return end.ec == std::errc{} ? std::string(text, end.ptr) : "-";
+}
+
+std::string percent_text(double part) {
+  return decimal_text(100 * std::clamp(part, 0.0, 1.0), 0) + " %";
 }
 
 std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit,

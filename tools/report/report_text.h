@@ -16,6 +16,8 @@ namespace xxl::cli {
 void append_fact(std::string& out, const char* name, const std::string& value);
 // With `digits` digits after the decimal point, which is a point in every locale.
 std::string decimal_text(double value, int digits = 2);
+// Of a whole, "42 %"; no less than 0, no more than 100.
+std::string percent_text(double part);
 // Of a result, "" if all is written, or ", the first 7 records" and the like.
 std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit, const char* records);
 // "3:25", "1:02:03".

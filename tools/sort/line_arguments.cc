@@ -12,16 +12,13 @@
 #include "cli/input_files.h"
 #include "cli/option_scope.h"
 #include "engine/job_defaults.h"
+#include "record/digits.h"
 
 namespace xxl::cli {
 namespace {
 
 constexpr std::uint64_t kMaxThreads = 4096;
 constexpr std::uint64_t kOpenFilesBesideRuns = 3;  // standard input, output and error
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 [[noreturn]] void throw_bad_number(const std::string& option, const std::string& text,
                                    Number::State state, bool bad_suffix) {

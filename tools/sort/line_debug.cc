@@ -10,6 +10,7 @@
 #include <cwchar>
 #include <cwctype>
 
+#include "record/digits.h"
 #include "record/key_span.h"
 
 namespace xxl::cli {
@@ -20,10 +21,6 @@ constexpr std::string_view kUnits = "kKMGTPEZY";
 
 bool is_numeric(const LineKeyFlags& flags) {
   return flags.numeric || flags.general_numeric || flags.human_numeric;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Columns that `text` takes on a terminal, a tab being one.

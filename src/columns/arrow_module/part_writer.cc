@@ -13,7 +13,7 @@
 namespace xxl::arrow_module {
 namespace {
 
-constexpr std::int64_t kStepRows = std::int64_t{1} << 14;  // after which a size is looked at
+constexpr std::int64_t kRowsOfLook = std::int64_t{1} << 14;  // after which a size is looked at
 
 int column_of(const ::arrow::Schema& schema, const char* name) {
   const int index = schema.GetFieldIndex(name);
@@ -118,7 +118,7 @@ std::int64_t PartWriter::rows_before_cut(const ::arrow::RecordBatch& batch, std:
   }
   if (part_column_ >= 0) return equal_rows(batch, row);
   if (rules_.bytes == 0) return rest;
-  return is_full() ? 0 : std::min(rest, kStepRows);
+  return is_full() ? 0 : std::min(rest, kRowsOfLook);
 }
 
 void PartWriter::write(const Batch& batch) {

@@ -37,27 +37,27 @@ std::vector<CellSample> sample(std::span<const TextRun* const> runs, std::uint64
   return samples;
 }
 
-struct SliceHead {
+struct TextSliceHead {
   SliceOrigin origin;
   std::uint64_t records;  // about
 };
 
 // Of `run`, blocks [first, last).
-void put_slice(MessageWriter& writer, const TextRun& run, SliceOrigin origin, std::size_t first,
-               std::size_t last, bool with_places) {
+void put_text_slice(MessageWriter& writer, const TextRun& run, SliceOrigin origin,
+                    std::size_t first, std::size_t last, bool with_places) {
   std::uint64_t bytes = 0;
   for (std::size_t block = first; block < last; ++block) bytes += run.blocks[block].bytes;
   const double part = static_cast<double>(bytes) / static_cast<double>(run.bytes);
   writer.put(
-      SliceHead{origin, static_cast<std::uint64_t>(part * static_cast<double>(run.records))});
+      TextSliceHead{origin, static_cast<std::uint64_t>(part * static_cast<double>(run.records))});
   put_blocks(writer, run, first, last, with_places);
   for (std::size_t block = first; block < last; ++block) writer.put_text(run.trigger(block));
   // (The trigger of the next block is no smaller.)
   writer.put_text(last == run.blocks.size() ? std::string_view(run.last_key) : run.trigger(last));
 }
 
-std::unique_ptr<TextRun> get_slice(MessageReader& reader, SliceOrigin& origin) {
-  const auto head = reader.get<SliceHead>();
+std::unique_ptr<TextRun> get_text_slice(MessageReader& reader, SliceOrigin& origin) {
+  const auto head = reader.get<TextSliceHead>();
   origin = head.origin;
   auto run = std::make_unique<TextRun>();
   run->records = head.records;
@@ -125,9 +125,9 @@ TextSlices exchange_text_slices(std::span<const TextRun* const> runs, std::uint3
       const auto last = std::partition_point(first, of_blocks.end(),
                                              [&](CellRange range) { return range.first <= rank; });
       if (first == last) continue;
-      put_slice(writers[rank], run, {peers.rank(), first_run + number},
-                static_cast<std::size_t>(first - of_blocks.begin()),
-                static_cast<std::size_t>(last - of_blocks.begin()), scratch.is_open_to(rank));
+      put_text_slice(writers[rank], run, {peers.rank(), first_run + number},
+                     static_cast<std::size_t>(first - of_blocks.begin()),
+                     static_cast<std::size_t>(last - of_blocks.begin()), scratch.is_open_to(rank));
     }
   }
   std::vector<Message> messages;
@@ -135,7 +135,7 @@ TextSlices exchange_text_slices(std::span<const TextRun* const> runs, std::uint3
   TextSlices slices;
   for (const Message& message : peers.exchange(std::move(messages))) {
     for (MessageReader reader(message); !reader.at_end();) {
-      slices.runs.push_back(get_slice(reader, slices.origins.emplace_back()));
+      slices.runs.push_back(get_text_slice(reader, slices.origins.emplace_back()));
     }
   }
   return slices;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMinMemory = 256 * kKiB;
 // As for sorting: blocks of this size reach the full speed of disks.
-constexpr std::size_t kMaxBlockBytes = kMiB;
-constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
+constexpr std::size_t kMaxHashBlockBytes = kMiB;
+constexpr std::size_t kHashWriteBehindBytes = 16 * kMiB;
 // The rows of one list, with the records they are made from, should stay in the cache of a core.
 constexpr std::size_t kMaxListMatches = 8192;
 constexpr std::size_t kMaxPartBytes = 256 * kKiB;
@@ -83,20 +83,22 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
   geometry.threads = threads;
 
   const std::size_t largest_record = std::max(input.build_record_bytes, input.probe_record_bytes);
-  geometry.read_block_bytes = round_up(
-      std::max(std::clamp(std::bit_floor(memory / 128), 16 * kKiB, kMaxBlockBytes), largest_record),
-      kSectorBytes);
+  geometry.read_block_bytes =
+      round_up(std::max(std::clamp(std::bit_floor(memory / 128), 16 * kKiB, kMaxHashBlockBytes),
+                        largest_record),
+               kSectorBytes);
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, largest_record);
   geometry.read_bytes = std::clamp<std::size_t>(memory / 32 / buffer, 4, 16) * buffer;
 
-  geometry.output_block_bytes = std::clamp(std::bit_floor(memory / 64), 4 * kKiB, kMaxBlockBytes);
+  geometry.output_block_bytes =
+      std::clamp(std::bit_floor(memory / 64), 4 * kKiB, kMaxHashBlockBytes);
   geometry.lists = kListsPerThread * threads + 2;
   const std::size_t part =
       std::clamp(memory / (64 * std::size_t{threads}), 16 * kKiB, kMaxPartBytes);
   geometry.list_matches = std::clamp<std::size_t>(part / input.row_bytes, 1, kMaxListMatches);
   const std::size_t behind = std::clamp(memory / 16, 4 * geometry.output_block_bytes,
-                                        kWriteBehindBytes + 4 * geometry.output_block_bytes);
+                                        kHashWriteBehindBytes + 4 * geometry.output_block_bytes);
   geometry.output_bytes = round_up((threads + 1) * geometry.list_matches * input.row_bytes + behind,
                                    geometry.output_block_bytes) +
                           geometry.output_block_bytes;

@@ -14,13 +14,13 @@ constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
 // Parts of the memory, of -S:
 constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
 constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
-constexpr std::uint64_t kMaxGroupBytes = 64 * kMiB;
+constexpr std::uint64_t kMaxTextGroupBytes = 64 * kMiB;
 constexpr std::uint64_t kRowsPart = 64;  // buffers of rows, of all threads; likewise parts of S
 constexpr std::uint64_t kMinRowsBytes = 16 * kKiB;
 constexpr std::uint64_t kMaxRowsBytes = kMiB;
 constexpr std::uint64_t kFilePart = 16;  // buffers of an input that comes sorted
 constexpr std::uint64_t kMinFileBytes = 8 * kKiB;
-constexpr std::uint64_t kMaxFileBytes = kMiB;
+constexpr std::uint64_t kMaxTextFileBytes = kMiB;
 // Long records of such inputs; as much again is for the rows made of them.
 constexpr std::uint64_t kRecordPart = 8;
 constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
@@ -34,14 +34,14 @@ TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory,
                                 options.parallel != 0 ? options.parallel : available_processors()));
   if (is_little) budget.threads = 1;
   budget.group_bytes = round_down<std::uint64_t>(
-      std::clamp(memory / kGroupPart, kMinGroupBytes, kMaxGroupBytes), 2 * kSectorBytes);
+      std::clamp(memory / kGroupPart, kMinGroupBytes, kMaxTextGroupBytes), 2 * kSectorBytes);
   budget.rows_bytes =
       std::clamp(memory / (kRowsPart * budget.threads), kMinRowsBytes, kMaxRowsBytes);
   std::uint64_t taken = budget.group_bytes + 4 * budget.threads * budget.rows_bytes;
   for (const bool presorted : options.presorted) {
     if (!presorted) continue;
     budget.file_bytes = round_down<std::uint64_t>(
-        std::clamp(memory / kFilePart, kMinFileBytes, kMaxFileBytes), 2 * kSectorBytes);
+        std::clamp(memory / kFilePart, kMinFileBytes, kMaxTextFileBytes), 2 * kSectorBytes);
     taken += budget.file_bytes;
   }
   if (budget.file_bytes > 0) {

@@ -26,8 +26,8 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kRegionBytes = 4 * kMiB;
-constexpr std::uint64_t kMinThreadBytes = 16 * kMiB;
+constexpr std::size_t kCheckRegionBytes = 4 * kMiB;
+constexpr std::uint64_t kMinCheckerBytes = 16 * kMiB;
 
 // What was found in a chunk.
 struct ChunkOrder {
@@ -59,7 +59,7 @@ class OrderChecking {
         io_(options.backend, {}),
         memory_bytes_(memory_beside_decoder()),
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
-            memory_bytes_ / kMinThreadBytes, 1,
+            memory_bytes_ / kMinCheckerBytes, 1,
             options.parallel != 0 ? options.parallel : available_processors()))),
         workers_(threads_) {
     only_file(inputs_);
@@ -84,8 +84,8 @@ class OrderChecking {
     if (!memory_.empty()) return memory_.size();
     const std::uint64_t given = options_.memory_bytes;
     const std::uint64_t decoder = inputs_.set_aside_for_decoders(given, false);
-    if (decoder > 0 && decoder + kRegionBytes > given) {
-      inputs_.refuse_decoders(given, decoder + kRegionBytes);
+    if (decoder > 0 && decoder + kCheckRegionBytes > given) {
+      inputs_.refuse_decoders(given, decoder + kCheckRegionBytes);
     }
     return given - decoder;
   }
@@ -128,17 +128,17 @@ class OrderChecking {
 
   void make_regions() {
     if (memory_.empty()) {
-      own_memory_ = MemoryRegion(
-          round_down(static_cast<std::size_t>(std::max<std::uint64_t>(memory_bytes_, kRegionBytes)),
-                     kSectorBytes));
+      own_memory_ = MemoryRegion(round_down(
+          static_cast<std::size_t>(std::max<std::uint64_t>(memory_bytes_, kCheckRegionBytes)),
+          kSectorBytes));
       memory_ = own_memory_.span();
     }
     const std::size_t regions =
-        std::clamp<std::size_t>(memory_.size() / kRegionBytes, 1, 2 * threads_ + 1);
+        std::clamp<std::size_t>(memory_.size() / kCheckRegionBytes, 1, 2 * threads_ + 1);
     for (std::size_t i = 0; i < regions; ++i) {
       auto chunk = std::make_unique<CheckedRegion>();
-      chunk->region.memory = memory_.data() + i * kRegionBytes;
-      chunk->region.bytes = kRegionBytes;
+      chunk->region.memory = memory_.data() + i * kCheckRegionBytes;
+      chunk->region.bytes = kCheckRegionBytes;
       free_.push_back(std::move(chunk));
     }
   }
@@ -291,8 +291,8 @@ void check_sorted_text(const TextSortOptions& options, std::shared_ptr<const Key
                        const MultisetHash& sum, io::File& output, std::span<std::byte> memory) {
   MemoryRegion least;
   memory = memory.first(round_down(memory.size(), kSectorBytes));
-  if (memory.size() < kRegionBytes) {
-    least = MemoryRegion(kRegionBytes);
+  if (memory.size() < kCheckRegionBytes) {
+    least = MemoryRegion(kCheckRegionBytes);
     memory = least.span();
   }
   TextSortOptions check = options;

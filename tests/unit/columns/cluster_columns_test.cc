@@ -20,7 +20,7 @@ using test::Batches;
 using test::Column;
 using test::Read;
 
-resources little() {
+resources little_of_rank() {
   return resources({.memory_bytes = 8 << 20, .threads = 1, .device = Device::cpu});
 }
 
@@ -33,7 +33,7 @@ std::vector<Read> sorted_by_ranks(std::vector<Batches> shares, const column_sort
     SortReport report;
     ArrowArrayStream in, out;
     shares[peers.rank()].export_to(&in);
-    cluster_sort_columns(&in, &out, options, little(), cluster, peers, report);
+    cluster_sort_columns(&in, &out, options, little_of_rank(), cluster, peers, report);
     EXPECT_EQ(shares[peers.rank()].released, 1);
     parts[peers.rank()] = test::read_all(&out);
     EXPECT_EQ(report.records_out, parts[peers.rank()].rows.size());
@@ -50,7 +50,7 @@ std::vector<Read> joined_by_ranks(std::vector<Batches> left, std::vector<Batches
     ArrowArrayStream in[2], out;
     left[peers.rank()].export_to(&in[0]);
     right[peers.rank()].export_to(&in[1]);
-    cluster_join_columns(&in[0], &in[1], &out, options, little(), cluster, peers, report);
+    cluster_join_columns(&in[0], &in[1], &out, options, little_of_rank(), cluster, peers, report);
     parts[peers.rank()] = test::read_all(&out);
     EXPECT_EQ(report.records_out, parts[peers.rank()].rows.size());
   });
@@ -70,7 +70,7 @@ Read sorted_alone(const std::vector<Batches>& shares, const column_sort_options&
   Batches all = all_of(shares);
   ArrowArrayStream in, out;
   all.export_to(&in);
-  sort_columns(&in, &out, options, little());
+  sort_columns(&in, &out, options, little_of_rank());
   return test::read_all(&out);
 }
 
@@ -80,7 +80,7 @@ Read joined_alone(const std::vector<Batches>& left, const std::vector<Batches>& 
   ArrowArrayStream in[2], out;
   all[0].export_to(&in[0]);
   all[1].export_to(&in[1]);
-  join_columns(&in[0], &in[1], &out, options, little());
+  join_columns(&in[0], &in[1], &out, options, little_of_rank());
   return test::read_all(&out);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Records = std::vector<std::string>;
 
-struct Collector {
+struct EmittedRecords {
   Records records;
   void add(std::string_view record) { records.emplace_back(record); }
 };
@@ -50,7 +50,7 @@ struct Outcome {
 
 Outcome emit(const EmitRules& rules) {
   Outcome outcome;
-  Collector collector;
+  EmittedRecords collector;
   RecordEmitter emitter(collector, rules);
   char key = 0;
   for (const std::string& record : kRecords) {

@@ -26,7 +26,7 @@ using test::WholeLine;
 
 using Records = std::vector<std::string>;
 
-constexpr std::size_t kBlockBytes = kSectorBytes;
+constexpr std::size_t kTextBlockBytes = kSectorBytes;
 
 // A round serves what has waited longest on each disk (here: file). It begins when nothing else can
 // be done: rounds are tasks of the only worker, behind all others.
@@ -110,7 +110,7 @@ class Collector final : public CellWork {
   std::size_t streamed_ = 0;  // one at a time
 };
 
-struct Shape {
+struct TextShape {
   unsigned disks = 8;
   std::size_t runs = 32;
   std::size_t records_of_run = 200;
@@ -119,7 +119,7 @@ struct Shape {
   std::size_t same_of_ten = 0;  // records that have one key
 };
 
-Records sorted_records(const Shape& shape, Random& random) {
+Records sorted_records(const TextShape& shape, Random& random) {
   Records records(shape.records_of_run);
   for (std::string& record : records) {
     record.resize(1000 + random.below(shape.longest - 999), 'm');
@@ -134,17 +134,17 @@ Records sorted_records(const Shape& shape, Random& random) {
 }
 
 // Merges random runs on `workers`; returns the number of their blocks.
-std::size_t merge_runs(const Shape& shape, std::uint64_t seed, Workers& workers,
+std::size_t merge_runs(const TextShape& shape, std::uint64_t seed, Workers& workers,
                        io::IoService::Factory queues) {
   const io::test::TempDirectory directory;
-  io::ScratchStore store(std::vector<std::string>(shape.disks, directory.path()), kBlockBytes,
+  io::ScratchStore store(std::vector<std::string>(shape.disks, directory.path()), kTextBlockBytes,
                          seed);
   Monitor monitor;
   io::IoService io(std::move(queues));
   TextScratch scratch(store, io, monitor);
   const WholeLine keys;
-  const MemoryRegion memory((shape.buffers + 4) * kBlockBytes);
-  WriteBuffers write_buffers(memory.span().first(4 * kBlockBytes), monitor);
+  const MemoryRegion memory((shape.buffers + 4) * kTextBlockBytes);
+  WriteBuffers write_buffers(memory.span().first(4 * kTextBlockBytes), monitor);
 
   Random random(seed);
   Records expected;
@@ -153,7 +153,7 @@ std::size_t merge_runs(const Shape& shape, std::uint64_t seed, Workers& workers,
   std::size_t blocks_of_runs = 0;
   for (TextRun& run : runs) {
     const Records records = sorted_records(shape, random);
-    TextRunWriter writer(run, keys, scratch, write_buffers, kBlockBytes);
+    TextRunWriter writer(run, keys, scratch, write_buffers, kTextBlockBytes);
     for (const std::string& record : records) writer.add(record);
     writer.finish();
     expected.insert(expected.end(), records.begin(), records.end());
@@ -164,14 +164,14 @@ std::size_t merge_runs(const Shape& shape, std::uint64_t seed, Workers& workers,
   std::sort(expected.begin(), expected.end());
 
   BlockMemory blocks(monitor);
-  blocks.extents().add(memory.span().last(shape.buffers * kBlockBytes));
+  blocks.extents().add(memory.span().last(shape.buffers * kTextBlockBytes));
   std::vector<std::vector<StringItem>> items(2 * workers.width(), std::vector<StringItem>(2000));
   std::vector<CellWorkspace> workspaces;
   for (unsigned thread = 0; thread < workers.width(); ++thread) {
     workspaces.push_back({items[2 * thread], items[2 * thread + 1], {}});
   }
   Collector collector;
-  TextMerger merger(sources, {MergeSide{&keys, &scratch}}, 4 * kBlockBytes, workspaces, blocks,
+  TextMerger merger(sources, {MergeSide{&keys, &scratch}}, 4 * kTextBlockBytes, workspaces, blocks,
                     collector, workers, monitor);
   merger.run([](std::uint64_t) {});
   EXPECT_TRUE(collector.merged() == expected);
@@ -181,7 +181,7 @@ std::size_t merge_runs(const Shape& shape, std::uint64_t seed, Workers& workers,
 
 TEST(TextMerger, keeps_all_disks_busy) {
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const Shape shape;
+    const TextShape shape;
     Workers workers(1, Workers::Threads::none);
     std::size_t rounds = 0;
     const std::size_t blocks = merge_runs(

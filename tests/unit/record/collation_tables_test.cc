@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kWholeKey = ~std::size_t{0};
 
-using Random = std::mt19937_64;
+using Generator = std::mt19937_64;
 
 struct NamedLocale {
   explicit NamedLocale(const char* name) : handle(newlocale(LC_ALL_MASK, name, nullptr)) {}
@@ -49,7 +49,7 @@ std::string utf8_of(char32_t c) {
 }
 
 // A character of one of many scripts, or a byte that may be none; half of them ASCII.
-std::string any_character(Random& random) {
+std::string any_character(Generator& random) {
   static constexpr std::pair<char32_t, char32_t> kBlocks[] = {
       {0x80, 0x17f},     {0x250, 0x2af},   {0x300, 0x36f},     {0x370, 0x3ff},
       {0x400, 0x4ff},    {0x590, 0x5ff},   {0x600, 0x6ff},     {0x900, 0x97f},
@@ -75,7 +75,7 @@ std::string any_character(Random& random) {
 }
 
 // Two texts of few different characters, that differ in some, so that every level decides at times.
-std::pair<std::string, std::string> alike_texts(Random& random) {
+std::pair<std::string, std::string> alike_texts(Generator& random) {
   std::vector<std::string> some(2 + random() % 5);
   for (std::string& character : some) character = any_character(random);
   std::pair<std::string, std::string> texts;
@@ -98,7 +98,7 @@ TEST_P(CollationIn, keys_are_in_the_order_of_strcoll) {
   const NamedLocale locale(GetParam());
   if (!locale.handle) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
   const CollationTables tables(locale.handle);
-  Random random(11);
+  Generator random(11);
   for (int i = 0; i < 40000; ++i) {
     const auto [a, b] = alike_texts(random);
     const int expected = strcoll_l(a.c_str(), b.c_str(), locale.handle);
@@ -114,7 +114,7 @@ TEST_P(CollationIn, keys_do_not_depend_on_the_limit_but_for_their_end) {
   const NamedLocale locale(GetParam());
   if (!locale.handle) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
   const CollationTables tables(locale.handle);
-  Random random(3);
+  Generator random(3);
   for (int i = 0; i < 300; ++i) {
     const std::string text = alike_texts(random).first;
     const std::string whole = key_of(tables, text);
@@ -136,7 +136,7 @@ TEST_P(CollationIn, keys_do_not_depend_on_the_size_of_blocks) {
   const NamedLocale locale(GetParam());
   if (!locale.handle) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
   const CollationTables tables(locale.handle);
-  Random random(17);
+  Generator random(17);
   for (int i = 0; i < 300; ++i) {
     std::string text;
     for (std::size_t parts = random() % 6; parts != 0; --parts) {
@@ -175,7 +175,7 @@ TEST_P(CollationIn, a_filter_makes_the_key_of_what_it_leaves) {
     mapped[c] = static_cast<unsigned char>(c >= 'a' && c <= 'z' ? c - 32 : c);
   }
   const ByteFilter filter{dropped.data(), mapped.data()};
-  Random random(19);
+  Generator random(19);
   for (int i = 0; i < 2000; ++i) {
     std::string text, filtered;
     for (const char c : alike_texts(random).first) {

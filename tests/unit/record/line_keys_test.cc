@@ -62,14 +62,14 @@ std::string sorted_by_keys(const LineOrder& order, const std::vector<std::string
   return out;
 }
 
-using Random = std::mt19937_64;
+using Generator = std::mt19937_64;
 
-const char* pick(Random& random, std::initializer_list<const char*> words) {
+const char* pick(Generator& random, std::initializer_list<const char*> words) {
   return words.begin()[random() % words.size()];
 }
 
 // Bytes of all kinds, many of them special.
-std::string any_text(Random& random, char terminator) {
+std::string any_text(Generator& random, char terminator) {
   std::string text;
   for (std::size_t i = random() % 12; i != 0; --i) {
     switch (random() % 8) {
@@ -94,7 +94,7 @@ std::string any_text(Random& random, char terminator) {
 }
 
 // Letters, digits and signs of several scripts, and bytes that are no characters.
-std::string mixed_text(Random& random, char terminator) {
+std::string mixed_text(Generator& random, char terminator) {
   std::string text;
   for (std::size_t i = random() % 12; i != 0; --i) {
     text +=
@@ -111,7 +111,7 @@ std::string mixed_text(Random& random, char terminator) {
 
 // Numbers, and what nearly is one. No NaN: sort(1) compares those by bytes of memory that it does
 // not set, so that they may differ from themselves.
-std::string number_text(Random& random, char terminator) {
+std::string number_text(Generator& random, char terminator) {
   std::string text = pick(random, {"", "", "", " ", "\t ", "\n", "x", ",", "\v"});
   text += pick(random, {"", "", "", "-", "+", "--", "- "});
   text += pick(random, {"", "", "", "0", "00", ".", ",", ",,", "0x", "\xff"});
@@ -136,7 +136,7 @@ std::string number_text(Random& random, char terminator) {
   return text;
 }
 
-std::string version_text(Random& random, char terminator) {
+std::string version_text(Generator& random, char terminator) {
   std::string text;
   for (std::size_t i = random() % 7; i != 0; --i) {
     text += pick(random, {".",  ".",  "~",  "a",  "b",   "A",    "0",      "00",     "1",  "2",
@@ -149,7 +149,7 @@ std::string version_text(Random& random, char terminator) {
   return text;
 }
 
-std::string month_text(Random& random, char terminator) {
+std::string month_text(Generator& random, char terminator) {
   std::string text = pick(random, {"", "", " ", "\t", "x"});
   text += pick(random, {"jan", "JAN", "Feb", "mar", "mär", "mrz", "Apr",  "may", "MAI",
                         "jun", "jul", "aug", "sep", "okt", "oct", "nov",  "dec", "dez",
@@ -159,9 +159,9 @@ std::string month_text(Random& random, char terminator) {
   return text;
 }
 
-using TextMaker = std::string (*)(Random&, char);
+using TextMaker = std::string (*)(Generator&, char);
 
-std::string fields_of(Random& random, TextMaker make, char terminator) {
+std::string fields_of(Generator& random, TextMaker make, char terminator) {
   std::string line;
   for (std::size_t i = random() % 4; i != 0; --i) {
     line += make(random, terminator);
@@ -178,7 +178,7 @@ void expect_order_of_sort(const char* locale, TextMaker make,
   if (!test::sort_is_the_model()) GTEST_SKIP() << "sort(1) of this machine is not GNU sort";
   const ScopedLocale scope(locale);
   if (!scope.ok()) GTEST_SKIP() << "locale " << locale << " is not installed";
-  Random random(7);
+  Generator random(7);
   for (const auto& set : option_sets) {
     for (const char* further : {"", "-s", "-u", "-zr"}) {
       auto options = set;
@@ -320,7 +320,7 @@ TEST_P(LineKeysIn, hashes_are_those_of_sort) {
   for (std::size_t i = 0; i < salt.size(); ++i) salt[i] = static_cast<std::uint8_t>(37 * i + 11);
   ASSERT_EQ(write(fd, salt.data(), salt.size()), static_cast<ssize_t>(salt.size()));
   close(fd);
-  Random random(3);
+  Generator random(3);
   for (const std::vector<std::string>& options : {std::vector<std::string>{"-R"},
                                                   {"-Rr"},
                                                   {"-Rf"},
@@ -350,7 +350,7 @@ TEST_P(LineKeysIn, hashes_are_those_of_sort) {
 TEST_P(LineKeysIn, keys_do_not_depend_on_the_limit_but_for_their_end) {
   const ScopedLocale scope(GetParam());
   if (!scope.ok()) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
-  Random random(5);
+  Generator random(5);
   std::vector<std::vector<std::string>> sets = kTextOptions;
   for (const char* letter : {"-n", "-h", "-g", "-M", "-V", "-R", "-r", "-fr"}) {
     sets.push_back({letter});
@@ -376,7 +376,7 @@ TEST_P(LineKeysIn, keys_do_not_depend_on_the_limit_but_for_their_end) {
 TEST_P(LineKeysIn, parts_of_keys_are_those_of_the_whole_key) {
   const ScopedLocale scope(GetParam());
   if (!scope.ok()) GTEST_SKIP() << "locale " << GetParam() << " is not installed";
-  Random random(6);
+  Generator random(6);
   std::string digits(150'000, '7'), text;
   while (text.size() < 150'000) text += any_text(random, '\n');
   const std::string lines[] = {digits + "." + digits,

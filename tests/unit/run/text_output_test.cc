@@ -24,7 +24,7 @@ namespace {
 
 using io::test::file_text;
 
-constexpr std::size_t kBlockBytes = 16 * kKiB;
+constexpr std::size_t kOutputBlockBytes = 16 * kKiB;
 
 struct PieceData {
   std::vector<std::string> records;
@@ -37,7 +37,7 @@ std::vector<PieceData> random_pieces(std::size_t count, Random& random) {
     piece.open_ended = random.below(4) == 0;
     piece.records.resize(random.below(4) == 0 ? 0 : random.below(40));
     for (std::string& record : piece.records) {
-      record.assign(random.below(20) == 0 ? random.below(3 * kBlockBytes) : random.below(50),
+      record.assign(random.below(20) == 0 ? random.below(3 * kOutputBlockBytes) : random.below(50),
                     static_cast<char>('a' + random.below(26)));
     }
   }
@@ -84,7 +84,7 @@ class TextOutputTest : public testing::TestWithParam<unsigned> {
  protected:
   test::Watchdog watchdog_;
   io::test::TempDirectory directory_;
-  MemoryRegion memory_{64 * kBlockBytes};
+  MemoryRegion memory_{64 * kOutputBlockBytes};
   Monitor monitor_;
 };
 
@@ -98,9 +98,9 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_one_file) {
     const io::File file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path, false);
     io::IoService io(test::simulated_queues(static_cast<std::uint64_t>(round)));
     // No more buffers than are promised to suffice.
-    WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
-    FileBytes sink(file, kBlockBytes, io);
-    TextOutput output(sink, buffers, kBlockBytes, monitor_);
+    WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kOutputBlockBytes), monitor_);
+    FileBytes sink(file, kOutputBlockBytes, io);
+    TextOutput output(sink, buffers, kOutputBlockBytes, monitor_);
     write_pieces(output, pieces, GetParam(), monitor_);
     output.finish();
     monitor_.check();
@@ -130,10 +130,10 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_parts) {
       return directory_ / ("part" + std::to_string(round) + "." + std::to_string(part));
     };
     io::IoService io(test::simulated_queues(static_cast<std::uint64_t>(round)));
-    WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kBlockBytes), monitor_);
+    WriteBuffers buffers(memory_.span().first((2 * GetParam() + 4) * kOutputBlockBytes), monitor_);
     {
       PartSink sink(
-          parts, kBlockBytes,
+          parts, kOutputBlockBytes,
           [&](std::size_t part, std::uint64_t) -> const io::File& {
             std::lock_guard lock(mutex);
             const auto found = files.find(part);
@@ -143,7 +143,7 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_parts) {
             return files.emplace(part, io::File(fd, path, false)).first->second;
           },
           io);
-      TextOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
+      TextOutput output(sink, buffers, kOutputBlockBytes, monitor_, &parts);
       output.write_header(Ticket{0}, header, TextSyntax());
       write_pieces(output, pieces, GetParam(), monitor_, 1);
       output.finish();
@@ -186,8 +186,9 @@ TEST_P(TextOutputTest, what_lies_behind_a_cut_is_filled_by_all_at_once) {
   io::IoService io(test::simulated_queues(9));
   WriteBuffers buffers(memory_.span(), monitor_);
   PartSink sink(
-      parts, kBlockBytes, [&](std::size_t, std::uint64_t) -> const io::File& { return file; }, io);
-  TextOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
+      parts, kOutputBlockBytes, [&](std::size_t, std::uint64_t) -> const io::File& { return file; },
+      io);
+  TextOutput output(sink, buffers, kOutputBlockBytes, monitor_, &parts);
   TextOutput::Reservation first = output.begin(Ticket{0}, 6);
   first.append_record("a", TextSyntax());
   first.append_record("b", TextSyntax());
@@ -208,9 +209,9 @@ TEST_P(TextOutputTest, a_stream_gets_them_in_order) {
     const std::string path = directory_ / ("out" + std::to_string(blocks));
     const io::File file = stream_of(path);
     io::IoService io(test::simulated_queues(blocks));
-    WriteBuffers buffers(memory_.span().first(blocks * kBlockBytes), monitor_);
+    WriteBuffers buffers(memory_.span().first(blocks * kOutputBlockBytes), monitor_);
     StreamBytes sink(file, io);
-    TextOutput output(sink, buffers, kBlockBytes, monitor_);
+    TextOutput output(sink, buffers, kOutputBlockBytes, monitor_);
     write_pieces(output, pieces, GetParam(), monitor_);
     output.finish();
     monitor_.check();
@@ -224,7 +225,7 @@ TEST_P(TextOutputTest, a_stream_is_filled_by_all_at_once) {
   io::IoService io(test::simulated_queues(9));
   WriteBuffers buffers(memory_.span(), monitor_);
   StreamBytes sink(file, io);
-  TextOutput output(sink, buffers, kBlockBytes, monitor_);
+  TextOutput output(sink, buffers, kOutputBlockBytes, monitor_);
   // The second is filled while the first is not.
   TextOutput::Reservation first = output.begin(Ticket{0}, 2);
   TextOutput::Reservation second = output.begin(Ticket{1}, 2);
@@ -238,7 +239,7 @@ TEST_P(TextOutputTest, a_stream_is_filled_by_all_at_once) {
 
 TEST_P(TextOutputTest, nothing_follows_a_failed_write_to_a_stream_and_nobody_waits_for_it) {
   std::vector<PieceData> pieces(30);
-  for (PieceData& piece : pieces) piece.records.emplace_back(kBlockBytes, 'x');
+  for (PieceData& piece : pieces) piece.records.emplace_back(kOutputBlockBytes, 'x');
   const std::string path = directory_ / "out";
   const io::File file = stream_of(path);
   std::promise<void> all_wait;
@@ -251,13 +252,13 @@ TEST_P(TextOutputTest, nothing_follows_a_failed_write_to_a_stream_and_nobody_wai
   WriteBuffers buffers(memory_.span(), monitor_);
   {
     StreamBytes sink(file, io);
-    TextOutput output(sink, buffers, kBlockBytes, monitor_);
+    TextOutput output(sink, buffers, kOutputBlockBytes, monitor_);
     write_pieces(output, pieces, GetParam(), monitor_);
     all_wait.set_value();
     EXPECT_THROW(output.finish(), Monitor::Abandoned);
   }
   EXPECT_THROW(monitor_.check(), Error);
-  EXPECT_EQ(file_text(path).size(), kBlockBytes);
+  EXPECT_EQ(file_text(path).size(), kOutputBlockBytes);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kBlock = 64 * kKiB;
+constexpr std::size_t kScratchBlock = 64 * kKiB;
 constexpr std::size_t kSlot = 8 * kKiB;
 
 class TextScratchTest : public testing::Test {
@@ -89,8 +89,9 @@ class TextScratchTest : public testing::Test {
 };
 
 TEST_F(TextScratchTest, PlainBlocksOfAnySize) {
-  make({}, kBlock);
-  check_round_trip({1, 4095, 4096, kBlock - 1, kBlock, kBlock + 1, 5 * kBlock + 17});
+  make({}, kScratchBlock);
+  check_round_trip(
+      {1, 4095, 4096, kScratchBlock - 1, kScratchBlock, kScratchBlock + 1, 5 * kScratchBlock + 17});
   for (const TextBlock& block : run_.blocks) EXPECT_FALSE(block.packed);
   release_all();
 }
@@ -99,8 +100,9 @@ TEST_F(TextScratchTest, CompressedBlocksTakeFewerSlotsOrStayAsTheyAre) {
   for (const Codec codec : {Codec::lz4, Codec::zstd}) {
     run_ = {};
     contents_.clear();
-    make(BlockPacker(codec, 0, 2 * kBlock));
-    check_round_trip({1, kSlot, kSlot + 1, kBlock - 1, kBlock, 2 * kBlock, 3 * kBlock});
+    make(BlockPacker(codec, 0, 2 * kScratchBlock));
+    check_round_trip({1, kSlot, kSlot + 1, kScratchBlock - 1, kScratchBlock, 2 * kScratchBlock,
+                      3 * kScratchBlock});
     for (const TextBlock& block : run_.blocks) {
       EXPECT_EQ(block.slots,
                 std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, kSlot)));
@@ -117,7 +119,7 @@ TEST_F(TextScratchTest, CompressedBlocksTakeFewerSlotsOrStayAsTheyAre) {
 
 TEST_F(TextScratchTest, AllBlocksGoThroughAProgramAlsoWhenTheyGrow) {
   make(BlockPacker("gzip"));
-  check_round_trip({1, 1000, kBlock, 20 * kBlock});
+  check_round_trip({1, 1000, kScratchBlock, 20 * kScratchBlock});
   for (const TextBlock& block : run_.blocks) EXPECT_TRUE(block.packed);
   EXPECT_GT(run_.blocks[5].stored_bytes, run_.blocks[5].bytes);  // noise
   release_all();
@@ -126,11 +128,12 @@ TEST_F(TextScratchTest, AllBlocksGoThroughAProgramAlsoWhenTheyGrow) {
 TEST_F(TextScratchTest, LongRecordsArePackedUpToALimit) {
   for (const bool program : {false, true}) {
     run_ = {};
-    make(program ? BlockPacker("gzip") : BlockPacker(Codec::zstd, 0, 2 * kBlock));
-    MemoryRegion memory(4 * kBlock);
+    make(program ? BlockPacker("gzip") : BlockPacker(Codec::zstd, 0, 2 * kScratchBlock));
+    MemoryRegion memory(4 * kScratchBlock);
     WriteBuffers buffers(memory.span(), monitor_);
     std::vector<std::string> records;
-    for (const std::size_t size : {kBlock + 1, 2 * kBlock - 10, 2 * kBlock, 9 * kBlock}) {
+    for (const std::size_t size :
+         {kScratchBlock + 1, 2 * kScratchBlock - 10, 2 * kScratchBlock, 9 * kScratchBlock}) {
       records.push_back(std::string(size, 'x'));
       scratch_->write_long(run_, {}, records.back(), buffers);
     }
@@ -148,7 +151,7 @@ TEST_F(TextScratchTest, TheTableOfALongRunIsInScratch) {
   constexpr std::size_t kBlocks = 1000;
   for (const Codec codec : {Codec::none, Codec::zstd}) {
     run_ = {};
-    make(codec == Codec::none ? BlockPacker() : BlockPacker(codec, 0, 2 * kBlock));
+    make(codec == Codec::none ? BlockPacker() : BlockPacker(codec, 0, 2 * kScratchBlock));
     TextScratch::begin_parts(run_);
     std::vector<std::string> contents;
     MemoryRegion buffer(8 * kSlot);
@@ -193,12 +196,12 @@ TEST(RunTables, WhatIsCountedIsWhatTheVectorsHold) {
 }
 
 TEST_F(TextScratchTest, TheChecksumIsOfWhatIsStored) {
-  make(BlockPacker(Codec::lz4, 0, kBlock), kSlot, [](const io::Request& request) {
+  make(BlockPacker(Codec::lz4, 0, kScratchBlock), kSlot, [](const io::Request& request) {
     const io::Completion completion = test::honest_transfer(request);
     if (request.op == io::Op::read) request.data[100] ^= std::byte{1};
     return completion;
   });
-  write(std::string(kBlock, 'x'));
+  write(std::string(kScratchBlock, 'x'));
   scratch_->wait_for_writes();
   EXPECT_TRUE(run_.blocks[0].packed);
   try {

@@ -32,8 +32,8 @@ struct Order {
   std::int32_t country = 0;
 };
 
-constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
-                               JoinKind::full,  JoinKind::semi, JoinKind::anti};
+constexpr JoinKind kArrayKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
+                                    JoinKind::full,  JoinKind::semi, JoinKind::anti};
 
 // How keys are drawn: of so many different ones, a part of all the first one.
 struct Keys {
@@ -108,7 +108,7 @@ void expect_joined(const std::vector<User>& r, const order<User>& by_r, const st
   KeysOf r_keys, s_keys;
   std::ranges::transform(r, std::back_inserter(r_keys), r_key);
   std::ranges::transform(s, std::back_inserter(s_keys), s_key);
-  for (const JoinKind kind : kKinds) {
+  for (const JoinKind kind : kArrayKinds) {
     const std::vector<index_pair> expected = expected_pairs(r_keys, s_keys, kind);
     for (const std::size_t gpus : {0, 1, 3}) {
       const array_join joined = join_arrays(r, by_r, s, by_s, kind, on_gpus(gpus));

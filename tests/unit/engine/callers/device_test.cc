@@ -31,12 +31,12 @@ using Finder = std::shared_ptr<const detail::GpuFinder>;
 
 constexpr std::uint64_t kMemory = 24 << 20;
 
-struct Reading {
+struct Measurement {
   std::uint32_t station;
   float degrees;
   std::uint64_t number;
 
-  friend bool operator==(const Reading&, const Reading&) = default;
+  friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
 resources with(Device device, Finder gpus, unsigned users = 1) {
@@ -57,7 +57,7 @@ Finder failing_gpus(const char* failing) {
   return simulated_gpus(1, options);
 }
 
-ErrorCode code_of(const std::function<void()>& run) {
+ErrorCode code_thrown_by(const std::function<void()>& run) {
   try {
     run();
   } catch (const Error& error) {
@@ -67,9 +67,9 @@ ErrorCode code_of(const std::function<void()>& run) {
   return ErrorCode::usage;
 }
 
-std::vector<Reading> readings(std::size_t count) {
+std::vector<Measurement> readings(std::size_t count) {
   Random random(count);
-  std::vector<Reading> all(count);
+  std::vector<Measurement> all(count);
   for (std::size_t i = 0; i < count; ++i) {
     all[i] = {static_cast<std::uint32_t>(random.below(5000)),
               static_cast<float>(random.below(100)) - 50, i};
@@ -91,10 +91,10 @@ auto sort_all(Sorter& sorter, std::span<const typename Sorter::value_type> recor
 TEST(SorterOnGpus, gives_what_processors_give) {
   const test::Watchdog watchdog;
   const auto records = readings(300'000);
-  const auto by = xxl::by(&Reading::station).then(xxl::desc(&Reading::degrees));
+  const auto by = xxl::by(&Measurement::station).then(xxl::desc(&Measurement::degrees));
   for (const sorter_options& wanted :
        {sorter_options{}, sorter_options{.unique = true}, sorter_options{.limit = 12'345}}) {
-    sorter<Reading> on_cpu(by, with(Device::cpu, nullptr), wanted);
+    sorter<Measurement> on_cpu(by, with(Device::cpu, nullptr), wanted);
     const auto expected = sort_all(on_cpu, records);
     EXPECT_EQ(on_cpu.report().plan.device, "cpu");
     for (const std::uint64_t memory : {8, 64}) {
@@ -102,7 +102,7 @@ TEST(SorterOnGpus, gives_what_processors_give) {
         for (const std::uint64_t count : {std::size_t{0}, records.size() / 3, records.size()}) {
           sorter_options options = wanted;
           options.expected_records = count;
-          sorter<Reading> sorter(
+          sorter<Measurement> sorter(
               by, with(Device::gpu, simulated_gpus(gpus, {.memory_bytes = memory << 20})), options);
           EXPECT_TRUE(sort_all(sorter, records) == expected) << memory << " " << gpus;
           EXPECT_NE(sorter.report().plan.device.find("simulated"), std::string::npos);
@@ -120,9 +120,9 @@ TEST(SorterOnGpus, is_pulled_again) {
   const test::Watchdog watchdog;
   const auto records = readings(300'000);
   for (const std::uint64_t memory : {8, 64}) {
-    sorter<Reading> sorter(xxl::by(&Reading::station),
-                           with(Device::gpu, simulated_gpus(2, {.memory_bytes = memory << 20})),
-                           {.repeatable = true});
+    sorter<Measurement> sorter(xxl::by(&Measurement::station),
+                               with(Device::gpu, simulated_gpus(2, {.memory_bytes = memory << 20})),
+                               {.repeatable = true});
     const auto first = sort_all(sorter, records);
     ASSERT_EQ(first.size(), records.size());
     sorter.rewind();
@@ -138,10 +138,10 @@ TEST(SorterOnGpus, shares_their_memory_with_others) {
     return with(Device::gpu, simulated_gpus(1, {.memory_bytes = 64 << 20}), users);
   };
   const resources shared = on(3);
-  std::vector<sorter<Reading>> sorters;
-  for (int i = 0; i < 3; ++i) sorters.emplace_back(xxl::by(&Reading::station), shared);
+  std::vector<sorter<Measurement>> sorters;
+  for (int i = 0; i < 3; ++i) sorters.emplace_back(xxl::by(&Measurement::station), shared);
   for (auto& sorter : sorters) sorter.push(numbers);
-  sorter<Reading> alone(xxl::by(&Reading::station), on(1));
+  sorter<Measurement> alone(xxl::by(&Measurement::station), on(1));
   const auto expected = sort_all(alone, numbers);
   for (auto& sorter : sorters) {
     EXPECT_TRUE(sort_all(sorter, {}) == expected);
@@ -154,8 +154,8 @@ TEST(SorterOnGpus, takes_the_processors_where_gpus_are_not_there_or_do_not_pay) 
   const test::Watchdog watchdog;
   const auto records = readings(2'000'000);  // more than the memory
   const auto plan_of = [&](const Finder& gpus, std::uint64_t expected) {
-    sorter<Reading> sorter(xxl::by(&Reading::number), with(Device::automatic, gpus),
-                           {.expected_records = expected});
+    sorter<Measurement> sorter(xxl::by(&Measurement::number), with(Device::automatic, gpus),
+                               {.expected_records = expected});
     EXPECT_EQ(sort_all(sorter, records).size(), records.size());
     return sorter.report().plan;
   };
@@ -181,18 +181,19 @@ TEST(SorterOnGpus, fails_where_gpus_are_asked_for_and_cannot_do_it) {
   };
   const auto none = with(Device::gpu, simulated_gpus(0));
   const auto one = with(Device::gpu, simulated_gpus(1));
-  EXPECT_EQ(code_of([&] { push(sorter<int>({}, none), 1); }), ErrorCode::device);
+  EXPECT_EQ(code_thrown_by([&] { push(sorter<int>({}, none), 1); }), ErrorCode::device);
   const auto by_comparing = [](int a, int b) { return a < b; };
-  EXPECT_EQ(code_of([&] { push(sorter<int, decltype(by_comparing)>(by_comparing, one), 1); }),
-            ErrorCode::device);
-  EXPECT_EQ(code_of([&] { push(sorter<std::string>({}, one), "a"); }), ErrorCode::device);
+  EXPECT_EQ(
+      code_thrown_by([&] { push(sorter<int, decltype(by_comparing)>(by_comparing, one), 1); }),
+      ErrorCode::device);
+  EXPECT_EQ(code_thrown_by([&] { push(sorter<std::string>({}, one), "a"); }), ErrorCode::device);
   const auto failing = with(Device::gpu, failing_gpus("sort"));
-  EXPECT_EQ(code_of([&] { push(sorter<int>({}, failing), 1); }), ErrorCode::device);
+  EXPECT_EQ(code_thrown_by([&] { push(sorter<int>({}, failing), 1); }), ErrorCode::device);
   EXPECT_EQ(failing.free_memory_bytes(), kMemory);
-  EXPECT_EQ(code_of([] { resources({.gpus = {0, 1, 0}}); }), ErrorCode::usage);
+  EXPECT_EQ(code_thrown_by([] { resources({.gpus = {0, 1, 0}}); }), ErrorCode::usage);
   const resources missing(
       {.memory_bytes = kMemory, .device = Device::gpu, .gpus = {7}, .finder = simulated_gpus(2)});
-  EXPECT_EQ(code_of([&] { push(sorter<int>({}, missing), 1); }), ErrorCode::device);
+  EXPECT_EQ(code_thrown_by([&] { push(sorter<int>({}, missing), 1); }), ErrorCode::device);
 }
 
 class JobsOnGpus : public testing::Test {
@@ -272,8 +273,9 @@ TEST_F(JobsOnGpus, fall_back_to_processors_unless_gpus_were_asked_for) {
   EXPECT_EQ(report.plan.device, "cpu");
   EXPECT_NE(report.plan.no_accelerator.find("fell off the bus"), std::string::npos);
   std::ofstream(path("output"), std::ios::trunc) << "old";
-  EXPECT_EQ(code_of([&] { run(with(Device::gpu, failing_gpus("sort"))); }), ErrorCode::device);
-  EXPECT_EQ(code_of([&] { run(with(Device::gpu, simulated_gpus(0))); }), ErrorCode::device);
+  EXPECT_EQ(code_thrown_by([&] { run(with(Device::gpu, failing_gpus("sort"))); }),
+            ErrorCode::device);
+  EXPECT_EQ(code_thrown_by([&] { run(with(Device::gpu, simulated_gpus(0))); }), ErrorCode::device);
   std::string old;
   std::ifstream(path("output")) >> old;
   EXPECT_EQ(old, "old");
@@ -282,7 +284,7 @@ TEST_F(JobsOnGpus, fall_back_to_processors_unless_gpus_were_asked_for) {
 TEST_F(JobsOnGpus, joins_of_text_are_for_processors) {
   JoinJob join{.inputs = {write_lines("r", 3), write_lines("s", 4)}};
   join.output = path("output");
-  EXPECT_EQ(code_of([&] { join_files(join, with(Device::gpu, simulated_gpus(1))); }),
+  EXPECT_EQ(code_thrown_by([&] { join_files(join, with(Device::gpu, simulated_gpus(1))); }),
             ErrorCode::device);
   EXPECT_GT(join_files(join, with(Device::automatic, simulated_gpus(1))).rows, 0U);
 }

@@ -37,14 +37,14 @@ struct Right {
 };
 
 // A row, by the numbers of its records; nothing where it has none.
-using Row = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
+using RowOfBoth = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
 
-std::vector<Row> rows_by_loops(const std::vector<Left>& r, const std::vector<Right>& s,
-                               JoinKind kind) {
+std::vector<RowOfBoth> rows_by_loops(const std::vector<Left>& r, const std::vector<Right>& s,
+                                     JoinKind kind) {
   std::multimap<std::uint32_t, std::uint64_t> of_s;
   for (const Right& right : s) of_s.emplace(right.key, right.number);
   std::map<std::uint32_t, bool> in_r;
-  std::vector<Row> rows;
+  std::vector<RowOfBoth> rows;
   for (const Left& left : r) {
     in_r[left.key] = true;
     const auto [begin, end] = of_s.equal_range(left.key);
@@ -68,8 +68,8 @@ std::vector<Row> rows_by_loops(const std::vector<Left>& r, const std::vector<Rig
 }
 
 template <class Joined>
-std::vector<Row> rows_of(Joined joined) {
-  std::vector<Row> rows;
+std::vector<RowOfBoth> rows_of(Joined joined) {
+  std::vector<RowOfBoth> rows;
   std::optional<std::uint32_t> last;
   for (const auto& [r, s] : joined) {
     EXPECT_TRUE(!r.empty() || !s.empty());

@@ -32,7 +32,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::uint64_t kMemory = 6 << 20;
+constexpr std::uint64_t kStopMemory = 6 << 20;
 constexpr std::size_t kInputBytes = 8 << 20;
 constexpr int kMoments = 8;  // at which each job is stopped, by the number of its transfers
 
@@ -96,8 +96,10 @@ class StoppedJobs : public testing::TestWithParam<Backend> {
 
   // Calls ended(number of the transfer) after each one.
   resources watched(const std::stop_token& stop, std::function<void(int)> ended) {
-    const resources shared(
-        {.memory_bytes = kMemory, .scratch_dirs = {scratch_.path()}, .threads = 2, .stop = stop});
+    const resources shared({.memory_bytes = kStopMemory,
+                            .scratch_dirs = {scratch_.path()},
+                            .threads = 2,
+                            .stop = stop});
     const auto transfers = std::make_shared<std::atomic<int>>(0);
     shared.shared()->queue_factory = [ended = std::move(ended), transfers] {
       std::unique_ptr<io::IoQueue> queue;
@@ -140,7 +142,7 @@ class StoppedJobs : public testing::TestWithParam<Backend> {
       }
       EXPECT_EQ(directory_.names().size(), names.size());
       EXPECT_TRUE(scratch_.names().empty());
-      EXPECT_EQ(shared.free_memory_bytes(), kMemory);
+      EXPECT_EQ(shared.free_memory_bytes(), kStopMemory);
     }
     EXPECT_GT(stopped, kMoments / 2);
   }
@@ -224,7 +226,7 @@ TEST_P(StoppedJobs, do_not_wait_for_a_silent_pipe) {
       SortJob job{.inputs = {path("fifo")}, .record = record, .merge_only = merge_only};
       job.output = path("output");
       std::stop_source source;
-      const resources shared({.memory_bytes = kMemory,
+      const resources shared({.memory_bytes = kStopMemory,
                               .scratch_dirs = {scratch_.path()},
                               .backend = GetParam(),
                               .stop = source.get_token()});

@@ -24,7 +24,7 @@ namespace {
 
 using io::test::file_text;
 
-constexpr std::size_t kBlock = 2 * kSectorBytes;
+constexpr std::size_t kOutputBlock = 2 * kSectorBytes;
 
 class RankOutputTest : public testing::Test {
  protected:
@@ -41,14 +41,15 @@ class RankOutputTest : public testing::Test {
     std::string text = header + records;
     output.parts()->add_header(header.size());
     output.parts()->add(records.size());
-    const std::size_t blocks = ceil_div(text.size(), kBlock);
-    const MemoryRegion memory(std::max<std::size_t>(blocks, 1) * kBlock);
+    const std::size_t blocks = ceil_div(text.size(), kOutputBlock);
+    const MemoryRegion memory(std::max<std::size_t>(blocks, 1) * kOutputBlock);
     std::memcpy(memory.data(), text.data(), text.size());
     std::mutex mutex;
     std::exception_ptr failed;
-    auto sink = output.make_sink(kBlock, io);
+    auto sink = output.make_sink(kOutputBlock, io);
     for (std::size_t i = blocks; i-- > 0;) {
-      sink->put(i, memory.data() + i * kBlock, std::min(kBlock, text.size() - i * kBlock),
+      sink->put(i, memory.data() + i * kOutputBlock,
+                std::min(kOutputBlock, text.size() - i * kOutputBlock),
                 [&](const std::exception_ptr& failure) {
                   std::lock_guard lock(mutex);
                   if (failure != nullptr) failed = failure;
@@ -67,11 +68,11 @@ TEST_F(RankOutputTest, parts_of_any_size_follow_each_other_behind_one_header) {
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(round);
     const unsigned ranks = 1 + static_cast<unsigned>(random.below(6));
-    const std::string header(random.below(3) == 0 ? random.below(3 * kBlock) : 0, 'h');
+    const std::string header(random.below(3) == 0 ? random.below(3 * kOutputBlock) : 0, 'h');
     std::vector<std::string> records(ranks);
     std::string expected = header;
     for (std::string& text : records) {
-      const std::size_t most[] = {1, 10, kSectorBytes, 5 * kBlock};
+      const std::size_t most[] = {1, 10, kSectorBytes, 5 * kOutputBlock};
       text.resize(random.below(2) == 0 ? random.below(most[random.below(4)])
                                        : random.below(4) * kSectorBytes);
       for (char& byte : text) byte = static_cast<char>('a' + random.below(26));
@@ -108,7 +109,7 @@ TEST_F(RankOutputTest, a_block_that_is_read_back_changed_is_noticed) {
   test::run_ranks(1, true, [&](Peers& peers) {
     io::IoService io(test::queues_with_changed_reads(directory_.path()));
     RankOutput output(job, false, peers);
-    write(output, "", std::string(5 * kBlock, 'a'), io);
+    write(output, "", std::string(5 * kOutputBlock, 'a'), io);
     try {
       output.publish(0);
       ADD_FAILURE() << "not noticed";

@@ -33,7 +33,7 @@ using io::test::write_file;
 using test::Bytes;
 using test::format_of;
 using test::text_of;
-using Formats = std::array<RecordFormat, kJoinSides>;
+using FormatsOfSides = std::array<RecordFormat, kJoinSides>;
 
 constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
                                JoinKind::full,  JoinKind::semi, JoinKind::anti};
@@ -87,7 +87,7 @@ std::string sorted_rows(const std::string& rows, std::size_t row_bytes) {
   return result;
 }
 
-Expected join_by_map(const Formats& formats, const std::array<Bytes, kJoinSides>& records,
+Expected join_by_map(const FormatsOfSides& formats, const std::array<Bytes, kJoinSides>& records,
                      JoinKind kind, JoinSide build, const std::string& row_layout) {
   const RowLayout layout(formats, kind, row_layout);
   const auto build_index = static_cast<std::size_t>(build), probe_index = 1 - build_index;
@@ -141,7 +141,8 @@ Expected join_by_map(const Formats& formats, const std::array<Bytes, kJoinSides>
 
 class HashJoinTest : public test::WholeSortTest {
  protected:
-  RecordJoinOptions options(const Formats& formats, JoinKind kind, std::uint64_t memory = kMiB) {
+  RecordJoinOptions options(const FormatsOfSides& formats, JoinKind kind,
+                            std::uint64_t memory = kMiB) {
     RecordJoinOptions options;
     options.formats = formats;
     options.kind = kind;
@@ -156,7 +157,7 @@ class HashJoinTest : public test::WholeSortTest {
     return options;
   }
 
-  void set_records(const Formats& formats, std::size_t r_count, std::size_t s_count,
+  void set_records(const FormatsOfSides& formats, std::size_t r_count, std::size_t s_count,
                    std::uint64_t distinct, unsigned favourite, std::uint64_t seed) {
     Random random(seed);
     records_[0] = records_of(formats[0], r_count, distinct, favourite, random);
@@ -195,13 +196,13 @@ class HashJoinTest : public test::WholeSortTest {
 
 struct Parameter {
   std::string name;
-  Formats formats;
+  FormatsOfSides formats;
 };
 
 class HashJoinOfFormats : public HashJoinTest, public testing::WithParamInterface<Parameter> {};
 
 INSTANTIATE_TEST_SUITE_P(
-    Formats, HashJoinOfFormats,
+    FormatsOfSides, HashJoinOfFormats,
     testing::Values(
         Parameter{"kv32", {format_of("kv32"), format_of("kv32")}},
         Parameter{"kv64", {format_of("kv64"), format_of("kv64")}},
@@ -215,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST_P(HashJoinOfFormats, gives_all_kinds_of_rows_whichever_side_is_in_the_table) {
-  const Formats& formats = GetParam().formats;
+  const FormatsOfSides& formats = GetParam().formats;
   std::uint64_t seed = 400;
   struct Shape {
     std::size_t r, s;
@@ -250,7 +251,7 @@ TEST_P(HashJoinOfFormats, gives_all_kinds_of_rows_whichever_side_is_in_the_table
 
 TEST_F(HashJoinTest, rows_without_number_pass_through_little_memory) {
   // Each of S has all of R as partners: 700 times the input.
-  const Formats formats{format_of("kv64"), format_of("kv64")};
+  const FormatsOfSides formats{format_of("kv64"), format_of("kv64")};
   for (const unsigned threads : {1u, 3u}) {
     set_records(formats, 700, 1500, 1, 0, 410);
     RecordJoinOptions options = this->options(formats, JoinKind::full, 512 * kKiB);
@@ -261,7 +262,7 @@ TEST_F(HashJoinTest, rows_without_number_pass_through_little_memory) {
 }
 
 TEST_F(HashJoinTest, inputs_may_be_empty) {
-  const Formats formats{format_of("kv32"), format_of("kv32")};
+  const FormatsOfSides formats{format_of("kv32"), format_of("kv32")};
   for (const auto& [r, s] : {std::pair{0, 0}, std::pair{0, 1000}, std::pair{1000, 0}}) {
     for (const JoinKind kind : kKinds) {
       set_records(formats, static_cast<std::size_t>(r), static_cast<std::size_t>(s), 10, 0, 420);
@@ -271,7 +272,7 @@ TEST_F(HashJoinTest, inputs_may_be_empty) {
 }
 
 TEST_F(HashJoinTest, a_file_that_is_larger_than_it_says_is_read_to_its_end) {
-  const Formats formats{format_of("fixed:1"), format_of("fixed:1")};
+  const FormatsOfSides formats{format_of("fixed:1"), format_of("fixed:1")};
   records_[0] = Bytes(1, std::byte{'\n'});
   RecordJoinOptions options = this->options(formats, JoinKind::semi);
   options.inputs[1] = "/proc/self/status";
@@ -279,12 +280,12 @@ TEST_F(HashJoinTest, a_file_that_is_larger_than_it_says_is_read_to_its_end) {
 }
 
 TEST_F(HashJoinTest, keys_that_do_not_fit_together_are_told) {
-  const Formats formats{format_of("kv32"), format_of("gensort")};
+  const FormatsOfSides formats{format_of("kv32"), format_of("gensort")};
   EXPECT_THROW(hash_join(options(formats, JoinKind::inner)), Error);
 }
 
 TEST_F(HashJoinTest, every_backend_gives_the_same_output) {
-  const Formats formats{format_of("kv64"), format_of("kv64")};
+  const FormatsOfSides formats{format_of("kv64"), format_of("kv64")};
   set_records(formats, 60000, 200000, 80000, 0, 430);
   for (const Backend backend : {Backend::threads, Backend::automatic, Backend::io_uring}) {
     RecordJoinOptions options = this->options(formats, JoinKind::full, 8 * kMiB);
@@ -301,7 +302,7 @@ TEST_F(HashJoinTest, every_backend_gives_the_same_output) {
 // A table beyond the caches, which S is looked up in by partitions, in several batches; or as it
 // comes, where there is no memory for batches.
 TEST_F(HashJoinTest, records_may_be_looked_up_in_batches) {
-  const Formats formats{format_of("kv64"), format_of("kv64")};
+  const FormatsOfSides formats{format_of("kv64"), format_of("kv64")};
   constexpr std::size_t kR = 300000, kS = 700000;
   set_records(formats, kR, kS, 400000, 2, 435);
   for (const JoinKind kind : {JoinKind::semi, JoinKind::anti, JoinKind::inner, JoinKind::full}) {
@@ -328,7 +329,7 @@ TEST_F(HashJoinTest, records_may_be_looked_up_in_batches) {
 }
 
 TEST_F(HashJoinTest, an_input_that_is_a_pipe_is_read_past_the_table_of_the_other) {
-  const Formats formats{format_of("kv64"), format_of("kv64")};
+  const FormatsOfSides formats{format_of("kv64"), format_of("kv64")};
   for (const std::size_t piped : {0u, 1u}) {
     set_records(formats, 20000, 20000, 30000, 0, 440 + piped);
     RecordJoinOptions options = this->options(formats, JoinKind::left, 2 * kMiB);
@@ -343,7 +344,7 @@ TEST_F(HashJoinTest, an_input_that_is_a_pipe_is_read_past_the_table_of_the_other
 }
 
 TEST_F(HashJoinTest, rows_may_go_to_a_stream) {
-  const Formats formats{format_of("kv32"), format_of("kv32")};
+  const FormatsOfSides formats{format_of("kv32"), format_of("kv32")};
   set_records(formats, 9000, 50000, 10000, 0, 450);
   RecordJoinOptions options = this->options(formats, JoinKind::right);
   const io::File file(open(output_.c_str(), O_RDWR | O_TRUNC | O_CREAT | O_CLOEXEC, 0600), output_,
@@ -356,7 +357,7 @@ TEST_F(HashJoinTest, rows_may_go_to_a_stream) {
 }
 
 TEST_F(HashJoinTest, a_file_may_be_joined_with_itself_and_replaced) {
-  const Formats formats{format_of("kv64"), format_of("fixed:16", {"8:u64"})};
+  const FormatsOfSides formats{format_of("kv64"), format_of("fixed:16", {"8:u64"})};
   set_records(formats, 5000, 0, 2000, 0, 460);
   for (std::size_t i = 0; i < 5000; ++i) {  // values that are keys, too
     std::copy_n(records_[0].data() + (4999 - i) * 16, 8, records_[0].data() + i * 16 + 8);
@@ -372,7 +373,7 @@ TEST_F(HashJoinTest, a_file_may_be_joined_with_itself_and_replaced) {
 }
 
 TEST_F(HashJoinTest, rows_consist_of_what_the_layout_says) {
-  const Formats formats{format_of("gensort"), format_of("fixed:50", {"40:bytes10"})};
+  const FormatsOfSides formats{format_of("gensort"), format_of("fixed:50", {"40:bytes10"})};
   set_records(formats, 3000, 9000, 4000, 0, 470);
   RecordJoinOptions options = this->options(formats, JoinKind::full, 2 * kMiB);
   options.layout = "m,2.0:7,0,1.90:10,2.49:1";
@@ -380,8 +381,8 @@ TEST_F(HashJoinTest, rows_consist_of_what_the_layout_says) {
 }
 
 TEST_F(HashJoinTest, records_and_rows_may_be_larger_than_blocks) {
-  const Formats formats{format_of("fixed:30011", {"29990:bytes13"}),
-                        format_of("fixed:70001", {"0:bytes13"})};
+  const FormatsOfSides formats{format_of("fixed:30011", {"29990:bytes13"}),
+                               format_of("fixed:70001", {"0:bytes13"})};
   set_records(formats, 40, 30, 20, 0, 480);
   for (const JoinKind kind : {JoinKind::full, JoinKind::anti}) {
     RecordJoinOptions options = this->options(formats, kind, 6 * kMiB);
@@ -391,7 +392,7 @@ TEST_F(HashJoinTest, records_and_rows_may_be_larger_than_blocks) {
 }
 
 TEST_F(HashJoinTest, a_table_that_does_not_fit_is_told_with_the_memory_that_would_do) {
-  const Formats formats{format_of("kv64"), format_of("kv64")};
+  const FormatsOfSides formats{format_of("kv64"), format_of("kv64")};
   set_records(formats, 100000, 120000, 100000, 0, 490);
   RecordJoinOptions options = this->options(formats, JoinKind::inner);
   std::string reason;
@@ -471,7 +472,7 @@ class HashJoinFaults : public HashJoinTest {
     }
   }
 
-  const Formats formats_{format_of("kv64"), format_of("kv64")};
+  const FormatsOfSides formats_{format_of("kv64"), format_of("kv64")};
 };
 
 TEST_F(HashJoinFaults, any_failing_read_ends_the_join) {

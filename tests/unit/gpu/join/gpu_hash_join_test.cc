@@ -21,8 +21,8 @@ namespace {
 using test::Bytes;
 using test::format_of;
 
-struct Devices {
-  explicit Devices(std::size_t count, const SimulatedOptions& options = {}) {
+struct HashDevices {
+  explicit HashDevices(std::size_t count, const SimulatedOptions& options = {}) {
     for (std::size_t i = 0; i < count; ++i) {
       owned.push_back(std::make_unique<SimulatedDevice>(static_cast<int>(i), options));
       all.push_back(owned.back().get());
@@ -66,9 +66,9 @@ Bytes in_order(const Bytes& rows, std::size_t row_bytes) {
   return sorted;
 }
 
-Bytes expected_rows(const RecordFormat& probe_format, const Bytes& probe,
-                    const RecordFormat& build_format, const Bytes& build, const WantedRows& wanted,
-                    std::uint64_t missing, std::size_t row_bytes) {
+Bytes expected_hash_rows(const RecordFormat& probe_format, const Bytes& probe,
+                         const RecordFormat& build_format, const Bytes& build,
+                         const WantedRows& wanted, std::uint64_t missing, std::size_t row_bytes) {
   const std::size_t key = probe_format.key.front().length;
   const auto text = [](const Bytes& bytes, std::size_t at, std::size_t size) {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()) + at, size);
@@ -114,16 +114,16 @@ struct Way {
   HashJoinOptions options = {};
 };
 
-void expect_joins(const char* probe_record, const char* build_record,
-                  const std::vector<Way>& ways) {
+void expect_hash_joins(const char* probe_record, const char* build_record,
+                       const std::vector<Way>& ways) {
   const test::Watchdog watchdog;
   const RecordFormat probe_format = format_of(probe_record), build_format = format_of(build_record);
   const KeyLayout probe_layout(probe_format), build_layout(build_format);
   constexpr std::uint64_t kMissing = 0x1122334455667788u;
-  std::vector<std::unique_ptr<Devices>> gpus;
+  std::vector<std::unique_ptr<HashDevices>> gpus;
   std::vector<std::unique_ptr<HashJoiner>> joiners;
   for (const Way& way : ways) {
-    gpus.push_back(std::make_unique<Devices>(way.devices));
+    gpus.push_back(std::make_unique<HashDevices>(way.devices));
     HashJoinOptions options = way.options;
     options.threads = 2;
     options.missing = kMissing;
@@ -137,8 +137,8 @@ void expect_joins(const char* probe_record, const char* build_record,
       const Bytes build = make_records(build_format, build_side, 2);
       for (const WantedRows& wanted : {kInnerJoin, kLeftJoin, kSemiJoin, kAntiJoin}) {
         const std::size_t row_bytes = joiners.front()->row_bytes(wanted);
-        const Bytes expected =
-            expected_rows(probe_format, probe, build_format, build, wanted, kMissing, row_bytes);
+        const Bytes expected = expected_hash_rows(probe_format, probe, build_format, build, wanted,
+                                                  kMissing, row_bytes);
         for (std::size_t way = 0; way < ways.size(); ++way) {
           Bytes rows(expected.size());
           const JoinCounts counts = joiners[way]->join(probe, build, wanted, rows);
@@ -153,23 +153,23 @@ void expect_joins(const char* probe_record, const char* build_record,
 }
 
 TEST(HashJoiner, makes_the_rows_of_every_kind) {
-  expect_joins("kv64", "kv64", {{}});
-  expect_joins("kv32", "kv32", {{}});
+  expect_hash_joins("kv64", "kv64", {{}});
+  expect_hash_joins("kv32", "kv32", {{}});
 }
 TEST(HashJoiner, makes_rows_of_many_batches_on_many_devices) {
   const HashJoinOptions options{.batch_records = 1000};
-  expect_joins("kv64", "kv64", {{1, options}, {3, options}, {8, options}});
+  expect_hash_joins("kv64", "kv64", {{1, options}, {3, options}, {8, options}});
 }
 TEST(HashJoiner, joins_records_with_and_without_values) {
   const HashJoinOptions options{.batch_records = 5000};
-  expect_joins("u64", "kv64", {{2, options}});
-  expect_joins("kv64", "u64", {{2, options}});
-  expect_joins("u32", "kv32", {{1, options}});
+  expect_hash_joins("u64", "kv64", {{2, options}});
+  expect_hash_joins("kv64", "u64", {{2, options}});
+  expect_hash_joins("u32", "kv32", {{1, options}});
 }
 TEST(HashJoiner, shares_probing_with_the_host) {
   const HashJoinOptions options{.batch_records = 1000, .morsel_records = 300, .host_probes = true};
-  expect_joins("kv64", "kv64", {{1, options}, {3, options}});
-  expect_joins("u32", "kv32", {{1, options}});
+  expect_hash_joins("kv64", "kv64", {{1, options}, {3, options}});
+  expect_hash_joins("u32", "kv32", {{1, options}});
 }
 
 // Memory for places, and for a part of the table.
@@ -184,13 +184,13 @@ TEST(HashJoiner, keeps_a_part_of_the_table_in_host_memory) {
                        .host_probes = devices > 1}});
     }
   }
-  expect_joins("kv64", "kv64", ways);
+  expect_hash_joins("kv64", "kv64", ways);
 }
 
 TEST(HashJoiner, says_how_much_of_the_table_is_near) {
   const RecordFormat format = format_of("kv64");
   const KeyLayout layout(format);
-  Devices gpus(1);
+  HashDevices gpus(1);
   const Bytes probe = make_records(format, {30000, 20000}, 1);
   const auto near_part = [&](std::uint64_t memory, const Side& build) {
     HashJoiner joiner(gpus.all, layout, layout, 20000,
@@ -212,7 +212,7 @@ TEST(HashJoiner, says_how_much_of_the_table_is_near) {
 TEST(HashJoiner, keeps_the_order_of_the_probe_side_in_a_batch) {
   const RecordFormat format = format_of("kv64");
   const KeyLayout layout(format);
-  Devices gpus(1);
+  HashDevices gpus(1);
   const Bytes probe = make_records(format, {20000, 3000}, 1);
   Bytes build;
   for (std::uint64_t key = 0; key < 3000; ++key) {
@@ -229,7 +229,7 @@ TEST(HashJoiner, keeps_the_order_of_the_probe_side_in_a_batch) {
 }
 
 TEST(HashJoiner, refuses_what_it_cannot_join) {
-  Devices gpus(1);
+  HashDevices gpus(1);
   const KeyLayout kv64(format_of("kv64")), kv32(format_of("kv32")), gensort(format_of("gensort"));
   EXPECT_THROW(HashJoiner(gpus.all, kv64, kv32, 10, {}), Error);
   EXPECT_THROW(HashJoiner(gpus.all, gensort, gensort, 10, {}), Error);
@@ -241,7 +241,7 @@ TEST(HashJoiner, refuses_what_it_cannot_join) {
 TEST(HashJoiner, says_when_rows_do_not_fit) {
   const RecordFormat format = format_of("kv64");
   const KeyLayout layout(format);
-  Devices gpus(2);
+  HashDevices gpus(2);
   const Bytes probe = make_records(format, {30000, 4000}, 1);
   const Bytes build = make_records(format, {5000, 4000}, 2);
   for (const bool host_probes : {false, true}) {
@@ -274,7 +274,7 @@ TEST(HashJoiner, tells_of_any_operation_that_fails) {
             throw Error(ErrorCode::device, "it fails: " + failing);
           }
         };
-        Devices gpus(3, simulated);
+        HashDevices gpus(3, simulated);
         HashJoiner joiner(gpus.all, layout, layout, 20000,
                           {.memory_bytes = 920 * kKiB,
                            .batch_records = 4096,

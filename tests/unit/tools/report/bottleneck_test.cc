@@ -9,7 +9,7 @@ namespace xxl::cli {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kStart = 100 * kSecond;
+constexpr std::uint64_t kJobStart = 100 * kSecond;
 
 // Ten seconds on two processors, from which each test makes a story.
 class Bottleneck : public testing::Test {
@@ -28,18 +28,18 @@ class Bottleneck : public testing::Test {
   }
   void busy(const char* track, const char* what, double part) {
     for (const std::string& name : {std::string(series::kBusy), what + std::string(" busy")}) {
-      buckets_.add({track, name}, kStart, kStart + 10 * kSecond, 10 * part);
+      buckets_.add({track, name}, kJobStart, kJobStart + 10 * kSecond, 10 * part);
     }
     add({track, what}, 1e9);
   }
   void add(const TimeBuckets::Name& name, double amount) {
-    buckets_.add(name, kStart, kStart + 10 * kSecond, amount);
+    buckets_.add(name, kJobStart, kJobStart + 10 * kSecond, amount);
   }
-  void scratch(double bytes) { buckets_.raise(series::kScratch, kStart, bytes); }
+  void scratch(double bytes) { buckets_.raise(series::kScratch, kJobStart, bytes); }
   PhaseUse judged(const char* name = "form runs") {
     PhaseReport phase;
     phase.name = name;
-    phase.start = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(kStart));
+    phase.start = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(kJobStart));
     phase.seconds = 10;
     return judge_phases({phase}, buckets_, given_).front();
   }
@@ -48,7 +48,7 @@ class Bottleneck : public testing::Test {
                        [&](const std::string& help) { return help.find(word) != help.npos; });
   }
 
-  TimeBuckets buckets_{kStart};
+  TimeBuckets buckets_{kJobStart};
   JobMeansGiven given_;
 };
 
