@@ -3,8 +3,19 @@ set(XXL_HAS_CUDA OFF)
 if(NOT XXL_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    # Machine code for A100 and H100/H200, and PTX for what comes after them.
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+    # Kernels are compiled once: for the GPU of this machine, or without one for A100, with PTX that later
+    # GPUs compile when they first run it. The preset package has machine code for all.
+    set(CMAKE_CUDA_ARCHITECTURES 80)
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader --id=0
+      OUTPUT_VARIABLE capability ERROR_QUIET RESULT_VARIABLE without_gpu)
+    if(NOT without_gpu AND capability MATCHES "^([0-9]+)\\.([0-9])")
+      set(capability "${CMAKE_MATCH_1}${CMAKE_MATCH_2}")
+      if(capability GREATER 90)
+        set(CMAKE_CUDA_ARCHITECTURES 90-virtual)  # which every compiler knows
+      elseif(capability GREATER 80)
+        set(CMAKE_CUDA_ARCHITECTURES ${capability})
+      endif()
+    endif()
   endif()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
