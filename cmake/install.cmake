@@ -8,6 +8,8 @@ target_compile_features(xxl PUBLIC cxx_std_20)
 # One file of targets for each component, which xxlConfig.cmake finds by their names.
 install(TARGETS xxl EXPORT xxl_static ARCHIVE)
 install(EXPORT xxl_static NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")
+# A build folder is a package as well, with the inner headers: the Python package is linked with it.
+export(EXPORT xxl_static NAMESPACE xxl:: FILE "${CMAKE_BINARY_DIR}/xxl_static.cmake")
 if(XXL_SHARED)
   install(TARGETS xxl_shared EXPORT xxl_shared LIBRARY)
   install(EXPORT xxl_shared NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}")

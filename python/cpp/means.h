@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "xxl/gpu.h"
 #include "xxl/resources.h"
@@ -11,6 +13,9 @@
 namespace xxl::python {
 
 namespace nb = nanobind;
+
+// Names, keys and separators are bytes: names of files need not be UTF-8.
+std::vector<std::string> texts_of(const std::vector<nb::bytes>& list);
 
 class Means {
  public:

@@ -74,7 +74,7 @@ class HandedOver {
   std::string last_error_;
 };
 
-nb::object capsule_of(const Owned<ArrowSchema>& schema) {
+nb::object capsule_of_schema(const Owned<ArrowSchema>& schema) {
   Owned<ArrowSchema> copy;
   copy_schema(*schema, copy.get());
   return make_capsule(std::move(copy));
@@ -88,7 +88,7 @@ nb::object capsule_of(const Owned<ArrowSchema>& schema) {
 }  // namespace
 
 nb::object Batch::schema_capsule() const {
-  return capsule_of(*schema_);
+  return capsule_of_schema(*schema_);
 }
 
 nb::object Batch::array_capsules() const {
@@ -123,7 +123,7 @@ void Stream::check_usable() const {
 }
 
 nb::object Stream::schema_capsule() const {
-  return capsule_of(*schema_);
+  return capsule_of_schema(*schema_);
 }
 
 nb::object Stream::hand_over() {
