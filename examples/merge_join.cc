@@ -1,9 +1,10 @@
-// Joins two relations by sorting both side by side: each order with its customer.
+// Joins two relations by sorting both side by side: what each customer has spent.
 #include <xxl/join_sorted.h>
 #include <xxl/sorter.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <vector>
 
 struct Customer {
   std::uint64_t id;
@@ -15,16 +16,27 @@ struct Order {
 };
 
 int main() {
+  constexpr std::uint64_t kIds = 1'000'003;
   const xxl::resources shared({.memory_bytes = 32 << 20, .users = 2});
   xxl::sorter<Customer> customers(xxl::by(&Customer::id), shared);
   xxl::sorter<Order> orders(xxl::by(&Order::customer), shared);
-  for (std::uint64_t i = 0; i < 500'000; ++i) customers.push({i * 2654435761u % 1'000'003, 7});
-  for (std::uint64_t i = 0; i < 2'000'000; ++i) orders.push({i * 7919 % 1'000'003, 1});
-  std::uint64_t joined = 0;
-  for (const auto& [customer, ordered] :
-       xxl::join(customers, orders, &Customer::id, &Order::customer)) {
-    for (const Order& order : ordered) joined += order.amount * customer.size();
+  std::vector<std::uint64_t> spent(kIds);  // only to check the result
+  for (std::uint64_t i = 0; i < 500'000; ++i) customers.push({i * 2654435761u % kIds, 7});
+  for (std::uint64_t i = 0; i < 2'000'000; ++i) {
+    // Every tenth order is of customer 0, who has more of them than fit in the memory of the join.
+    const Order order{i % 10 == 0 ? 0 : i * 7919 % kIds, static_cast<std::uint32_t>(i % 100)};
+    orders.push(order);
+    spent[order.customer] += order.amount;
   }
-  std::printf("%llu orders have a customer\n", static_cast<unsigned long long>(joined));
-  return joined > 900'000 && joined < 1'100'000 ? 0 : 1;
+  std::uint64_t buyers = 0, wrong = 0, sum = 0;
+  for (const auto& step :
+       xxl::join(customers, orders, &Customer::id, &Order::customer, {.memory_bytes = 1 << 20})) {
+    for (const Order& order : step.s) sum += order.amount;
+    if (!step.last_of_key) continue;  // more orders of this customer follow
+    wrong += sum != spent[step.r.front().id];
+    sum = 0;
+    ++buyers;
+  }
+  std::printf("%llu customers have orders\n", static_cast<unsigned long long>(buyers));
+  return wrong == 0 && buyers > 400'000 && buyers < 500'000 ? 0 : 1;
 }

@@ -9,9 +9,16 @@
 //       for (const Order& o : order) use(c, o);
 //   }
 //
-// A row of the join is a pair of an R and an S with equal keys. They come in order of their keys,
-// all pairs of a key at once: as the records of R and those of S that have it. Where neither fits
-// in memory, they come in several parts, which make each pair once.
+// A row of the join is a pair of an R and an S with equal keys. Rows come in order of their keys,
+// in steps: the records of R and those of S with one key, each with each. A key has one step if its
+// records of both sides fit in join_options::memory_bytes. Otherwise it has several, which make
+// each row once. So a loop that computes something for each key asks each step whether it is the
+// last:
+//
+//   for (const auto& step : xxl::join(customers, orders, &Customer::id, &Order::customer)) {
+//     for (const Order& o : step.s) sum += o.amount;
+//     if (step.last_of_key) report(step.r.front(), std::exchange(sum, 0));
+//   }
 //
 // Sources: Maltenberger, "Efficiently Joining Large Relations on Multi-GPU Systems with Modern
 // Interconnects" (2024), section 3.3; Graefe, "Query Evaluation Techniques for Large Databases"
@@ -29,6 +36,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -48,12 +56,36 @@ struct join_options {
   std::vector<std::string> scratch_dirs = {};            // for more of them; as of resource_options
 };
 
-// Records with one key. Valid until the next ones.
+// A step: records with one key. Valid until the next step. `const auto& [r, s] = step` names both
+// sides.
 template <class R, class S>
 struct joined {
   std::span<const R> r;  // empty: these S have no partner (right and full joins)
   std::span<const S> s;  // empty: these R have none, or it is not asked for (semi joins)
+  // False: the next step has the same key. True if the records of a key fit in memory.
+  bool last_of_key = true;
 };
+
+// For structured bindings: the two sides.
+template <std::size_t kSide, class R, class S>
+auto get(const joined<R, S>& step) {
+  if constexpr (kSide == 0) {
+    return step.r;
+  } else {
+    return step.s;
+  }
+}
+
+}  // namespace xxl
+
+template <class R, class S>
+struct std::tuple_size<xxl::joined<R, S>> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t kSide, class R, class S>
+struct std::tuple_element<kSide, xxl::joined<R, S>> {
+  using type = std::conditional_t<kSide == 0, std::span<const R>, std::span<const S>>;
+};
+
+namespace xxl {
 
 namespace detail {
 
@@ -129,18 +161,21 @@ auto join_source(Source& source) {
   }
 }
 
+// Records with one key.
+template <class T>
+struct Held {
+  std::span<const T> records = {};
+  bool all = true;  // no more of them follow
+};
+
 // One side of a join: its records, key by key.
 template <class Source, class Key, class Less>
 class JoinInput {
  public:
   using value_type = typename Source::value_type;
 
-  JoinInput(Source source, Key key, Less less, const char* name, std::size_t most_held)
-      : source_(std::move(source)),
-        key_(std::move(key)),
-        less_(std::move(less)),
-        name_(name),
-        most_held_(most_held) {}
+  JoinInput(Source source, Key key, Less less, const char* name)
+      : source_(std::move(source)), key_(std::move(key)), less_(std::move(less)), name_(name) {}
 
   // Records are left.
   bool any() {
@@ -161,12 +196,9 @@ class JoinInput {
   // Records with its key, as many as lie side by side, at most `most`. None if it has no more.
   std::span<const value_type> next_part(std::size_t most = ~std::size_t{0}) {
     if (!any()) return {};
-    const auto& of_group = std::invoke(key_, *group_);
     const auto some = left_.first(std::min(most, left_.size()));
-    const auto end = std::ranges::find_if(some, [&](const value_type& record) {
-      const auto& of_record = std::invoke(key_, record);
-      return less_(of_group, of_record) || less_(of_record, of_group);
-    });
+    const auto end = std::ranges::find_if_not(
+        some, [this](const value_type& record) { return is_of_group(record); });
     const auto part = left_.first(static_cast<std::size_t>(end - some.begin()));
     left_ = left_.subspan(part.size());
     return part;
@@ -175,30 +207,40 @@ class JoinInput {
     while (!next_part().empty()) {
     }
   }
-  // Records with its key, side by side: all that are left or, if that is too many, some. They stay
-  // until the next call of this.
-  struct Held {
-    std::span<const value_type> records;
-    bool all;
-  };
-  Held hold() {
-    std::span<const value_type> part = next_part(most_held_);
-    if (!left_.empty() && part.size() < most_held_) return {part, true};
+  // Records with its key, side by side: `most` of them, or all that are left. They stay until the
+  // next call of this.
+  Held<value_type> hold(std::size_t most) {
+    const auto part = next_part(most);
+    if (!left_.empty()) return {part, !goes_on()};  // stay where they are
     held_.assign(part.begin(), part.end());
-    while (held_.size() < most_held_) {
-      part = next_part(most_held_ - held_.size());
-      if (part.empty()) return {held_, true};
+    return hold_more({held_, false}, most);
+  }
+  // What is held, and what follows, up to `most` in all.
+  Held<value_type> hold_more(Held<value_type> held, std::size_t most) {
+    if (held.records.data() != held_.data()) {
+      held_.assign(held.records.begin(), held.records.end());
+    }
+    while (held_.size() < most) {
+      const auto part = next_part(most - held_.size());
+      if (part.empty()) break;
       held_.insert(held_.end(), part.begin(), part.end());
     }
-    return {held_, false};
+    return {held_, !goes_on()};
   }
 
  private:
+  bool is_of_group(const value_type& record) {
+    const auto& of_group = std::invoke(key_, *group_);
+    const auto& of_record = std::invoke(key_, record);
+    return !less_(of_group, of_record) && !less_(of_record, of_group);
+  }
+  // The group has more. (What was pulled before may be gone.)
+  bool goes_on() { return any() && is_of_group(left_.front()); }
+
   Source source_;
   Key key_;
   Less less_;
   const char* name_;
-  std::size_t most_held_;
   std::span<const value_type> left_ = {};  // of what was pulled
   std::optional<value_type> group_;        // a record of it
   std::vector<value_type> held_;
@@ -215,43 +257,55 @@ class Spool {
     room_.put_all(records.data(), records.size_bytes(), [this] { return file_.room(); });
   }
   void end() { file_.end(room_.close()); }
-  void rewind() { file_.rewind(); }
-  std::span<const T> next() {
+  void rewind() {
+    file_.rewind();
+    given_ = 0;
+  }
+  Held<T> next() {
     const std::span<const std::byte> bytes = file_.next();
-    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+    given_ += bytes.size();
+    return {{reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)},
+            given_ == room_.filled()};
   }
 
  private:
   ScratchFileCore file_;
   Room room_;
+  std::uint64_t given_ = 0;  // bytes
 };
 
 }  // namespace detail
 
 // What join() gives: an input range of joined<R, S>, to be read once. One thread at a time.
-// What is read from throws through it; so does Error{bad_input}, if it is not in order.
+// What is read from throws through it; so does Error{bad_input}, if it is not in order. After that
+// it can only be destroyed.
 template <class SourceR, class SourceS, class KeyR, class KeyS, class Less>
 class join_range {
   using R = typename SourceR::value_type;
   using S = typename SourceS::value_type;
 
  public:
-  using value_type = joined<R, S>;  // the records with one key
+  using value_type = joined<R, S>;  // a step
 
   // See join().
   join_range(SourceR r, SourceS s, KeyR key_of_r, KeyS key_of_s, Less less, join_options options)
       : options_(std::move(options)),
         less_(less),
-        r_(std::move(r), std::move(key_of_r), less, "R", most_held(sizeof(R))),
-        s_(std::move(s), std::move(key_of_s), less, "S", most_held(sizeof(S))) {}
+        r_(std::move(r), std::move(key_of_r), less, "R"),
+        s_(std::move(s), std::move(key_of_s), less, "S") {}
 
-  // One by one: for (; !joined.empty(); ++joined) use(*joined). Valid until the next one.
+  // One by one: for (; !joined.empty(); ++joined) use(*joined). Valid until the next one. At the
+  // end a step has no records.
   bool empty() {
-    if (!loaded_) load();
+    load();
     return now_.r.empty() && now_.s.empty();
   }
-  const value_type& operator*() const { return now_; }
+  const value_type& operator*() {
+    load();
+    return now_;
+  }
   join_range& operator++() {
+    load();
     loaded_ = false;
     return *this;
   }
@@ -263,97 +317,94 @@ class join_range {
   std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
-  // What is given of the current key.
-  enum class Step {
-    none,        // nothing is left
-    parts_of_r,  // alone, or each with the S that are held
-    parts_of_s,
-    blocks_of_s,  // of the spool, with the R that are held; then again with the next R
-  };
-
-  std::size_t most_held(std::size_t record_bytes) const {
-    return static_cast<std::size_t>(
-        std::max<std::uint64_t>(1, options_.memory_bytes / 2 / record_bytes));
+  // Records that fit in `bytes`; at least one, whatever its size.
+  template <class T>
+  static std::size_t fitting(std::uint64_t bytes) {
+    return static_cast<std::size_t>(std::max<std::uint64_t>(1, bytes / sizeof(T)));
+  }
+  // Records that fit beside those.
+  template <class T, class Other>
+  std::size_t fitting_beside(const detail::Held<Other>& held) const {
+    return fitting<T>(options_.memory_bytes -
+                      std::min<std::uint64_t>(options_.memory_bytes, held.records.size_bytes()));
   }
   bool wants(JoinKind kind) const { return options_.kind == kind; }
 
+  // The next step, unless it is there.
   void load() {
-    loaded_ = true;
-    do {
-      if (step_ != Step::none && load_part()) return;
-    } while (begin_key());
-    now_ = {};
-  }
-
-  bool load_part() {
-    switch (step_) {
-      case Step::none:
-        break;
-      case Step::parts_of_r:
-        now_ = {std::exchange(held_r_, {}), held_s_};
-        if (now_.r.empty()) now_.r = r_.next_part();
-        if (!now_.r.empty()) return true;
-        break;
-      case Step::parts_of_s:
-        now_ = {held_r_, s_.next_part()};
-        if (!now_.s.empty()) return true;
-        break;
-      case Step::blocks_of_s:
-        now_ = {held_r_, spool_->next()};
-        if (!now_.s.empty()) return true;
-        held_r_ = r_.hold().records;
-        if (held_r_.empty()) break;
-        spool_->rewind();
-        now_ = {held_r_, spool_->next()};
-        return true;
+    if (loaded_) return;
+    if (!now_.last_of_key) {
+      load_more();
+      give();
+    } else {
+      spool_.reset();
+      held_r_ = {};
+      held_s_ = {};
+      load_key();
+      give();
     }
-    step_ = Step::none;
-    spool_.reset();
-    held_r_ = {};
-    held_s_ = {};
-    return false;
+    loaded_ = true;
+  }
+  void give() { now_ = {held_r_.records, held_s_.records, held_r_.all && held_s_.all}; }
+
+  // Of the same key: the next S with these R, or all S with the next R.
+  void load_more() {
+    if (!held_s_.all) {
+      held_s_ = spool_ ? spool_->next() : s_.hold(fitting_beside<S>(held_r_));
+    } else if (!spool_) {
+      held_r_ = r_.hold(fitting_beside<R>(held_s_));
+    } else {
+      held_r_ = r_.hold(fitting<R>(options_.memory_bytes / 2));
+      spool_->rewind();
+      held_s_ = spool_->next();
+    }
   }
 
-  // Goes on to the next key that has rows; says what comes of it. False if there is none.
-  bool begin_key() {
+  // The next key that has rows. Nothing is held if there is none.
+  void load_key() {
     for (;;) {
       const bool any_r = r_.any(), any_s = s_.any();
-      if (!any_r && !any_s) return false;
+      if (!any_r && !any_s) return;
       if (any_r && (!any_s || less_(r_.key(), s_.key()))) {
-        if (!any_s && !keeps_lone_r()) return false;
+        if (!any_s && !keeps_lone_r()) return;
         r_.begin_group();
-        if (keeps_lone_r()) return start(Step::parts_of_r);
+        if (keeps_lone_r()) return load_lone_r();
         r_.skip_group();
       } else if (any_s && (!any_r || less_(s_.key(), r_.key()))) {
-        if (!any_r && !keeps_lone_s()) return false;
+        if (!any_r && !keeps_lone_s()) return;
         s_.begin_group();
-        if (keeps_lone_s()) return start(Step::parts_of_s);
+        if (keeps_lone_s()) return load_lone_s();
         s_.skip_group();
       } else {
         r_.begin_group();
         s_.begin_group();
-        if (begin_match()) return true;
+        if (wants(JoinKind::anti)) {
+          r_.skip_group();
+          s_.skip_group();
+        } else if (wants(JoinKind::semi)) {
+          s_.skip_group();
+          return load_lone_r();
+        } else {
+          return load_match();
+        }
       }
     }
   }
+  void load_lone_r() { held_r_ = r_.hold(fitting_beside<R>(held_s_)); }
+  void load_lone_s() { held_s_ = s_.hold(fitting_beside<S>(held_r_)); }
 
-  bool begin_match() {
-    if (wants(JoinKind::semi) || wants(JoinKind::anti)) {
-      s_.skip_group();
-      if (wants(JoinKind::semi)) return start(Step::parts_of_r);
-      r_.skip_group();
-      return false;
+  // Both sides if they fit, otherwise one of them and a part of the other, otherwise parts of both.
+  void load_match() {
+    const std::uint64_t half = options_.memory_bytes / 2;
+    held_r_ = r_.hold(fitting<R>(half));
+    held_s_ = s_.hold(held_r_.all ? fitting_beside<S>(held_r_) : fitting<S>(half));
+    if (held_r_.all) return;
+    if (held_s_.all) {
+      held_r_ = r_.hold_more(held_r_, fitting_beside<R>(held_s_));
+    } else {
+      store(held_s_.records);
+      held_s_ = spool_->next();
     }
-    const auto of_r = r_.hold();
-    held_r_ = of_r.records;
-    if (of_r.all) return start(Step::parts_of_s);
-    const auto of_s = s_.hold();
-    if (of_s.all) {
-      held_s_ = of_s.records;
-      return start(Step::parts_of_r);
-    }
-    store(of_s.records);
-    return start(Step::blocks_of_s);
   }
 
   // All S of the key.
@@ -369,10 +420,6 @@ class join_range {
     }
   }
 
-  bool start(Step step) {
-    step_ = step;
-    return true;
-  }
   bool keeps_lone_r() const {
     return wants(JoinKind::left) || wants(JoinKind::full) || wants(JoinKind::anti);
   }
@@ -384,10 +431,10 @@ class join_range {
   detail::JoinInput<SourceS, KeyS, Less> s_;
   value_type now_ = {};
   bool loaded_ = false;
-  Step step_ = Step::none;
-  std::span<const R> held_r_ = {};
-  std::span<const S> held_s_ = {};
-  std::optional<detail::Spool<S>> spool_;
+  // Of the current key: what is given.
+  detail::Held<R> held_r_;
+  detail::Held<S> held_s_;
+  std::optional<detail::Spool<S>> spool_;  // all S, if not even half of them fits
 };
 
 // Joins `r` and `s`, which are sorted by their keys, ascending by `less`: sorters, file_readers or

@@ -67,15 +67,19 @@ std::vector<RowOfBoth> rows_by_loops(const std::vector<Left>& r, const std::vect
   return rows;
 }
 
+// Checks that keys ascend, and that steps say truly which one is the last of its key.
 template <class Joined>
 std::vector<RowOfBoth> rows_of(Joined joined) {
   std::vector<RowOfBoth> rows;
   std::optional<std::uint32_t> last;
-  for (const auto& [r, s] : joined) {
+  bool goes_on = false;  // the step before was not the last of its key
+  for (const auto& step : joined) {
+    const auto& [r, s] = step;
     EXPECT_TRUE(!r.empty() || !s.empty());
     const std::uint32_t key = r.empty() ? s.front().key : r.front().key;
-    EXPECT_TRUE(!last || *last <= key);
+    EXPECT_TRUE(!last || (goes_on ? *last == key : *last < key));
     last = key;
+    goes_on = !step.last_of_key;
     for (const auto& left : r) {
       EXPECT_EQ(left.key, key);
       for (const auto& right : s) rows.push_back({left.number, right.number});
@@ -86,6 +90,7 @@ std::vector<RowOfBoth> rows_of(Joined joined) {
       if (r.empty()) rows.push_back({{}, right.number});
     }
   }
+  EXPECT_FALSE(goes_on);
   std::ranges::sort(rows);
   return rows;
 }
@@ -175,6 +180,61 @@ TEST(JoinSorted, joins_keys_larger_than_memory) {
   EXPECT_GT(parts, 4U);
   EXPECT_EQ(lone_r, 1U);
   EXPECT_EQ(lone_s, 1U);
+}
+
+// A key is one step wherever blocks of the sorters end.
+TEST(JoinSorted, gives_a_key_at_once_if_it_fits) {
+  const Watchdog watchdog;
+  struct Large {
+    std::uint32_t key;
+    std::byte content[1020];
+  };
+  constexpr std::uint32_t kKeys = 300;
+  const resources shared = with_memory(4 * kLittleMemory, 2);
+  for (const JoinKind kind : {JoinKind::inner, JoinKind::semi, JoinKind::left}) {
+    sorter<Large> r(by(&Large::key), shared), s(by(&Large::key), shared);
+    for (std::uint32_t i = 0; i < 80 * kKeys; ++i) {
+      r.push({i % kKeys, {}});
+      s.push({kind == JoinKind::left ? kKeys : i % kKeys, {}});
+    }
+    std::uint32_t keys = 0;
+    for (const auto& step : join(r, s, &Large::key, &Large::key, with(kind, 8 << 20))) {
+      EXPECT_TRUE(step.last_of_key);
+      EXPECT_EQ(step.r.front().key, keys++);
+      EXPECT_EQ(step.r.size(), 80U);
+      EXPECT_EQ(step.s.size(), kind == JoinKind::inner ? 80U : 0U);
+    }
+    EXPECT_EQ(keys, kKeys);
+  }
+}
+
+// Whichever side has more of the memory: a Left has 8 bytes, a Right 16.
+TEST(JoinSorted, shares_its_memory_between_both_sides) {
+  for (const auto& [of_r, of_s] : {std::pair{110, 5}, {10, 55}, {60, 30}}) {
+    const std::list<Left> r(static_cast<std::size_t>(of_r), Left{1, 0});
+    const std::list<Right> s(static_cast<std::size_t>(of_s), Right{0, 1});
+    const auto steps_of = [&](std::uint64_t memory) {
+      std::vector<bool> last;
+      for (const auto& step : join(r, s, &Left::key, &Right::key, with(JoinKind::inner, memory))) {
+        last.push_back(step.last_of_key);
+      }
+      return last;
+    };
+    EXPECT_EQ(steps_of(960), std::vector{true});
+    EXPECT_EQ(steps_of(944), (std::vector{false, true}));
+  }
+}
+
+TEST(JoinSorted, is_read_without_asking_for_its_end) {
+  const std::vector<Left> r{{1, 0}, {2, 1}, {3, 2}};
+  const std::vector<Right> s{{0, 1}, {1, 2}, {2, 3}};
+  auto joined = join(r, s, &Left::key, &Right::key);
+  EXPECT_EQ((*joined).r.front().key, 1U);
+  ++joined;
+  ++joined;
+  EXPECT_EQ((*joined).s.front().key, 3U);
+  ++joined;
+  EXPECT_TRUE(joined.empty());
 }
 
 TEST(JoinSorted, says_which_side_is_not_in_order) {
