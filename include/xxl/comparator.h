@@ -12,6 +12,9 @@
 namespace xxl::detail {
 
 // Immutable, used by many threads at once. Records lie in arrays aligned for their type.
+//
+// A comparator that is not a strict weak order may give any order and lose records, which the
+// engine notices. Nothing here leaves its arrays for it, as std::sort would.
 class RecordOrder {
  public:
   virtual ~RecordOrder() = default;

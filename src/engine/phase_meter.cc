@@ -60,13 +60,12 @@ void PhaseMeter::finish(const io::ScratchStore* scratch) {
 }
 
 void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
-                       std::optional<std::uint64_t> expected) {
+                       std::optional<std::uint64_t> expected, std::string_view advice) {
   if (accounted == input && input.records == expected.value_or(input.records)) return;
   throw Error(ErrorCode::corrupt,
               "the output is not a permutation of the input (" + std::to_string(accounted.records) +
                   " of " + std::to_string(expected.value_or(input.records)) +
-                  " records, or their checksum): it was discarded; check this machine's memory "
-                  "and disks");
+                  " records, or their checksum): it was discarded; " + std::string(advice));
 }
 
 void throw_not_in_order(const std::string& path, std::uint64_t record, std::uint64_t offset) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/checksum.h"
 #include "base/workers.h"
@@ -90,11 +91,15 @@ class PhaseMeter {
   double phase_busy_seconds_ = 0;
 };
 
+// What to do when records were lost.
+inline constexpr std::string_view kCheckMachine = "check this machine's memory and disks";
+
 // Throws Error{corrupt} unless the records written and those left out on purpose, together
 // `accounted`, are those of the input. `expected`: number of records of the input, if it is known
-// without reading.
+// without reading. `advice`: what to do.
 void check_permutation(const MultisetHash& input, const MultisetHash& accounted,
-                       std::optional<std::uint64_t> expected = std::nullopt);
+                       std::optional<std::uint64_t> expected = std::nullopt,
+                       std::string_view advice = kCheckMachine);
 
 // Throws Error{corrupt} of what was read back of the output `path`: record number `record` (from
 // 0), at `offset`, is out of order; or not all records are `expected`.

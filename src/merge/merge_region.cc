@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "xxl/comparator.h"
 
 namespace xxl {
 
@@ -35,12 +36,15 @@ void MergeRegion::split(std::uint64_t piece_records) {
       samples.push_back({layout_.word(sample, 0), sample, run, index});
     }
   }
-  std::sort(samples.begin(), samples.end(), [this](const Sample& a, const Sample& b) {
+  std::vector<Sample> spare(samples.size());
+  const auto less = [this](const Sample& a, const Sample& b) {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
     const int order = !layout_.has_key_of_one_word() ? layout_.compare(a.record, b.record) : 0;
     if (order != 0) return order < 0;
     return a.run != b.run ? a.run < b.run : a.index < b.index;
-  });
+  };
+  // (std::sort would leave the array, if a comparator contradicts itself.)
+  detail::merge_sort(samples.data(), samples.size(), spare.data(), false, less);
   const std::size_t every = std::max<std::size_t>(1, piece_records / stride);
   for (std::size_t i = every; i < samples.size(); i += every) splitters_.push_back(samples[i]);
   std::reverse(splitters_.begin(), splitters_.end());
@@ -64,7 +68,9 @@ MergeRegion::Piece MergeRegion::take_piece() {
   Piece piece;
   const bool is_last = splitters_.empty();
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
-    const std::uint64_t end = is_last ? ends_[run] : end_before(splitters_.back(), run);
+    // (The end of a piece lies before its begin only if a comparator contradicts itself.)
+    const std::uint64_t end =
+        is_last ? ends_[run] : std::max(end_before(splitters_.back(), run), positions_[run]);
     runs_[run].append_segments(positions_[run], end, piece.segments);
     positions_[run] = end;
   }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/task.h"
+#include "record/comparator_fault.h"
 
 namespace xxl {
 namespace {
@@ -102,6 +104,14 @@ bool RunMerger::plan_whole_cells() {
 
 // ---- pieces ----
 
+// Pieces between samples fit, as long as records and samples are in one order.
+void RunMerger::check_fits(std::uint64_t records) const {
+  if (records <= (region_is_large_ ? large_->piece_capacity : context_.piece_capacity)) return;
+  XXL_CHECK(!context_.layout.words_are_key());
+  throw Error(ErrorCode::corrupt,
+              "runs are not in the order of the comparator: " + std::string(kCheckComparator));
+}
+
 bool RunMerger::cut_piece() {
   if (merged_ == total_) return false;
   if (pieces_running_ >= kPiecesRunning * context_.workers.width()) return false;
@@ -109,7 +119,7 @@ bool RunMerger::cut_piece() {
     if (region_.records() == 0 && !plan_region()) return false;
     if (region_.records() > 0) cut_ = region_.take_piece();
   }
-  XXL_CHECK(cut_->records <= (region_is_large_ ? large_->piece_capacity : context_.piece_capacity));
+  check_fits(cut_->records);
   if (region_is_large_ && large_free_.empty()) return false;
   auto place = output_.admit(cut_->records * output_.record_bytes());
   output_full_ = !place;

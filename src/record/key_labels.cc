@@ -63,7 +63,10 @@ std::vector<std::uint64_t> KeyLabels::add(const std::vector<const std::byte*>& r
     if (is_last_gap && high - low > wanted) high = low + wanted;
     if (below == 0 && !is_last_gap && high - low > wanted) low = high - wanted;
     const std::uint64_t gap = (high - low) / (count + 1) & ~std::uint64_t{1};
-    const bool fits = gap >= kLeastGap && old->labels.size() + words.size() + count <= room;
+    // (False with a comparator that is not a strict weak order, which may say anything.)
+    const bool ascends = grown->labels.empty() || grown->labels.back() <= low;
+    const bool fits =
+        ascends && gap >= kLeastGap && old->labels.size() + words.size() + count <= room;
     for (std::size_t i = 0; i < count; ++i) {
       if (fits) keep(low + (i + 1) * gap, records[first + i]);
       const std::uint64_t word = below == 0 ? 0 : old->labels[below - 1] + 1;

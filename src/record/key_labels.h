@@ -55,7 +55,8 @@ class KeyLabels {
   void miss() { misses_.fetch_add(1, std::memory_order_relaxed); }
 
   // Makes splitters of `records`, in strictly ascending order, where there is room between labels
-  // and in memory. Returns the words of all of them. One thread.
+  // and in memory. (Of records in another order some get no labels.) Returns the words of all of
+  // them. One thread.
   std::vector<std::uint64_t> add(const std::vector<const std::byte*>& records);
   // The splitter of a word of one.
   const std::byte* splitter(std::uint64_t label) const;

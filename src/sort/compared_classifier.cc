@@ -1,6 +1,5 @@
 #include "sort/compared_classifier.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "record/guess_member.h"
@@ -16,8 +15,8 @@ void ComparedClassifier::guess_from(const std::vector<const std::byte*>& sample)
 std::vector<SplitterKey> ComparedClassifier::splitters_of(std::vector<const std::byte*> sample,
                                                           std::size_t parts) const {
   const detail::RecordOrder& order = labels_.order();
-  std::sort(sample.begin(), sample.end(),
-            [&](const std::byte* a, const std::byte* b) { return order.compare(a, b) < 0; });
+  std::vector<const std::byte*> spare(sample.size());
+  order.sort(sample.data(), sample.size(), spare.data());
   std::vector<SplitterKey> ranks;  // even numbers, the same for equal records
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const bool equal = i > 0 && order.compare(sample[i - 1], sample[i]) == 0;

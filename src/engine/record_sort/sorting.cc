@@ -25,6 +25,7 @@
 #include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "merge/run_merger.h"
+#include "record/comparator_fault.h"
 #include "record/format_key.h"
 #include "run/file_run.h"
 #include "run/sinks.h"
@@ -542,11 +543,12 @@ void Sorting::hand_over(RunMerger& merger) {
 // Throws Error{corrupt} unless the output is complete.
 void Sorting::check_output() const {
   const std::optional<std::uint64_t> expected = inputs_.records(layout_.record_bytes());
+  const std::string_view advice = layout_.labels() != nullptr ? kCheckComparator : kCheckMachine;
   if (!options_.limit) {
     MultisetHash accounted = output_hash_;
     accounted += removed_hash_;
     accounted += removed_from_output_hash_;
-    check_permutation(input_hash_, accounted, expected);
+    check_permutation(input_hash_, accounted, expected, advice);
     if (!options_.fold.count || records_folded_ == input_hash_.records) return;
     throw Error(ErrorCode::corrupt,
                 "the counts of the output are of " + std::to_string(records_folded_) + " of " +
@@ -560,8 +562,7 @@ void Sorting::check_output() const {
   const bool has_all = has_fewer || (!expected && !reads_all) || output_records_ == wanted;
   if (!lost_some && has_all) return;
   throw Error(ErrorCode::corrupt,
-              "records were lost on the way: the output was discarded; check this machine's memory "
-              "and disks");
+              "records were lost on the way: the output was discarded; " + std::string(advice));
 }
 
 void Sorting::finish() {

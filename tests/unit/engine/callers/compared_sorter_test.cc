@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -149,6 +150,85 @@ TEST(ComparedSorter, sorts_by_any_comparator) {
   const auto sorted = pull_all(sorter);
   ASSERT_EQ(sorted.size(), words.size());
   for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(sorted[i].view(), words[i].view()) << i;
+}
+
+// Not one of these is a strict weak order (but the last, for which all records are equal).
+struct NotAnOrder {
+  int which;
+
+  template <class Record>
+  bool operator()(const Record& a, const Record& b) const {
+    switch (which) {
+      case 0:
+        return a.key <= b.key;
+      case 1:
+        return true;
+      case 2:
+        return a.key >= b.key;
+      case 3:
+        return a.key % 3 == (b.key + 1) % 3;  // in a circle
+      case 4:
+        return a.key % 5 != 0 && b.key % 5 != 0 && a.key < b.key;  // as `<` of NaN
+      case 5:
+        return (a.key * 2654435761U ^ b.key * 40503U) % 2 == 0;
+      default:
+        return false;
+    }
+  }
+};
+
+template <std::size_t kBytes>
+void sort_without_order(int which, std::size_t bytes, const sorter_options& options) {
+  using Record = Padded<kBytes>;
+  SCOPED_TRACE(std::to_string(which) + ", bytes: " + std::to_string(bytes) + " of " +
+               std::to_string(kBytes));
+  Random random(bytes);
+  sorter<Record, NotAnOrder> sorter(NotAnOrder{which}, with_memory(kLittleMemory), options);
+  try {
+    for (std::size_t i = 0; i < bytes / kBytes; ++i) {
+      sorter.push({static_cast<std::uint32_t>(random.below(bytes)), 0, {}});
+    }
+    const std::size_t pulled = pull_all(sorter).size();
+    if (!options.unique) {
+      EXPECT_EQ(pulled, bytes / kBytes);
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::corrupt) << error.what();
+    EXPECT_NE(std::string(error.what()).find("not a strict weak order"), std::string::npos)
+        << error.what();
+  }
+}
+
+// All records in any order, or an error that says what may be wrong: nothing else.
+TEST(ComparedSorter, survives_comparators_that_are_no_order) {
+  const test::Watchdog watchdog;
+  for (int which = 0; which < 7; ++which) {
+    for (const std::size_t bytes : {200, 100'000, 2 << 20, 9 << 20}) {
+      sort_without_order<8>(which, bytes, {});
+      sort_without_order<64>(which, bytes, {.repeatable = bytes > 1 << 20});
+      sort_without_order<16>(which, bytes, {.unique = true});
+    }
+  }
+}
+
+TEST(ComparedSorter, says_that_the_comparator_may_be_no_order) {
+  struct Number {
+    double value;
+  };
+  const auto less = [](const Number& a, const Number& b) { return a.value < b.value; };
+  sorter<Number, decltype(less)> sorter(less, with_memory(kLittleMemory));
+  for (int i = 0; i < 300'000; ++i) {
+    sorter.push({i % 10 == 0 ? std::nan("") : (i * 7919 % 300'007) * 0.5});
+  }
+  try {
+    (void)pull_all(sorter);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::corrupt);
+    EXPECT_NE(std::string(error.what()).find("the comparator is probably not a strict weak order"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(ComparedSorter, folds_groups) {
