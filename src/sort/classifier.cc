@@ -48,7 +48,7 @@ std::vector<SplitterKey> pick_splitters(std::vector<SplitterKey> sample, std::si
   return splitters;
 }
 
-Classifier::Table::Table(const std::vector<SplitterKey>& splitters) {
+Classifier::Table::Table(std::span<const SplitterKey> splitters) {
   if (splitters.empty()) return;
   base = splitters.front().front();
   top = splitters.back().front();
@@ -59,7 +59,8 @@ Classifier::Table::Table(const std::vector<SplitterKey>& splitters) {
   shift = static_cast<unsigned>(std::max(0, spare_bits));
 }
 
-void round_splitters(std::vector<SplitterKey>& splitters) {
+void round_splitters(std::span<SplitterKey> splitters) {
+  if (splitters.size() < 3) return;
   const Classifier::Table table(splitters);
   const std::uint64_t slot = std::uint64_t{1} << table.shift;
   std::uint64_t before = table.base;
@@ -72,21 +73,33 @@ void round_splitters(std::vector<SplitterKey>& splitters) {
     splitters[i].assign(splitters[i].size(), 0);
     splitters[i].front() = table.base + rounded;
   }
+  // Those inside of a slot, to edges of its own table.
+  const auto slot_of = [&](std::size_t i) { return table.slot_of(splitters[i].front()); };
+  for (std::size_t first = 0, last; first < splitters.size(); first = last) {
+    for (last = first; last < splitters.size() && slot_of(last) == slot_of(first);) ++last;
+    while (first < last && splitters[first].front() == table.start(slot_of(first))) ++first;
+    round_splitters(splitters.subspan(first, last - first));
+  }
 }
 
 void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
   splitters_ = std::move(splitters);
   XXL_CHECK(splitters_.size() < kMixed);
-  table_ = Table(splitters_);
   prefixes_.clear();
   for (const SplitterKey& splitter : splitters_) prefixes_.push_back(splitter.front());
-  first_.clear();
-  first_.push_back(0);
-  if (splitters_.empty()) {  // everything is below the first splitter that is not there
-    table_.base = table_.top = ~std::uint64_t{0};
-    first_.assign(3, 0);
-    return;
-  }
+  tables_.clear();
+  slots_.clear();
+  add_table(0, splitters_.size());
+}
+
+// Adds the table of the splitters [low, high) and those of its slots, and returns its place.
+std::size_t Classifier::add_table(std::size_t low, std::size_t high) {
+  const std::size_t place = tables_.size();
+  if (place == kMixed) return 0;  // no room: all splitters are searched
+  Table table{std::span<const SplitterKey>(splitters_).subspan(low, high - low)};
+  table.low = low;
+  table.high = high;
+  table.first_slot = slots_.size();
   // A splitter whose first word is a slot's edge, but whose later words differ, lies inside.
   const auto edge_before = [this](std::size_t splitter, std::uint64_t start) {
     const SplitterKey& key = splitters_[splitter];
@@ -94,16 +107,33 @@ void Classifier::set_splitters(std::vector<SplitterKey> splitters) {
            (key.front() == start &&
             std::all_of(key.begin() + 1, key.end(), [](std::uint64_t word) { return word == 0; }));
   };
-  const std::size_t slots = table_.slot_of(table_.top) + 1;
-  std::size_t splitter = 0;
+  table.searched = low < high && table.base == table.top && !edge_before(high - 1, table.top);
+  tables_.push_back(table);
+  const std::size_t slots = table.slot_of(table.top) + 1;
+  slots_.resize(table.first_slot + slots, static_cast<std::uint16_t>(place | kMixed));
+  if (table.searched) return place;
+  slots_[table.first_slot] = static_cast<std::uint16_t>(low);
+  std::size_t first = low, last = low;  // splitters in a slot
   for (std::size_t slot = 1; slot < slots; ++slot) {
-    while (splitter < splitters_.size() && edge_before(splitter, table_.start(slot))) ++splitter;
-    const auto bucket = static_cast<std::uint16_t>(splitter);
-    const bool mixed = splitter < splitters_.size() &&
-                       (slot + 1 == slots || splitters_[splitter].front() < table_.start(slot + 1));
-    first_.push_back(mixed ? bucket | kMixed : bucket);
+    while (first < high && edge_before(first, table.start(slot))) ++first;
+    last = std::max(last, first);
+    while (last < high && (slot + 1 == slots || prefixes_[last] < table.start(slot + 1))) ++last;
+    const std::size_t content = first == last ? first : add_table(first, last) | kMixed;
+    slots_[table.first_slot + slot] = static_cast<std::uint16_t>(content);
   }
-  first_.push_back(static_cast<std::uint16_t>(splitters_.size()));
+  return place;
+}
+
+// The bucket of a key in a slot that is mixed.
+std::size_t Classifier::descend(std::size_t slot, std::uint64_t prefix,
+                                const std::byte* record) const {
+  do {
+    const std::size_t place = slot & ~std::size_t{kMixed};
+    const Table& table = tables_[place];
+    if (place == 0 || table.searched) return search(prefix, record, table.low, table.high);
+    slot = slots_[table.first_slot + table.slot_of(prefix)];
+  } while ((slot & kMixed) != 0);
+  return slot;
 }
 
 // Compares the words after the first.
@@ -137,16 +167,13 @@ void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::
                                LoadPrefix load_prefix) const {
   const std::size_t record_bytes = layout_.record_bytes();
   const std::byte* record = segment.records;
-  const std::uint16_t* first = first_.data();
-  const Table table = table_;
+  const std::uint16_t* slots = slots_.data();
+  const Table table = tables_.front();
   for (std::size_t i = 0; i < segment.count; ++i, record += record_bytes) {
     const std::uint64_t prefix = load_prefix(record);
-    const std::size_t slot = table.slot_of(prefix);
-    std::size_t bucket = first[slot];
-    if ((bucket & kMixed) != 0) [[unlikely]] {
-      bucket = search(prefix, record, bucket & ~std::size_t{kMixed},
-                      first[slot + 1] & ~std::size_t{kMixed});
-    }
+    std::size_t bucket = slots[table.slot_of(prefix)];
+    if ((bucket & kMixed) != 0) [[unlikely]]
+      bucket = descend(bucket, prefix, record);
     ids[i] = static_cast<std::uint16_t>(bucket);
     ++counts[bucket];
   }
@@ -171,6 +198,13 @@ void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint3
     const auto flip32 = static_cast<std::uint32_t>(flip);
     classify_with(segment, ids, counts, [flip32](const std::byte* r) {
       return std::uint64_t{load<std::uint32_t>(r) ^ flip32} << 32;
+    });
+  } else if (narrow) {
+    const auto flip32 = static_cast<std::uint32_t>(flip);
+    classify_with(segment, ids, counts, [flip32](const std::byte* r) {
+      const auto bits = load<std::int32_t>(r);
+      const auto sign = static_cast<std::uint32_t>(bits >> 31) | (std::uint32_t{1} << 31);
+      return std::uint64_t{(static_cast<std::uint32_t>(bits) ^ sign) ^ flip32} << 32;
     });
   } else {
     classify_with(segment, ids, counts, by_layout);

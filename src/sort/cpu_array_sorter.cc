@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/units.h"
+#include "sort/counting_sort.h"
 #include "sort/key_sorter.h"
 
 namespace xxl {
@@ -42,7 +43,7 @@ void CpuArraySorter::sort(std::span<const std::byte> from, std::span<std::byte> 
   const std::size_t record_bytes = layout_.record_bytes();
   XXL_CHECK(from.size() == to.size() && from.size() % record_bytes == 0);
   const Segment records{from.data(), from.size() / record_bytes};
-  if (records.count == 0) return;
+  if (records.count == 0 || sort_by_counting(layout_, from, to, threads_)) return;
   const bool moves_items = layout_.kind() != RecordKind::generic && from.data() != to.data();
   if (!moves_items && room_.size() < from.size()) {
     room_ = {};

@@ -11,7 +11,8 @@
 //     sorted  1 2 3     7 8 9
 //
 // Records are read three times and written twice, whatever their number. A key that is frequent has
-// a bucket of its own, which needs no sorting.
+// a bucket of its own, which needs no sorting. Numbers of one or two bytes are counted instead
+// (counting_sort.h).
 //
 // Source: Blelloch et al., "A Comparison of Sorting Algorithms for the Connection Machine CM-2"
 // (SPAA 1991), section 5 (sample sort).

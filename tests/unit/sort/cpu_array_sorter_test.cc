@@ -53,6 +53,15 @@ TEST(CpuArraySorter, sorts_numbers_stably) {
   for (const char* record : {"u32", "i64", "f64", "f32", "kv32", "kv64"}) expect_sorted(record, {});
 }
 
+// The last ones are more than their keys, so that equal ones cannot be counted.
+TEST(CpuArraySorter, counts_numbers_of_one_or_two_bytes) {
+  for (const char* key : {"0:u16", "0:i16", "0:u16be:desc", "0:bytes2"}) {
+    expect_sorted("fixed:2", {key});
+  }
+  for (const char* key : {"0:u8", "0:i8:desc"}) expect_sorted("fixed:1", {key});
+  for (const char* key : {"0:u8", "1:i8"}) expect_sorted("fixed:2", {key});
+}
+
 TEST(CpuArraySorter, sorts_any_records_by_any_fields_stably) {
   expect_sorted("fixed:13", {"3:bytes9"});
   expect_sorted("fixed:24", {"0:u32:desc", "4:i16", "16:f64"});
