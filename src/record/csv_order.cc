@@ -205,6 +205,12 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
     }
     names.push_back(fold.name);
   }
+  if (order.count && std::find(names.begin(), names.end(), kCountColumn) != names.end()) {
+    throw Error(ErrorCode::usage,
+                "there is a column " + in_quotes(kCountColumn) +
+                    " already, the name of the column that --count makes: rename it in the input",
+                path);
+  }
 }
 
 void check_folds(const CsvOrder& order) {
@@ -217,6 +223,22 @@ void check_folds(const CsvOrder& order) {
                                       std::string(name_of(fold->kind)) +
                                       " both take the place of " + in_words(fold->column) +
                                       ": give one a name, as in COLUMN:NAME");
+  }
+}
+
+void check_folds_keep_key(const CsvOrder& order) {
+  const auto is_of_key = [&](const CsvColumn& column) {
+    const auto names_it = [&](const CsvKey& key) { return key.column.index == column.index; };
+    return order.keys.empty() || std::any_of(order.keys.begin(), order.keys.end(), names_it);
+  };
+  for (const CsvFold& fold : order.folds) {
+    // The others leave the value of one of the rows, whose keys are equal.
+    const bool makes_value = is_of_sum(fold.kind) || fold.kind == FoldKind::collect;
+    if (!makes_value || !fold.name.empty() || !is_of_key(fold.column)) continue;
+    throw Error(ErrorCode::usage, "--" + std::string(name_of(fold.kind)) + " would change " +
+                                      in_words(fold.column) + ", which rows are sorted by" +
+                                      (order.keys.empty() ? " without --key" : "") +
+                                      ": make it a new column, as in COLUMN:NAME");
   }
 }
 

@@ -37,12 +37,15 @@ struct CsvFold {
   bool operator==(const CsvFold&) const = default;
 };
 
+inline constexpr std::string_view kCountColumn = "count";  // what --count calls its column
+
 // What rows are sorted by.
 struct CsvOrder {
   FieldSyntax fields;
   std::vector<CsvKey> keys;    // none: all columns as text, from the first to the last
   bool empty_last = false;     // empty fields come last, also of a descending key; otherwise first
   std::vector<CsvFold> folds;  // their columns must be of their types in every row
+  bool count = false;          // one more column, for the number of rows of a key
   std::size_t header_columns = 0;  // if there is a header, once it is known
 };
 
@@ -61,12 +64,15 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec);
 // The first column that is given by name; null if there is none.
 const CsvColumn* first_named(const CsvOrder& order);
 // Finds the columns that are given by name in `header`, the first row of the file `path`. Throws
-// Error{usage} if a name is not there, or there more than once (also by the NAME of a fold), and
-// Error{bad_input} if the row is malformed.
+// Error{usage} if a name is not there, or there more than once (also by the NAME of a fold, or as
+// kCountColumn), and Error{bad_input} if the row is malformed.
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path);
 // Throws Error{usage} if two folds of `order`, with columns that have been found, are to take the
 // place of one field.
 void check_folds(const CsvOrder& order);
+// The same if a fold would put another value in place of a column of the key, so that the rows
+// would no longer be in order.
+void check_folds_keep_key(const CsvOrder& order);
 
 // For messages: "'the start of a value...'" on one line, "column 2 (name)".
 std::string in_quotes(std::string_view value);

@@ -18,8 +18,6 @@
 
 namespace xxl {
 
-inline constexpr std::string_view kCountColumn = "count";  // what --count calls its column
-
 struct RowFoldOptions {
   FieldSyntax fields{};
   std::vector<CsvFold> folds{};  // of columns that have been found

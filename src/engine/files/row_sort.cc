@@ -22,6 +22,7 @@ struct Keys {
 
   void make() {
     check_folds(order);
+    check_folds_keep_key(order);
     made = make_csv_keys(order);
   }
 };
@@ -85,6 +86,7 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
   if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
+  keys->order.count = rows.count;
   if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by, rows.reverse), keys, sort);
   check_names_of_columns(keys->order, sort.syntax.header);
   sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
@@ -102,13 +104,12 @@ void set_rows(const RowSort& rows, TextSortOptions& sort) {
   sort.malformed = [keys](std::string_view row) { return keys->made->check(row); };
   if (!rows.count && rows.order.folds.empty()) return;
   sort.unique = true;
-  const auto fold_options = [keys, count = rows.count,
-                             most_bytes = sort.memory_bytes / kCollectedPart] {
+  const auto fold_options = [keys, most_bytes = sort.memory_bytes / kCollectedPart] {
     const CsvOrder& order = keys->order;
     return RowFoldOptions{
         .fields = order.fields,
         .folds = order.folds,
-        .count = count,
+        .count = order.count,
         .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,
         .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
