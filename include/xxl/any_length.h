@@ -149,16 +149,20 @@ class sorter<T, Format> {
   // Records that were pushed.
   std::uint64_t size() const { return pushed_; }
 
-  // No more records follow. Does not wait. (What pulls does it as well.)
+  // No more records follow. Does not wait. (What pulls does it as well, but not empty().)
   void sort() { bytes_.end(); }
 
-  // Pulling one by one: for (; !s.empty(); ++s) use(*s). What is given is what format.record()
-  // makes of the record, or its bytes as a std::string_view, which is valid until the next one.
+  // There is nothing to pull. While records are pushed: nothing to pull yet.
   bool empty() {
+    if (!bytes_.ended()) return detail::gives_nothing(pushed_, bytes_.options());
     if (!has_record_) load();
     return !has_record_;
   }
+  // Pulling one by one: for (; !s.empty(); ++s) use(*s). What is given is what format.record()
+  // makes of the record, or its bytes as a std::string_view, which is valid until the next one. At
+  // the end only empty() does not throw Error{usage}.
   decltype(auto) operator*() const {
+    need();
     if constexpr (detail::gives_records<Format>) {
       return format_.record(bytes());
     } else {
@@ -166,23 +170,34 @@ class sorter<T, Format> {
     }
   }
   sorter& operator++() {
+    need();
     has_record_ = false;
     return *this;
   }
-  // Of the record that is next: its key. REQUIRES: !empty().
+  // Of the record that is next: its key.
   std::string_view key() const {
+    need();
     if constexpr (kIsString) return current_;
     return current_.substr(sizeof(RecordCount), key_bytes());
   }
 
   // The next group of records with equal keys as one: `sum` is its first one, and fold(sum, next),
-  // where `next` is what operator* gives, was called with the others in order. False at the end.
+  // where `next` is what operator* gives, was called with the others in order. False at the end. If
+  // `fold` throws, the rest of its group is lost: then the sorter can be rewound, cleared or
+  // destroyed, and nothing else.
   template <class Fold>
   bool pull_reduced(value_type& sum, Fold&& fold) {
+    sort();
     if (empty()) return false;
     sum = **this;
     key_ = key();
-    while (++*this, !empty() && key() == key_) fold(sum, **this);
+    try {
+      while (++*this, !empty() && key() == key_) fold(sum, **this);
+    } catch (...) {
+      forget();
+      bytes_.lose_group();
+      throw;
+    }
     return true;
   }
 
@@ -204,7 +219,10 @@ class sorter<T, Format> {
   // What is left to pull, as an input range.
   using iterator = detail::PullIterator<sorter>;
   // All that is left; moves on with the iterator.
-  iterator begin() { return iterator(*this); }
+  iterator begin() {
+    sort();
+    return iterator(*this);
+  }
   std::default_sentinel_t end() const { return {}; }  // of begin()
 
  private:
@@ -236,6 +254,11 @@ class sorter<T, Format> {
     return current_.substr(sizeof(RecordCount) + key_bytes());
   }
 
+  // The next record, which is loaded if that has not been done.
+  void need() const {
+    if (!has_record_) const_cast<sorter*>(this)->load();
+    if (!has_record_) detail::throw_at_end();
+  }
   // The next record where it lies or, if it was cut, in record_.
   void load() {
     RecordCount bytes;

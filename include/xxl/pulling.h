@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "xxl/error.h"
+
 namespace xxl {
 
 namespace detail {
@@ -20,12 +22,8 @@ class PullIterator {
 
   PullIterator() = default;
   explicit PullIterator(Source& of) : of_(&of) {}
-  decltype(auto) operator*() const {
-    (void)of_->empty();  // which loads what is next
-    return **of_;
-  }
+  decltype(auto) operator*() const { return **of_; }
   PullIterator& operator++() {
-    (void)of_->empty();
     ++*of_;
     return *this;
   }
@@ -38,6 +36,11 @@ class PullIterator {
   Source* of_ = nullptr;
 };
 
+// For what asks for a record, or goes on to the one after it, where there is none.
+[[noreturn]] inline void throw_at_end() {
+  throw Error(ErrorCode::usage, "all records have been pulled: empty() says so beforehand");
+}
+
 }  // namespace detail
 
 // Pulling, of sorters and files (Self). Self has next_block(): the next records as bytes, until the
@@ -47,15 +50,16 @@ class pull_interface {
  public:
   using value_type = T;  // the record
 
-  // One by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one.
+  // One by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one. At the end
+  // only empty() does not throw Error{usage}.
   bool empty() {
     if (first_ == last_) load();
     return first_ == last_;
   }
-  const T& operator*() const { return *first_; }
-  const T* operator->() const { return first_; }
+  const T& operator*() const { return *next(); }
+  const T* operator->() const { return next(); }
   Self& operator++() {
-    ++first_;
+    first_ = next() + 1;
     return static_cast<Self&>(*this);
   }
   // The next records, of which there are some thousand as a rule; none at the end. Valid until the
@@ -87,6 +91,12 @@ class pull_interface {
   void forget() { first_ = last_ = nullptr; }
 
  private:
+  // The next record, which is loaded if that has not been done.
+  const T* next() const {
+    if (first_ == last_) const_cast<pull_interface*>(this)->load();
+    if (first_ == last_) detail::throw_at_end();
+    return first_;
+  }
   void load() {
     forget();
     const std::span<const std::byte> block = static_cast<Self&>(*this).next_block();

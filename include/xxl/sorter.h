@@ -71,17 +71,35 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
   // Records that were pushed.
   std::uint64_t size() const { return bytes_.pushed() / sizeof(T); }
 
-  // No more records follow. Does not wait. (What pulls does it as well.)
+  // No more records follow. Does not wait. (What pulls does it as well, but not empty().)
   void sort() { bytes_.end(); }
 
+  // There is nothing to pull. While records are pushed: nothing to pull yet.
+  bool empty() {
+    return bytes_.ended() ? Pulled::empty() : detail::gives_nothing(size(), bytes_.options());
+  }
+  // All that is left, as an input range.
+  typename Pulled::iterator begin() {
+    sort();
+    return Pulled::begin();
+  }
+
   // The next group of records with equal keys as one: `sum` is its first one, and fold(sum, next)
-  // was called with the others in order. False at the end.
+  // was called with the others in order. False at the end. If `fold` throws, the rest of its group
+  // is lost: then the sorter can be rewound, cleared or destroyed, and nothing else.
   template <class Fold>
   bool pull_reduced(T& sum, Fold&& fold) {
+    sort();
     if (this->empty()) return false;
     sum = **this;
     const T key = sum;
-    while (++*this, !this->empty() && has_equal_key(key, **this)) fold(sum, **this);
+    try {
+      while (++*this, !this->empty() && has_equal_key(key, **this)) fold(sum, **this);
+    } catch (...) {
+      this->forget();
+      bytes_.lose_group();
+      throw;
+    }
     return true;
   }
 

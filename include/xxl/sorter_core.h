@@ -118,22 +118,33 @@ class SorterBytes {
   // No more follow.
   void end() {
     if (ended_) return;
-    SorterCore& to = core();
     ended_ = true;
-    to.end(room_.close());
+    if (core_ != nullptr) core_->end(room_.close());
   }
+  bool ended() const { return ended_; }
+  const sorter_options& options() const { return spec_.options; }
 
   // --- pulling, which ends pushing ---
 
   // The next block. Empty at the end.
   std::span<const std::byte> next() {
     end();
-    return core().next();
+    if (core_ == nullptr) return {};
+    const std::span<const std::byte> block = core_->next();
+    if (has_lost_group_) {
+      throw Error(
+          ErrorCode::usage,
+          "a fold threw, and its group has been pulled in part: rewind or clear the sorter");
+    }
+    return block;
   }
   void rewind() {
     end();
-    core().rewind();
+    if (core_ != nullptr) core_->rewind();
+    has_lost_group_ = false;
   }
+  // A part of a group was pulled, and did not reach the caller: nothing is to follow it.
+  void lose_group() noexcept { has_lost_group_ = true; }
 
   // Throws Error{usage} before the end.
   const SortReport& report() const {
@@ -146,10 +157,15 @@ class SorterBytes {
     core_.reset();
     room_ = {};
     ended_ = false;
+    has_lost_group_ = false;
   }
 
  private:
+  // To be filled.
   SorterCore& core() {
+    if (core_ == nullptr && ended_) {
+      throw Error(ErrorCode::usage, "a sorter takes no more records after its input has ended");
+    }
     if (core_ == nullptr) start();
     return *core_;
   }
@@ -158,6 +174,7 @@ class SorterBytes {
     core_ = std::move(other.core_);
     room_ = std::move(other.room_);
     ended_ = std::exchange(other.ended_, false);
+    has_lost_group_ = std::exchange(other.has_lost_group_, false);
   }
 
   resources shared_;
@@ -165,7 +182,17 @@ class SorterBytes {
   std::unique_ptr<SorterCore> core_;
   Room room_;
   bool ended_ = false;
+  bool has_lost_group_ = false;
 };
+
+// Whether empty() is true of a sorter that is being filled: `pushed` records and no more would give
+// nothing.
+inline bool gives_nothing(std::uint64_t pushed, const sorter_options& options) {
+  if (pushed <= options.skip || options.limit == 0) return true;
+  if (!options.unique || options.skip == 0) return false;
+  throw Error(ErrorCode::usage,
+              "whether unique and skip leave any record is known only after sort()");
+}
 
 }  // namespace detail
 }  // namespace xxl

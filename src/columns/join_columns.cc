@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/of_process.h"
 #include "columns/cluster_columns.h"
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
@@ -47,6 +48,7 @@ class MergedRows final : public JoinedRowSource {
         room_(std::move(room)),
         report_(report),
         rows_([this] { return next_bytes(); }) {}
+  ~MergedRows() override { leave_to_parent(join_); }
 
   void next(std::size_t most, std::uint64_t /*most_bytes*/, JoinedRows& rows) override {
     const auto read = rows_.read(most);
@@ -80,7 +82,7 @@ class MergedRows final : public JoinedRowSource {
   }
 
   const std::unique_ptr<JoinedTables> tables_;
-  const std::unique_ptr<detail::JoinCore> join_;
+  std::unique_ptr<detail::JoinCore> join_;
   detail::Room room_;
   SortReport* const report_;
   bool has_ended_ = false;  // its input

@@ -107,13 +107,9 @@ class runs_merger {
 
   size_type size() const { return left_; }
   bool empty() const { return left_ == 0; }
-  const value_type& operator*() const {
-    (void)runs_->sorter.empty();
-    return *runs_->sorter;
-  }
+  const value_type& operator*() const { return *runs_->sorter; }
   const value_type* operator->() const { return &**this; }
   runs_merger& operator++() {
-    (void)runs_->sorter.empty();
     ++runs_->sorter;
     // The last records come after what checks that none were lost.
     if (--left_ == 0) (void)runs_->sorter.empty();

@@ -46,13 +46,9 @@ class sorter {
   // Before sort() what was pushed; after it what is left, as in STXXL.
   size_type size() const { return sorter_.size() - pulled_; }
   bool empty() const { return sorter_.empty(); }
-  const value_type& operator*() const {
-    (void)sorter_.empty();
-    return *sorter_;
-  }
-  const value_type* operator->() const { return &**this; }
+  const value_type& operator*() const { return *sorter_; }
+  const value_type* operator->() const { return &*sorter_; }
   sorter& operator++() {
-    (void)sorter_.empty();
     ++sorter_;
     ++pulled_;
     return *this;

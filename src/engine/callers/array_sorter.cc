@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/of_process.h"
 #include "engine/callers/array_gpus.h"
 #include "engine/callers/array_sorting.h"
 #include "engine/callers/key_fields.h"
@@ -23,7 +24,7 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 }  // namespace
 
-class ArraySorterCore::Job {
+class ArraySorterCore::Job : public OfProcess {
  public:
   Job(std::size_t record_bytes, const std::vector<KeyPart>& key, const array_options& options)
       : layout_({.name = "records", .record_bytes = record_bytes, .key = key_fields(key)}),
@@ -53,7 +54,9 @@ ArraySorterCore::ArraySorterCore(std::size_t record_bytes, const std::vector<Key
     : job_(std::make_unique<Job>(record_bytes, key, options)) {}
 ArraySorterCore::ArraySorterCore(ArraySorterCore&&) noexcept = default;
 ArraySorterCore& ArraySorterCore::operator=(ArraySorterCore&&) noexcept = default;
-ArraySorterCore::~ArraySorterCore() = default;
+ArraySorterCore::~ArraySorterCore() {
+  leave_to_parent(job_);
+}
 
 array_report ArraySorterCore::sort(std::span<const std::byte> from, std::span<std::byte> to) {
   return job_->sort(from, to);

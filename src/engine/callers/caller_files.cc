@@ -19,6 +19,7 @@
 #include "base/mailbox.h"
 #include "base/memory_region.h"
 #include "base/monitor.h"
+#include "base/of_process.h"
 #include "base/units.h"
 #include "engine/inputs.h"
 #include "engine/job_defaults.h"
@@ -156,7 +157,7 @@ io::File opened_again(int descriptor) {
 
 }  // namespace
 
-class FileReaderCore::Reading {
+class FileReaderCore::Reading : public OfProcess {
  public:
   Reading(const std::string& path, std::size_t record_bytes, const file_options& options)
       : inputs_(open_inputs({path}, record_bytes, options.compressed_by_suffix)),
@@ -192,7 +193,9 @@ FileReaderCore::FileReaderCore(const std::string& path, std::size_t record_bytes
     : reading_(std::make_unique<Reading>(path, record_bytes, options)) {}
 FileReaderCore::FileReaderCore(FileReaderCore&&) noexcept = default;
 FileReaderCore& FileReaderCore::operator=(FileReaderCore&&) noexcept = default;
-FileReaderCore::~FileReaderCore() = default;
+FileReaderCore::~FileReaderCore() {
+  leave_to_parent(reading_);
+}
 std::optional<std::uint64_t> FileReaderCore::size() const {
   return reading_ != nullptr ? reading_->size() : 0;
 }
@@ -205,7 +208,7 @@ std::span<const std::byte> FileReaderCore::next() {
   return reading_->next();
 }
 
-class FileWriterCore::Writing {
+class FileWriterCore::Writing : public OfProcess {
  public:
   Writing(const std::string& path, const file_options& options)
       : options_(job_of(path, options)),
@@ -246,7 +249,9 @@ FileWriterCore::FileWriterCore(const std::string& path, const file_options& opti
     : writing_(std::make_unique<Writing>(path, options)) {}
 FileWriterCore::FileWriterCore(FileWriterCore&&) noexcept = default;
 FileWriterCore& FileWriterCore::operator=(FileWriterCore&&) noexcept = default;
-FileWriterCore::~FileWriterCore() = default;
+FileWriterCore::~FileWriterCore() {
+  leave_to_parent(writing_);
+}
 void FileWriterCore::check_open() const {
   if (writing_ == nullptr) throw Error(ErrorCode::usage, "a file_writer was closed before");
 }
@@ -260,7 +265,7 @@ void FileWriterCore::close(std::size_t bytes) {
   writing->close(bytes);
 }
 
-class ScratchFileCore::Stored {
+class ScratchFileCore::Stored : public OfProcess {
  public:
   Stored(std::size_t record_bytes, const file_options& options)
       : record_bytes_(record_bytes),
@@ -300,7 +305,9 @@ ScratchFileCore::ScratchFileCore(std::size_t record_bytes, const file_options& o
     : stored_(std::make_unique<Stored>(record_bytes, options)) {}
 ScratchFileCore::ScratchFileCore(ScratchFileCore&&) noexcept = default;
 ScratchFileCore& ScratchFileCore::operator=(ScratchFileCore&&) noexcept = default;
-ScratchFileCore::~ScratchFileCore() = default;
+ScratchFileCore::~ScratchFileCore() {
+  leave_to_parent(stored_);
+}
 std::span<std::byte> ScratchFileCore::room() {
   return stored_->room();
 }
@@ -316,7 +323,7 @@ std::span<const std::byte> ScratchFileCore::next() {
 
 // Blocks begin at multiples of their size, but the first. What does not fill a sector at either end
 // goes through the page cache, where its neighbours may be: no page is written both ways.
-class StretchWriterCore::Writing {
+class StretchWriterCore::Writing : public OfProcess {
  public:
   Writing(int descriptor, std::uint64_t offset, const file_options& options)
       : descriptor_(descriptor),
@@ -438,7 +445,9 @@ StretchWriterCore::StretchWriterCore(int descriptor, std::uint64_t offset,
     : writing_(std::make_unique<Writing>(descriptor, offset, options)) {}
 StretchWriterCore::StretchWriterCore(StretchWriterCore&&) noexcept = default;
 StretchWriterCore& StretchWriterCore::operator=(StretchWriterCore&&) noexcept = default;
-StretchWriterCore::~StretchWriterCore() = default;
+StretchWriterCore::~StretchWriterCore() {
+  leave_to_parent(writing_);
+}
 std::span<std::byte> StretchWriterCore::room() {
   return writing_->room();
 }

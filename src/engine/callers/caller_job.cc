@@ -50,6 +50,7 @@ void CallerJob::end(std::size_t bytes) {
 }
 
 std::span<const std::byte> CallerJob::next() {
+  check_process();
   if (has_failed_) throw_failure();
   output_.complete(std::exchange(lent_output_, 0));
   const std::span<std::byte> data = output_.next();
@@ -60,6 +61,7 @@ std::span<const std::byte> CallerJob::next() {
 }
 
 void CallerJob::rewind() {
+  check_process();
   sort_->stop_writing();
   output_.answer(Answer::all);
   output_.complete(std::exchange(lent_output_, 0));
@@ -71,6 +73,7 @@ void CallerJob::rewind() {
 }
 
 const SortReport& CallerJob::report() {
+  check_process();
   if (!at_end_)
     throw Error(ErrorCode::usage, std::string(what_) + " reports when all has been pulled");
   wait_until_done();
@@ -86,10 +89,19 @@ void CallerJob::stop() {
 
 // Starts the job, if that has not been done.
 void CallerJob::begin() {
+  check_process();
   if (has_failed_) throw_failure();
   if (thread_) return;
+  begin_in_this_process();
   thread_ = Thread::start(
       "sorting", [this] { work(); }, Thread::kLargeStackBytes);
+}
+
+void CallerJob::check_process() const {
+  if (!thread_ || is_of_this_process()) return;
+  throw Error(ErrorCode::usage, std::string(what_) +
+                                    " that has records is used by the process that filled it, not "
+                                    "by a child of it");
 }
 
 void CallerJob::work() noexcept {

@@ -12,6 +12,7 @@
 #include <span>
 #include <stop_token>
 
+#include "base/of_process.h"
 #include "base/on_stop.h"
 #include "base/thread.h"
 #include "engine/caller_sort.h"
@@ -23,8 +24,9 @@
 namespace xxl::detail {
 
 // All members by the thread of the caller. The job is done by one thread, which destroys it,
-// too: it has what belongs to a thread (Chores).
-class CallerJob {
+// too: it has what belongs to a thread (Chores). In a child after fork(), a job that has begun
+// throws Error{usage}.
+class CallerJob : public OfProcess {
  public:
   using Inputs = std::deque<io::CallerQueue>;
   using Make = std::function<std::unique_ptr<CallerSort>(
@@ -53,6 +55,7 @@ class CallerJob {
 
   void stop();
   void begin();
+  void check_process() const;
   void work() noexcept;
   void tell(Wanted wanted);
   void wait_until_done();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/of_process.h"
 #include "engine/caller_sort.h"
 #include "engine/callers/caller_job.h"
 #include "engine/callers/key_fields.h"
@@ -128,7 +129,9 @@ class SorterCore::Job : public CallerJob {
 
 SorterCore::SorterCore(const resources& shared, const SorterSpec& spec)
     : job_(std::make_unique<Job>(shared, spec)) {}
-SorterCore::~SorterCore() = default;
+SorterCore::~SorterCore() {
+  leave_to_parent(job_);
+}
 std::span<std::byte> SorterCore::room() {
   return job_->room();
 }

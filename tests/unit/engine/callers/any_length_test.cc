@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -285,6 +286,35 @@ TEST(SorterOfAnyLength, is_destroyed_at_any_time) {
   }
 }
 
+TEST(SorterOfAnyLength, is_read_without_asking_for_its_end) {
+  auto strings = random_strings(100'000, 200, 7);
+  sorter<std::string> sorter({}, with_memory(kLittleMemory));
+  EXPECT_TRUE(sorter.empty());
+  for (const auto& string : strings) {
+    sorter.push(string);
+    ASSERT_FALSE(sorter.empty());
+  }
+  std::ranges::sort(strings);
+  EXPECT_EQ(sorter.key(), strings[0]);
+  for (std::size_t i = 0; i < sorter.size(); ++i, ++sorter) ASSERT_EQ(*sorter, strings[i]);
+  EXPECT_THROW((void)*sorter, Error);
+  EXPECT_THROW((void)sorter.key(), Error);
+  EXPECT_THROW(++sorter, Error);
+  EXPECT_TRUE(sorter.empty());
+}
+
+TEST(SorterOfAnyLength, ends_where_a_fold_throws) {
+  sorter<std::string> sorter({}, with_memory(kLittleMemory));
+  for (const char* string : {"a", "a", "a", "b"}) sorter.push(string);
+  std::string sum;
+  const auto throws = [](std::string&, std::string_view) { throw std::runtime_error("by a fold"); };
+  EXPECT_THROW(sorter.pull_reduced(sum, throws), std::runtime_error);
+  EXPECT_THROW(sorter.pull_reduced(sum, [](std::string&, std::string_view) {}), Error);
+  sorter.clear();
+  sorter.push("c");
+  EXPECT_EQ(strings_of(sorter), std::vector<std::string>{"c"});
+}
+
 TEST(SorterOfAnyLength, moves) {
   sorter<std::string> a({}, with_memory(kLittleMemory));
   a.push("b");
@@ -316,7 +346,7 @@ TEST(SorterOfAnyLength, says_what_a_record_needs) {
   sorter<std::string> sorter({}, with_memory(kLittleMemory));
   try {
     for (int i = 0; i < 3; ++i) sorter.push(std::string(8 << 20, 'x'));
-    (void)sorter.empty();
+    (void)*sorter;
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::no_space);

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/callers/sorter_test_support.h"
 #include "io_test_support.h"
 #include "watchdog.h"
 #include "xxl/sort.h"
@@ -145,6 +146,21 @@ TEST_F(CallerFiles, that_are_not_closed_do_not_appear) {
       std::distance(std::filesystem::directory_iterator(std::filesystem::path(name).parent_path()),
                     std::filesystem::directory_iterator()),
       1);
+}
+
+// A child would wait for threads that it does not have, and remove the file that is being written.
+TEST_F(CallerFiles, are_left_to_the_parent_by_a_child) {
+  const std::string name = path("numbers");
+  std::optional<file_writer<std::uint64_t>> out(name);
+  for (std::uint64_t i = 0; i < 3'000'000; ++i) out->push(i);
+  EXPECT_EQ(test::status_of_child([&] { out.reset(); }), 0);
+  out->close();
+  EXPECT_EQ(std::filesystem::file_size(name), 24'000'000U);
+  std::optional<file_reader<std::uint64_t>> in(name);
+  EXPECT_EQ(**in, 0U);
+  EXPECT_EQ(test::status_of_child([&] { in.reset(); }), 0);
+  for (std::uint64_t i = 0; i < 3'000'000; ++i, ++*in) ASSERT_EQ(**in, i);
+  EXPECT_THROW((void)**in, Error);
 }
 
 TEST_F(CallerFiles, are_given_up_while_they_are_read) {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -92,6 +93,47 @@ TEST(Sorter, sorts_numbers_that_do_not) {
   std::size_t at = 0;
   for (; !sorter.empty(); ++sorter) ASSERT_EQ(*sorter, numbers[at++]);
   EXPECT_EQ(at, numbers.size());
+}
+
+// Without empty(), over the ends of many blocks.
+TEST(Sorter, is_read_without_asking_for_its_end) {
+  sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory), {.repeatable = true});
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) sorter.push(999'999 - i);
+  EXPECT_EQ(*sorter, 0U);
+  for (std::uint64_t i = 0; i < sorter.size(); ++i, ++sorter) ASSERT_EQ(*sorter, i);
+  EXPECT_THROW((void)*sorter, Error);
+  EXPECT_THROW(++sorter, Error);
+  EXPECT_TRUE(sorter.empty());
+  sorter.rewind();
+  for (std::uint64_t i = 0; i < 500'000; ++i) ++sorter;
+  EXPECT_EQ(*sorter, 500'000U);
+}
+
+TEST(Sorter, can_be_filled_on_after_empty) {
+  sorter<int> sorter({}, with_memory(kLittleMemory));
+  EXPECT_TRUE(sorter.empty());
+  sorter.push(2);
+  EXPECT_FALSE(sorter.empty());
+  sorter.push(1);
+  std::vector<int> pulled;
+  for (; !sorter.empty(); ++sorter) pulled.push_back(*sorter);
+  EXPECT_EQ(pulled, (std::vector{1, 2}));
+  EXPECT_THROW(sorter.push(3), Error);
+}
+
+// Before sort() as well: what is skipped or beyond the limit does not count.
+TEST(Sorter, is_empty_if_nothing_will_come) {
+  const auto filled = [](sorter_options options) {
+    sorter<int> sorter({}, with_memory(kLittleMemory), options);
+    for (const int number : {1, 2, 2}) sorter.push(number);
+    return sorter.empty();
+  };
+  EXPECT_FALSE(filled({.skip = 2}));
+  EXPECT_TRUE(filled({.skip = 3}));
+  EXPECT_TRUE(filled({.limit = 0}));
+  EXPECT_FALSE(filled({.unique = true}));
+  EXPECT_TRUE(filled({.unique = true, .skip = 3}));
+  EXPECT_THROW((void)filled({.unique = true, .skip = 2}), Error);
 }
 
 TEST(Sorter, of_nothing_is_empty) {
@@ -172,6 +214,22 @@ TEST(Sorter, folds_groups) {
     EXPECT_EQ(sum.count, 1000);
   }
   EXPECT_EQ(groups, 1000);
+}
+
+// The rest of its group can come no more: nothing else comes either.
+TEST(Sorter, ends_where_a_fold_throws) {
+  sorter<int> sorter({}, with_memory(kLittleMemory), {.repeatable = true});
+  for (const int number : {1, 1, 1, 1, 2}) sorter.push(number);
+  int sum = 0, folded = 0;
+  EXPECT_THROW(sorter.pull_reduced(sum,
+                                   [&](int&, int) {
+                                     if (++folded == 2) throw std::runtime_error("by the fold");
+                                   }),
+               std::runtime_error);
+  EXPECT_THROW(sorter.pull_reduced(sum, [](int&, int) {}), Error);
+  EXPECT_THROW((void)sorter.empty(), Error);
+  sorter.rewind();
+  EXPECT_EQ(pull_all(sorter), (std::vector{1, 1, 1, 1, 2}));
 }
 
 TEST(Sorter, is_pulled_again) {
@@ -274,6 +332,42 @@ TEST(Sorter, moves) {
   sorter = xxl::sorter<std::uint64_t>({}, with_memory(kLittleMemory));
   EXPECT_TRUE(sorter.empty());
   EXPECT_EQ(shared.free_memory_bytes(), kLittleMemory);
+}
+
+// There is no memory for it, and it needs none.
+TEST(Sorter, that_was_moved_from_is_empty) {
+  const resources shared = with_memory(kLittleMemory);
+  sorter<int> from({}, shared);
+  from.push(1);
+  sorter<int> to(std::move(from));
+  EXPECT_TRUE(from.empty());
+  EXPECT_EQ(from.size(), 0U);
+  for (const int number : from) ADD_FAILURE() << number;
+  EXPECT_TRUE(from.pull().empty());
+  EXPECT_THROW(from.push(1), Error);
+  EXPECT_EQ(pull_all(to), std::vector{1});
+}
+
+// A child has the sorter, and none of its threads.
+TEST(Sorter, is_left_to_the_parent_by_a_child) {
+  const Watchdog watchdog;
+  const auto numbers = random_numbers(1'000'000, ~std::uint64_t{0}, 4);
+  auto sorter = std::make_unique<xxl::sorter<std::uint64_t>>(order<std::uint64_t>(),
+                                                             with_memory(kLittleMemory));
+  sorter->push(numbers);
+  for (const bool sorted : {false, true}) {
+    if (sorted) ASSERT_EQ(sorter->pull().empty(), false);
+    EXPECT_EQ(test::status_of_child([&] {
+                try {
+                  for (;;) sorted ? (void)sorter->pull() : sorter->push(1);
+                } catch (const Error& error) {
+                  if (error.code() != ErrorCode::usage) ::_exit(1);
+                }
+                sorter.reset();
+              }),
+              0);
+  }
+  EXPECT_GT(pull_all(*sorter).size(), 0U);
 }
 
 TEST(Sorter, is_destroyed_at_any_time) {
@@ -395,7 +489,7 @@ TEST(Sorter, tells_how_far_it_is) {
   Progress progress;
   sorter<std::uint64_t> sorter({}, with_memory(kLittleMemory), {.progress = &progress});
   sorter.push(random_numbers(1'000'000, ~std::uint64_t{0}, 6));
-  ASSERT_FALSE(sorter.empty());
+  EXPECT_GE(*sorter, 0U);
   EXPECT_EQ(progress.phase, Phase::merging);
   EXPECT_EQ(progress.phase_bytes_total, 8'000'000U);
 }

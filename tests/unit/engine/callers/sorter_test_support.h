@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -41,6 +43,19 @@ auto read_all(Stream& stream) {
   std::vector<typename Stream::value_type> all;
   for (; !stream.empty(); ++stream) all.push_back(*stream);
   return all;
+}
+
+// The status of a child that runs work() and ends.
+template <class Work>
+int status_of_child(Work&& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status;
 }
 
 // Calls use(resources, whether what it does may be repeated) again and again, in each call of which
