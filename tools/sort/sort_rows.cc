@@ -48,6 +48,7 @@ TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& opti
 int sort_rows(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::rows);
   const Check check = check_option(options);
+  keep_order_option(options);  // what it excludes is told before what is wrong with a fold
   TextSortOptions sort = row_sort_options(caller, options, input_files(options));
   if (check != Check::none) return run_text_check(caller, sort, check);
   return run_text_sort(caller, options, sort, subject_of(sort));
