@@ -152,7 +152,8 @@ class sorter<T, Format> {
   // No more records follow. Does not wait. (What pulls does it as well, but not empty().)
   void sort() { bytes_.end(); }
 
-  // There is nothing to pull. While records are pushed: nothing to pull yet.
+  // There is nothing to pull. While records are pushed: nothing to pull yet (with unique and skip,
+  // that is known only after sort(): Error{usage}).
   bool empty() {
     if (!bytes_.ended()) return detail::gives_nothing(pushed_, bytes_.options());
     if (!has_record_) load();

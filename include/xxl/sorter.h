@@ -74,7 +74,8 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
   // No more records follow. Does not wait. (What pulls does it as well, but not empty().)
   void sort() { bytes_.end(); }
 
-  // There is nothing to pull. While records are pushed: nothing to pull yet.
+  // There is nothing to pull. While records are pushed: nothing to pull yet (with unique and skip,
+  // that is known only after sort(): Error{usage}).
   bool empty() {
     return bytes_.ended() ? Pulled::empty() : detail::gives_nothing(size(), bytes_.options());
   }
