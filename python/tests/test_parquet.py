@@ -93,6 +93,21 @@ def test_files_of_other_columns_are_refused():
         xxl.sort_parquet(["a.parquet", "b.parquet"], "out.parquet", "key", memory=MEMORY)
 
 
+def test_dictionaries_of_many_values_keep_their_type():
+    rows = 100_000  # whose values are more than a 16th of the memory
+    texts = [f"a value of some length, number {i}" for i in range(rows)]
+    table = pa.table({"key": list(range(rows, 0, -1)), "text": pa.array(texts).dictionary_encode()})
+    pq.write_table(table, "in.parquet")
+    xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M")
+    result = pq.read_table("out.parquet")
+    assert result.schema.equals(table.schema)
+    assert result["text"].cast(pa.string()).to_pylist() == texts[::-1]
+    xxl.join_parquet("in.parquet", "out.parquet", "both.parquet", on="key", memory="64M")
+    both = pq.read_table("both.parquet")
+    assert both.schema.types == [*table.schema.types, table.schema.field("text").type]
+    assert both["text"].cast(pa.string()).equals(both["text_right"].cast(pa.string()))
+
+
 def test_a_missing_file_is_what_pyarrow_says():
     with pytest.raises(FileNotFoundError):
         xxl.sort_parquet("missing.parquet", "out.parquet", "key", memory=MEMORY)

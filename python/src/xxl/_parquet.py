@@ -39,6 +39,7 @@ from ._arguments import (
     path_list,
 )
 from ._atomic import AtomicFile
+from ._dictionaries import decoded_columns, decoded_schema, stored_schema, stored_table
 from ._errors import Error, UsageError, make_error
 from ._parquet_types import (
     Int96Unit,
@@ -232,7 +233,7 @@ class _Source:
         if int96.unit() != "ns":
             self._int96_unit = int96.unit()
             return self._common_schema()
-        return self.stored.noted(first)
+        return decoded_schema(self.stored.noted(first))
 
     def reader(self) -> pyarrow.RecordBatchReader:
         self._ahead = _Ahead(self._batches)
@@ -255,6 +256,11 @@ class _Source:
             self.failure = error
             raise
 
+    def _plain(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        return self._pyarrow.RecordBatch.from_arrays(
+            decoded_columns(batch, self.schema), schema=self.schema
+        )
+
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
         # Allocators keep what was freed, which adds up where several threads decode.
         pool = self._pyarrow.default_memory_pool()
@@ -269,17 +275,17 @@ class _Source:
                     if row_bytes == 0:
                         # The footer knows how long values are as they are encoded; the first rows
                         # are read to see how much that is in memory.
-                        probe = next(parquet.iter_batches(_PROBE_ROWS, row_groups=[group]))
+                        probe = self._plain(
+                            next(parquet.iter_batches(_PROBE_ROWS, row_groups=[group]))
+                        )
                         row_bytes = probe.nbytes // probe.num_rows + 1
                     row_bytes = max(row_bytes, about.total_byte_size // about.num_rows)
                     rows = self._batch_bytes // row_bytes
                     rows = max(_LEAST_BATCH_ROWS, min(rows, _MOST_BATCH_ROWS))
                     batch: Any
-                    for batch in parquet.iter_batches(rows, row_groups=[group]):
+                    for batch in map(self._plain, parquet.iter_batches(rows, row_groups=[group])):
                         row_bytes = max(row_bytes, batch.nbytes // batch.num_rows)
-                        yield self._pyarrow.RecordBatch.from_arrays(
-                            batch.columns, schema=self.schema
-                        )
+                        yield batch
                         unreleased += batch.nbytes
                         if unreleased >= _RELEASE_BYTES:
                             pool.release_unused()
@@ -312,7 +318,8 @@ class _Writer:
     ) -> None:
         self._pyarrow = needed("pyarrow", "writing Parquet files")
         self._parquet = needed("pyarrow.parquet", "writing Parquet files")
-        self._schema = schema
+        self._decoded = schema
+        self._schema = stored_schema(schema)
         self._group_rows = group_rows or _MOST_GROUP_ROWS
         # Who says how many rows there are to be in a group has them, whatever memory they take.
         self._group_bytes = memory // _GROUPS if group_rows is None else None
@@ -325,7 +332,7 @@ class _Writer:
         self._encoding: concurrent.futures.Future[None] | None = None
         self._writer = self._parquet.ParquetWriter(
             file,
-            schema,
+            self._schema,
             compression=compression or "none",
             sorting_columns=self._sorting_columns(keys) or None,
             write_page_index=True,
@@ -362,7 +369,7 @@ class _Writer:
         self._wait()
         if not self._batches:
             return
-        table = self._pyarrow.Table.from_batches(self._batches, self._schema)
+        table = self._pyarrow.Table.from_batches(self._batches, self._decoded)
         self._batches = []
         self.rows += self._collected_rows
         self.row_groups += 1
@@ -370,7 +377,7 @@ class _Writer:
         self._encoding = self._encoder.submit(self._encode, [table])
 
     def _encode(self, tables: list[pyarrow.Table]) -> None:
-        table = tables.pop()  # which nobody else holds
+        table = stored_table(tables.pop(), self._schema)
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
         del table
         self._pyarrow.default_memory_pool().release_unused()
