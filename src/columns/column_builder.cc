@@ -15,7 +15,7 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kInlineBytes = 12;  // of a view
-constexpr std::size_t kFirstCapacity = 1024;
+constexpr std::size_t kFirstCapacity = 64;
 
 // What an exported array owns.
 struct ExportedArray {

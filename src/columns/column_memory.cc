@@ -13,6 +13,8 @@ constexpr std::uint64_t kInputPart = 8;  // at least, and at most a half
 constexpr std::uint64_t kOutputPart = 64;
 constexpr std::uint64_t kMinOutputBytes = 64 * kKiB;
 constexpr std::uint64_t kMaxOutputBytes = kMiB;
+// Arrays have a cost for each column of a batch, however few rows it has.
+constexpr std::uint64_t kMaxColumnOutputBytes = 4 * kKiB;
 constexpr std::uint64_t kDictionaryPart = 16;
 // The batch that is read, and the one that its producer is at.
 constexpr std::uint64_t kBatchesAtOnce = 2;
@@ -28,7 +30,8 @@ constexpr std::uint64_t kBatchesAtOnce = 2;
 
 }  // namespace
 
-ColumnMemory divide_memory(const resources& shared, std::uint64_t first, const std::string& place) {
+ColumnMemory divide_memory(const resources& shared, std::uint64_t columns, std::uint64_t first,
+                           const std::string& place) {
   const std::uint64_t all = shared.options().memory_bytes / shared.options().users;
   // Others may be larger: the first ones of a stream are often small.
   const std::uint64_t input =
@@ -37,7 +40,8 @@ ColumnMemory divide_memory(const resources& shared, std::uint64_t first, const s
   ColumnMemory memory;
   memory.all_bytes = all;
   memory.input_bytes = std::min(input, all / 2);
-  memory.output_bytes = std::clamp(all / kOutputPart, kMinOutputBytes, kMaxOutputBytes);
+  memory.output_bytes = std::clamp(all / kOutputPart, kMinOutputBytes,
+                                   std::max(kMaxOutputBytes, columns * kMaxColumnOutputBytes));
   memory.dictionary_bytes = all / kDictionaryPart;
   // What is given, and what the receiver has not released.
   const std::uint64_t taken = memory.input_bytes + 2 * memory.output_bytes;

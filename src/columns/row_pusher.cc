@@ -10,7 +10,7 @@ namespace {
 ColumnMemory memory_of(const BatchReader& reader, bool any, bool in_memory,
                        const resources& shared) {
   const bool counts = any && !in_memory;
-  return divide_memory(shared, counts ? bytes_of(reader.batch()) : 0,
+  return divide_memory(shared, reader.type().children.size(), counts ? bytes_of(reader.batch()) : 0,
                        any ? reader.place() : reader.what());
 }
 

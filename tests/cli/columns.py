@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -488,6 +489,56 @@ class Memory(ColumnsTest):
         if not whole_process.SANITIZED:
             self.assertLessEqual(stats["peak_memory_bytes"], 180 * MIB + whole_process.MEMORY_CONSTANT)
         self.assertEqual(read(self.out / "out.parquet")["k"].to_pylist(), list(range(1, rows + 1)))
+
+    def check_advice(self, arguments, output):
+        """What is said to be enough is, at once, and the program keeps to it."""
+        done = subprocess.run([whole_process.XXL, *arguments, "-S", "4M"], capture_output=True, check=False)
+        self.assert_fails(done, "would do")
+        advised = int(re.search(rb"-S (\d+)M would do", done.stderr)[1])
+        done = subprocess.run([whole_process.XXL, *arguments, "-S", f"{advised}M", "--stats=json", f"--output={output}"],
+                              capture_output=True, check=False, timeout=whole_process.PATIENCE_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = json.loads(done.stderr)
+        if not whole_process.SANITIZED:
+            self.assertLessEqual(stats["peak_memory_bytes"], advised * MIB + whole_process.MEMORY_CONSTANT)
+        done = subprocess.run([whole_process.XXL, *arguments, "-S", f"{advised * 3 // 4}M"], capture_output=True,
+                              check=False)
+        self.assert_fails(done, "would do")
+        return advised
+
+    def test_advice_for_large_values(self):
+        path = self.root / "in.parquet"
+        large = os.urandom(15 * MIB).hex()
+        for values, kind in [(["x", large, "y"], pa.string()), ([large, "", large, "z", large], pa.large_string()),
+                             ([large[:MIB] + str(i) for i in range(60)], pa.string())]:
+            for use_dictionary in (False, True):
+                table = pa.table({"k": list(range(len(values), 0, -1)), "v": pa.array(values, kind)})
+                pq.write_table(table, path, use_dictionary=use_dictionary)
+                target = self.out / "out.parquet"
+                self.check_advice(["sort", "--record=parquet", "--key=k", path], target)
+                self.assert_same(read(target), take(table, range(len(values) - 1, -1, -1)))
+
+    def test_advice_for_large_pages(self):
+        path = self.root / "in.parquet"
+        duckdb.sql(f"""COPY (SELECT (i * 7919) % 200000 AS k, repeat(md5(i::varchar), 10) AS v FROM range(200000) t(i))
+                       TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 200000, COMPRESSION zstd)""")
+        target = self.out / "out.parquet"
+        advised = self.check_advice(["sort", "--record=parquet", "--key=k", path], target)
+        self.assertLess(advised, 300)  # a page of 64 MB
+        self.assertEqual(read(target)["k"].to_pylist(), list(range(200000)))
+
+    def test_wide_tables(self):
+        rng = random.Random(11)
+        rows, columns = 9_000, 460
+        table = {"k": pa.array(rng.sample(range(rows), rows))}
+        for i in range(columns):
+            numbers = [rng.randrange(1 << 40) for _ in range(100)]
+            table[f"c{i}"] = pa.array([f"v{numbers[(i + row) % 100]}" if i % 2 else row * numbers[row % 100] % (1 << 40)
+                                       for row in range(rows)])
+        path = self.root / "in.parquet"
+        pq.write_table(pa.table(table), path, row_group_size=3_000)
+        self.check_advice(["sort", "--record=parquet", "--key=k", path], self.out / "out.parquet")
+        self.check_advice(["join", "--record=parquet", "--key=k", path, path], self.out / "joined.parquet")
 
     def test_a_batch_larger_than_memory(self):
         rows = 4_000_000

@@ -97,7 +97,7 @@ void ColumnsOfRank::check_output() const {
 
 ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
   const RankPaths inputs(names, peers_.rank());
-  load_arrow_module().limit_memory(job_.memory_bytes);  // of metadata
+  load_arrow_module().limit_memory(memory_for_metadata(job_.memory_bytes));
   check_parts(inputs.paths);
   ColumnSource& source =
       sources_.emplace_back(format_, expand_inputs(inputs.paths, format_), job_.parallel);

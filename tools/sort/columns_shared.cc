@@ -170,7 +170,7 @@ ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool 
 ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {
   check_parts(names);
   plan_.inputs.push_back({.files = expand_inputs(names, format_)});
-  load_arrow_module().limit_memory(job_.memory_bytes);  // of metadata
+  load_arrow_module().limit_memory(memory_for_metadata(job_.memory_bytes));
   sources_.push_back(
       std::make_unique<ColumnSource>(format_, plan_.inputs.back().files, plan_.threads));
   return *sources_.back();

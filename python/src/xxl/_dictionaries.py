@@ -10,23 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._arguments import needed
+from ._parquet_types import is_ordered
 
 if TYPE_CHECKING:
     import pyarrow
 
 _MARK = b"xxl:dictionary"
-_POLARS_ENUMS = (b"_PL_ENUM_VALUES2", b"_PL_ENUM_VALUES")
 
 
 def decoded_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
     """`schema`, in which dictionaries are values. Those stay whose order is their own."""
     types = needed("pyarrow", "reading Parquet files").types
     for i, field in enumerate(schema):
-        metadata = field.metadata or {}
-        if not types.is_dictionary(field.type) or field.type.ordered:
-            continue
-        if not any(mark in metadata for mark in _POLARS_ENUMS):
-            plain = field.with_type(field.type.value_type).with_metadata({**metadata, _MARK: b""})
+        if types.is_dictionary(field.type) and not is_ordered(field):
+            metadata = {**(field.metadata or {}), _MARK: b""}
+            plain = field.with_type(field.type.value_type).with_metadata(metadata)
             schema = schema.set(i, plain)
     return schema
 

@@ -85,7 +85,7 @@ class Ahead {
   // False at the end. Waits for its place.
   bool add(Batch batch) {
     if (batch == nullptr) return false;
-    const std::int64_t bytes = bytes_of(*batch);
+    const std::int64_t bytes = held_bytes(*batch);
     std::unique_lock lock(mutex_);
     waiting_.emplace_back(std::move(batch), bytes);
     waiting_bytes_ += bytes;

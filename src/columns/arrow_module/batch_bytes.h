@@ -10,4 +10,10 @@ namespace xxl::arrow_module {
 // batches share them, however few rows these have.
 std::int64_t bytes_of(const ::arrow::RecordBatch& batch);
 
+// The same with the objects that each column consists of, and what buffers waste.
+inline std::int64_t held_bytes(const ::arrow::RecordBatch& batch) {
+  constexpr std::int64_t kColumnBytes = 2048;
+  return bytes_of(batch) + kColumnBytes * batch.num_columns();
+}
+
 }  // namespace xxl::arrow_module

@@ -244,6 +244,7 @@ void IpcSource::end_input() {
 
 module_table::SourceFacts IpcSource::facts() const {
   module_table::SourceFacts facts{};
+  facts.columns = static_cast<std::uint64_t>(schema()->num_fields());
   facts.bytes_read = bytes_read_;
   facts.rows_read = rows_read_;
   for (const Input& input : inputs_) {

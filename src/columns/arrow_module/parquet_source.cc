@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "columns/arrow_module/kept_types.h"
 #include "columns/arrow_module/memory.h"
 #include "columns/arrow_module/orders.h"
+#include "columns/arrow_module/page_sizes.h"
 #include "columns/arrow_module/row_group_bounds.h"
 
 namespace xxl::arrow_module {
@@ -29,8 +32,8 @@ namespace {
 
 // A page is decompressed as a whole; this is the size that writers aim at.
 constexpr std::int64_t kUsualPageBytes = std::int64_t{1} << 20;
-// DuckDB's pages are as large as a row group's column, up to this.
-constexpr std::int64_t kLargePageBytes = 100'000'000;
+// Whose headers are read of a file, at most; where pages are small there are many.
+constexpr std::int64_t kMostPages = 100'000;
 
 // Buffers of all columns of a row group together.
 constexpr std::int64_t kBuffersBytes = std::int64_t{8} << 20;
@@ -72,22 +75,80 @@ std::int64_t buffer_bytes(int leaves) {
   return std::clamp(kBuffersBytes / std::max(leaves, 1), kLeastBufferBytes, kMostBufferBytes);
 }
 
-// What it takes to read a row group: of each column a compressed page, the page, its dictionary.
-std::int64_t reading_bytes(const ::parquet::FileMetaData& file,
-                           const ::parquet::RowGroupMetaData& group) {
-  const bool large_pages = file.created_by().starts_with("DuckDB");
-  const std::int64_t most = large_pages ? kLargePageBytes : kUsualPageBytes;
-  std::int64_t bytes = 0;
-  for (int leaf = 0; leaf < group.num_columns(); ++leaf) {
-    const auto column = group.ColumnChunk(leaf);
-    const std::int64_t stored = std::max<std::int64_t>(column->total_compressed_size(), 0);
-    const std::int64_t decoded = std::max<std::int64_t>(column->total_uncompressed_size(), 0);
-    bytes += std::min(stored, most) + std::min(decoded, most) +
-             std::min(stored, buffer_bytes(group.num_columns()));
-    if (column->has_dictionary_page()) bytes += std::min(decoded, kUsualPageBytes);
+// Bytes of a value in memory; 0 if they differ.
+std::int64_t fixed_bytes(const ::parquet::ColumnDescriptor& column) {
+  switch (column.physical_type()) {
+    case ::parquet::Type::BYTE_ARRAY:
+      return 0;
+    case ::parquet::Type::FIXED_LEN_BYTE_ARRAY:
+      return std::max(column.type_length(), 16);
+    default:
+      return 16;
   }
-  return bytes;
 }
+
+// What it takes to read a row group, and its largest row.
+class ReadingBytes {
+ public:
+  // `pages_left`: whose headers may still be read.
+  ReadingBytes(const std::string& path, std::atomic<std::uint64_t>& bytes_read,
+               std::int64_t& pages_left)
+      : path_(path), bytes_read_(bytes_read), pages_left_(pages_left) {}
+
+  void add(const ::parquet::RowGroupMetaData& group) {
+    bytes_ = row_bytes_ = 0;
+    for (int leaf = 0; leaf < group.num_columns(); ++leaf) {
+      add(*group.ColumnChunk(leaf), *group.schema()->Column(leaf), group);
+    }
+    most_bytes_ = std::max(most_bytes_, bytes_);
+    most_row_bytes_ = std::max(most_row_bytes_, row_bytes_);
+  }
+  std::int64_t bytes() const { return most_bytes_; }
+  std::int64_t row_bytes() const { return most_row_bytes_; }
+
+ private:
+  // Of each column a compressed page, the page, its dictionary, and a buffer. Of large pages there
+  // is the one before as well, or values that are copied out of it, and of dictionaries a copy.
+  void add(const ::parquet::ColumnChunkMetaData& chunk, const ::parquet::ColumnDescriptor& column,
+           const ::parquet::RowGroupMetaData& group) {
+    const std::int64_t stored = std::max<std::int64_t>(chunk.total_compressed_size(), 0);
+    const std::int64_t decoded = std::max<std::int64_t>(chunk.total_uncompressed_size(), 0);
+    bytes_ += std::min(stored, buffer_bytes(group.num_columns()));
+    std::int64_t value_bytes = value_bytes_of(decoded, chunk.num_values());
+    if (std::max(stored, decoded) > kUsualPageBytes && pages_left_ > 0) {
+      const PageSizes pages = page_sizes(file(), chunk);
+      pages_left_ -= pages.pages;
+      const bool is_stored_as_is = chunk.compression() == ::parquet::Compression::UNCOMPRESSED;
+      const std::int64_t times = pages.decoded > kUsualPageBytes ? 2 : 1;
+      bytes_ += (is_stored_as_is ? 0 : pages.stored) + times * pages.decoded + 2 * pages.dictionary;
+      value_bytes = pages.value_bytes;
+    } else {
+      bytes_ += std::min(stored, kUsualPageBytes) + std::min(decoded, kUsualPageBytes);
+      if (chunk.has_dictionary_page()) bytes_ += std::min(decoded, kUsualPageBytes);
+    }
+    if (const std::int64_t fixed = fixed_bytes(column)) value_bytes = fixed;
+    if (column.max_repetition_level() > 0) {
+      value_bytes = std::max(value_bytes, value_bytes_of(decoded, group.num_rows()));
+    }
+    row_bytes_ += value_bytes;
+  }
+
+  PosixFile& file() {
+    if (file_ == nullptr) {
+      FileIdentity identity;
+      const int fd = open_for_reading(path_, identity);
+      file_ = std::make_unique<PosixFile>(fd, identity.bytes, path_, bytes_read_);
+    }
+    return *file_;
+  }
+
+  const std::string& path_;
+  std::atomic<std::uint64_t>& bytes_read_;
+  std::int64_t& pages_left_;
+  std::unique_ptr<PosixFile> file_;
+  std::int64_t bytes_ = 0, row_bytes_ = 0;  // of the row group
+  std::int64_t most_bytes_ = 0, most_row_bytes_ = 0;
+};
 
 bool has_bounds(const ::arrow::DataType& type) {
   using ::arrow::Type;
@@ -213,6 +274,9 @@ void ParquetSource::examine(const std::string& path) {
   if (int96_unit_ == ::arrow::TimeUnit::NANO) int96_.look_at(*reader->parquet_reader(), path);
   metadata_bytes_ = std::max(metadata_bytes_,
                              static_cast<std::uint64_t>(arrow_module::metadata_bytes(*metadata)));
+  columns_ = static_cast<std::uint64_t>(metadata->num_columns());
+  std::int64_t pages_left = kMostPages;
+  ReadingBytes reading(path, bytes_read_, pages_left);
   for (int i = 0; i < metadata->num_row_groups(); ++i) {
     const auto group = metadata->RowGroup(i);
     const std::int64_t rows = group->num_rows();
@@ -220,9 +284,10 @@ void ParquetSource::examine(const std::string& path) {
     const double row_bytes = static_cast<double>(group->total_byte_size()) /
                              static_cast<double>(std::max<std::int64_t>(rows, 1));
     file.groups.push_back({rows, row_bytes, 0, rows});
-    reading_bytes_ = std::max(
-        reading_bytes_, static_cast<std::uint64_t>(arrow_module::reading_bytes(*metadata, *group)));
+    reading.add(*group);
   }
+  reading_bytes_ = std::max(reading_bytes_, static_cast<std::uint64_t>(reading.bytes()));
+  row_bytes_ = std::max(row_bytes_, static_cast<std::uint64_t>(reading.row_bytes()));
   files_.push_back(std::move(file));
 }
 
@@ -329,6 +394,8 @@ module_table::SourceFacts ParquetSource::facts() const {
   facts.rows_known = 1;
   facts.reading_bytes = reading_bytes_;
   facts.metadata_bytes = metadata_bytes_;
+  facts.columns = columns_;
+  facts.row_bytes = row_bytes_;
   facts.bytes_read = bytes_read_;
   facts.rows_read = rows_read_;
   for (const InputFile& file : files_) {

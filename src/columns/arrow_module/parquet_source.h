@@ -27,7 +27,8 @@ class ParquetSource : public BatchSource {
   void take_share(const module_table::Share& share) override;
   void restart() override;
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t wanted_bytes) override;
-  bool reads_ahead() const override { return true; }
+  // Not where a row may take more than batches.
+  bool reads_ahead() const override { return row_bytes_ <= kMostAheadRowBytes; }
   module_table::SourceFacts facts() const override;
 
  private:
@@ -60,6 +61,8 @@ class ParquetSource : public BatchSource {
   std::string place() const;
   std::string failing_column();
 
+  static constexpr std::uint64_t kMostAheadRowBytes = std::uint64_t{4} << 20;
+
   const unsigned threads_;
   ::arrow::TimeUnit::type int96_unit_ = ::arrow::TimeUnit::NANO;
   Int96Unit int96_;  // of what was looked at
@@ -68,6 +71,8 @@ class ParquetSource : public BatchSource {
   std::map<std::string, std::string> no_orders_;  // columns that have no order, and why
   std::uint64_t reading_bytes_ = 0;
   std::uint64_t metadata_bytes_ = 0;
+  std::uint64_t columns_ = 0;
+  std::uint64_t row_bytes_ = 0;
 
   // Where reading is.
   std::size_t file_ = 0;

@@ -12,6 +12,8 @@ namespace {
 
 // Small pieces of memory that Arrow takes beside its pool; its code is part of the constant.
 constexpr std::uint64_t kArrowBytes = 8 * kMiB;
+// The same for each column that is read, or written: objects of that, and of it in batches.
+constexpr std::uint64_t kColumnBytes = 48 * kKiB;
 constexpr std::uint64_t kLeastEngineBytes = 16 * kMiB;
 constexpr std::uint64_t kLeastModuleBytes = 8 * kMiB;
 // More makes row groups no better: these end with a number of rows then.
@@ -19,48 +21,76 @@ constexpr std::uint64_t kMostWritingBytes = 512 * kMiB;
 constexpr std::uint64_t kWritingPart = 4;  // of what is there, one
 constexpr std::uint64_t kLeastBatchBytes = 256 * kKiB;
 constexpr std::uint64_t kMostBatchBytes = 4 * kMiB;
+// A batch has a cost for each column, however few rows it has.
+constexpr std::uint64_t kColumnBatchBytes = 4 * kKiB;
 constexpr std::uint64_t kBatchPart = 64;
 // The engine takes no larger ones than the first, if they have more than a MiB.
 constexpr std::uint64_t kGivenBytes = kMiB * 3 / 4;
 // The batch in use, two that wait for it, and the one that is being decoded.
 constexpr std::uint64_t kBatches = 4;
+// What a row may be that is larger than all batches: while it is encoded, in batches that wait to
+// be, and in the engine, which has it in a block and in its memory.
+constexpr std::uint64_t kRowsWritten = 5;
+constexpr std::uint64_t kRowsWaiting = 2;
+constexpr std::uint64_t kHalfRowsSorted = 5;
+
+// What the tables of a job need, all together.
+struct Needs {
+  std::uint64_t reading_bytes = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t row_bytes = 0;
+};
 
 // Nothing if too little is left for the engine.
-std::optional<ColumnFileMemory> divide(std::uint64_t memory_bytes, std::uint64_t reading_bytes,
+std::optional<ColumnFileMemory> divide(std::uint64_t memory_bytes, const Needs& needs,
                                        module_table::Format format, bool reads_while_writing) {
-  const std::uint64_t usable = memory_bytes - std::min(memory_bytes, kArrowBytes);
+  const std::uint64_t of_column = (reads_while_writing ? 2 : 1) * kColumnBytes;
+  const std::uint64_t small = kArrowBytes + needs.columns * of_column;
+  const std::uint64_t usable = memory_bytes - std::min(memory_bytes, small);
+  const std::uint64_t of_columns = needs.columns * kColumnBatchBytes;
   ColumnFileMemory plan;
-  plan.batches.read_bytes = std::clamp(usable / kBatchPart, kLeastBatchBytes, kMostBatchBytes);
-  plan.batches.given_bytes = std::min(plan.batches.read_bytes, kGivenBytes);
-  const std::uint64_t writing = std::min(usable / kWritingPart, kMostWritingBytes);
+  plan.batches.read_bytes =
+      std::clamp(usable / kBatchPart, kLeastBatchBytes, std::max(kMostBatchBytes, of_columns));
+  plan.batches.given_bytes = std::min(plan.batches.read_bytes, std::max(kGivenBytes, of_columns));
+  const std::uint64_t writing =
+      std::max(std::min(usable / kWritingPart, kMostWritingBytes), kRowsWritten * needs.row_bytes);
   // A batch of IPC is read as a whole, however large it is: it gets what is there.
-  const std::uint64_t reading = format == module_table::Format::parquet
-                                    ? reading_bytes + kBatches * plan.batches.read_bytes
-                                    : usable / kWritingPart;
-  const std::uint64_t both = reads_while_writing ? reading + writing : std::max(reading, writing);
+  const std::uint64_t reading =
+      format == module_table::Format::parquet
+          ? needs.reading_bytes + std::max(kBatches * plan.batches.read_bytes, needs.row_bytes)
+          : usable / kWritingPart;
+  const std::uint64_t all_writing = writing + kRowsWaiting * needs.row_bytes;
+  const std::uint64_t both =
+      reads_while_writing ? reading + all_writing : std::max(reading, all_writing);
   plan.module_bytes = std::max(both, kLeastModuleBytes);
-  plan.writing_bytes = reads_while_writing ? writing : plan.module_bytes;
-  if (usable < plan.module_bytes + kLeastEngineBytes) return std::nullopt;
+  plan.writing_bytes =
+      reads_while_writing ? writing : plan.module_bytes - kRowsWaiting * needs.row_bytes;
+  const std::uint64_t engine = std::max(kLeastEngineBytes, kHalfRowsSorted * needs.row_bytes / 2);
+  if (usable < plan.module_bytes + engine) return std::nullopt;
   plan.engine_bytes = usable - plan.module_bytes;
   return plan;
 }
 
 }  // namespace
 
+std::uint64_t memory_for_metadata(std::uint64_t memory_bytes) {
+  return std::max(memory_bytes, kLeastEngineBytes);
+}
+
 ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Format format,
                                     std::span<const module_table::SourceFacts> sources) {
   const bool reads_while_writing = sources.size() > 1;
-  std::uint64_t reading_bytes = 0, metadata_bytes = 0;
+  Needs needs;
   for (const module_table::SourceFacts& facts : sources) {
-    reading_bytes = std::max(reading_bytes, facts.reading_bytes);
-    metadata_bytes += facts.metadata_bytes;
+    needs.reading_bytes = std::max(needs.reading_bytes, facts.reading_bytes);
+    needs.columns += facts.columns;
+    needs.row_bytes += facts.row_bytes;
   }
-  reading_bytes += metadata_bytes;
-  if (const auto plan = divide(memory_bytes, reading_bytes, format, reads_while_writing)) {
-    return *plan;
-  }
+  for (const module_table::SourceFacts& facts : sources)
+    needs.reading_bytes += facts.metadata_bytes;
+  if (const auto plan = divide(memory_bytes, needs, format, reads_while_writing)) return *plan;
   std::uint64_t enough = round_up(memory_bytes, kMiB);
-  while (!divide(enough, reading_bytes, format, reads_while_writing)) enough += kMiB;
+  while (!divide(enough, needs, format, reads_while_writing)) enough += kMiB;
   throw Error(ErrorCode::no_space, "-S " + format_bytes(memory_bytes) +
                                        " is too little to read and sort these files: -S " +
                                        std::to_string(enough / kMiB) + "M would do");

@@ -2,6 +2,7 @@
 //
 //   -S  =  small things  +  reading or writing  +  the engine
 //
+// Small things are what Arrow takes beside its pool, most of it for each column.
 // Reading a sort's input has ended when writing begins, so that they share a part: the larger of
 // both. A join may read while it writes, with a file of each side open.
 #pragma once
@@ -19,6 +20,10 @@ struct ColumnFileMemory {
   std::uint64_t writing_bytes = 0;  // of these, for writing
   module_table::BatchSizes batches{};
 };
+
+// What metadata may take while files are examined. Nothing else is in memory then, so that it may be
+// more than there is in all: what would be enough is known only from them.
+std::uint64_t memory_for_metadata(std::uint64_t memory_bytes);
 
 // `sources`: one of a sort, the sides of a join. Throws Error{no_space} that says how much would
 // do.

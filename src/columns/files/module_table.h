@@ -17,7 +17,7 @@
 namespace xxl::module_table {
 
 // To be raised with every change of this header.
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr const char* kEntryName = "xxl_arrow_module";
 
 // What went wrong, filled in by functions that return false.
@@ -69,6 +69,8 @@ struct SourceFacts {
   std::uint64_t rows_left_out;
   std::uint64_t reading_bytes;   // memory that reading takes, beside batches and metadata
   std::uint64_t metadata_bytes;  // memory of the metadata of a file, while it is open
+  std::uint64_t columns;         // leaves, of nested ones
+  std::uint64_t row_bytes;       // most that a row takes, as far as metadata tell
   std::uint64_t bytes_read;      // so far, each time
   std::uint64_t rows_read;       // so far, by the last stream
 };

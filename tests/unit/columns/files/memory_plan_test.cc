@@ -47,6 +47,30 @@ TEST(ColumnMemoryPlan, metadata_of_both_sides_of_a_join_are_in_memory) {
   EXPECT_LT(of_sort.module_bytes, 350 * kMiB);
 }
 
+TEST(ColumnMemoryPlan, columns_and_large_rows_count) {
+  SourceFacts facts{};
+  const auto engine_bytes = [&] {
+    return plan_column_memory(4 * kGiB, Format::parquet, {&facts, 1}).engine_bytes;
+  };
+  const std::uint64_t of_few = engine_bytes();
+  facts.columns = 1000;
+  EXPECT_LE(engine_bytes(), of_few - 1000 * 32 * kKiB);
+  facts.columns = 0;
+  facts.row_bytes = 200 * kMiB;
+  const auto plan = plan_column_memory(4 * kGiB, Format::parquet, {&facts, 1});
+  EXPECT_GE(plan.writing_bytes, 5 * facts.row_bytes);
+  EXPECT_GE(plan.module_bytes, plan.writing_bytes + 2 * facts.row_bytes);
+  EXPECT_THROW(plan_column_memory(kGiB, Format::parquet, {&facts, 1}), Error);
+}
+
+TEST(ColumnMemoryPlan, batches_of_many_columns_are_larger) {
+  SourceFacts facts{};
+  facts.columns = 5000;
+  const auto plan = plan_column_memory(8 * kGiB, Format::parquet, {&facts, 1});
+  EXPECT_GE(plan.batches.given_bytes, 16 * kMiB);
+  EXPECT_LE(plan.batches.given_bytes, plan.batches.read_bytes);
+}
+
 TEST(ColumnMemoryPlan, what_is_said_to_be_enough_is) {
   for (const std::uint64_t reading : {std::uint64_t{0}, 50 * kMiB, kGiB}) {
     for (const Format format : {Format::parquet, Format::ipc_file}) {
