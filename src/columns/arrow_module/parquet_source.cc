@@ -105,6 +105,7 @@ class ReadingBytes {
   }
   std::int64_t bytes() const { return most_bytes_; }
   std::int64_t row_bytes() const { return most_row_bytes_; }
+  std::int64_t all_row_bytes() const { return all_row_bytes_; }
 
  private:
   // Of each column a compressed page, the page, its dictionary, and a buffer. Of large pages there
@@ -131,6 +132,15 @@ class ReadingBytes {
       value_bytes = std::max(value_bytes, value_bytes_of(decoded, group.num_rows()));
     }
     row_bytes_ += value_bytes;
+    // A value of a dictionary may be there many times.
+    all_row_bytes_ += chunk.has_dictionary_page()
+                          ? std::max(decoded, saturated_product(value_bytes, chunk.num_values()))
+                          : decoded;
+  }
+  static std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
+    std::int64_t product;
+    constexpr std::int64_t kMost = std::int64_t{1} << 50;
+    return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
   }
 
   PosixFile& file() {
@@ -147,7 +157,7 @@ class ReadingBytes {
   std::int64_t& pages_left_;
   std::unique_ptr<PosixFile> file_;
   std::int64_t bytes_ = 0, row_bytes_ = 0;  // of the row group
-  std::int64_t most_bytes_ = 0, most_row_bytes_ = 0;
+  std::int64_t most_bytes_ = 0, most_row_bytes_ = 0, all_row_bytes_ = 0;
 };
 
 bool has_bounds(const ::arrow::DataType& type) {
@@ -255,6 +265,7 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
 
 void ParquetSource::examine(const std::vector<std::string>& paths) {
   files_.clear();
+  all_row_bytes_ = 0;
   set_schema(nullptr);
   for (const std::string& path : paths) {
     of_file(path, [&] { examine(path); });
@@ -288,6 +299,7 @@ void ParquetSource::examine(const std::string& path) {
   }
   reading_bytes_ = std::max(reading_bytes_, static_cast<std::uint64_t>(reading.bytes()));
   row_bytes_ = std::max(row_bytes_, static_cast<std::uint64_t>(reading.row_bytes()));
+  all_row_bytes_ += static_cast<std::uint64_t>(reading.all_row_bytes());
   files_.push_back(std::move(file));
 }
 
@@ -396,6 +408,7 @@ module_table::SourceFacts ParquetSource::facts() const {
   facts.metadata_bytes = metadata_bytes_;
   facts.columns = columns_;
   facts.row_bytes = row_bytes_;
+  facts.all_row_bytes = all_row_bytes_;
   facts.bytes_read = bytes_read_;
   facts.rows_read = rows_read_;
   for (const InputFile& file : files_) {

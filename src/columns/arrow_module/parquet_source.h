@@ -73,6 +73,7 @@ class ParquetSource : public BatchSource {
   std::uint64_t metadata_bytes_ = 0;
   std::uint64_t columns_ = 0;
   std::uint64_t row_bytes_ = 0;
+  std::uint64_t all_row_bytes_ = 0;
 
   // Where reading is.
   std::size_t file_ = 0;

@@ -28,17 +28,20 @@ constexpr std::uint64_t kBatchPart = 64;
 constexpr std::uint64_t kGivenBytes = kMiB * 3 / 4;
 // The batch in use, two that wait for it, and the one that is being decoded.
 constexpr std::uint64_t kBatches = 4;
-// What a row may be that is larger than all batches: while it is encoded, in batches that wait to
-// be, and in the engine, which has it in a block and in its memory.
-constexpr std::uint64_t kRowsWritten = 5;
-constexpr std::uint64_t kRowsWaiting = 2;
-constexpr std::uint64_t kHalfRowsSorted = 5;
-
 // What the tables of a job need, all together.
 struct Needs {
   std::uint64_t reading_bytes = 0;
   std::uint64_t columns = 0;
   std::uint64_t row_bytes = 0;
+  std::uint64_t all_row_bytes = 0;
+
+  // Of a row that may be larger than all batches: while it is encoded with others; in batches that
+  // wait to be; and in the engine, which merges such rows. Of a single one there is less.
+  std::uint64_t written_rows() const {
+    return std::min(6 * row_bytes, 4 * row_bytes + all_row_bytes);
+  }
+  std::uint64_t waiting_rows() const { return std::min(5 * row_bytes, row_bytes + all_row_bytes); }
+  std::uint64_t sorted_rows() const { return std::min(5 * row_bytes, all_row_bytes * 5 / 2); }
 };
 
 // Nothing if too little is left for the engine.
@@ -53,19 +56,18 @@ std::optional<ColumnFileMemory> divide(std::uint64_t memory_bytes, const Needs& 
       std::clamp(usable / kBatchPart, kLeastBatchBytes, std::max(kMostBatchBytes, of_columns));
   plan.batches.given_bytes = std::min(plan.batches.read_bytes, std::max(kGivenBytes, of_columns));
   const std::uint64_t writing =
-      std::max(std::min(usable / kWritingPart, kMostWritingBytes), kRowsWritten * needs.row_bytes);
+      std::max(std::min(usable / kWritingPart, kMostWritingBytes), needs.written_rows());
   // A batch of IPC is read as a whole, however large it is: it gets what is there.
   const std::uint64_t reading =
       format == module_table::Format::parquet
           ? needs.reading_bytes + std::max(kBatches * plan.batches.read_bytes, needs.row_bytes)
           : usable / kWritingPart;
-  const std::uint64_t all_writing = writing + kRowsWaiting * needs.row_bytes;
+  const std::uint64_t all_writing = writing + needs.waiting_rows();
   const std::uint64_t both =
       reads_while_writing ? reading + all_writing : std::max(reading, all_writing);
   plan.module_bytes = std::max(both, kLeastModuleBytes);
-  plan.writing_bytes =
-      reads_while_writing ? writing : plan.module_bytes - kRowsWaiting * needs.row_bytes;
-  const std::uint64_t engine = std::max(kLeastEngineBytes, kHalfRowsSorted * needs.row_bytes / 2);
+  plan.writing_bytes = reads_while_writing ? writing : plan.module_bytes - needs.waiting_rows();
+  const std::uint64_t engine = std::max(kLeastEngineBytes, needs.sorted_rows());
   if (usable < plan.module_bytes + engine) return std::nullopt;
   plan.engine_bytes = usable - plan.module_bytes;
   return plan;
@@ -85,6 +87,7 @@ ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Fo
     needs.reading_bytes = std::max(needs.reading_bytes, facts.reading_bytes);
     needs.columns += facts.columns;
     needs.row_bytes += facts.row_bytes;
+    needs.all_row_bytes += facts.all_row_bytes;
   }
   for (const module_table::SourceFacts& facts : sources)
     needs.reading_bytes += facts.metadata_bytes;

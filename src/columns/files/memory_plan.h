@@ -21,8 +21,8 @@ struct ColumnFileMemory {
   module_table::BatchSizes batches{};
 };
 
-// What metadata may take while files are examined. Nothing else is in memory then, so that it may be
-// more than there is in all: what would be enough is known only from them.
+// What metadata may take while files are examined. Nothing else is in memory then, so that it may
+// be more than there is in all: what would be enough is known only from them.
 std::uint64_t memory_for_metadata(std::uint64_t memory_bytes);
 
 // `sources`: one of a sort, the sides of a join. Throws Error{no_space} that says how much would

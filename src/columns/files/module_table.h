@@ -71,6 +71,7 @@ struct SourceFacts {
   std::uint64_t metadata_bytes;  // memory of the metadata of a file, while it is open
   std::uint64_t columns;         // leaves, of nested ones
   std::uint64_t row_bytes;       // most that a row takes, as far as metadata tell
+  std::uint64_t all_row_bytes;   // that all rows take, likewise
   std::uint64_t bytes_read;      // so far, each time
   std::uint64_t rows_read;       // so far, by the last stream
 };

@@ -56,11 +56,14 @@ TEST(ColumnMemoryPlan, columns_and_large_rows_count) {
   facts.columns = 1000;
   EXPECT_LE(engine_bytes(), of_few - 1000 * 32 * kKiB);
   facts.columns = 0;
-  facts.row_bytes = 200 * kMiB;
+  facts.row_bytes = facts.all_row_bytes = 200 * kMiB;
   const auto plan = plan_column_memory(4 * kGiB, Format::parquet, {&facts, 1});
   EXPECT_GE(plan.writing_bytes, 5 * facts.row_bytes);
   EXPECT_GE(plan.module_bytes, plan.writing_bytes + 2 * facts.row_bytes);
   EXPECT_THROW(plan_column_memory(kGiB, Format::parquet, {&facts, 1}), Error);
+  EXPECT_GE(plan.engine_bytes, facts.row_bytes * 5 / 2);
+  facts.all_row_bytes = kGiB;  // several
+  EXPECT_THROW(plan_column_memory(2 * kGiB, Format::parquet, {&facts, 1}), Error);
 }
 
 TEST(ColumnMemoryPlan, batches_of_many_columns_are_larger) {
