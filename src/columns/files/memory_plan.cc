@@ -40,7 +40,7 @@ struct Needs {
   std::uint64_t written_rows() const {
     return std::min(6 * row_bytes, 4 * row_bytes + all_row_bytes);
   }
-  std::uint64_t waiting_rows() const { return std::min(5 * row_bytes, row_bytes + all_row_bytes); }
+  std::uint64_t waiting_rows() const { return std::min(6 * row_bytes, row_bytes + all_row_bytes); }
   std::uint64_t sorted_rows() const { return std::min(5 * row_bytes, all_row_bytes * 5 / 2); }
 };
 
