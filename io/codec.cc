@@ -2,9 +2,11 @@
 
 // For the memory that a context of zstd takes.
 #define ZSTD_STATIC_LINKING_ONLY
+#include <bzlib.h>
 #include <lz4.h>
 #include <lz4frame.h>
 #include <lz4hc.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -23,7 +25,7 @@ namespace {
 constexpr int kGzipWindow = 15;
 constexpr int kGzipFormat = 16;  // added to the window: gzip, not zlib
 constexpr int kGzipMemory = 8;
-constexpr std::size_t kUsualZstdWindow = 8 * kMiB;  // the largest of levels up to 19
+constexpr std::size_t kUsualWindow = 8 * kMiB;  // the largest of zstd up to -19, of xz up to -6
 constexpr std::size_t kLargestLz4Block = 4 * kMiB;
 constexpr int kFirstHighLevelOfLz4 = 3;  // as in the library's frames
 
@@ -173,11 +175,130 @@ class Decompressor::Lz4Stream : public Stream {
   LZ4F_dctx* context_ = nullptr;
 };
 
+class Decompressor::Bzip2Stream : public Stream {
+ public:
+  Bzip2Stream() { begin(); }
+  ~Bzip2Stream() override { BZ2_bzDecompressEnd(&stream_); }
+  Bzip2Stream(const Bzip2Stream&) = delete;
+  Bzip2Stream& operator=(const Bzip2Stream&) = delete;
+
+  Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    stream_.next_in = reinterpret_cast<char*>(const_cast<std::byte*>(in.data()));
+    stream_.avail_in = chunk(in.size());
+    stream_.next_out = reinterpret_cast<char*>(out.data());
+    stream_.avail_out = chunk(out.size());
+    const unsigned in_bytes = stream_.avail_in, out_bytes = stream_.avail_out;
+    const int result = BZ2_bzDecompress(&stream_);
+    Step step;
+    step.used = in_bytes - stream_.avail_in;
+    step.made = out_bytes - stream_.avail_out;
+    if (result == BZ_STREAM_END) {
+      step.state = State::frame_done;
+      BZ2_bzDecompressEnd(&stream_);
+      begin();
+    } else if (result == BZ_MEM_ERROR) {
+      throw std::bad_alloc();
+    } else if (result != BZ_OK) {
+      step.state = result == BZ_DATA_ERROR_MAGIC ? State::not_a_frame : State::corrupt;
+      step.why = "its checksum or structure is wrong";
+    }
+    return step;
+  }
+
+ private:
+  void begin() {
+    stream_ = {};
+    if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw std::bad_alloc();
+  }
+
+  bz_stream stream_{};
+};
+
+class Decompressor::XzStream : public Stream {
+ public:
+  explicit XzStream(std::size_t max_window_bytes)
+      : memory_bytes_(memory_bytes(Codec::xz, max_window_bytes)) {
+    begin();
+  }
+  ~XzStream() override { lzma_end(&stream_); }
+  XzStream(const XzStream&) = delete;
+  XzStream& operator=(const XzStream&) = delete;
+
+  Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+    stream_.avail_in = in.size();
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    stream_.avail_out = out.size();
+    const lzma_ret result = lzma_code(&stream_, LZMA_RUN);
+    Step step;
+    step.used = in.size() - stream_.avail_in;
+    step.made = out.size() - stream_.avail_out;
+    if (result == LZMA_STREAM_END) {
+      step.state = State::frame_done;
+      begin();
+    } else if (result == LZMA_MEM_ERROR) {
+      throw std::bad_alloc();
+    } else if (result != LZMA_OK && result != LZMA_BUF_ERROR) {
+      step.state = result == LZMA_FORMAT_ERROR     ? State::not_a_frame
+                   : result == LZMA_MEMLIMIT_ERROR ? State::window_too_large
+                                                   : State::corrupt;
+      step.why = result == LZMA_OPTIONS_ERROR ? "it has a filter or check that this liblzma lacks"
+                                              : "its checksum or structure is wrong";
+    }
+    return step;
+  }
+
+ private:
+  void begin() {
+    if (lzma_stream_decoder(&stream_, memory_bytes_, 0) != LZMA_OK) throw std::bad_alloc();
+  }
+
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  std::uint64_t memory_bytes_;
+};
+
+namespace {
+
+// The dictionary of the first block of an xz file; the usual one if `head` does not hold its
+// header.
+std::size_t xz_dictionary_bytes(std::span<const std::byte> head) {
+  if (head.size() <= LZMA_STREAM_HEADER_SIZE) return kUsualWindow;
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(head.data());
+  lzma_filter filters[LZMA_FILTERS_MAX + 1];
+  lzma_stream_flags flags;
+  lzma_block block{};
+  block.filters = filters;
+  block.header_size = lzma_block_header_size_decode(bytes[LZMA_STREAM_HEADER_SIZE]);
+  if (LZMA_STREAM_HEADER_SIZE + block.header_size > head.size() ||
+      lzma_stream_header_decode(&flags, bytes) != LZMA_OK) {
+    return kUsualWindow;
+  }
+  block.check = flags.check;
+  if (lzma_block_header_decode(&block, nullptr, bytes + LZMA_STREAM_HEADER_SIZE) != LZMA_OK) {
+    return kUsualWindow;
+  }
+  const std::uint64_t memory = lzma_raw_decoder_memusage(filters);
+  lzma_filters_free(filters, nullptr);
+  return memory == UINT64_MAX ? kUsualWindow : static_cast<std::size_t>(memory);
+}
+
+}  // namespace
+
 Codec codec_of(std::string_view path) {
-  if (path.ends_with(".gz")) return Codec::gzip;
+  if (path.ends_with(".gz") || path.ends_with(".bgz")) return Codec::gzip;
   if (path.ends_with(".zst")) return Codec::zstd;
   if (path.ends_with(".lz4")) return Codec::lz4;
+  if (path.ends_with(".bz2")) return Codec::bzip2;
+  if (path.ends_with(".xz")) return Codec::xz;
   return Codec::none;
+}
+
+Codec output_codec_of(std::string_view path) {
+  const Codec codec = codec_of(path);
+  if (codec != Codec::bzip2 && codec != Codec::xz && !path.ends_with(".bgz")) return codec;
+  throw Error(ErrorCode::usage,
+              "such files are read, not written: give a name that ends in .gz, .zst or .lz4",
+              std::string(path));
 }
 
 const char* codec_name(Codec codec) {
@@ -190,6 +311,10 @@ const char* codec_name(Codec codec) {
       return "zstd";
     case Codec::lz4:
       return "lz4";
+    case Codec::bzip2:
+      return "bzip2";
+    case Codec::xz:
+      return "xz";
   }
   return "";
 }
@@ -200,6 +325,8 @@ Decompressor::Decompressor(Codec codec, std::string path, std::size_t max_window
   if (codec == Codec::gzip) stream_ = std::make_unique<GzipStream>();
   if (codec == Codec::zstd) stream_ = std::make_unique<ZstdStream>(max_window_bytes);
   if (codec == Codec::lz4) stream_ = std::make_unique<Lz4Stream>();
+  if (codec == Codec::bzip2) stream_ = std::make_unique<Bzip2Stream>();
+  if (codec == Codec::xz) stream_ = std::make_unique<XzStream>(max_window_bytes);
 }
 
 Decompressor::~Decompressor() = default;
@@ -213,8 +340,9 @@ std::size_t Decompressor::window_bytes(Codec codec, std::span<const std::byte> h
         header.frameType == ZSTD_frame) {
       return std::bit_ceil(std::max<std::size_t>(header.windowSize, kKiB));
     }
-    return kUsualZstdWindow;
+    return kUsualWindow;
   }
+  if (codec == Codec::xz) return xz_dictionary_bytes(head);
   if (codec != Codec::lz4) return kKiB;
   // Magic number, flags, and a byte whose bits 4 to 6 say how large blocks are.
   constexpr std::size_t kSizeByte = 5;
@@ -230,7 +358,10 @@ std::size_t Decompressor::memory_bytes(Codec codec, std::size_t max_window_bytes
       return 0;
     case Codec::gzip:
       return 64 * kKiB;
+    case Codec::bzip2:
+      return 4 * kMiB;
     case Codec::zstd:
+    case Codec::xz:
       return max_window_bytes + kMiB;
     case Codec::lz4:
       return 2 * std::min(max_window_bytes, kLargestLz4Block) + kMiB;
@@ -265,11 +396,22 @@ void Decompressor::fail(const std::string& message, std::uint64_t offset) const 
   throw Error(ErrorCode::bad_input, message, path_, offset);
 }
 
+// Zeros after a frame are no frame: gzip and xz allow them, to fill up a tape or sector.
+void Decompressor::skip_padding() {
+  if (in_frame_ || frames_ == 0 || (codec_ != Codec::gzip && codec_ != Codec::xz)) return;
+  const auto end = std::find_if(input_.begin(), input_.end(),
+                                [](std::byte byte) { return byte != std::byte{0}; });
+  const auto zeros = static_cast<std::size_t>(end - input_.begin());
+  used_ += zeros;
+  input_ = input_.subspan(zeros);
+}
+
 std::size_t Decompressor::read(std::span<std::byte> out) {
   using State = Stream::State;
   const std::string name = codec_name(codec_);
   std::size_t filled = 0;
   while (filled < out.size() && !at_end_) {
+    skip_padding();
     if (input_.empty() && !may_hold_output_) {
       if (!input_finished_) break;
       fail(used_ == 0 ? "the file is empty, not a " + name + " file"
@@ -301,15 +443,16 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
         break;
       case State::not_a_frame:
         fail(frames_ == 0 ? "not a " + name + " file"
-                          : "something after the end of the compressed content that is no " + name +
-                                " frame",
+                          : "something after the end of the compressed content that is not a " +
+                                name + " frame",
              frame_start_);
       case State::too_old:
-        fail("this frame is of a format before zstd 0.8: have zstd -dc do it", frame_start_);
+        fail("this frame is of a format before zstd 0.8: pipe the file through zstd -dc",
+             frame_start_);
       case State::window_too_large:
         throw Error(ErrorCode::no_space,
-                    "this frame takes a window of more than " + format_bytes(max_window_bytes_) +
-                        " to decompress: have zstd -dc do it",
+                    "this frame needs a window of more than " + format_bytes(max_window_bytes_) +
+                        " to decompress: pipe the file through " + name + " -dc",
                     path_, frame_start_);
       case State::corrupt:
         fail("the " + name + " file is corrupt: " + step.why, used_);
@@ -329,7 +472,9 @@ std::size_t compress_memory_bytes(Codec codec, int level, std::size_t block_byte
   level = level_or_own(codec, level);
   switch (codec) {
     case Codec::none:
-      return 0;
+    case Codec::bzip2:
+    case Codec::xz:
+      break;
     case Codec::gzip:
       // As zconf.h says, and the structures.
       return (std::size_t{1} << (kGzipWindow + 2)) + (std::size_t{1} << (kGzipMemory + 9)) +
@@ -436,6 +581,8 @@ int as_int(std::size_t bytes) {
 std::size_t frame_bound(Codec codec, std::size_t bytes) {
   switch (codec) {
     case Codec::none:
+    case Codec::bzip2:
+    case Codec::xz:
       return bytes;
     case Codec::gzip:
       // What deflateBound() says of an unknown stream, plus header and trailer.

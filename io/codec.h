@@ -1,4 +1,4 @@
-// Compressed files and blocks: gzip (zlib), zstd and lz4.
+// Compressed files and blocks: gzip (zlib), zstd and lz4; files of bzip2 and xz can be read only.
 //
 // A compressed file is a sequence of frames (gzip calls them members), each of which can be
 // decompressed alone; their concatenated contents are the file's. So a file is read as a stream
@@ -21,9 +21,11 @@
 
 namespace xxl::io {
 
-// By the end of the file's name: .gz, .zst, .lz4, or none of them.
+// By the end of the file's name: .gz or .bgz, .zst, .lz4, .bz2, .xz, or none of them.
 Codec codec_of(std::string_view path);
-// "gzip", "zstd", "lz4", "none".
+// The same of a file that is to be written. Throws Error{usage} if that codec can only be read.
+Codec output_codec_of(std::string_view path);
+// "gzip", "zstd", "lz4", "bzip2", "xz", "none".
 const char* codec_name(Codec codec);
 
 // Turns the bytes of a compressed file, given in pieces of any size, into its content. Not for
@@ -38,22 +40,24 @@ class Decompressor {
   // What zstd itself takes by default.
   static constexpr std::size_t kMaxWindowBytes = 128 * kMiB;
   // Bytes of the head of a file that suffice to know its window.
-  static constexpr std::size_t kHeadBytes = 32;
+  static constexpr std::size_t kHeadBytes = 64;
 
   // How far the first frame of a file that begins with `head` refers back: a power of two for zstd,
-  // the size of a block for lz4; the usual value if `head` does not say.
+  // the size of a block for lz4, the dictionary for xz; the usual value if `head` does not say.
   static std::size_t window_bytes(Codec codec, std::span<const std::byte> head);
 
-  // `path` is for messages. Frames of zstd that refer back by more than `max_window_bytes` (a power
-  // of two, at least 1 KiB) are refused. REQUIRES: codec is not none. Throws bad_alloc.
+  // `path` is for messages. Frames of zstd and xz that refer back by more than `max_window_bytes`
+  // (for zstd a power of two, at least 1 KiB) are refused. REQUIRES: codec is not none. Throws
+  // bad_alloc.
   Decompressor(Codec codec, std::string path, std::size_t max_window_bytes = kMaxWindowBytes);
   ~Decompressor();
   Decompressor(Decompressor&&) noexcept;
   Decompressor& operator=(Decompressor&&) noexcept;
 
-  // Most bytes that a decompressor allocates: 64 KiB (gzip), two blocks and 1 MiB (lz4: 9 MiB at
-  // most), the window and 1 MiB (zstd; a frame states its window: 2 MiB for zstd -3, 8 MiB for
-  // -19). It allocates what it needs, and from the heap.
+  // Most bytes that a decompressor allocates: 64 KiB (gzip), 4 MiB (bzip2), two blocks and 1 MiB
+  // (lz4: 9 MiB at most), the window and 1 MiB (zstd and xz; a frame states its window: 2 MiB for
+  // zstd -3, 8 MiB for -19 and for xz -6, 64 MiB for xz -9). It allocates what it needs, and from
+  // the heap.
   static std::size_t memory_bytes(Codec codec, std::size_t max_window_bytes = kMaxWindowBytes);
 
   // True if all bytes given have been used, and more are needed.
@@ -66,7 +70,8 @@ class Decompressor {
 
   // Fills `out` as far as the input given allows; returns the number of bytes. Less than asked for
   // only if wants_input() or at_end() holds then. Throws Error{bad_input} if the file is corrupt,
-  // ends within a frame (or before the first), or has something else after a frame; its offset is
+  // ends within a frame (or before the first), or has something else after a frame (zeros may
+  // follow those of gzip and xz); its offset is
   // the byte of the compressed file up to which all is valid: the end of the file, the start of
   // what is no frame, or a byte at most one piece before what is corrupt. Throws Error{no_space} if
   // a window is too large.
@@ -81,8 +86,11 @@ class Decompressor {
   class GzipStream;
   class ZstdStream;
   class Lz4Stream;
+  class Bzip2Stream;
+  class XzStream;
 
   [[noreturn]] void fail(const std::string& message, std::uint64_t offset) const;
+  void skip_padding();
 
   Codec codec_;
   std::string path_;

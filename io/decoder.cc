@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -9,6 +10,39 @@ namespace xxl::io {
 
 Decoder::Decoder(int fd, Codec codec, std::string path, std::size_t max_window_bytes)
     : fd_(fd), codec_(codec), path_(std::move(path)), max_window_bytes_(max_window_bytes) {}
+
+void Decoder::start(std::span<const std::byte> head) {
+  decompressor_.emplace(codec_, path_, max_window_bytes_);
+  memory_ = MemoryRegion(kPieceBytes);
+  if (!head.empty()) decompressor_->give(head);
+}
+
+std::int64_t Decoder::recognize() {
+  while (head_bytes_ < head_.size()) {
+    const ssize_t bytes = ::read(fd_, head_.data() + head_bytes_, head_.size() - head_bytes_);
+    if (bytes < 0) return -errno;
+    if (bytes == 0) break;
+    head_bytes_ += static_cast<std::size_t>(bytes);
+  }
+  const auto head = std::span<const std::byte>(head_).first(head_bytes_);
+  codec_ = recognize_content(head, path_);
+  is_plain_ = codec_ == Codec::none;
+  if (!is_plain_) start(head);
+  return 0;
+}
+
+std::int64_t Decoder::read_plain(std::span<std::byte> to) {
+  if (head_bytes_ == 0) {
+    const ssize_t bytes = ::read(fd_, to.data(), to.size());
+    return bytes < 0 ? -errno : bytes;
+  }
+  const std::size_t taken = std::min(head_bytes_, to.size());
+  std::copy_n(head_.begin(), taken, to.begin());
+  std::copy(head_.begin() + static_cast<std::ptrdiff_t>(taken),
+            head_.begin() + static_cast<std::ptrdiff_t>(head_bytes_), head_.begin());
+  head_bytes_ -= taken;
+  return static_cast<std::int64_t>(taken);
+}
 
 std::int64_t Decoder::read(std::span<std::byte> to) {
   try {
@@ -20,10 +54,14 @@ std::int64_t Decoder::read(std::span<std::byte> to) {
 }
 
 std::int64_t Decoder::read_on(std::span<std::byte> to) {
-  if (!decompressor_) {
-    decompressor_.emplace(codec_, path_, max_window_bytes_);
-    memory_ = MemoryRegion(kPieceBytes);
+  if (!decompressor_ && !is_plain_) {
+    if (codec_ != Codec::none) {
+      start({});
+    } else if (const std::int64_t error = recognize(); error < 0) {
+      return error;
+    }
   }
+  if (is_plain_) return read_plain(to);
   if (decompressor_->wants_input()) {
     const ssize_t bytes = ::read(fd_, memory_.data(), kPieceBytes);
     if (bytes < 0) return -errno;

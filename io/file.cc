@@ -172,6 +172,7 @@ File& File::operator=(File&& other) noexcept {
   is_limited_ = other.is_limited_;
   codec_ = other.codec_;
   window_bytes_ = other.window_bytes_;
+  is_recognized_ = other.is_recognized_;
   decoder_ = std::move(other.decoder_);
   caller_ = other.caller_;
   write_log_ = std::move(other.write_log_);
@@ -226,14 +227,16 @@ void File::open() {
   const bool is_limited = is_limited_;
   const Codec codec = codec_;
   const std::size_t window_bytes = window_bytes_;
+  const bool is_recognized = is_recognized_;
   *this = std::move(now);
+  is_recognized_ = is_recognized;
   if (codec != Codec::none) {
     disable_direct();
     seekable_ = false;
     codec_ = codec;
     window_bytes_ = window_bytes;
-    start_decoder();
   }
+  if (codec != Codec::none || is_recognized) start_decoder();
   if (seekable) {  // it is read as planned, whatever was added
     seekable_ = true;
     size_ = size;
@@ -258,6 +261,20 @@ void File::decompress(Codec codec) {
   seekable_ = false;
   size_ = 0;
   if (is_open()) start_decoder();
+}
+
+void File::recognize() {
+  if (!seekable_) {
+    is_recognized_ = true;
+    if (is_open()) start_decoder();
+    return;
+  }
+  alignas(kSectorBytes) std::byte head[kSectorBytes];  // it may be read directly
+  const ssize_t bytes = read_head(fd_, head);
+  if (bytes < 0) throw_io_error(static_cast<int>(-bytes), Operation::read, path_);
+  const auto known = std::min(static_cast<std::size_t>(bytes), kContentBytes);
+  const Codec codec = recognize_content({head, known}, path_);
+  if (codec != Codec::none) decompress(codec);
 }
 
 void File::start_decoder() {

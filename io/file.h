@@ -42,9 +42,12 @@ class File {
   // From now on reads give the decompressed content: a stream. Frames of zstd that refer back
   // further than the first one, and further than is usual, are refused (Decompressor).
   void decompress(Codec codec);
-  // What decompressing it takes in bytes; 0 if it is not compressed.
+  // From now on reads give text: its first bytes, when they come, tell whether it is compressed.
+  // Throws Error{bad_input} if it is known already to be what recognize_content() refuses.
+  void recognize();
+  // What decompressing it takes in bytes; 0 if it is not compressed, or not known to be.
   std::size_t decoder_bytes() const;
-  // If it is decompressed and open: read in place of the descriptor.
+  // If it is decompressed, or a stream to be recognized, and open: read in place of the descriptor.
   Decoder* decoder() const { return decoder_.get(); }
 
   // Opens an input that is not open. Throws Error{bad_input} if its name now belongs to another
@@ -141,6 +144,7 @@ class File {
   bool is_limited_ = false;
   Codec codec_ = Codec::none;
   std::size_t window_bytes_ = 0;  // of its first frame
+  bool is_recognized_ = false;    // a stream: by its decoder
   std::shared_ptr<Decoder> decoder_;
   IoQueue* caller_ = nullptr;
   std::shared_ptr<WriteLog> write_log_;

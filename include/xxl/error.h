@@ -29,6 +29,7 @@ enum class Operation {
   reserve,
   read,
   write,
+  write_short,  // the one write of an output stream that fits a buffer of the C library
 };
 
 // An operation that failed, with the file, the place in it and what was being done.

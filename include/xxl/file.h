@@ -8,8 +8,8 @@
 //   out.close();                                 only now the file appears
 //
 // Records lie in a file as in memory, one after the other. Transfers are direct (past the page
-// cache) where the file system has that; names with .gz, .zst and .lz4 are compressed; "-" is
-// standard input or output, and pipes do as well.
+// cache) where the file system has that; names with .gz, .zst and .lz4 are compressed (.bz2 and
+// .xz: read only); "-" is standard input or output, and pipes do as well.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct file_options {
   Backend backend = Backend::automatic;                 // how its disk is talked to
   std::vector<std::string> scratch_dirs = {};  // for an output that must be written in place; as of
                                                // resource_options
-  bool compressed_by_suffix = true;            // .gz .zst .lz4; false: ignore suffixes
+  bool compressed_by_suffix = true;            // .gz .zst .lz4 .bz2 .xz; false: ignore suffixes
 };
 
 namespace detail {

@@ -17,7 +17,8 @@ enum class Backend {
 };
 
 // How files and scratch blocks are compressed.
-enum class Codec { none, gzip, zstd, lz4 };
+// bzip2 and xz are read, not written.
+enum class Codec { none, gzip, zstd, lz4, bzip2, xz };
 
 // What a job is at.
 enum class Phase {
@@ -67,10 +68,13 @@ struct FileJob {
   unsigned parallel = 0;                  // threads; 0: as many as there are processors
   unsigned batch_size = 0;                // most runs merged at once; 0: as many as memory allows
   Backend backend = Backend::automatic;   // of all disks
-  bool compressed_by_suffix = true;  // .gz .zst .lz4 are read and written; false: ignore suffixes
-  Codec temp_codec = Codec::none;    // of scratch blocks: lz4, zstd or none
-  int temp_level = 0;                // 0: the codec's default
-  Progress* progress = nullptr;      // updated while running; owned by the caller; may be null
+  // Names that end in .gz .bgz .zst .lz4 .bz2 .xz are compressed files. Lines and rows that begin
+  // as such a file are decompressed, too, and refused where they are a table or an archive. False:
+  // all are read and written as they are.
+  bool compressed_by_suffix = true;
+  Codec temp_codec = Codec::none;  // of scratch blocks: lz4, zstd or none
+  int temp_level = 0;              // 0: the codec's default
+  Progress* progress = nullptr;    // updated while running; owned by the caller; may be null
 };
 
 // What is measured of a phase.

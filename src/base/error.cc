@@ -33,6 +33,7 @@ std::string_view words_for(Operation operation) {
     case Operation::read:
       return "cannot read";
     case Operation::write:
+    case Operation::write_short:
       return "cannot write";
     case Operation::other:
       break;

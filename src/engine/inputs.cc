@@ -81,13 +81,28 @@ std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
   return memory_bytes - decoders;
 }
 
-Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix) {
+Recognize recognize_text(const TextSyntax& syntax, bool recognizes) {
+  if (!recognizes) return Recognize::nothing;
+  const bool is_text = syntax.record_bytes == 0 && !syntax.counted;
+  return is_text ? Recognize::suffix_and_content : Recognize::suffix;
+}
+
+io::File examine_input(const std::string& path, Recognize recognize) {
+  io::File file = io::File::examine_input(path);
+  const Codec codec = recognize != Recognize::nothing ? io::codec_of(path) : Codec::none;
+  if (codec != Codec::none) {
+    file.decompress(codec);
+  } else if (recognize == Recognize::suffix_and_content) {
+    file.recognize();
+  }
+  return file;
+}
+
+Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, Recognize recognize) {
   Inputs inputs;
   for (const std::string& path : input_paths(std::move(paths))) {
-    io::File file = io::File::examine_input(path);
-    const Codec codec = by_suffix ? io::codec_of(path) : Codec::none;
-    if (codec != Codec::none) {
-      file.decompress(codec);
+    io::File file = examine_input(path, recognize);
+    if (file.decoder_bytes() > 0) {
       ++inputs.compressed;
       inputs.decoder_bytes += file.decoder_bytes();
     }
@@ -101,6 +116,11 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, boo
     inputs.files.push_back(std::move(file));
   }
   return inputs;
+}
+
+Inputs open_text_inputs(std::vector<std::string> paths, const TextSyntax& syntax, bool recognizes) {
+  return open_inputs(std::move(paths), std::max<std::size_t>(syntax.record_bytes, 1),
+                     recognize_text(syntax, recognizes));
 }
 
 Inputs input_of_caller(io::IoQueue& queue, const std::string& name, std::uint64_t expected_bytes) {

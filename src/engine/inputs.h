@@ -14,6 +14,7 @@
 
 #include "io/file.h"
 #include "record/text_records.h"
+#include "record/text_syntax.h"
 
 namespace xxl {
 
@@ -55,10 +56,24 @@ std::vector<std::string> input_paths(std::vector<std::string> paths);
 // The one of `inputs` for those who can read but one. Throws Error{usage} if there are more.
 io::File& only_file(Inputs& inputs);
 
-// Examines `paths` as input_paths() has them. With `by_suffix`, names tell
-// which files are compressed. Throws Error when one cannot be read or is not a whole number of
-// records of `record_bytes`.
-Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, bool by_suffix);
+// What tells which inputs are compressed: nothing (none is), or the suffixes of their names; for
+// text the first bytes, too, where a name does not.
+enum class Recognize { nothing, suffix, suffix_and_content };
+constexpr Recognize recognize_suffix(bool recognizes) {
+  return recognizes ? Recognize::suffix : Recognize::nothing;
+}
+
+// How the records of `syntax` are recognized, unless `recognizes` is false.
+Recognize recognize_text(const TextSyntax& syntax, bool recognizes);
+
+// io::File::examine_input(), and File::decompress() or File::recognize() as `recognize` says.
+io::File examine_input(const std::string& path, Recognize recognize);
+
+// Examines `paths` as input_paths() has them. Throws Error when one cannot be read, is not a whole
+// number of records of `record_bytes`, or has a content that is not text and is not decompressed.
+Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, Recognize recognize);
+// The same for the records of `syntax`, with recognize_text().
+Inputs open_text_inputs(std::vector<std::string> paths, const TextSyntax& syntax, bool recognizes);
 
 // What a caller writes into `queue`, which is called `name`; 0 bytes: it does not say how much.
 Inputs input_of_caller(io::IoQueue& queue, const std::string& name,

@@ -53,7 +53,7 @@ struct JobOptions : FileJob, JobMeans {
   std::uint64_t given_memory_bytes() const { return std::max(memory_bytes, all_memory_bytes); }
   bool in_parts() const { return parts != 0 || part_bytes != 0 || !part_by.empty(); }
   Codec output_codec() const {
-    return compressed_by_suffix && !in_parts() ? io::codec_of(output) : Codec::none;
+    return compressed_by_suffix && !in_parts() ? io::output_codec_of(output) : Codec::none;
   }
 };
 

@@ -30,13 +30,12 @@ std::string_view whole_lines(std::string_view text, char terminator, bool starts
 }  // namespace
 
 std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::string>& paths,
-                                                     const JobOptions& options) {
+                                                     Recognize recognize) {
   std::vector<io::File> files;
   for (const std::string& path : paths) {
-    if (options.compressed_by_suffix && io::codec_of(path) != Codec::none) return std::nullopt;
     std::error_code error;
     if (path != "-" && std::filesystem::is_directory(path, error)) return std::nullopt;  // of parts
-    files.push_back(io::File::examine_input(path));
+    files.push_back(examine_input(path, recognize));
     if (!files.back().seekable()) return std::nullopt;
   }
   return files;

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "engine/job.h"
+#include "engine/inputs.h"
 #include "io/file.h"
 #include "record/key_extractor.h"
 #include "record/text_syntax.h"
 
 namespace xxl {
 
-// The files of `paths`, to be sampled; nothing if one cannot be read twice, is compressed, or is
-// a directory, so that a guess would be useless. Throws Error.
+// The files of `paths`, to be sampled; nothing if one cannot be read twice, is compressed (which
+// `recognize` tells), or is a directory, so that a guess would be useless. Throws Error.
 std::optional<std::vector<io::File>> inputs_to_guess(const std::vector<std::string>& paths,
-                                                     const JobOptions& options);
+                                                     Recognize recognize);
 
 // True if all samples of `input`, taken from its start to its end, are in the order of `keys`, each
 // in itself and after the one before. False for what cannot be read at any place, for rows, as

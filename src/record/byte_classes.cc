@@ -23,6 +23,7 @@ ByteClasses current_byte_classes() {
   };
   const std::lconv* conventions = std::localeconv();
   classes.decimal_point = single_byte(conventions->decimal_point, '.');
+  classes.real_decimal_point = single_byte(conventions->decimal_point, -1);
   classes.thousands_separator = single_byte(conventions->thousands_sep, -1);
   return classes;
 }

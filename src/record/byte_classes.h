@@ -14,7 +14,8 @@ struct ByteClasses {
   Set not_dictionary{};  // dropped by option d
   Set not_printing{};    // dropped by option i
   std::array<unsigned char, 256> upper{};
-  int decimal_point = '.';       // as one byte
+  int decimal_point = '.';       // of -n: '.' if the locale's has several bytes
+  int real_decimal_point = '.';  // of -g, which strtold reads: -1 if it has several bytes
   int thousands_separator = -1;  // -1: none, or none of one byte
   bool plain_blanks = false;     // blank is space, tab and newline
   bool plain_upper = false;      // upper changes a to z only

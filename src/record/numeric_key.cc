@@ -240,7 +240,8 @@ void append_real(long double value, std::string& key) {
 
 // What std::from_chars would read, if the result is exact or comes from one rounded operation, and
 // so equals that of strtold: a mantissa below 2^64 and a power of ten up to 10^27 are both exact in
-// a mantissa of 64 bits. Nothing if more is needed, or if the text may be no number.
+// a mantissa of 64 bits. Nothing if more is needed, or if the text may not be a number.
+// `decimal_point` is -1 if it has several bytes: then it may begin at any byte beyond ASCII.
 std::optional<long double> read_simple_real(std::string_view text, int decimal_point) {
   static constexpr auto kPowers = [] {
     std::array<long double, 28> powers{};
@@ -270,8 +271,9 @@ std::optional<long double> read_simple_real(std::string_view text, int decimal_p
     exponent = -(at - fraction);
     count -= exponent;
   }
+  const bool may_be_point = decimal_point < 0 && at < end && (*at & 0x80) != 0;
   // 19 digits are less than 2^64. A letter may start a hexadecimal number or an exponent.
-  if (count == 0 || count > 19) return std::nullopt;
+  if (count == 0 || count > 19 || may_be_point) return std::nullopt;
   if (at < end && (*at | 0x20) == 'x') return std::nullopt;
   if (at < end && (*at | 0x20) == 'e') {
     const char* power = at + 1;
@@ -308,7 +310,7 @@ void append_human_numeric_key(std::string_view text, const ByteClasses& classes,
 
 void append_general_numeric_key(std::string_view text, const ByteClasses& classes, locale_t locale,
                                 std::string& key) {
-  if (const auto value = read_simple_real(text, classes.decimal_point)) {
+  if (const auto value = read_simple_real(text, classes.real_decimal_point)) {
     append_real(*value, key);
     return;
   }

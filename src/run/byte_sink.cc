@@ -8,13 +8,17 @@
 #include "base/units.h"
 
 namespace xxl {
+namespace {
+
+constexpr std::size_t kStdioBytes = 4096;  // of the C library, for pipes and devices
+
+}  // namespace
 
 std::exception_ptr write_failure(const io::Completion& completion, std::size_t bytes,
-                                 const io::File& file, std::uint64_t offset) {
+                                 const io::File& file, std::uint64_t offset, Operation operation) {
   if (completion.error == 0 && completion.bytes == bytes) return nullptr;
   try {
-    throw_io_error(completion.error != 0 ? completion.error : EIO, Operation::write, file.path(),
-                   offset);
+    throw_io_error(completion.error != 0 ? completion.error : EIO, operation, file.path(), offset);
   } catch (...) {  // (even std::bad_alloc)
     return std::current_exception();
   }
@@ -43,9 +47,12 @@ void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes,
   request.op = io::Op::write;
   request.file = &file_;
   request.data = {buffer, bytes};
-  request.done = [this, bytes, done = std::move(done),
+  const bool is_short = index == 0 && bytes <= kStdioBytes;
+  request.done = [this, bytes, operation = is_short ? Operation::write_short : Operation::write,
+                  done = std::move(done),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
-    std::exception_ptr failure = write_failure(completion, bytes, file_, Error::kNoOffset);
+    std::exception_ptr failure =
+        write_failure(completion, bytes, file_, Error::kNoOffset, operation);
     if (failure != nullptr) give_up();  // nothing may follow what is missing
     done(std::move(failure));
     submit_next(std::unique_lock(mutex_));

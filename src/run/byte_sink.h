@@ -35,7 +35,8 @@ class ByteSink {
 
 // What a write of `bytes` to `offset` of `file` came to: null, or an Error.
 std::exception_ptr write_failure(const io::Completion& completion, std::size_t bytes,
-                                 const io::File& file, std::uint64_t offset);
+                                 const io::File& file, std::uint64_t offset,
+                                 Operation operation = Operation::write);
 
 // A file that can be written at any place. The last block is padded with zeros to a whole sector:
 // the file must be cut to its size afterwards.

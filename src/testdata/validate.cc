@@ -85,7 +85,7 @@ Tally examine_file(const KeyLayout& layout, const io::File& file, unsigned paral
 
 ValidateReport validate(const RecordFormat& format, const std::string& input, unsigned parallel) {
   const KeyLayout layout(format);
-  Inputs inputs = open_inputs({input}, format.record_bytes, true);
+  Inputs inputs = open_inputs({input}, format.record_bytes, Recognize::suffix);
   Tally tally;
   std::vector<std::byte> last;  // of the parts before
   for (io::File& file : inputs.files) {

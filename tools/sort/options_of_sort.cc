@@ -529,8 +529,9 @@ CommandSpec sort_command() {
           "input, and so do lines with -s. The number of records and a checksum over them are "
           "compared from input to output in every sort.\n"
           "\n"
-          "Files that end in .gz, .zst or .lz4 are decompressed as they are read, and an output of "
-          "such a name is written compressed (not when called as sort).\n",
+          "Files that end in .gz, .bgz, .zst, .lz4, .bz2 or .xz are decompressed as they are read, "
+          "and so is text that begins like one of these. An output that ends in .gz, .zst or .lz4 "
+          "is written compressed (not when called as sort).\n",
       .options = kSortOptions,
       .sections = kSortSections};
 }

@@ -28,9 +28,12 @@ void throw_as_sort(const Error& error, const TextSortOptions& sort, bool is_chec
                    const std::string& prefix) {
   if (error.sys_errno() == 0) throw error;
   const Operation operation = error.operation();
-  const bool writes = operation == Operation::write || operation == Operation::reserve;
+  // sort(1) meets it when it empties the buffer of the C library, or before.
+  const bool flushes = operation == Operation::write_short;
+  const bool writes = flushes || operation == Operation::write || operation == Operation::reserve;
   if (writes && (error.path() == kStandardOutput || error.path() == sort.output)) {
-    throw CommandLineError(failed("write", error.path(), error) + "\n" + prefix + "write error");
+    throw CommandLineError(failed(flushes ? "fflush" : "write", error.path(), error) + "\n" +
+                           prefix + "write error");
   }
   if (operation == Operation::open_output) {
     throw CommandLineError(failed("open", sort.output, error));

@@ -91,6 +91,7 @@ void check_output(const std::string& file) {
     if (!can_access(file, W_OK)) throw_file_error("open failed", file, errno);
     return;
   }
+  if (errno == ENOENT && file.ends_with('/')) throw_file_error("open failed", file, EISDIR);
   if (errno != ENOENT || file.empty()) throw_file_error("open failed", file, errno);
 }
 

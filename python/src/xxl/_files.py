@@ -144,7 +144,8 @@ def sort_file(
     """Sorts files of binary records, or of lines, as ``xxl sort`` does.
 
     The output appears at once and complete; a file of that name survives any failure, and may be
-    one of the inputs. Files that end in .gz, .zst or .lz4 are read and written compressed.
+    one of the inputs. Files that end in .gz, .zst or .lz4 are read and
+    written compressed; those that end in .bz2 or .xz can be read.
 
     inputs: a path, or several, which are sorted together.
     record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N", or

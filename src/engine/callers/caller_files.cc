@@ -160,7 +160,7 @@ io::File opened_again(int descriptor) {
 class FileReaderCore::Reading : public OfProcess {
  public:
   Reading(const std::string& path, std::size_t record_bytes, const file_options& options)
-      : inputs_(open_inputs({path}, record_bytes, options.compressed_by_suffix)),
+      : inputs_(open_inputs({path}, record_bytes, recognize_suffix(options.compressed_by_suffix))),
         reader_(inputs_.files, record_bytes, options) {
     only_file(inputs_);
   }

@@ -84,8 +84,8 @@ void cut(Inputs& inputs, std::uint64_t begin, std::uint64_t end) {
 }
 
 // The files of this rank, or of all of them.
-Inputs open_files(const RankPaths& of_rank, std::size_t record_bytes, Peers& peers) {
-  Inputs inputs = open_inputs(of_rank.paths, record_bytes, true);
+Inputs open_files(const RankPaths& of_rank, const TextSyntax& syntax, Peers& peers) {
+  Inputs inputs = open_text_inputs(of_rank.paths, syntax, true);
   check_and_drop_empty(inputs);
   if (!of_rank.are_of_rank) check_sizes(inputs, peers);
   return inputs;
@@ -396,7 +396,7 @@ RankPaths::RankPaths(const std::vector<std::string>& given, unsigned rank) {
 InputShare open_share(const std::vector<std::string>& paths, std::size_t record_bytes,
                       Peers& peers) {
   const RankPaths of_rank(paths, peers.rank());
-  InputShare share{open_files(of_rank, record_bytes, peers)};
+  InputShare share{open_files(of_rank, TextSyntax{.record_bytes = record_bytes}, peers)};
   if (!of_rank.are_of_rank) {
     const std::uint64_t records = share.inputs.bytes / record_bytes;
     const auto start_of = [&](std::uint64_t rank) {
@@ -411,7 +411,7 @@ InputShare open_share(const std::vector<std::string>& paths, std::size_t record_
 TextShare open_text_share(const std::vector<std::string>& paths, const TextSyntax& syntax,
                           bool with_first_record, Peers& peers) {
   const RankPaths of_rank(paths, peers.rank());
-  TextShare share{{open_files(of_rank, 1, peers)}, {}};
+  TextShare share{{open_files(of_rank, syntax, peers)}, {}};
   Inputs& inputs = share.inputs;
   if (with_first_record) share.first_record = first_record(inputs, syntax, peers);
   if (!of_rank.are_of_rank) cut_text(inputs, syntax, peers);

@@ -114,7 +114,7 @@ HashJoining::HashJoining(const RecordJoinOptions& options)
       row_records_(rows_.row_format()) {
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     inputs_[side] = open_inputs({options.inputs[side]}, options.formats[side].record_bytes,
-                                options.compressed_by_suffix);
+                                recognize_suffix(options.compressed_by_suffix));
     report_.plan.sides[side].input_bytes = inputs_[side].bytes;
     report_.plan.sides[side].size_known = inputs_[side].size_known;
     report_.plan.sides[side].presorted = options.presorted[side];

@@ -36,7 +36,8 @@ Inputs open_side(const TextJoinOptions& options, JoinSide side) {
   if (options.input_callers[index] != nullptr) {
     return input_of_caller(*options.input_callers[index], options.inputs[index]);
   }
-  return open_inputs({options.inputs[index]}, 1, options.compressed_by_suffix);
+  return open_text_inputs({options.inputs[index]}, options.input_syntax(index),
+                          options.compressed_by_suffix);
 }
 
 JoinTextSide::JoinTextSide(const TextJoinOptions& options, JoinSide side, Inputs inputs)

@@ -113,7 +113,7 @@ SortMergeJoin::SortMergeJoin(const RecordJoinOptions& options, const Attempt& at
     : options_(options), rows_(options.formats, options.kind, options.layout) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes,
-                                   options_.compressed_by_suffix);
+                                   recognize_suffix(options_.compressed_by_suffix));
     sides_[i].bytes = sides_[i].inputs.bytes;
     sides_[i].size_known = sides_[i].inputs.size_known;
   }

@@ -488,7 +488,8 @@ std::array<bool, kJoinSides> guess_sorted(const TextJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
   if (options.input_callers[0] != nullptr) return guessed;
   if (!output_appears_at_end(options) && !options.count_only) return guessed;
-  const auto inputs = inputs_to_guess({options.inputs.begin(), options.inputs.end()}, options);
+  const auto inputs = inputs_to_guess({options.inputs.begin(), options.inputs.end()},
+                                      recognize_text(options.syntax, options.compressed_by_suffix));
   if (!inputs) return guessed;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&

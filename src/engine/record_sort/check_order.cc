@@ -111,8 +111,9 @@ std::uint64_t find_disorder(const SortOptions& options, std::uint64_t given, con
 }  // namespace
 
 OrderCheck check_order(const SortOptions& options) {
-  Inputs inputs = open_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
-                              options.format.record_bytes, options.compressed_by_suffix);
+  Inputs inputs =
+      open_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
+                  options.format.record_bytes, recognize_suffix(options.compressed_by_suffix));
   io::File& file = only_file(inputs);
   file.open();
   const std::uint64_t memory = memory_beside_decoders(options.memory_bytes, {&inputs});

@@ -43,7 +43,7 @@ constexpr std::size_t kLeastBlocksOfPart = 8;  // to be written beside others
 
 Sorting::Sorting(const SortOptions& options, const SortSurroundings& surroundings)
     : Sorting(options, open_inputs(options.inputs, options.format.record_bytes,
-                                   options.compressed_by_suffix)) {
+                                   recognize_suffix(options.compressed_by_suffix))) {
   plan_again(options, surroundings);
 }
 

@@ -44,8 +44,8 @@ class OrderChecking {
  public:
   explicit OrderChecking(const TextSortOptions& options)
       : OrderChecking(options,
-                      open_inputs({options.inputs.empty() ? "-" : options.inputs.front()}, 1,
-                                  options.compressed_by_suffix),
+                      open_text_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
+                                       options.syntax, options.compressed_by_suffix),
                       {}, nullptr) {}
   // `memory`: in place of some of its own. `sum`, unless it is null, gets the records that are in
   // order.

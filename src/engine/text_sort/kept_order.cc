@@ -81,8 +81,7 @@ class KeptOrder {
  public:
   explicit KeptOrder(const TextSortOptions& options)
       : options_(options),
-        inputs_(open_inputs(options.inputs, std::max<std::size_t>(options.syntax.record_bytes, 1),
-                            options.compressed_by_suffix)),
+        inputs_(open_text_inputs(options.inputs, options.syntax, options.compressed_by_suffix)),
         most_kept_bytes_(inputs_.size_known ? tagged_bytes(options_by_key(options), inputs_) : 0) {}
   SortReport run();
 

@@ -59,11 +59,9 @@ class TextSorting final : public CallerSort {
  public:
   // `assumes_sorted`: merges inputs that look sorted; throws WrongGuess where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
-      : TextSorting(
-            options,
-            open_inputs(options.inputs, std::max<std::size_t>(options.syntax.record_bytes, 1),
-                        options.compressed_by_suffix),
-            assumes_sorted) {}
+      : TextSorting(options,
+                    open_text_inputs(options.inputs, options.syntax, options.compressed_by_suffix),
+                    assumes_sorted) {}
   // With `inputs` that are open, those of the options.
   TextSorting(const TextSortOptions& options, Inputs inputs, bool assumes_sorted = false)
       : options_(options),
@@ -516,7 +514,8 @@ bool may_be_sorted(const TextSortOptions& options) {
   }
   const std::vector<std::string> paths = input_paths(options.inputs);
   if (paths.size() > kMostGuessedFiles) return false;
-  const auto files = inputs_to_guess(paths, options);
+  const auto files =
+      inputs_to_guess(paths, recognize_text(options.syntax, options.compressed_by_suffix));
   if (!files) return false;
   std::uint64_t bytes = 0;
   for (const io::File& file : *files) bytes += file.size();

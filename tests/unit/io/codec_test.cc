@@ -1,7 +1,9 @@
 // Compressed files and blocks, also those of the codecs' own programs.
 #include "io/codec.h"
 
+#include <bzlib.h>
 #include <gtest/gtest.h>
+#include <lzma.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +25,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 constexpr Codec kCodecs[] = {Codec::gzip, Codec::zstd, Codec::lz4};
+constexpr Codec kReadCodecs[] = {Codec::gzip, Codec::zstd, Codec::lz4, Codec::bzip2, Codec::xz};
 
 // Half random, half repeated from up to `distance` bytes before.
 Bytes make_content(std::size_t size, std::uint64_t seed, std::size_t distance = 100000) {
@@ -38,7 +41,31 @@ Bytes make_content(std::size_t size, std::uint64_t seed, std::size_t distance = 
   return bytes;
 }
 
+// A frame of a codec that xxl only reads.
+Bytes frame_of_library(Codec codec, std::span<const std::byte> content) {
+  Bytes frame(content.size() * 2 + 1024);
+  std::size_t size = 0;
+  if (codec == Codec::bzip2) {
+    auto bytes = static_cast<unsigned>(frame.size());
+    EXPECT_EQ(
+        BZ2_bzBuffToBuffCompress(reinterpret_cast<char*>(frame.data()), &bytes,
+                                 reinterpret_cast<char*>(const_cast<std::byte*>(content.data())),
+                                 static_cast<unsigned>(content.size()), 9, 0, 0),
+        BZ_OK);
+    size = bytes;
+  } else {
+    EXPECT_EQ(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nullptr,
+                                      reinterpret_cast<const std::uint8_t*>(content.data()),
+                                      content.size(), reinterpret_cast<std::uint8_t*>(frame.data()),
+                                      &size, frame.size()),
+              LZMA_OK);
+  }
+  frame.resize(size);
+  return frame;
+}
+
 Bytes frame_of(Codec codec, int level, std::span<const std::byte> content) {
+  if (codec == Codec::bzip2 || codec == Codec::xz) return frame_of_library(codec, content);
   Bytes frame(frame_bound(codec, content.size()));
   frame.resize(compress_frame(codec, level, content, frame));
   return frame;
@@ -126,8 +153,40 @@ TEST(Codec, FollowsFromTheNameOfTheFile) {
   EXPECT_EQ(codec_of("a.csv.gz"), Codec::gzip);
   EXPECT_EQ(codec_of("a.zst"), Codec::zstd);
   EXPECT_EQ(codec_of("dir.gz/a.lz4"), Codec::lz4);
+  EXPECT_EQ(codec_of("a.bgz"), Codec::gzip);
+  EXPECT_EQ(codec_of("a.bz2"), Codec::bzip2);
+  EXPECT_EQ(codec_of("a.tsv.xz"), Codec::xz);
   EXPECT_EQ(codec_of("a.gzip"), Codec::none);
   EXPECT_EQ(codec_of("-"), Codec::none);
+}
+
+TEST(Codec, OutputsAreNotWrittenAsWhatCanOnlyBeRead) {
+  EXPECT_EQ(output_codec_of("a.gz"), Codec::gzip);
+  EXPECT_EQ(output_codec_of("a.bz"), Codec::none);
+  for (const char* name : {"a.bz2", "a.xz", "a.bgz"}) {
+    EXPECT_THROW(output_codec_of(name), Error) << name;
+  }
+}
+
+TEST(Codec, ZerosAfterAFrameArePaddingOfGzipAndXz) {
+  const Bytes content = make_content(3000, 8);
+  for (const Codec codec : kReadCodecs) {
+    SCOPED_TRACE(codec_name(codec));
+    Bytes file = frame_of(codec, 0, content), both = content;
+    file.resize(file.size() + 10240);
+    if (codec != Codec::gzip && codec != Codec::xz) {
+      EXPECT_TRUE(error_of(codec, file));
+      continue;
+    }
+    EXPECT_TRUE(decompress(codec, file) == content);
+    EXPECT_TRUE(decompress(codec, file, 3, 50) == content);
+    append(file, frame_of(codec, 0, content));
+    append(both, content);
+    EXPECT_TRUE(decompress(codec, file, 100, 1 << 20) == both);
+    file.push_back(std::byte{1});
+    EXPECT_TRUE(error_of(codec, file));
+    EXPECT_TRUE(error_of(codec, Bytes(100)));  // zeros alone
+  }
 }
 
 TEST(Codec, LevelsAreThoseOfTheCodec) {
@@ -140,7 +199,7 @@ TEST(Codec, LevelsAreThoseOfTheCodec) {
 }
 
 TEST(Codec, FramesBehindOneAnotherAreOneFile) {
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kReadCodecs) {
     SCOPED_TRACE(codec_name(codec));
     Bytes content, file;
     int level = 0;
@@ -178,16 +237,37 @@ TEST(Codec, WhatProgramsWriteIsRead) {
   const Bytes small = make_content(1000, 4);
   write_file(directory / "in", content);
   write_file(directory / "small", small);
-  for (const char* command :
-       {"gzip -1", "gzip -9", "gzip -c -n", "zstd -1", "zstd -12", "zstd --long=27 -3",
-        "zstd --no-check", "zstd -T2", "lz4 -1", "lz4 -9", "lz4 -B4", "lz4 -BD -B5", "lz4 -BX",
-        "lz4 --no-frame-crc", "lz4 --content-size"}) {
+  for (const char* command : {"gzip -1",
+                              "gzip -9",
+                              "gzip -c -n",
+                              "zstd -1",
+                              "zstd -12",
+                              "zstd --long=27 -3",
+                              "zstd --no-check",
+                              "zstd -T2",
+                              "lz4 -1",
+                              "lz4 -9",
+                              "lz4 -B4",
+                              "lz4 -BD -B5",
+                              "lz4 -BX",
+                              "lz4 --no-frame-crc",
+                              "lz4 --content-size",
+                              "bzip2 -1",
+                              "bzip2 -9",
+                              "xz -0",
+                              "xz -6",
+                              "xz -9e",
+                              "xz -T2 --block-size=65536",
+                              "xz --check=crc32",
+                              "xz --x86 --lzma2=dict=16MiB"}) {
     SCOPED_TRACE(command);
     const std::string out = directory / "out", run = command + std::string(" -c -q ");
     ASSERT_EQ(shell(run + (directory / "in") + " 2> /dev/null > " + out), 0);
     ASSERT_EQ(shell(run + (directory / "small") + " 2> /dev/null >> " + out), 0);
     const Codec codec = command[0] == 'g'   ? Codec::gzip
                         : command[0] == 'z' ? Codec::zstd
+                        : command[0] == 'b' ? Codec::bzip2
+                        : command[0] == 'x' ? Codec::xz
                                             : Codec::lz4;
     Bytes both = content;
     append(both, small);
@@ -197,7 +277,7 @@ TEST(Codec, WhatProgramsWriteIsRead) {
 }
 
 TEST(Codec, TruncatedFilesAreNoticedAtEveryByte) {
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kReadCodecs) {
     SCOPED_TRACE(codec_name(codec));
     const Bytes frame = frame_of(codec, 0, make_content(300, 5));
     Bytes file = frame;
@@ -216,7 +296,7 @@ TEST(Codec, TruncatedFilesAreNoticedAtEveryByte) {
 }
 
 TEST(Codec, AnythingBehindTheLastFrameIsAnError) {
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kReadCodecs) {
     SCOPED_TRACE(codec_name(codec));
     Bytes file = frame_of(codec, 0, make_content(300, 6));
     const std::size_t frame_bytes = file.size();
@@ -235,7 +315,7 @@ TEST(Codec, AnythingBehindTheLastFrameIsAnError) {
 }
 
 TEST(Codec, ChangedBytesAreNoticed) {
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kReadCodecs) {
     SCOPED_TRACE(codec_name(codec));
     const Bytes content = make_content(2000, 7);
     const Bytes frame = frame_of(codec, 0, content);
@@ -267,9 +347,17 @@ TEST(Codec, LargeWindowsAreRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::no_space);
     EXPECT_STREQ(error.what(),
-                 "file: byte 0: this frame takes a window of more than 1 MiB to decompress: have "
-                 "zstd -dc do it");
+                 "file: byte 0: this frame needs a window of more than 1 MiB to decompress: pipe "
+                 "the file through zstd -dc");
   }
+  ASSERT_EQ(shell("xz -9 -c " + (directory / "in") + " > " + (directory / "out")), 0);
+  const Bytes xz = read_file(directory / "out");
+  const auto head = std::span(xz).first(Decompressor::kHeadBytes);
+  const std::size_t window = Decompressor::window_bytes(Codec::xz, head);
+  EXPECT_GE(window, 64 * kMiB);
+  EXPECT_LT(window, 65 * kMiB);
+  EXPECT_EQ(decompress(Codec::xz, xz, 1 << 20, 1 << 20, window).size(), 4000000u);
+  EXPECT_THROW(decompress(Codec::xz, xz, 1 << 20, 1 << 20, 8 * kMiB), Error);
 }
 
 // Formats before zstd 0.8, of which libzstd takes any window, and only if the magic number comes in
