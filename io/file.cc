@@ -315,7 +315,7 @@ bool File::has_grown(std::size_t record_bytes) {
 
 File File::open_standard_input() {
   const int flags = fcntl(STDIN_FILENO, F_GETFL);
-  if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) throw_io_error(EBADF, Operation::read, "-");
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) throw_io_error(EBADF, Operation::read, "-");
   // Standard input that is a file, at its start, is opened again to be read directly.
   struct stat status;
   if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&

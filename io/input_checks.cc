@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/units.h"
 
 namespace xxl::io {
 
@@ -11,8 +12,9 @@ void check_whole_records(const File& file, std::uint64_t bytes, std::size_t reco
   const std::uint64_t cut = bytes % record_bytes;
   if (cut == 0) return;
   throw Error(ErrorCode::bad_input,
-              "the last " + std::to_string(cut) + " bytes are not a whole record of " +
-                  std::to_string(record_bytes) + " bytes: check --record",
+              (cut == 1 ? "the last byte is" : "the last " + std::to_string(cut) + " bytes are") +
+                  std::string(" not a whole record of ") + format_count(record_bytes, "byte") +
+                  ": check --record",
               file.path(), bytes - cut);
 }
 

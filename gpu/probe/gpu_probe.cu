@@ -39,7 +39,7 @@ void for_each_gpu(std::size_t gpus, const std::function<void(int gpu)>& task) {
 std::size_t count_gpus() {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
-    throw Error(ErrorCode::device, "no GPU: no NVIDIA driver is loaded");
+    throw Error(ErrorCode::device, "no GPU: no NVIDIA driver is installed");
   }
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);

@@ -66,6 +66,29 @@ std::uint64_t parse_number(std::string_view text, std::string_view option, std::
   return value;
 }
 
+std::uint64_t parse_count(std::string_view text, std::string_view option) {
+  constexpr std::string_view kSuffixes = "kMGT";
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  std::uint64_t factor = 1;
+  std::size_t suffix = std::string_view::npos;
+  if (end - rest == 1) suffix = kSuffixes.find(*rest == 'K' ? 'k' : *rest);
+  if (suffix != std::string_view::npos) {
+    for (std::size_t i = 0; i <= suffix; ++i) factor *= 1000;
+  }
+  const bool well_formed = rest == end || suffix != std::string_view::npos;
+  if (error != std::errc{} || !well_formed ||
+      value > std::numeric_limits<std::uint64_t>::max() / factor) {
+    throw_bad_value(option, text, "give a number, with k, M, G or T for powers of 1000");
+  }
+  return value * factor;
+}
+
+std::string format_count(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string format_bytes(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);

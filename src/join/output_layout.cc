@@ -34,13 +34,13 @@ void check_compatible(const std::array<RecordFormat, kJoinSides>& formats) {
   const auto& [r, s] = formats;
   if (r.key.size() != s.key.size()) {
     throw_incompatible("one has " + std::to_string(r.key.size()) + ", the other " +
-                       std::to_string(s.key.size()) + " fields");
+                       format_count(s.key.size(), "field"));
   }
   for (std::size_t i = 0; i < r.key.size(); ++i) {
     const std::string field = "field " + std::to_string(i + 1);
     if (r.key[i].type != s.key[i].type) throw_incompatible(field + " is of different types");
     if (r.key[i].length != s.key[i].length) {
-      throw_incompatible(field + " has " + std::to_string(r.key[i].length) + " bytes in one, " +
+      throw_incompatible(field + " has " + format_count(r.key[i].length, "byte") + " in one, " +
                          std::to_string(s.key[i].length) + " in the other");
     }
     if (r.key[i].descending != s.key[i].descending) {
@@ -160,7 +160,7 @@ void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats, JoinK
       if (offset + bytes > record_bytes) {
         throw_bad_layout(layout, std::string("'").append(item).append("' ends at byte ") +
                                      std::to_string(offset + bytes) + " of a record of " +
-                                     std::to_string(record_bytes) + " bytes");
+                                     format_count(record_bytes, "byte"));
       }
       add_bytes(side, offset, bytes);
     }

@@ -82,6 +82,20 @@ bool is_by_name(const CsvColumn& column) {
 
 }  // namespace
 
+std::string_view type_word(CsvType type) {
+  switch (type) {
+    case CsvType::text:
+      break;
+    case CsvType::number:
+      return "number";
+    case CsvType::integer:
+      return "integer";
+    case CsvType::date:
+      return "date";
+  }
+  return "text";
+}
+
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
   std::string_view rest = spec;
   CsvColumn column = take_column(rest, spec, option);
@@ -109,8 +123,9 @@ CsvKey parse_csv_key(std::string_view spec, bool descending) {
     const std::optional<CsvType> type = type_of(word);
     if (!type) {
       throw_bad_option("--key", spec,
-                       "after the column there may be text, number, integer or date, and asc or "
-                       "desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
+                       "unknown type " + in_quotes(word) +
+                           ", use text, number, integer or date, and asc or desc (a name with a "
+                           "':' goes in quotes, as in '\"a:b\":number')");
     }
     if (has_type) throw_bad_option("--key", spec, "more than one type");
     has_type = true;
@@ -161,6 +176,24 @@ const CsvColumn* first_named(const CsvOrder& order) {
   return nullptr;
 }
 
+namespace {
+
+// What may be meant by the name of a column that is not one of `names`.
+std::string advice_on_missing(std::string_view name, const std::vector<std::string>& names) {
+  if (names.size() == 1) {
+    for (const char separator : {';', '\t', '|', ','}) {
+      if (names.front().find(separator) == std::string::npos) continue;
+      return separator == '\t' ? ": for tabs between columns use --record=tsv"
+                               : ": is '" + std::string(1, separator) +
+                                     "' the separator? Add -t '" + separator + "'";
+    }
+  }
+  if (name.find(',') == name.npos) return "";
+  return ": give each column a --key of its own (columns have no ranges: --key=2 is column 2)";
+}
+
+}  // namespace
+
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
   RowFields fields;
   fields.parse(without_byte_order_mark(header), order.fields);
@@ -183,7 +216,9 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
         all += (all.empty() ? "" : ", ") + in_quotes(name);
       }
       throw Error(ErrorCode::usage,
-                  "the header has no column " + in_quotes(column.name) + ", only " + all, path);
+                  "the header has no column " + in_quotes(column.name) + ", only " + all +
+                      advice_on_missing(column.name, names),
+                  path);
     }
     if (std::find(found + 1, names.end(), column.name) != names.end()) {
       throw Error(ErrorCode::usage,

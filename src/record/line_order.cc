@@ -233,6 +233,13 @@ FieldSeparator parse_line_separator(std::string_view argument) {
   throw Error(ErrorCode::usage, "multi-character tab " + quoted_for_message(argument));
 }
 
+FieldSeparator parse_separator(std::string_view argument) {
+  if (const auto separator = separator_named(argument)) return *separator;
+  throw Error(ErrorCode::usage, "the separator must be one character, not " +
+                                    quoted_for_message(argument) +
+                                    ": for a tab use --record=tsv or -t $'\\t'");
+}
+
 char row_separator(const FieldSeparator& separator) {
   if (separator.is_byte()) return separator.bytes().front();
   throw Error(ErrorCode::usage, "fields of rows are separated by one byte, not by " +

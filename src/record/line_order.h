@@ -86,6 +86,8 @@ std::optional<FieldSeparator> separator_named(std::string_view argument);
 
 // The argument of -t. Throws Error{usage}. That several -t agree ("incompatible tabs") is for the
 // caller to check.
+FieldSeparator parse_separator(std::string_view argument);
+// The same, with sort(1)'s words for what is wrong.
 FieldSeparator parse_line_separator(std::string_view argument);
 
 // The byte of a separator of rows' fields. Throws Error{usage} if it has several.

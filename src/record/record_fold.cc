@@ -98,10 +98,10 @@ FieldFold parse_field_fold(FoldKind kind, std::string_view spec, const RecordFor
     throw Error(ErrorCode::usage, "invalid " + option + " '" + std::string(spec) + "': " + why);
   };
   if (kind == FoldKind::collect) refuse("records of a fixed size have no room for all values");
-  if (is_of_sum(kind) && field.type == KeyType::bytes) refuse("bytes are no number");
+  if (is_of_sum(kind) && field.type == KeyType::bytes) refuse("bytes are not a number");
   const auto overlaps = [&](const KeyField& other) { return overlap(field, other); };
   if (std::any_of(format.key.begin(), format.key.end(), overlaps)) {
-    refuse("these bytes are of the key");
+    refuse("these bytes belong to the key: use --key for other bytes, or aggregate others");
   }
   const auto overlaps_fold = [&](const FieldFold& other) { return overlaps(other.field); };
   if (std::any_of(fold.fields.begin(), fold.fields.end(), overlaps_fold)) {

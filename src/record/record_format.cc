@@ -75,6 +75,13 @@ RecordFormat parse_record_format(std::string_view spec, std::string_view also) {
     format.record_bytes = type->length;
     format.key = {numeric_field(0, spec)};
   } else {
+    if (spec.starts_with("csv:") || spec.starts_with("tsv:")) {
+      throw Error(ErrorCode::usage, "unknown record type '" + std::string(spec) +
+                                        "': give the separator with -t, as in --record=csv -t ';'");
+    }
+    if (spec == "fixed") {
+      throw Error(ErrorCode::usage, "--record=fixed needs a size, as in --record=fixed:32");
+    }
     throw Error(ErrorCode::usage,
                 "unknown record type '" + std::string(spec) + "': use " + std::string(also) +
                     "fixed:N, u32, u64, i32, i64, f32, f64, kv32, kv64 or gensort");
@@ -94,6 +101,9 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
     field.length = parse_number(type_name.substr(5), name + " bytes", 1, kMaxRecordBytes);
   } else {
     const std::string_view full_name = type_name;
+    if (full_name.ends_with(":asc") || full_name.ends_with(":desc")) {
+      throw_bad_field(option, "':asc' and ':desc' exclude each other");
+    }
     field.big_endian = consume_suffix(type_name, "be");
     const TypeName* type = find_type(type_name);
     if (type == nullptr) {
@@ -107,7 +117,7 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
   if (field.offset + field.length > format.record_bytes) {
     throw_bad_field(option, "the " + std::string(option.noun) + " ends at byte " +
                                 std::to_string(field.offset + field.length) + " of a record of " +
-                                std::to_string(format.record_bytes) + " bytes");
+                                format_count(format.record_bytes, "byte"));
   }
   return field;
 }

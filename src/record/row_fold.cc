@@ -223,11 +223,11 @@ class RowFold : public GroupFold {
     visit_fields(row, options_.fields,
                  [&](std::size_t, const FieldSpan&) { return ++columns != 0; });
     if (columns > options_.header_columns) {
-      throw Error(ErrorCode::bad_input, "the first row of key " +
-                                            in_quotes(options_.key_text(first_)) + " has " +
-                                            std::to_string(columns) + " columns, and the header " +
-                                            std::to_string(options_.header_columns) +
-                                            ": new columns would not stand below their names");
+      throw Error(ErrorCode::bad_input,
+                  "the first row of key " + in_quotes(options_.key_text(first_)) + " has " +
+                      format_count(columns, "column") + ", but the header has " +
+                      std::to_string(options_.header_columns) +
+                      ": new columns need rows that are not longer than the header");
     }
     out.append(options_.header_columns - columns, options_.fields.separator);
   }

@@ -10,6 +10,7 @@
 
 #include "base/in_flight.h"
 #include "io/io_queue.h"
+#include "xxl/error.h"
 
 namespace xxl {
 

@@ -52,16 +52,16 @@ GenerateOptions resolve(GenerateOptions options) {
                     " go up to " + (has_long_numbers ? "2^128 - 2" : "2^64 - 2"));
   }
   if (options.records > (kMostBytes - kSectorBytes) / options.format.record_bytes) {
-    throw Error(ErrorCode::usage, std::to_string(options.records) + " records of " +
-                                      std::to_string(options.format.record_bytes) +
-                                      " bytes are more than a file can hold");
+    throw Error(ErrorCode::usage, format_count(options.records, "record") + " of " +
+                                      format_count(options.format.record_bytes, "byte") +
+                                      " are more than a file can hold");
   }
   const auto end = static_cast<std::uint64_t>(options.first_record) + options.records;
   if (options.total_records == 0) options.total_records = end;
   if (options.total_records < end && !is_gensort(options.format)) {
     throw Error(ErrorCode::usage, "records up to number " + std::to_string(end - 1) +
-                                      " are not part of " + std::to_string(options.total_records) +
-                                      " records in all");
+                                      " are not part of " +
+                                      format_count(options.total_records, "record") + " in all");
   }
   if (is_gensort(options.format) && options.distribution != Distribution::uniform) {
     throw Error(ErrorCode::usage, "gensort records have no distribution but uniform and skewed");

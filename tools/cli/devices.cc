@@ -58,6 +58,19 @@ AcceleratedMerge merge_option(const ParsedOptions& options) {
   return word == "never" ? AcceleratedMerge::never : AcceleratedMerge::automatic;
 }
 
+// What says how GPUs are used is an error where there are none. Throws Error{device}.
+void require_gpus_for(const ParsedOptions& options) {
+  for (const char* option : {"multi-gpu", "gpu-merge"}) {
+    if (!options.knows(option) || !options.has(option)) continue;
+    if (options.value(option, "") == "never" || options.value(option, "") == "auto") continue;
+    try {
+      gpu::cuda_gpus();
+    } catch (const Error& error) {
+      throw Error(error.code(), std::string("--") + option + ": " + error.what());
+    }
+  }
+}
+
 }  // namespace
 
 DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line,
@@ -89,6 +102,7 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line,
     return choice;
   }
   if (text == "auto" && !rank) {
+    require_gpus_for(options);
     choice.acceleration = Acceleration::if_it_pays;
     gpus.driver_bytes = gpu::kDriverBytes;
     gpus.find = gpu::find_for_sort(gpu::cuda_gpus, {});

@@ -56,6 +56,22 @@ std::string_view scope_text(Scope scope) {
   return "all records";
 }
 
+// What to give in place of an option of sort(1) that says how keys compare; null for others.
+const char* line_order_word(std::string_view option) {
+  if (option == "--numeric-sort" || option == "--general-numeric-sort") {
+    return ": give the column a type, as in --key=COLUMN:number";
+  }
+  const bool is_order = option == "--ignore-case" || option == "--version-sort" ||
+                        option == "--human-numeric-sort" || option == "--month-sort" ||
+                        option == "--dictionary-order" || option == "--sort";
+  return is_order ? ": columns are compared as text, number, integer or date (--key=COLUMN:TYPE)"
+                  : nullptr;
+}
+
+bool is_for_rows(Scope scope) {
+  return scope == Scope::rows || scope == Scope::fields || scope == Scope::tables;
+}
+
 }  // namespace
 
 bool is_obsolescent_key(const Argument& argument) {
@@ -64,9 +80,15 @@ bool is_obsolescent_key(const Argument& argument) {
 
 void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   const auto refuse = [&](const std::string& what, Scope whose) {
+    const std::string record = options.value("record", "lines");
+    const bool of_columns = scope == Scope::rows || scope == Scope::columns;
+    const bool is_order = whose == Scope::lines && line_order_word(what) != nullptr;
     throw_usage(options.command(),
                 what + " is for " + std::string(scope_text(whose)) +
-                    " only, not for --record=" + options.value("record", "lines"));
+                    " only, not for --record=" + record +
+                    (of_columns && is_order                    ? line_order_word(what)
+                     : record == "lines" && is_for_rows(whose) ? ": for a CSV file add --record=csv"
+                                                               : ""));
   };
   for (const OptionSpec& option : options.command().options) {
     if (options.has(option.key()) && !is_for(option, scope)) {

@@ -76,7 +76,10 @@ JoinArguments JoinArgumentParser::parse() {
 std::size_t JoinArgumentParser::parse_field(const std::string& text) const {
   const Number number = read_number(text);
   if (number.value == 0 || !number.suffix.empty()) {
-    fail("invalid field number: " + quoted_for_message(text));
+    if (caller_.stands_in) fail("invalid field number: " + quoted_for_message(text));
+    fail(quoted_for_message(text) +
+         " is not the number of a field: for a CSV file add --record=csv, with --key1=COLUMN and "
+         "--key2=COLUMN");
   }
   return number.value - 1;
 }
@@ -151,6 +154,7 @@ void JoinArgumentParser::take_operand(const std::string& text) {
 void JoinArgumentParser::take_separator(const std::string& value) {
   // '': the line is one field.
   const auto separator = value.empty() ? FieldSeparator('\n') : separator_named(value);
+  if (!separator && !caller_.stands_in) parse_separator(value);
   if (!separator) fail("multi-character tab " + quoted_for_message(value));
   if (result_.syntax.separator && *result_.syntax.separator != *separator) {
     fail("incompatible tabs");

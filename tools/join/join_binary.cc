@@ -1,5 +1,6 @@
 // xxl join of binary records.
 #include "base/error.h"
+#include "base/units.h"
 #include "cli/devices.h"
 #include "engine/files/text_kind.h"
 #include "engine/join/external_join.h"
@@ -25,8 +26,8 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
 }
 
 std::string describe(const RecordFormat& format) {
-  return format.name + ", " + std::to_string(format.record_bytes) + " bytes, key of " +
-         std::to_string(format.key_bytes()) + " bytes";
+  return format.name + ", " + format_count(format.record_bytes, "byte") + ", key of " +
+         format_count(format.key_bytes(), "byte");
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 #include "join/join_shared.h"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/quote.h"
+#include "base/units.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -28,12 +30,13 @@ std::array<bool, kJoinSides> presorted_option(const JoinArguments& arguments) {
   return presorted;
 }
 
-// True if the two names stand for one pipe or terminal.
+// True if the two names stand for one pipe or terminal. (/dev/null may be read twice.)
 bool are_one_pipe(const std::string& r, const std::string& s) {
   const auto find = [](const std::string& name, struct stat& status) {
     const int failed = name == "-" ? fstat(STDIN_FILENO, &status) : stat(name.c_str(), &status);
+    const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
     return failed == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) &&
-           !S_ISDIR(status.st_mode);
+           !S_ISDIR(status.st_mode) && !is_null;
   };
   struct stat first {
   }, second{};
@@ -57,7 +60,7 @@ void check_inputs(const JoinArguments& arguments) {
     throw_usage(options.command(), "R and S cannot both be standard input");
   }
   if (are_one_pipe(r, s)) {
-    throw_usage(options.command(), "R and S are one pipe, which can be read only once");
+    throw_usage(options.command(), "both inputs are the same pipe, which can be read only once");
   }
   if (options.has("count") && options.has("output")) {
     throw_usage(options.command(), "--count writes no rows: it excludes --output");
@@ -111,9 +114,9 @@ int run_join_reports(const Caller& caller, const JoinArguments& arguments, const
   }
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     if (report.sides[side].skipped == 0) continue;
-    std::fprintf(stderr, "%swarning: %s: %ju malformed rows left out\n", caller.prefix.c_str(),
+    std::fprintf(stderr, "%swarning: %s: %s left out\n", caller.prefix.c_str(),
                  quote_controls(subject.inputs[side]).c_str(),
-                 static_cast<std::uintmax_t>(report.sides[side].skipped));
+                 format_count(report.sides[side].skipped, "malformed row").c_str());
   }
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

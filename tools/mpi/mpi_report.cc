@@ -104,8 +104,8 @@ std::string stats_table(const std::string& record, const ClusterReport& report,
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankReport& rank = ranks[i];
     append_fact(out, ("rank " + std::to_string(i)).c_str(),
-                std::to_string(rank.records) + " records, " + std::to_string(rank.runs) +
-                    " runs formed on " + rank.device + ", " + std::to_string(rank.merged_runs) +
+                format_count(rank.records, "record") + ", " + format_count(rank.runs, "run") +
+                    " formed on " + rank.device + ", " + std::to_string(rank.merged_runs) +
                     " merged, " + format_bytes(rank.bytes_received) + " received, " +
                     format_bytes(rank.scratch_bytes) + " of scratch, " +
                     decimal_text(rank.seconds) + " s, " + decimal_text(rank.processor_seconds) +

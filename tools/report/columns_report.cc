@@ -27,7 +27,7 @@ std::string files_text(const std::vector<std::string>& files) {
 }
 
 std::string rows_text(const SourceFacts& facts) {
-  return facts.rows_known != 0 ? std::to_string(facts.rows) + " rows" : "rows not known yet";
+  return facts.rows_known != 0 ? format_count(facts.rows, "row") : "rows not known yet";
 }
 
 std::string size_text(const SourceFacts& facts) {
@@ -122,12 +122,12 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     const SourceFacts& facts = plan.inputs[i].facts;
     append_fact(out, name_of_input(plan, i),
-                std::to_string(facts.rows_read) + " rows of " + files_text(plan.inputs[i].files) +
+                format_count(facts.rows_read, "row") + " of " + files_text(plan.inputs[i].files) +
                     ", " + format_bytes(facts.bytes_read) + " read");
     const std::string groups = row_groups_text(facts);
     if (!groups.empty()) append_fact(out, "row groups:", groups);
   }
-  std::string written = std::to_string(report.written.rows) + " rows";
+  std::string written = format_count(report.written.rows, "row");
   if (!plan.output.empty()) {
     written += ", " + format_bytes(report.bytes_written) + ", " + plan.format;
     if (report.written.row_groups != 0) {
@@ -137,7 +137,7 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   append_fact(out, "output:", written);
   if (report.output_in_place) append_fact(out, "", kWrittenInPlace);
   append_fact(out, plan.is_join ? "joined by:" : "sorted by:",
-              plan.by + ", " + std::to_string(plan.threads) + " threads");
+              plan.by + ", " + format_count(plan.threads, "thread"));
   if (plan.is_join) append_fact(out, "method:", method_text(plan));
   append_fact(out, "memory:",
               format_bytes(report.peak_memory_bytes) + " at most, " +

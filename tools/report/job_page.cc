@@ -478,9 +478,8 @@ class Page {
 
   std::string foot() const {
     const JobMeansGiven& given = page_.given;
-    return "<footer>" + html(page_.program) + ", " + std::to_string(given.processors) +
-           " processors and " + format_bytes(given.machine_bytes) +
-           " of memory. Times are in buckets of " +
+    return "<footer>" + html(page_.program) + ", " + format_count(given.processors, "processor") +
+           " and " + format_bytes(given.machine_bytes) + " of memory. Times are in buckets of " +
            time_text(static_cast<double>(buckets_.width()) * 1e-9) + "; watching took " +
            decimal_text(seconds_ > 0 ? 100 * page_.sampling_seconds / seconds_ : 0, 2) +
            " % of a processor. Processors are those of this program alone.</footer>";

@@ -24,7 +24,7 @@ void refuse_same(const std::string& report, const std::string& other, const char
   throw Error(ErrorCode::usage, std::string("cannot be the report and ") + what, report);
 }
 
-// A file that is no page may be there by mistake: --report takes a value.
+// A file that is not a page may be named by mistake: --report has a value.
 void refuse_other_file(const std::string& report) {
   std::ifstream file(report, std::ios::binary);
   std::string start(kPageStart.size(), '\0');

@@ -33,7 +33,7 @@ std::string how_sorted(const JoinPlan& plan, std::size_t side) {
   }
   if (of.presorted) return "sorted already";
   if (!of.size_known) return "as many runs as it takes";
-  std::string text = std::to_string(of.expected_runs) + " runs expected";
+  std::string text = format_count(of.expected_runs, "run") + " expected";
   if (of.passes > 0) {
     text.append(", ").append(std::to_string(of.passes)).append(" passes before the last");
   }
@@ -126,7 +126,7 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
     if (of.skipped > 0) text.append(", ").append(std::to_string(of.skipped)).append(" left out");
     if (plan.method == JoinMethod::sort_merge) {
       text.append(plan.sides[side].presorted ? ", sorted already"
-                                             : ", " + std::to_string(of.runs) + " runs");
+                                             : ", " + format_count(of.runs, "run"));
       if (of.passes > 0) {
         text.append(", ").append(std::to_string(of.passes)).append(" passes before the last");
       }
@@ -137,8 +137,8 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
               std::to_string(report.rows) + ", " + format_bytes(report.bytes_written) +
                   (subject.output.empty() ? "" : ", checksum " + hash_text(report.checksum)));
   append_fact(out, "joined:",
-              subject.kind + ", " + method_with_reason(plan) + ", " + std::to_string(plan.threads) +
-                  " threads, " + plan.backend);
+              subject.kind + ", " + method_with_reason(plan) + ", " +
+                  format_count(plan.threads, "thread") + ", " + plan.backend);
   append_fact(out, "sorted on:", device_text(plan));
   append_devices(out, report.accelerator);
   append_fact(out, "memory:",

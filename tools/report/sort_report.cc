@@ -17,7 +17,7 @@ std::uint64_t input_bytes(const ReportSubject& subject, const SortReport& report
 std::string merging_text(unsigned passes, std::uint64_t degree) {
   if (passes == 0) return "none: the records fit in memory";
   return std::to_string(passes) + (passes == 1 ? " pass" : " passes") + ", at most " +
-         std::to_string(degree) + " runs at once";
+         format_count(degree, "run") + " at once";
 }
 
 std::string device_text(const SortPlan& plan) {
@@ -75,7 +75,7 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   } else {
     append_fact(
         out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
-    append_fact(out, "merging:", "up to " + std::to_string(plan.merge_degree) + " runs at once");
+    append_fact(out, "merging:", "up to " + format_count(plan.merge_degree, "run") + " at once");
     append_fact(out, "scratch space:",
                 "up to the size of the input, in " + list_text(subject.scratch_dirs));
   }
@@ -111,7 +111,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
   append_fact(out, "records out:",
               std::to_string(report.records_out) + ", checksum " + hash_text(report.checksum));
   append_fact(out, "sorted as:",
-              report.plan.record_kind + ", " + std::to_string(report.plan.threads) + " threads, " +
+              report.plan.record_kind + ", " + format_count(report.plan.threads, "thread") + ", " +
                   report.plan.backend);
   append_fact(out, "sorted on:", device_text(report.plan));
   append_devices(out, report.accelerator);

@@ -27,8 +27,9 @@ GroupRule rule_of(const std::string& verb, const ParsedOptions& options) {
   if (verb == "union") return all ? GroupRule::all : GroupRule::first;
   if (verb == "intersect") return all ? GroupRule::intersect_all : GroupRule::intersect;
   if (verb == "except") return all ? GroupRule::except_all : GroupRule::except;
-  throw_usage(options.command(), (verb.empty() ? "no operation given" : "'" + verb + "'") +
-                                     std::string(": say union, intersect or except first"));
+  throw_usage(options.command(),
+              (verb.empty() ? "no operation given" : "'" + verb + "' is not an operation") +
+                  std::string(": use union, intersect or except"));
 }
 
 bool is_union(GroupRule rule) {

@@ -71,7 +71,7 @@ ResultRange range_of(const ParsedOptions& options) {
 FieldSyntax fields_option(const ParsedOptions& options) {
   std::optional<FieldSeparator> given;
   if (options.has("field-separator")) {
-    given = parse_line_separator(options.value("field-separator", ""));
+    given = parse_separator(options.value("field-separator", ""));
   }
   return fields_of_rows(options.value("record", ""), given,
                         options.word("quote", "double") == "double");

@@ -20,18 +20,27 @@ namespace {
 constexpr std::uint64_t kMaxThreads = 4096;
 constexpr std::uint64_t kOpenFilesBesideRuns = 3;  // standard input, output and error
 
-[[noreturn]] void throw_bad_number(const std::string& option, const std::string& text,
+// A number that an option takes: `advice` follows a complaint about it, unless it is sort(1)'s.
+struct NumberOption {
+  const Caller& caller;
+  std::string name;
+  std::string_view advice;
+};
+
+[[noreturn]] void throw_bad_number(const NumberOption& option, const std::string& text,
                                    Number::State state, bool bad_suffix) {
-  const std::string argument = option + " argument '" + text + "'";
-  if (bad_suffix) throw CommandLineError("invalid suffix in " + argument);
-  if (state == Number::State::too_large) throw CommandLineError(argument + " too large");
-  throw CommandLineError("invalid " + argument);
+  const std::string argument = option.name + " argument '" + text + "'";
+  const std::string advice = option.caller.stands_in ? "" : ": " + std::string(option.advice);
+  if (bad_suffix) throw CommandLineError("invalid suffix in " + argument + advice);
+  if (state == Number::State::too_large) throw CommandLineError(argument + " too large" + advice);
+  throw CommandLineError("invalid " + argument + advice);
 }
 
 // The value of -S in bytes.
-std::uint64_t parse_buffer_size(const Argument& given) {
-  const std::string option =
-      given.original_tokens.front().starts_with("--") ? "--buffer-size" : "-S";
+std::uint64_t parse_buffer_size(const Caller& caller, const Argument& given) {
+  const NumberOption option{
+      caller, given.original_tokens.front().starts_with("--") ? "--buffer-size" : "-S",
+      "give a number with K, M, G, T or %, as in 512M"};
   const std::string& text = given.value.front();
   constexpr std::string_view kUnits = "KMGTPEZY";
   Number number = read_number(text);
@@ -65,7 +74,7 @@ std::uint64_t parse_buffer_size(const Argument& given) {
 }
 
 // The value of an option that takes a number alone, which may be too large.
-Number parse_count(const std::string& option, const std::string& text) {
+Number parse_count(const NumberOption& option, const std::string& text) {
   const Number number = read_number(text);
   if (number.state == Number::State::invalid || !number.suffix.empty()) {
     throw_bad_number(option, text, number.state, number.state != Number::State::invalid);
@@ -75,7 +84,8 @@ Number parse_count(const std::string& option, const std::string& text) {
 
 unsigned parse_batch_size(const Caller& caller, const std::string& text) {
   const std::string quoted = quoted_for_message(text);
-  const Number number = parse_count("--batch-size", text);
+  const Number number =
+      parse_count({caller, "--batch-size", "give the number of inputs to merge at once"}, text);
   rlimit limit{};
   std::uint64_t most = 1u << 20;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -94,9 +104,14 @@ unsigned parse_batch_size(const Caller& caller, const std::string& text) {
   return static_cast<unsigned>(number.value);
 }
 
-unsigned parse_parallel(const std::string& text) {
-  const Number number = parse_count("--parallel", text);
-  if (number.value == 0) throw CommandLineError("number in parallel must be nonzero");
+unsigned parse_parallel(const Caller& caller, const std::string& text) {
+  constexpr std::string_view kAdvice =
+      "give a number from 1 to 4096, or leave the option out for all cores";
+  const Number number = parse_count({caller, "--parallel", kAdvice}, text);
+  if (number.value == 0) {
+    throw CommandLineError(caller.stands_in ? "number in parallel must be nonzero"
+                                            : "--parallel=0: " + std::string(kAdvice));
+  }
   return static_cast<unsigned>(std::min(number.value, kMaxThreads));
 }
 
@@ -183,7 +198,8 @@ void LineArgumentParser::take_check(char check) {
 }
 
 void LineArgumentParser::take_separator(const std::string& value) {
-  const FieldSeparator separator = parse_line_separator(value);
+  const FieldSeparator separator =
+      caller_.stands_in ? parse_line_separator(value) : parse_separator(value);
   if (result_.order.separator && *result_.order.separator != separator) {
     throw CommandLineError("incompatible tabs");
   }
@@ -209,10 +225,11 @@ void LineArgumentParser::add_key(const Argument& given) {
   try {
     result_.order.fields.push_back(parse_line_key(value));
   } catch (const Error& error) {
-    if (caller_.stands_in || value.find(':') == std::string::npos) throw;
-    throw Error(error.code(), std::string(error.what()) +
-                                  ": columns of CSV take --record=csv, fields of binary records "
-                                  "--record=TYPE");
+    const bool is_column = value.find(':') != value.npos || (!value.empty() && !is_digit(value[0]));
+    if (caller_.stands_in || !is_column) throw;
+    throw Error(error.code(), quoted_for_message(value) +
+                                  " is not a field of lines: for a CSV file add --record=csv, for "
+                                  "binary records --record=TYPE");
   }
 }
 
@@ -239,7 +256,8 @@ void LineArgumentParser::take_option(const Argument& given) {
       result_.order.stable = true;
       return;
     case 'S':
-      result_.memory_bytes = std::max(result_.memory_bytes.value_or(0), parse_buffer_size(given));
+      result_.memory_bytes =
+          std::max(result_.memory_bytes.value_or(0), parse_buffer_size(caller_, given));
       return;
     case 't':
       return take_separator(value);
@@ -268,7 +286,7 @@ void LineArgumentParser::take_long_option(std::string_view name, const std::stri
   } else if (name == "batch-size") {
     result_.batch_size = parse_batch_size(caller_, value);
   } else if (name == "parallel") {
-    result_.parallel = parse_parallel(value);
+    result_.parallel = parse_parallel(caller_, value);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/quote.h"
+#include "base/units.h"
 #include "cli/devices.h"
 #include "record/format_key.h"
 #include "record/key_text.h"
@@ -48,8 +49,8 @@ ReportSubject subject_of(const SortOptions& sort) {
           .output = sort.output,
           .scratch_dirs = sort.scratch_dirs,
           .record = format.name,
-          .record_details = std::to_string(format.record_bytes) + " bytes, key of " +
-                            std::to_string(format.key_bytes()) + " bytes",
+          .record_details = format_count(format.record_bytes, "byte") + ", key of " +
+                            format_count(format.key_bytes(), "byte"),
           .record_bytes = format.record_bytes};
 }
 

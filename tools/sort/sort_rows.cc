@@ -13,7 +13,7 @@ CsvOrder row_order_option(const ParsedOptions& options) {
   CsvOrder order;
   std::optional<FieldSeparator> separator;
   if (options.has("field-separator")) {
-    separator = parse_line_separator(options.value("field-separator", ""));
+    separator = parse_separator(options.value("field-separator", ""));
   }
   order.fields = fields_of_rows(options.value("record", ""), separator,
                                 options.word("quote", "double") == "double");

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/quote.h"
@@ -95,10 +96,17 @@ void set_output_options(const ParsedOptions& options, FileJob& job) {
 
 void refuse_directory_without_parts(const ParsedOptions& options, const FileJob& job) {
   const std::string output = options.value("output", "");
+  if (options.has("output") && output.empty()) {
+    throw_usage(options.command(), "the name of the output file is empty");
+  }
   const bool in_parts = job.parts != 0 || job.part_bytes != 0 || !job.part_by.empty();
-  if (in_parts || !output.ends_with('/')) return;
+  std::error_code error;
+  const bool is_directory = output.ends_with('/') || std::filesystem::is_directory(output, error);
+  if (in_parts || !is_directory) return;
   throw_usage(options.command(),
-              output + " is a directory: say with --parts or --part-bytes what its files are");
+              quote_controls(output) +
+                  " is a directory: name a file in it, or say with --parts or --part-bytes what "
+                  "its files are");
 }
 
 void set_job_options(const ParsedOptions& options, FileJob& job) {
@@ -154,8 +162,8 @@ RecordFold record_fold_option(const ParsedOptions& options, const RecordFormat& 
 
 ResultRange range_option(const ParsedOptions& options) {
   ResultRange range;
-  range.skip = options.number("skip", 0, 0, ~std::uint64_t{0});
-  if (options.has("limit")) range.limit = options.number("limit", 0, 0, ~std::uint64_t{0});
+  if (options.has("skip")) range.skip = parse_count(options.value("skip", ""), "--skip");
+  if (options.has("limit")) range.limit = parse_count(options.value("limit", ""), "--limit");
   return range;
 }
 
@@ -205,7 +213,7 @@ ReportSubject subject_of(const TextSortOptions& sort) {
           .output = sort.output,
           .scratch_dirs = sort.scratch_dirs,
           .record = sort.record_kind,
-          .record_details = bytes == 0 ? "of any length" : std::to_string(bytes) + " bytes",
+          .record_details = bytes == 0 ? "of any length" : format_count(bytes, "byte"),
           .record_bytes = bytes};
 }
 
@@ -232,8 +240,8 @@ int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOp
         return sort_texts(subject, done, [&] { return plan_sort(sort); });
       });
   if (sort.syntax.skip_malformed && report.skipped != 0) {
-    std::fprintf(stderr, "%swarning: %ju malformed rows left out\n", caller.prefix.c_str(),
-                 static_cast<std::uintmax_t>(report.skipped));
+    std::fprintf(stderr, "%swarning: %s left out\n", caller.prefix.c_str(),
+                 format_count(report.skipped, "malformed row").c_str());
   }
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

@@ -14,26 +14,6 @@ namespace {
 
 constexpr std::uint64_t kMaxNumber = std::numeric_limits<std::uint64_t>::max();
 
-// "1000", "10k", "2M", "3G", "1T": powers of 1000, as records are counted.
-std::uint64_t parse_count(const CommandSpec& command, std::string_view text) {
-  constexpr std::string_view kSuffixes = "kMGT";
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  std::uint64_t factor = 1;
-  std::size_t suffix = std::string_view::npos;
-  if (end - rest == 1) suffix = kSuffixes.find(*rest == 'K' ? 'k' : *rest);
-  if (suffix != std::string_view::npos) {
-    for (std::size_t i = 0; i <= suffix; ++i) factor *= 1000;
-  }
-  const bool well_formed = rest == end || suffix != std::string_view::npos;
-  if (error != std::errc{} || !well_formed || value > kMaxNumber / factor) {
-    throw_usage(command, "invalid number of records '" + std::string(text) +
-                             "': give a number, with k, M, G or T for powers of 1000");
-  }
-  return value * factor;
-}
-
 // The number of the first record, of up to 128 bits.
 RecordNumber start_option(const ParsedOptions& options) {
   const std::string text = options.value("start", "0");
@@ -74,10 +54,10 @@ int run_gen(const ParsedOptions& options) {
                                        ? "say how many records"
                                        : "extra operand '" + options.operands()[1] + "'");
   }
-  gen.records = parse_count(options.command(), options.operands().front());
+  gen.records = parse_count(options.operands().front(), "RECORDS");
   gen.first_record = start_option(options);
   if (options.has("total")) {
-    gen.total_records = parse_count(options.command(), options.value("total", ""));
+    gen.total_records = parse_count(options.value("total", ""), "--total");
   }
   gen.output = output_option(options);
   gen.scratch_dir = default_scratch_dir();

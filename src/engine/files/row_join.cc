@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "engine/files/line_join.h"
 #include "engine/files/row_sort.h"
 #include "join/csv_join_rows.h"
@@ -31,7 +32,7 @@ struct RowSide {
     thread_local RowFields fields;
     fields.parse(row, order.fields);
     if (fields.size() <= width) return fault;
-    return "the row has " + std::to_string(fields.size()) + " columns, the first one has " +
+    return "the row has " + format_count(fields.size(), "column") + ", the first one has " +
            std::to_string(width);
   }
 };
@@ -52,9 +53,12 @@ void check_types_of_keys(const RowSides& sides) {
     const CsvKey& r = sides[0].order.keys[i];
     const CsvKey& s = sides[1].order.keys[i];
     if (r.type == s.type && r.descending == s.descending) continue;
-    throw Error(ErrorCode::usage, "part " + std::to_string(i + 1) +
-                                      " of the key has one type or direction in R and another in "
-                                      "S: they must be alike");
+    const auto described = [](const CsvKey& key) {
+      return std::string(type_word(key.type)) + (key.descending ? ", descending" : "");
+    };
+    throw Error(ErrorCode::usage, "key " + std::to_string(i + 1) + " is " + described(r) +
+                                      " on the left and " + described(s) +
+                                      " on the right: give both the same type and direction");
   }
 }
 

@@ -34,7 +34,7 @@ inline FieldSyntax fields_of_rows(std::string_view record,
 // FileJob's field_separator. Throws Error{usage}.
 inline std::optional<FieldSeparator> given_separator(std::string_view text) {
   if (text.empty()) return std::nullopt;
-  return parse_line_separator(text);
+  return parse_separator(text);
 }
 
 struct MemberCheck {

@@ -171,7 +171,7 @@ void SortMergeJoin::find_plan(bool in_memory) {
   throw Error(ErrorCode::no_space,
               "-S " + format_bytes(given) + " is too small to join records of " +
                   std::to_string(options_.formats[0].record_bytes) + " and " +
-                  std::to_string(options_.formats[1].record_bytes) + " bytes: give at least -S " +
+                  format_count(options_.formats[1].record_bytes, "byte") + ": give at least -S " +
                   std::to_string(options_.memory_bytes / kMiB) + "M");
 }
 

@@ -56,7 +56,7 @@ class FirstFound {
 [[noreturn]] void refuse_memory(const SortOptions& options, std::uint64_t needed) {
   throw Error(ErrorCode::no_space,
               "-S " + format_bytes(options.memory_bytes) + " is too small to check records of " +
-                  std::to_string(options.format.record_bytes) + " bytes: give at least -S " +
+                  format_count(options.format.record_bytes, "byte") + ": give at least -S " +
                   std::to_string(ceil_div<std::uint64_t>(needed, kMiB)) + "M");
 }
 

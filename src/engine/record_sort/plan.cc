@@ -491,7 +491,7 @@ Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
       ErrorCode::no_space,
       "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +
           (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
-          "records of " + std::to_string(layout.record_bytes()) + " bytes: give at least -S " +
+          "records of " + format_count(layout.record_bytes(), "byte") + ": give at least -S " +
           std::to_string(enough.memory_bytes / kMiB) + "M");
 }
 

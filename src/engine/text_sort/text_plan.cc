@@ -134,7 +134,7 @@ TextGeometry divide_or_refuse(const TextPlanInput& input, std::uint64_t memory,
   throw Error(
       ErrorCode::no_space,
       "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
-          std::to_string(input.threads) + " threads" +
+          format_count(input.threads, "thread") +
           (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
                                     : "") +
           ": give more");

@@ -30,7 +30,7 @@ class FileChainTest : public testing::Test {
       paths.push_back(directory_ / std::to_string(paths.size()));
       io::test::write_file(paths.back(), text);
     }
-    return open_inputs(paths, 1, false);
+    return open_inputs(paths, 1, Recognize::nothing);
   }
 
   std::unique_ptr<FileCursor> cursor_of(io::File& file) {
