@@ -25,7 +25,8 @@ namespace {
 constexpr int kGzipWindow = 15;
 constexpr int kGzipFormat = 16;  // added to the window: gzip, not zlib
 constexpr int kGzipMemory = 8;
-constexpr std::size_t kUsualWindow = 8 * kMiB;  // the largest of zstd up to -19, of xz up to -6
+constexpr std::size_t kUsualWindowOfFrames =
+    8 * kMiB;  // the largest of zstd up to -19, of xz up to -6
 constexpr std::size_t kLargestLz4Block = 4 * kMiB;
 constexpr int kFirstHighLevelOfLz4 = 3;  // as in the library's frames
 
@@ -262,7 +263,7 @@ namespace {
 // The dictionary of the first block of an xz file; the usual one if `head` does not hold its
 // header.
 std::size_t xz_dictionary_bytes(std::span<const std::byte> head) {
-  if (head.size() <= LZMA_STREAM_HEADER_SIZE) return kUsualWindow;
+  if (head.size() <= LZMA_STREAM_HEADER_SIZE) return kUsualWindowOfFrames;
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(head.data());
   lzma_filter filters[LZMA_FILTERS_MAX + 1];
   lzma_stream_flags flags;
@@ -271,15 +272,15 @@ std::size_t xz_dictionary_bytes(std::span<const std::byte> head) {
   block.header_size = lzma_block_header_size_decode(bytes[LZMA_STREAM_HEADER_SIZE]);
   if (LZMA_STREAM_HEADER_SIZE + block.header_size > head.size() ||
       lzma_stream_header_decode(&flags, bytes) != LZMA_OK) {
-    return kUsualWindow;
+    return kUsualWindowOfFrames;
   }
   block.check = flags.check;
   if (lzma_block_header_decode(&block, nullptr, bytes + LZMA_STREAM_HEADER_SIZE) != LZMA_OK) {
-    return kUsualWindow;
+    return kUsualWindowOfFrames;
   }
   const std::uint64_t memory = lzma_raw_decoder_memusage(filters);
   lzma_filters_free(filters, nullptr);
-  return memory == UINT64_MAX ? kUsualWindow : static_cast<std::size_t>(memory);
+  return memory == UINT64_MAX ? kUsualWindowOfFrames : static_cast<std::size_t>(memory);
 }
 
 }  // namespace
@@ -340,7 +341,7 @@ std::size_t Decompressor::window_bytes(Codec codec, std::span<const std::byte> h
         header.frameType == ZSTD_frame) {
       return std::bit_ceil(std::max<std::size_t>(header.windowSize, kKiB));
     }
-    return kUsualWindow;
+    return kUsualWindowOfFrames;
   }
   if (codec == Codec::xz) return xz_dictionary_bytes(head);
   if (codec != Codec::lz4) return kKiB;
