@@ -101,7 +101,8 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
     field.length = parse_number(type_name.substr(5), name + " bytes", 1, kMaxRecordBytes);
   } else {
     const std::string_view full_name = type_name;
-    if (full_name.ends_with(":asc") || full_name.ends_with(":desc")) {
+    const bool has_direction = full_name.ends_with(":asc") || full_name.ends_with(":desc");
+    if (has_direction && name == "--key") {
       throw_bad_field(option, "':asc' and ':desc' exclude each other");
     }
     field.big_endian = consume_suffix(type_name, "be");

@@ -48,9 +48,10 @@ Bytes frame_of_library(Codec codec, std::span<const std::byte> content) {
   if (codec == Codec::bzip2) {
     auto bytes = static_cast<unsigned>(frame.size());
     EXPECT_EQ(
-        BZ2_bzBuffToBuffCompress(reinterpret_cast<char*>(frame.data()), &bytes,
-                                 reinterpret_cast<char*>(const_cast<std::byte*>(content.data())),
-                                 static_cast<unsigned>(content.size()), 9, 0, 0),
+        BZ2_bzBuffToBuffCompress(
+            reinterpret_cast<char*>(frame.data()), &bytes,
+            const_cast<char*>(content.empty() ? "" : reinterpret_cast<const char*>(content.data())),
+            static_cast<unsigned>(content.size()), 9, 0, 0),
         BZ_OK);
     size = bytes;
   } else {

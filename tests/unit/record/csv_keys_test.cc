@@ -103,14 +103,14 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
   EXPECT_EQ(message("99999999999999999999"),
             "invalid --key '99999999999999999999': the number of the column is too large");
   EXPECT_EQ(message("a:float"),
-            "invalid --key 'a:float': after the column there may be text, number, integer or date, "
-            "and asc or desc; a name with a ':' goes in quotes, as in '\"a:b\":number'");
+            "invalid --key 'a:float': unknown type 'float', use text, number, integer or date, and "
+            "asc or desc (a name with a ':' goes in quotes, as in '\"a:b\":number')");
   EXPECT_EQ(message("a:desc:asc"), "invalid --key 'a:desc:asc': more than one direction");
   EXPECT_EQ(message("a:date:text"), "invalid --key 'a:date:text': more than one type");
   EXPECT_EQ(message("\"a"), "invalid --key '\"a': the quote is not closed");
   EXPECT_EQ(message("\"a\"b"), "invalid --key '\"a\"b': text after the closing quote");
   EXPECT_EQ(message(""), "invalid --key '': it starts with a column: a number or a name");
-  EXPECT_TRUE(message("1:").starts_with("invalid --key '1:': after the column"));
+  EXPECT_TRUE(message("1:").starts_with("invalid --key '1:': unknown type ''"));
   EXPECT_EQ(usage_of([] { parse_csv_column("a:b", "--sum"); }),
             "invalid --sum 'a:b': a name with a ':' goes in quotes, as in '\"a:b\"'");
 }

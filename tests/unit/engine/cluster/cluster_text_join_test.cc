@@ -41,6 +41,7 @@ class ClusterTextJoinTest : public testing::Test {
     TextJoinOptions join;
     set_files(join);
     join.shape = shape;
+    join.record_kind = "lines";
     LineJoin lines;
     lines.key_fields = {{{0}, {0}}};
     set_lines(lines, join);
