@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include <nanobind/stl/string.h>
 #include <pthread.h>
 
 #include <cerrno>
@@ -189,7 +190,7 @@ void bind_streams(nb::module_& m) {
       .def("__len__", &Batch::rows)
       .def("__repr__",
            [](const Batch& self) {
-             return "<xxl.Batch of " + std::to_string(self.rows()) + " rows>";
+             return "<xxl.Batch num_rows=" + std::to_string(self.rows()) + ">";
            })
       .def(
           "__arrow_c_schema__", [](const Batch& self) { return self.schema_capsule(); },

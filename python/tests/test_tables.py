@@ -64,6 +64,13 @@ def test_sorts_a_batch_that_it_gave():
     assert sorted_dict(batch) == BY_KEY
 
 
+def test_all_that_is_given_has_a_representation():
+    stream = xxl.sort(pa.table(TABLE), "text", memory="64M")
+    assert repr(stream).startswith("<xxl._core.Stream")
+    batch = next(stream)
+    assert repr(batch) == str(batch) == f"<xxl.Batch num_rows={len(TABLE['text'])}>"
+
+
 def test_sorts_a_polars_frame_and_gives_one():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(TABLE)
