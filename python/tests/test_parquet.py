@@ -108,9 +108,32 @@ def test_dictionaries_of_many_values_keep_their_type():
     assert both["text"].cast(pa.string()).equals(both["text_right"].cast(pa.string()))
 
 
-def test_a_missing_file_is_what_pyarrow_says():
-    with pytest.raises(FileNotFoundError):
+def test_a_missing_file_is_named():
+    with pytest.raises(xxl.Error, match="^missing.parquet: No such file or directory$") as caught:
         xxl.sort_parquet("missing.parquet", "out.parquet", "key", memory=MEMORY)
+    error = caught.value
+    assert (error.code, error.errno, error.path) == ("io", errno.ENOENT, "missing.parquet")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"not a file of Parquet"])
+def test_a_file_of_a_folder_that_is_not_parquet_is_named(content):
+    os.mkdir("folder")
+    write("folder/a.parquet", 0, 10)
+    with open("folder/b.parquet", "wb") as file:
+        file.write(content)
+    with pytest.raises(xxl.Error, match=r"^folder/b\.parquet: \w") as caught:
+        xxl.sort_parquet("folder", "out.parquet", "key", memory=MEMORY)
+    error = caught.value
+    assert (error.code, error.errno, error.path) == ("bad_input", None, "folder/b.parquet")
+    assert "\n" not in str(error)
+
+
+def test_what_cannot_be_written_names_the_output():
+    write("in.parquet", 0, 10)
+    with pytest.raises(xxl.UsageError, match=r"^out\.parquet: \w") as caught:
+        xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY, compression="lzo")
+    assert caught.value.path == "out.parquet"
+    assert os.listdir() == ["in.parquet"]
 
 
 def test_an_input_may_be_the_output():
@@ -129,10 +152,12 @@ def test_an_output_that_is_no_file_is_refused(output):
         xxl.sort_parquet("in.parquet", output, "key", memory=MEMORY)
 
 
-def test_an_output_without_a_folder_is_what_the_system_says():
+def test_an_output_without_a_folder_is_named():
     write("in.parquet", 0, 5)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(xxl.Error, match="^nowhere/out.parquet: No such file") as caught:
         xxl.sort_parquet("in.parquet", "nowhere/out.parquet", "key", memory=MEMORY)
+    error = caught.value
+    assert (error.code, error.errno, error.path) == ("io", errno.ENOENT, "nowhere/out.parquet")
 
 
 def test_a_folder_of_parts_has_all_that_its_manifest_says():
@@ -175,9 +200,9 @@ def test_an_existing_output_survives_a_failure_and_nothing_is_left():
     damage("in.parquet")
     with open("out.parquet", "w") as file:
         file.write("old")
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(xxl.Error, match=r"^in\.parquet: \w") as caught:
         xxl.sort_parquet("in.parquet", "out.parquet", "key", memory=MEMORY)
-    assert not isinstance(caught.value, xxl.Error)  # it is pyarrow's own
+    assert (caught.value.code, caught.value.path) == ("bad_input", "in.parquet")
     with open("out.parquet") as file:
         assert file.read() == "old"
     assert sorted(os.listdir()) == ["in.parquet", "out.parquet"]
@@ -246,9 +271,9 @@ def test_a_join_that_fails_leaves_no_output(damaged):
     write("left.parquet", 0, 5000, compression="none", use_dictionary=False)
     write("right.parquet", 0, 5000, compression="none", use_dictionary=False)
     damage(damaged)
-    with pytest.raises(Exception, match=r"\w") as caught:
+    with pytest.raises(xxl.Error, match=rf"^{damaged}: \w") as caught:
         xxl.join_parquet("left.parquet", "right.parquet", "out.parquet", on="key", memory=MEMORY)
-    assert not isinstance(caught.value, xxl.Error)
+    assert (caught.value.code, caught.value.path) == ("bad_input", damaged)
     assert not os.path.exists("out.parquet")
 
 
@@ -267,9 +292,11 @@ def test_the_output_survives_a_failure_of_its_encoding(monkeypatch):
         if len(written) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+    no_space = pytest.raises(xxl.Error, match="^out.parquet: No space left")
+    with monkeypatch.context() as patched, no_space as caught:
         patched.setattr(pq.ParquetWriter, "write_table", write_table)
         xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M", row_group_rows=100)
+    assert (caught.value.code, caught.value.path) == ("no_space", "out.parquet")
     assert threading.main_thread() not in written and len(written) == 3
     assert pq.read_table("out.parquet").to_pydict() == {"old": [1]}
     assert sorted(os.listdir(".")) == ["in.parquet", "out.parquet"]

@@ -9,7 +9,7 @@ import stat
 from types import TracebackType
 from typing import BinaryIO
 
-from ._errors import UsageError
+from ._errors import UsageError, naming
 
 
 class AtomicFile:
@@ -20,15 +20,20 @@ class AtomicFile:
     """
 
     def __init__(self, path: str) -> None:
+        self._path = path
         # What a link leads to is replaced, not the link.
         self._target = os.path.realpath(path)
+        with naming(path):
+            self._create()
+
+    def _create(self) -> None:
         folder, self._name = os.path.split(self._target)
         self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._temporary: str | None = None
         try:
             with contextlib.suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.stat(self._target).st_mode):
-                    raise UsageError(f"{path}: this is no file that could be replaced")
+                    raise UsageError(f"{self._path}: this is no file that could be replaced")
                 # As if to overwrite it: refused where that is.
                 os.close(os.open(self._target, os.O_WRONLY | os.O_CLOEXEC))
             self.file: BinaryIO = os.fdopen(self._open(), "wb")
@@ -59,7 +64,8 @@ class AtomicFile:
     ) -> None:
         try:
             if error is None:
-                self._publish()
+                with naming(self._path):
+                    self._publish()
         finally:
             # A failing close is one of the last flush, which is then without meaning.
             with contextlib.suppress(OSError):

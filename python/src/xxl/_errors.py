@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno as numbers
+import os
+import sys
+from collections.abc import Iterator
+
+
+_NO_SPACE = (numbers.ENOSPC, numbers.EDQUOT, numbers.ENOMEM)
+
 
 class Error(RuntimeError):
     """What went wrong in a sort or join; str() says what, where, and what to do.
@@ -41,3 +50,22 @@ def make_error(
     error.path = path
     error.offset = offset
     return error
+
+
+@contextlib.contextmanager
+def naming(path: str, code: str = "io") -> Iterator[None]:
+    """Errors of the system and of pyarrow become those of the package, and name the file `path`.
+
+    code: of those without a number of the system.
+    """
+    pyarrow = sys.modules.get("pyarrow")
+    try:
+        yield
+    except (OSError, *([pyarrow.ArrowException] if pyarrow else [])) as error:
+        number = error.errno if isinstance(error, OSError) else None
+        if number is not None:
+            code = "io"
+        if isinstance(error, MemoryError) or number in _NO_SPACE:
+            code = "no_space"
+        what = os.strerror(number) if number else " ".join(str(error).split())
+        raise make_error(code, f"{path}: {what}", number, path, None) from error

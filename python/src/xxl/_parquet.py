@@ -40,7 +40,7 @@ from ._arguments import (
 )
 from ._atomic import AtomicFile
 from ._dictionaries import decoded_columns, decoded_schema, stored_schema, stored_table
-from ._errors import Error, UsageError, make_error
+from ._errors import Error, UsageError, make_error, naming
 from ._parquet_types import (
     Int96Unit,
     StoredTypes,
@@ -206,7 +206,7 @@ class _Source:
         self.rows = 0
         self.stored = StoredTypes()
         for file in self._files:
-            with self._open(file) as parquet:
+            with naming(file, "bad_input"), self._open(file) as parquet:
                 schema = parquet.schema_arrow
                 check_directories(file, schema.names)
                 self.rows += parquet.metadata.num_rows
@@ -266,7 +266,7 @@ class _Source:
         pool = self._pyarrow.default_memory_pool()
         unreleased = 0
         for file in self._files:
-            with self._open(file) as parquet:
+            with naming(file, "bad_input"), self._open(file) as parquet:
                 row_bytes = 0
                 for group in range(parquet.num_row_groups):
                     about = parquet.metadata.row_group(group)
@@ -423,17 +423,22 @@ def _write(
     pyarrow = needed("pyarrow", "writing Parquet files")
     with stream, AtomicFile(output) as file:
         schema = without_notes(pyarrow.schema(stream))
-        writer = _Writer(file, schema, compression, keys, group_rows, memory, options)
+        # What it refuses are types and options that it cannot write.
+        with naming(output, "usage"):
+            writer = _Writer(file, schema, compression, keys, group_rows, memory, options)
         try:
             for batch in stream:
-                writer.write(pyarrow.record_batch(batch))
-            writer.close()
+                with naming(output, "usage"):
+                    writer.write(pyarrow.record_batch(batch))
+            with naming(output, "usage"):
+                writer.close()
         except BaseException:
             writer.abandon()
             raise
         rows_in = check(writer.rows)
-        file.flush()
-        size = os.fstat(file.fileno()).st_size
+        with naming(output):
+            file.flush()
+            size = os.fstat(file.fileno()).st_size
     return ParquetReport(
         rows=writer.rows,
         rows_in=rows_in,
@@ -499,7 +504,7 @@ def sort_parquet(
     row_group_rows: rows of a row group, which is held in memory; without it as many as fit in a
         third of what is for writing, at most 1,048,576.
 
-    Raises xxl.Error, and what pyarrow raises of files that it cannot read or write.
+    Raises xxl.Error, which names the file that cannot be read or written.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> pq.write_table(pa.table({"user": ["b", "a"], "time": [1, 2]}), "hits.parquet")
@@ -571,7 +576,7 @@ def join_parquet(
     on, left_on, right_on, how, method, suffix: as of xxl.join.
     scratch, threads, progress: as of xxl.sort.
 
-    Raises xxl.Error, and what pyarrow raises of files that it cannot read or write.
+    Raises xxl.Error, which names the file that cannot be read or written.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> pq.write_table(pa.table({"id": [1, 2], "name": ["ann", "bob"]}), "users.parquet")
