@@ -18,7 +18,7 @@ tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xm
 
 # Most of these run one small process after the other: as many of them as there are processors side by
 # side, the longest first. Those that need settings of the machine or a user of their own run alone.
-programs=(sort_differential differential parts shuffles join_differential long_lines faults sets
+programs=(sort_differential differential parts shuffles join_differential long_lines memory_advice faults sets
   join_records_differential folds keep_order verified)
 alone=(output_file limits)
 run_program() {

@@ -31,6 +31,11 @@ struct Loan {
 
 }  // namespace
 
+BlockTooLong::BlockTooLong(std::size_t bytes)
+    : Error(ErrorCode::no_space,
+            "the memory is too small to merge records of " + format_bytes(bytes) + ": give more"),
+      bytes_(bytes) {}
+
 std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   std::byte* buffer;
   bool in_pieces;
@@ -49,9 +54,7 @@ std::shared_ptr<std::byte> BlockMemory::borrow(std::size_t bytes, bool must) {
   }
   if (buffer == nullptr) {
     if (!must) return nullptr;
-    throw Error(ErrorCode::no_space, "the memory of -S is too small to merge records of " +
-                                         format_bytes(bytes) +
-                                         ": give more, or fewer threads (--parallel=1)");
+    throw BlockTooLong(bytes);
   }
   const std::shared_ptr<Loan> loan(
       new Loan{monitor_, extents_, buffer, bytes, own_memory, in_flight_.begin()});

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/extents.h"
 #include "base/in_flight.h"
 #include "base/monitor.h"
@@ -16,6 +17,16 @@
 #include "run/text_scratch.h"
 
 namespace xxl {
+
+// A block that does not fit in the memory for blocks.
+class BlockTooLong : public Error {
+ public:
+  explicit BlockTooLong(std::size_t bytes);
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+};
 
 // Memory for blocks that are read. From any thread.
 class BlockMemory {
@@ -27,7 +38,7 @@ class BlockMemory {
   Extents& extents() { return extents_; }
   // Memory for `bytes`, which goes back when the last copy of the pointer is gone. Null if there is
   // none now. Never null with `must`: if enough is free, but fragmented, the memory is allocated
-  // separately; otherwise throws Error{no_space}.
+  // separately; otherwise throws BlockTooLong.
   std::shared_ptr<std::byte> borrow(std::size_t bytes, bool must);
 
  private:

@@ -313,6 +313,52 @@ class LimitsTest(unittest.TestCase):
         done = self.run_xxl(["sort", "--record=u64", "-c", "out"])
         self.assertEqual(done.returncode, 0)
 
+    def test_memory_that_a_group_does_not_have_is_cut_with_a_warning(self):
+        if not whole_process.is_root():
+            self.skipTest("takes root")
+        (self.directory / "text").write_bytes(b"b\na\n")
+        (self.directory / "sort").symlink_to(whole_process.XXL)
+        warning = (rb"^xxl: (sort|shuf): warning: -S 512 MiB is cut to 496 MiB: the memory of this machine "
+                   rb"or its control group \(cgroup\), less what the program and the system need\n$")
+        with control_group("memory", limit_in_bytes=560 * MIB) as group:
+            def enter():
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+            for job in (["sort", "-S512M", "text"], ["sort", "-S512M", "--explain", "text"],
+                        ["sort", "-S512M", "--record=csv", "--key=1", "text"],
+                        ["shuf", "-S512M", "text"]):
+                done = self.run_xxl(job, enter)
+                self.assertEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, warning)
+            done = self.run_xxl(["sort", "-S496M", "text"], enter)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            done = subprocess.run([self.directory / "sort", "-S512M", "text"], cwd=self.directory,
+                                  preexec_fn=enter, capture_output=True, check=False)
+            self.assertEqual((done.stdout, done.stderr), (b"a\nb\n", b""))
+
+    def test_merges_of_many_small_files_take_little_memory(self):
+        """What a merge reads ahead is no more than its files have."""
+        if whole_process.SANITIZED:
+            self.skipTest("takes a program without sanitizers")
+        names = []
+        for number in range(2000):
+            names.append(f"f{number:04}")
+            (self.directory / names[-1]).write_bytes(b"%07d\n" % number)
+        expected = b"".join(b"%07d\n" % number for number in range(2000))
+        for job in (["sort", "-m"], ["sort", "-m", "--record=csv", "--key=1"],
+                    ["sort", "-m", "--record=u64"], ["set", "union", "-m"]):
+            with tempfile.TemporaryFile() as output:
+                process = subprocess.Popen([whole_process.XXL, job[0], "-S2G", *job[1:], *names],
+                                           cwd=self.directory, stdout=output)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                output.seek(0)
+                written = output.read()
+            self.assertEqual(process.returncode, 0)
+            self.assertLess(usage.ru_maxrss * 1024, 100 * MIB, job)
+            if "--record=u64" not in job:
+                self.assertEqual(written, expected)
+            self.assertEqual(len(written), len(expected))
+
     def test_a_memory_group_bounds_what_waits_to_be_written(self):
         """Output goes to the disk at its pace: a group whose page cache waits for it is killed."""
         if not whole_process.is_root():

@@ -109,6 +109,17 @@ void refuse_directory_without_parts(const ParsedOptions& options, const FileJob&
                   "its files are");
 }
 
+std::uint64_t memory_of_machine(const std::string& prefix, std::uint64_t given_bytes) {
+  const std::uint64_t bytes = cut_to_machine(given_bytes);
+  if (bytes < given_bytes) {
+    std::fprintf(stderr,
+                 "%swarning: -S %s is cut to %s: the memory of this machine or its control group "
+                 "(cgroup), less what the program and the system need\n",
+                 prefix.c_str(), format_bytes(given_bytes).c_str(), format_bytes(bytes).c_str());
+  }
+  return bytes;
+}
+
 void set_job_options(const ParsedOptions& options, FileJob& job) {
   set_output_options(options, job);
   refuse_directory_without_parts(options, job);
@@ -119,7 +130,8 @@ void set_job_options(const ParsedOptions& options, FileJob& job) {
   job.backend = backend_option(options);
   if (options.has("buffer-size")) {
     const std::string size = options.value("buffer-size", "");
-    job.memory_bytes = cut_to_machine(parse_size(size, "-S", usable_memory_bytes()));
+    job.memory_bytes = memory_of_machine("xxl: " + std::string(options.command().name) + ": ",
+                                         parse_size(size, "-S", usable_memory_bytes()));
   } else {
     set_defaults(job);
   }

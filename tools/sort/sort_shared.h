@@ -45,6 +45,9 @@ Backend backend_option(const ParsedOptions& options);
 std::vector<std::string> scratch_option(const ParsedOptions& options);
 // Output, memory, scratch directories, threads and I/O.
 void set_job_options(const ParsedOptions& options, FileJob& job);
+// What -S may be of `given_bytes` (cut_to_machine()). If that is less, a warning says so, after
+// `prefix`.
+std::uint64_t memory_of_machine(const std::string& prefix, std::uint64_t given_bytes);
 // --verify, --parts, --part-bytes and --part-by. Throws Error{usage} if the output is no file, or
 // no directory, then.
 void set_output_options(const ParsedOptions& options, FileJob& job);

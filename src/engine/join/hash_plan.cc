@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/least_memory.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "sort/slab_chains.h"
@@ -140,21 +141,10 @@ std::optional<std::uint64_t> least_hash_memory(HashPlanInput input) {
   if (std::max(input.build_records, geometry.table.numbers) > HashTable::kMaxNumbers) {
     return std::nullopt;
   }
-  const auto fits = [&](std::uint64_t mebibytes) {
-    input.memory_bytes = mebibytes * kMiB;
+  return least_memory(geometry.records_bytes + geometry.table_bytes, [&](std::uint64_t memory) {
+    input.memory_bytes = memory;
     return plan_hash_geometry(input).has_value();
-  };
-  std::uint64_t low = 0;  // does not fit
-  std::uint64_t high = (geometry.records_bytes + geometry.table_bytes) / kMiB + 1;
-  while (!fits(high)) {
-    low = high;
-    high += high / 8 + 1;
-  }
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fits(middle) ? high : low) = middle;
-  }
-  return high * kMiB;
+  });
 }
 
 }  // namespace xxl

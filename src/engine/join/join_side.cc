@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/text_sort/long_records.h"
 #include "engine/text_sort/shared_text.h"
 #include "record/descending_record.h"
 
@@ -95,6 +96,21 @@ void JoinTextSide::form_runs() {
 
 void JoinTextSide::reduce(BlockMemory& blocks, std::size_t most_bytes) {
   sources_ = formation_->reducer().reduce(std::move(sources_), blocks, most_bytes);
+}
+
+RecordLengths::Longest JoinTextSide::longest_records(std::size_t longest) {
+  chain_.reset();  // reads no more
+  RecordLengths lengths(options_.syntax);
+  for (io::File& file : inputs_.files) {
+    if (!file.seekable()) lengths.add_record(longest);
+    for (const std::uint64_t bytes : longest_of(file, options_.syntax, options_.stop)) {
+      lengths.add_record(bytes);
+    }
+  }
+  for (const MergeSource& source : sources_) {
+    if (source.run != nullptr) lengths.add_record(source.run->largest_block);
+  }
+  return lengths.longest();
 }
 
 std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {

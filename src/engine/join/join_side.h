@@ -25,6 +25,7 @@
 #include "join/text_joiner.h"
 #include "merge/run_cursor.h"
 #include "merge/text_merger.h"
+#include "record/record_lengths.h"
 
 namespace xxl {
 
@@ -59,6 +60,10 @@ class JoinTextSide {
   // All records of an input that is sorted already, read through `memory`; takes the header.
   // Records that lie in several buffers take up `budget` (file_cursor.h).
   FileChain& read(std::span<std::byte> memory, std::size_t& budget);
+
+  // The longest records, as far as they are known: of files that are read again, and of runs; of
+  // `longest` bytes in what cannot be read again. To say how much memory would be enough.
+  RecordLengths::Longest longest_records(std::size_t longest);
 
   // Known once runs are formed, or the first record was read:
   const KeyExtractor& keys() const { return *keys_; }

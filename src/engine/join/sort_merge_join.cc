@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/least_memory.h"
 #include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/units.h"
@@ -37,8 +38,6 @@ using Clock = std::chrono::steady_clock;
 
 // With less memory all of it is worth using: two sides share it.
 constexpr std::uint64_t kAmpleForBothSides = kGiB;
-// With more memory than this, a plan that is not possible never will be.
-constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 40;
 
 constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
 
@@ -157,22 +156,22 @@ void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
 // Throws Error{no_space} that says how much memory would do.
 void SortMergeJoin::find_plan(bool in_memory) {
   const std::uint64_t given = options_.memory_bytes;
-  for (std::uint64_t memory = given;;) {
+  const auto accepts = [&](std::uint64_t memory) {
     options_.memory_bytes = memory;
     try {
       make_plan(in_memory);
-      break;
+      return true;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::no_space || memory > kMostMemoryBytes) throw;
+      if (error.code() != ErrorCode::no_space) throw;
+      return false;
     }
-    memory = round_up<std::uint64_t>(memory + std::max(memory / 8, kMiB / 2), kMiB);
-  }
-  if (options_.memory_bytes == given) return;
+  };
+  if (accepts(given)) return;
   throw Error(ErrorCode::no_space,
               "-S " + format_bytes(given) + " is too small to join records of " +
                   std::to_string(options_.formats[0].record_bytes) + " and " +
-                  format_count(options_.formats[1].record_bytes, "byte") + ": give at least -S " +
-                  std::to_string(options_.memory_bytes / kMiB) + "M");
+                  format_count(options_.formats[1].record_bytes, "byte") + ": " +
+                  memory_advice(least_memory(given + 1, accepts)));
 }
 
 void SortMergeJoin::divide(const JoinPlanInput& input) {

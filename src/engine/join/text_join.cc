@@ -20,6 +20,7 @@
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
 #include "engine/text_sort/cell_size.h"
+#include "engine/text_sort/long_records.h"
 #include "engine/text_sort/shared_text.h"
 #include "engine/text_sort/text_destination.h"
 #include "io/codec.h"
@@ -35,8 +36,6 @@
 
 namespace xxl {
 namespace {
-
-constexpr std::uint64_t kMinSideBytes = kMiB;  // if there are as many
 
 // An input that looked sorted is not.
 struct WrongGuess {};
@@ -58,7 +57,12 @@ class TextJoining final : public TextJoin {
  private:
   JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
   bool sorts_both() const { return !sides_[0].is_presorted() && !sides_[1].is_presorted(); }
+  JoinInputs join_inputs() const;
+  TextJoinBudget budget_of(std::uint64_t memory) const;
+  TextJoinBudget budget_or_refuse() const;
+  bool fits(std::uint64_t given, const JoinLongRecords& longest) const;
   void plan_memory();
+  void form_and_join();
   TextMemory& memory() const;
   std::size_t table_bytes() const;
   void form_runs();
@@ -111,51 +115,51 @@ TextJoining::TextJoining(const TextJoinOptions& options, std::array<bool, kJoinS
       sides_{JoinTextSide(options, JoinSide::r, std::move(inputs[0])),
              JoinTextSide(options, JoinSide::s, std::move(inputs[1]))},
       is_little_(options.shared == nullptr && are_little(options, sides_)),
-      budget_(make_budget(
-          options,
-          memory_beside_decoders(options.memory_bytes, {&sides_[0].inputs(), &sides_[1].inputs()}),
-          is_little_)) {
+      budget_(budget_or_refuse()) {
+  plan_memory();
+}
+
+JoinInputs TextJoining::join_inputs() const {
+  JoinInputs inputs;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Inputs& files = sides_[i].inputs();
+    inputs[i] = {files.bytes, files.size_known, sides_[i].is_presorted()};
+  }
+  return inputs;
+}
+
+TextJoinBudget TextJoining::budget_of(std::uint64_t memory) const {
+  return make_budget(options_,
+                     memory_beside_decoders(memory, {&sides_[0].inputs(), &sides_[1].inputs()}),
+                     is_little_);
+}
+
+// Whether it would be enough if `given` were given in place of -S. `longest`: nothing is known to
+// be long.
+bool TextJoining::fits(std::uint64_t given, const JoinLongRecords& longest) const {
+  const double part = static_cast<double>(options_.memory_bytes) /
+                      static_cast<double>(options_.given_memory_bytes());
   try {
-    plan_memory();
+    const auto memory = static_cast<std::uint64_t>(part * static_cast<double>(given));
+    return has_room_for(options_, budget_of(memory), join_inputs(), longest);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
-    throw Error(ErrorCode::no_space, "the memory of -S (" +
-                                         format_bytes(options.given_memory_bytes()) +
-                                         ") is too small to sort these inputs: give more");
+    return false;
   }
 }
 
-// Each input that is sorted has its part of the memory, from its runs to the end: by the sizes, as
-// far as they are known, but enough in any case.
+TextJoinBudget TextJoining::budget_or_refuse() const {
+  const std::uint64_t given = options_.given_memory_bytes();
+  memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs(), &sides_[1].inputs()});
+  if (fits(given, {})) return budget_of(options_.memory_bytes);
+  throw Error(ErrorCode::no_space,
+              "the memory of -S (" + format_bytes(given) + ") is too small to join these inputs: " +
+                  memory_advice(least_memory(
+                      given, [this](std::uint64_t memory) { return fits(memory, {}); })));
+}
+
 void TextJoining::plan_memory() {
-  TextPlanInput common;
-  common.memory_bytes = budget_.rest;
-  common.threads = budget_.threads;
-  common.keys_are_records = false;
-  if (options_.spare_table_bytes) common.spare_table_bytes = *options_.spare_table_bytes;
-  if (!options_.count_only) common.output_codec = options_.output_codec();
-  std::array<TextPlanInput, kJoinSides> inputs{common, common};
-  bool known = true;
-  for (std::size_t i = 0; i < kJoinSides; ++i) {
-    inputs[i].input_bytes =
-        options_.shared != nullptr ? options_.shared_bytes[i] : sides_[i].inputs().bytes;
-    inputs[i].size_known = sides_[i].inputs().size_known;
-    known &= inputs[i].size_known;
-  }
-  if (sorts_both()) {
-    std::uint64_t part = budget_.rest / 2;
-    const std::uint64_t least = std::min(std::max(budget_.rest / 4, kMinSideBytes), part);
-    const std::uint64_t bytes = inputs[0].input_bytes + inputs[1].input_bytes;
-    if (known && bytes > 0) {
-      part = std::clamp(static_cast<std::uint64_t>(static_cast<double>(budget_.rest) *
-                                                   static_cast<double>(inputs[0].input_bytes) /
-                                                   static_cast<double>(bytes)),
-                        least, budget_.rest - least);
-    }
-    inputs[0].memory_bytes = part;
-    inputs[1].memory_bytes = budget_.rest - part;
-    for (TextPlanInput& input : inputs) input.spare_table_bytes /= kJoinSides;
-  }
+  std::array<TextPlanInput, kJoinSides> inputs = plan_inputs(options_, budget_, join_inputs());
   unsigned threads = budget_.threads;
   bool any = false;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -170,8 +174,9 @@ void TextJoining::plan_memory() {
     sides_[i].plan(inputs[i], monitor_);
   }
   if (any) return;
-  common.threads = 1;
-  output_memory_ = std::make_unique<TextMemory>(common, monitor_);
+  TextPlanInput output = plan_input_of_output(options_, budget_);
+  output.threads = 1;
+  output_memory_ = std::make_unique<TextMemory>(output, monitor_);
 }
 
 // The side whose buffers and workspaces are used in the end: the larger.
@@ -237,6 +242,21 @@ JoinReport TextJoining::run() {
   meter_.watch(*io_, *workers_);
   group_memory_ = MemoryRegion(budget_.group_bytes);
   group_.emplace(group_memory_.span(), options_.scratch_dirs.front());
+  std::optional<JoinLongRecords> longest;
+  with_memory_advice(
+      options_.given_memory_bytes(), [this] { form_and_join(); }, [] { return LongRecords{}; },
+      [&](std::uint64_t memory, const LongRecords& needs) {
+        if (!longest) {
+          longest = {sides_[0].longest_records(needs.longest),
+                     sides_[1].longest_records(needs.longest)};
+        }
+        return fits(memory, *longest);
+      });
+  finish();
+  return report_;
+}
+
+void TextJoining::form_and_join() {
   try {
     form_runs();
     join();
@@ -244,8 +264,6 @@ JoinReport TextJoining::run() {
     monitor_.check();
     throw;
   }
-  finish();
-  return report_;
 }
 
 void TextJoining::form_runs() {

@@ -6,6 +6,8 @@
 #include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "engine/text_sort/file_cursor.h"
+#include "engine/text_sort/text_job_plan.h"
 
 namespace xxl {
 namespace {
@@ -24,6 +26,16 @@ constexpr std::uint64_t kMaxTextFileBytes = kMiB;
 // Long records of such inputs; as much again is for the rows made of them.
 constexpr std::uint64_t kRecordPart = 8;
 constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
+constexpr std::uint64_t kMinSideBytes = kMiB;  // of an input that is sorted, if there are as many
+
+// Of the regions of an input, those that its runs may stay in. They leave if a record is long.
+std::uint64_t resident_bytes(const TextPlanInput& input, const TextGeometry& geometry) {
+  constexpr std::uint64_t kResidentPart = 3;
+  const bool is_held = input.size_known && geometry.passes == 0;
+  if (!is_held) return geometry.regions / kResidentPart * geometry.region_bytes;
+  const std::uint64_t filled = input.input_bytes / (geometry.region_bytes / 2) + 1;
+  return std::min<std::uint64_t>(geometry.regions, filled) * geometry.region_bytes;
+}
 
 }  // namespace
 
@@ -57,6 +69,74 @@ TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory,
   }
   budget.rest = memory - taken;
   return budget;
+}
+
+TextPlanInput plan_input_of_output(const TextJoinOptions& options, const TextJoinBudget& budget) {
+  TextPlanInput input;
+  input.memory_bytes = budget.rest;
+  input.threads = budget.threads;
+  input.keys_are_records = false;
+  if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
+  if (!options.count_only) input.output_codec = options.output_codec();
+  return input;
+}
+
+std::array<TextPlanInput, kJoinSides> plan_inputs(const TextJoinOptions& options,
+                                                  const TextJoinBudget& budget,
+                                                  const JoinInputs& inputs) {
+  const TextPlanInput common = plan_input_of_output(options, budget);
+  std::array<TextPlanInput, kJoinSides> plans{common, common};
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    plans[i].input_bytes = options.shared != nullptr ? options.shared_bytes[i] : inputs[i].bytes;
+    plans[i].size_known = inputs[i].size_known;
+  }
+  if (inputs[0].presorted || inputs[1].presorted) return plans;
+  std::uint64_t part = budget.rest / 2;
+  const std::uint64_t least = std::min(std::max(budget.rest / 4, kMinSideBytes), part);
+  const std::uint64_t bytes = plans[0].input_bytes + plans[1].input_bytes;
+  if (plans[0].size_known && plans[1].size_known && bytes > 0) {
+    part = std::clamp(static_cast<std::uint64_t>(static_cast<double>(budget.rest) *
+                                                 static_cast<double>(plans[0].input_bytes) /
+                                                 static_cast<double>(bytes)),
+                      least, budget.rest - least);
+  }
+  plans[0].memory_bytes = part;
+  plans[1].memory_bytes = budget.rest - part;
+  for (TextPlanInput& plan : plans) plan.spare_table_bytes /= kJoinSides;
+  return plans;
+}
+
+bool has_room_for(const TextJoinOptions& options, const TextJoinBudget& budget,
+                  const JoinInputs& inputs, const JoinLongRecords& longest) {
+  std::array<TextPlanInput, kJoinSides> plans = plan_inputs(options, budget, inputs);
+  std::uint64_t joined = 0;  // of inputs that come sorted
+  unsigned threads = budget.threads;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!inputs[i].presorted) {
+      threads = std::min(threads, with_best_threads(plans[i]).threads);
+      continue;
+    }
+    // A record, and the one before.
+    for (const std::uint64_t bytes : {longest[i][0], longest[i][1]}) {
+      if (bytes > budget.file_bytes / 2) joined += JoinedRecord::memory_bytes(bytes);
+    }
+  }
+  if (joined > budget.record_bytes) return false;
+  // Blocks of both inputs share the memory. In the end, a record of each is held, and the first of
+  // R with that key.
+  std::uint64_t blocks = 0, held = 0, merged = 0;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (inputs[i].presorted) continue;
+    plans[i].threads = threads;
+    const auto geometry = geometry_for(plans[i], {static_cast<std::size_t>(longest[i][0]), 0});
+    if (!geometry) return false;
+    const std::uint64_t others = longest[i][0] == 0 ? 0 : 4 * geometry->block_bytes;
+    const std::uint64_t two = longest[i][0] + longest[i][1] + others;
+    blocks += geometry->merge_bytes - resident_bytes(plans[i], *geometry);
+    held += i == 0 ? two : longest[i][0] + others;
+    merged = std::max(merged, two);
+  }
+  return std::max(held, merged) <= blocks;
 }
 
 }  // namespace xxl

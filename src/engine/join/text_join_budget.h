@@ -1,9 +1,12 @@
 // How the memory of a join of text is divided (docs/joining.md, "Memory").
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "engine/join/text_join_options.h"
+#include "engine/text_sort/text_plan.h"
+#include "record/record_lengths.h"
 
 namespace xxl {
 
@@ -16,7 +19,30 @@ struct TextJoinBudget {
   std::uint64_t rest = 0;          // for sorting and merging
 };
 
+// What is known of an input.
+struct JoinInput {
+  std::uint64_t bytes = 0;
+  bool size_known = true;
+  bool presorted = false;
+};
+using JoinInputs = std::array<JoinInput, kJoinSides>;
+
 // Divides `memory`, in bytes. `is_little`: one thread. Throws Error{no_space}.
 TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory, bool is_little);
+
+// How the rest is planned of which each input that is to be sorted has its part, from its runs to
+// the end: by the sizes, as far as they are known, but enough in any case.
+std::array<TextPlanInput, kJoinSides> plan_inputs(const TextJoinOptions& options,
+                                                  const TextJoinBudget& budget,
+                                                  const JoinInputs& inputs);
+// The same for neither, if both come sorted: what the output needs.
+TextPlanInput plan_input_of_output(const TextJoinOptions& options, const TextJoinBudget& budget);
+
+// The longest records of each input, in bytes.
+using JoinLongRecords = std::array<RecordLengths::Longest, kJoinSides>;
+
+// Whether a join has enough of the budget for `longest`.
+bool has_room_for(const TextJoinOptions& options, const TextJoinBudget& budget,
+                  const JoinInputs& inputs, const JoinLongRecords& longest);
 
 }  // namespace xxl

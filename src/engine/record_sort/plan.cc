@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/least_memory.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "run/block_packer.h"
@@ -20,6 +21,7 @@ namespace {
 // memory.
 constexpr std::size_t kMaxBlockBytes = kMiB;
 constexpr std::size_t kMinRunBlockBytes = 16 * kKiB;
+constexpr std::size_t kLeastBlockBytes = 4 * kKiB;  // with little memory, or small files
 // A piece and what it takes to sort it should stay in the caches of a core.
 constexpr std::size_t kMaxPieceBytes = kMiB;
 // Smaller pieces leave more of the shared cache to others. One thread cuts them for all, though,
@@ -320,8 +322,12 @@ std::size_t plan_block(const PlanInput& input, std::size_t region_bytes, std::si
       region_bytes / 8 * 5 / static_cast<std::size_t>(std::max<std::uint64_t>(runs, 8));
   const std::size_t bytes = std::clamp(largest_power_of_two(std::max<std::size_t>(largest, 1)),
                                        kMinRunBlockBytes, kMaxBlockBytes);
-  return block_for(std::min(bytes, std::max(largest_power_of_two(region_bytes / 64), 4 * kKiB)),
-                   record_bytes);
+  const std::size_t most = std::max(largest_power_of_two(region_bytes / 64), kLeastBlockBytes);
+  // Blocks of small files are small.
+  const std::uint64_t filled = input.largest_input == 0 ? kMaxBlockBytes : input.largest_input;
+  return block_for(
+      std::clamp<std::uint64_t>(std::bit_ceil(filled), kLeastBlockBytes, std::min(bytes, most)),
+      record_bytes);
 }
 
 std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
@@ -476,23 +482,23 @@ Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
     }
     return *best;
   }
-  PlanInput enough = input;
-  enough.memory_bytes =
-      std::max<std::uint64_t>(round_up<std::uint64_t>(input.memory_bytes, kMiB), kMiB);
-  while (!plan_or_nothing(enough, layout)) {
-    enough.memory_bytes += std::max<std::uint64_t>(kMiB, enough.memory_bytes / 8 / kMiB * kMiB);
+  const auto accepts = [&](std::uint64_t memory) {
+    PlanInput enough = input;
+    enough.memory_bytes = memory - std::min(memory, input.beside_bytes);
     // Merges get the same part of it.
     const double part =
         static_cast<double>(input.merge_memory_bytes) / static_cast<double>(input.memory_bytes);
     enough.merge_memory_bytes =
         static_cast<std::uint64_t>(part * static_cast<double>(enough.memory_bytes));
-  }
+    return plan_or_nothing(enough, layout).has_value();
+  };
+  const std::uint64_t given = input.memory_bytes + input.beside_bytes;
   throw Error(
       ErrorCode::no_space,
-      "-S " + format_bytes(input.memory_bytes) + " is too small to sort " +
+      "-S " + format_bytes(given) + " is too small to sort " +
           (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
-          "records of " + format_count(layout.record_bytes(), "byte") + ": give at least -S " +
-          std::to_string(enough.memory_bytes / kMiB) + "M");
+          "records of " + format_count(layout.record_bytes(), "byte") + ": " +
+          memory_advice(least_memory(given + 1, accepts)));
 }
 
 unsigned merge_passes(std::uint64_t runs, std::size_t max_degree) {

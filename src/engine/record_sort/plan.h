@@ -24,6 +24,8 @@ struct PlanInput {
   bool in_order = false;                    // runs must be sorted to the last record
   std::optional<std::uint64_t> limit = {};  // of a run and of the output, in records
   std::size_t merge_inputs = 0;             // files to be merged with merge_only
+  std::uint64_t largest_input = 0;          // of these, in bytes; 0: not known
+  std::uint64_t beside_bytes = 0;           // of -S, beside memory_bytes: for messages
   bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
   std::uint64_t chunk_bytes = 0;   // with `accelerated`: of a run
   bool merge_accelerated = false;  // an accelerator may sort pieces of the merge

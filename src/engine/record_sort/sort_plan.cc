@@ -35,6 +35,7 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   PlanInput input;
   input.memory_bytes =
       memory_beside_decoders(options.memory_bytes, {&inputs}) - output_packing_bytes(options);
+  input.beside_bytes = options.given_memory_bytes() - input.memory_bytes;
   input.input_bytes = std::max(inputs.bytes, surroundings.largest_input_bytes);
   input.input_size_known = inputs.size_known;
   input.threads = options.parallel != 0 ? options.parallel : available_processors();
@@ -54,6 +55,11 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   }
   input.limit = options.needed();
   input.merge_inputs = inputs.files.size();
+  if (options.merge_only && inputs.size_known) {
+    for (const io::File& file : inputs.files) {
+      input.largest_input = std::max(input.largest_input, file.size());
+    }
+  }
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
   input.ranks = surroundings.ranks;
   input.temp_codec = options.temp_codec;

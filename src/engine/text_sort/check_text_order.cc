@@ -18,6 +18,7 @@
 #include "base/workers.h"
 #include "engine/phase_meter.h"
 #include "engine/text_sort/check_sorted_text.h"
+#include "engine/text_sort/long_records.h"
 #include "engine/text_sort/text_reader.h"
 #include "engine/text_sort/text_sort.h"
 #include "record/descending_record.h"
@@ -28,6 +29,7 @@ namespace {
 
 constexpr std::size_t kCheckRegionBytes = 4 * kMiB;
 constexpr std::uint64_t kMinCheckerBytes = 16 * kMiB;
+constexpr std::size_t kMostCopiedBytes = kMiB;  // of a record, beside the memory
 
 // What was found in a chunk.
 struct ChunkOrder {
@@ -152,7 +154,13 @@ class OrderChecking {
     std::size_t kept = 0;
     if (last_ != nullptr) {
       std::string_view& record = last_->order.last_record;
-      if (reader.carry() < record.data()) {
+      std::string copy;  // of a record that the other one is in the way of
+      if (reader.carry() < record.data() && record.size() <= kMostCopiedBytes &&
+          carried + round_up(record.size(), kSectorBytes) <= memory_.size()) {
+        copy = record;
+        reader.move_carry(memory_.data() + round_up(copy.size(), kSectorBytes));
+        record = copy;
+      } else if (reader.carry() < record.data()) {
         reader.move_carry(memory_.data());
         kept = round_up(carried, kSectorBytes);
       }
@@ -165,10 +173,26 @@ class OrderChecking {
     chunk->region.memory = memory_.data() + kept;
     chunk->region.bytes = memory_.size() - std::min(memory_.size(), kept);
     if (chunk->region.bytes <= std::max(before, carried + 2 * kSectorBytes)) {
-      reader.refuse_carried(memory_.size(), memory_.size(), kept + carried);
+      refuse_carried(reader, kept);
     }
     free_.clear();
     free_.push_back(std::move(chunk));
+  }
+
+  // What is kept, `kept` bytes, and the record that does not fit must be held at the same time.
+  [[noreturn]] void refuse_carried(const TextReader& reader, std::size_t kept) {
+    RecordLengths lengths(options_.syntax);
+    lengths.add({reader.carry(), reader.carried_bytes()});
+    read_on(inputs_, reader.next_input(), reader.next_position(), options_.stop, lengths);
+    const std::uint64_t given = options_.memory_bytes, longest = lengths.longest()[0];
+    const std::uint64_t held =
+        longest + std::max<std::uint64_t>(kept, lengths.longest()[1]) + 8 * kSectorBytes;
+    const LongRecordError error(too_long(lengths.first(), longest, given), {},
+                                inputs_.files[reader.carried_input()].path(),
+                                reader.carried_offset());
+    error.rethrow(memory_advice(least_memory(given + 1, [&](std::uint64_t memory) {
+      return memory - (given - memory_bytes_) >= held;
+    })));
   }
 
   void submit(std::unique_ptr<CheckedRegion> chunk) {

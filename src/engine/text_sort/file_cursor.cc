@@ -6,19 +6,30 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "base/units.h"
+#include "engine/text_sort/long_records.h"
 #include "engine/text_sort/text_reader.h"
 #include "io/input_checks.h"
 
 namespace xxl {
 
-bool JoinedRecord::append(std::string_view bytes) {
+namespace {
+
+constexpr std::size_t kFewBytes = kMiB;  // of a string, which doubles as it grows
+
+}  // namespace
+
+std::size_t JoinedRecord::memory_bytes(std::size_t bytes) {
   constexpr std::size_t kFirstBytes = 4 * kKiB;
-  constexpr std::size_t kFewBytes = kMiB;       // of a string, which doubles as it grows
   constexpr std::size_t kPageBytes = 2 * kMiB;  // as the region may have them
+  return bytes <= kFewBytes ? 2 * std::bit_ceil(std::max(bytes, kFirstBytes))
+                            : round_up(bytes, kPageBytes);
+}
+
+bool JoinedRecord::append(std::string_view bytes) {
   const std::size_t wanted = size_ + bytes.size();
-  const std::size_t needed = wanted <= kFewBytes ? 2 * std::bit_ceil(std::max(wanted, kFirstBytes))
-                                                 : round_up(wanted, kPageBytes);
+  const std::size_t needed = memory_bytes(wanted);
   if (needed > taken_) {
     if (needed - taken_ > budget_) return false;
     budget_ -= needed - taken_;
@@ -99,11 +110,22 @@ void FileCursor::join(std::string_view part) {
     }
   }
   if (!joined_->append(part)) {
-    const std::size_t bytes = joined_->view().size() + part.size();
-    throw_too_long(options_.given_memory_bytes(), budget_ + joined_->view().size(), bytes,
-                   input_.path(), offset_,
-                   open_quote(joined_->view().substr(tag_bytes_), syntax_, line_));
+    refuse_joined(part);
   }
+}
+
+// Throws LongRecordError: there is no memory for what has been joined and `part`.
+void FileCursor::refuse_joined(std::string_view part) {
+  RecordLengths lengths(syntax_);
+  lengths.add(joined_->view().substr(tag_bytes_));
+  for (lengths.add(part); lengths.first() == 0;) {
+    const std::span<std::byte> more = reader_.next();
+    if (more.empty() || lengths.begun() > physical_memory_bytes()) lengths.end();
+    lengths.add({reinterpret_cast<const char*>(more.data()), more.size()});
+  }
+  const auto bytes = static_cast<std::size_t>(lengths.first());
+  throw LongRecordError(too_long(bytes, 0, options_.given_memory_bytes()), {bytes, bytes},
+                        input_.path(), offset_);
 }
 
 // Makes the record of what has been joined, if anything, and `part` of the buffer.

@@ -34,6 +34,8 @@ class JoinedRecord {
   JoinedRecord(const JoinedRecord&) = delete;
   JoinedRecord& operator=(const JoinedRecord&) = delete;
 
+  // What it takes of the budget.
+  static std::size_t memory_bytes(std::size_t bytes);
   // False, and nothing is appended, if there is no memory for it.
   bool append(std::string_view bytes);
   std::string_view view() const {
@@ -75,6 +77,7 @@ class FileCursor final : public RecordCursor {
   std::optional<std::size_t> find_end(bool at_end);
   void take_joined(std::size_t bytes);
   void join(std::string_view part);
+  [[noreturn]] void refuse_joined(std::string_view part);
   void make_record(std::string_view part);
   void pass(std::string_view record);
   // The current record without its tag.

@@ -20,13 +20,17 @@ std::size_t cost(const MergeSource& source) {
   return source.run == nullptr ? 0 : RunCursor::memory_bytes(*source.run);
 }
 
-// Likewise for the record before, which is held to find groups and may be a block by itself.
-std::size_t held_bytes(const std::vector<MergeSource>& sources, bool has_groups) {
+std::size_t largest_block(const std::vector<MergeSource>& sources) {
   std::size_t largest = 0;
   for (const MergeSource& source : sources) {
-    if (has_groups && source.run != nullptr) largest = std::max(largest, source.run->largest_block);
+    if (source.run != nullptr) largest = std::max(largest, source.run->largest_block);
   }
-  return TextScratch::buffer_bytes(largest);
+  return largest;
+}
+
+// Likewise for the record before, which is held to find groups and may be a block by itself.
+std::size_t held_bytes(const std::vector<MergeSource>& sources, bool has_groups) {
+  return has_groups ? TextScratch::buffer_bytes(largest_block(sources)) : 0;
 }
 
 std::size_t runs_in_scratch(const std::vector<MergeSource>& sources) {
@@ -56,9 +60,7 @@ std::vector<MergeSource> RunReducer::reduce(std::vector<MergeSource> sources, Bl
     std::vector<MergeGroup> groups = groups_of(sources, degree, most / workers_.width());
     if (groups.size() == sources.size()) {
       if (needed <= most_bytes) return sources;  // runs in memory lie between those of scratch
-      throw Error(ErrorCode::no_space,
-                  "the memory of -S is too small to merge records this long: give more, or "
-                  "fewer threads (--parallel=1)");
+      throw BlockTooLong(largest_block(sources));
     }
     ++passes_;
     sources = merge_groups(groups, most, blocks,

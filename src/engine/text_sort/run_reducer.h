@@ -34,8 +34,8 @@ class RunReducer {
 
   // Merges groups of neighbouring runs, a group a worker and in as many passes as it takes, until
   // `blocks` has room for two blocks of each run, and there are no more runs than options allow at
-  // once. Runs in memory stay as they are; runs that are merged are emptied. Throws Error{no_space}
-  // if two blocks of two runs are too much. `most_bytes`: memory for blocks that runs may take in
+  // once. Runs in memory stay as they are; runs that are merged are emptied. Throws BlockTooLong if
+  // two blocks of two runs are too much. `most_bytes`: memory for blocks that runs may take in
   // the end, if not most of it. Tables that are too large to be in memory twice go to scratch.
   std::vector<MergeSource> reduce(std::vector<MergeSource> sources, BlockMemory& blocks,
                                   std::size_t most_bytes);

@@ -8,6 +8,7 @@
 #include "base/prefetch.h"
 #include "base/units.h"
 #include "engine/text_sort/emit_rules.h"
+#include "engine/text_sort/long_records.h"
 #include "record/text_records.h"
 #include "run/text_run.h"
 
@@ -71,15 +72,27 @@ void TextFormation::make_regions(std::size_t longest_record) {
 // False if there is no memory for larger ones.
 bool TextFormation::make_larger_regions() {
   const std::size_t bytes = std::max(reader_.carried_bytes(), geometry().region_bytes);
-  for (std::size_t more = bytes; more >= bytes / 32; more /= 2) {
-    try {
-      make_regions(bytes + more);
-      return true;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::no_space) throw;
-    }
+  const std::size_t most = context_.memory.longest_possible(bytes);
+  if (most == 0) return false;
+  make_regions(std::min(2 * bytes, most));
+  return true;
+}
+
+// Throws LongRecordError: the record that the last chunk ended within does not fit.
+void TextFormation::refuse_carried() {
+  const TextSortOptions& options = context_.options;
+  RecordLengths lengths(options.syntax);
+  lengths.add({reader_.carry(), reader_.carried_bytes()});
+  read_on(context_.inputs, reader_.next_input(), reader_.next_position(), options.stop, lengths);
+  const std::uint64_t bytes = std::max(lengths.first(), lengths.begun());
+  const std::uint64_t longest = lengths.longest()[0];
+  for (const MergeSource& source : sources()) {
+    if (source.run != nullptr) lengths.add_record(source.run->largest_block);
   }
-  return false;
+  throw LongRecordError(too_long(bytes, longest, options.given_memory_bytes()),
+                        long_records(lengths.longest(), options.has_groups()),
+                        context_.inputs.files[reader_.carried_input()].path(),
+                        reader_.carried_offset());
 }
 
 // What `record`, with its tag, takes in the input.
@@ -302,29 +315,30 @@ void TextFormation::run() {
     }
     // No whole record.
     cancel_ahead();
-    if (2 * reader_.carried_bytes() + TextReader::kHeadroom <= geometry().region_bytes) {
+    if (reader_.carried_bytes() + 2 * TextReader::kHeadroom <= geometry().region_bytes) {
       give_back(region);  // there is room for more of the record
       continue;
     }
     wait_until_all_is_written();
     if (make_larger_regions()) continue;
-    reader_.refuse_carried(context_.options.given_memory_bytes(), geometry().region_bytes,
-                           reader_.carried_bytes());
+    refuse_carried();
   }
   wait_for_workers();
   if (offload_ != nullptr) finish_offload();
   // With runs in scratch, the merge needs room.
   for (;;) {
     std::size_t resident = 0, in_scratch = compacted_.size();
+    bool has_long;
     {
       auto lock = context_.monitor.lock();
+      has_long = has_long_records();
       for (const Formed& formed : formed_) ++(formed.region != nullptr ? resident : in_scratch);
     }
     // As much room as all runs need to be merged at once, if there is so much.
     const bool has_room =
         merges_at_once(in_scratch, resident) || !merges_at_once(in_scratch + resident, 0);
     if (in_scratch == 0 || resident == 0 ||
-        (resident <= geometry().regions / kResidentPart && has_room)) {
+        (resident <= geometry().regions / kResidentPart && has_room && !has_long)) {
       break;
     }
     spill_oldest();
@@ -336,8 +350,15 @@ void TextFormation::run() {
 
 // Whether there is memory for two blocks of each run in scratch beside `resident` runs.
 bool TextFormation::merges_at_once(std::size_t in_scratch, std::size_t resident) const {
-  const std::size_t free_bytes = (geometry().regions - resident) * geometry().region_bytes;
+  const std::size_t free_bytes = geometry().merge_bytes - resident * geometry().region_bytes;
   return in_scratch * 2 * geometry().block_bytes <= free_bytes / 8 * 7;
+}
+
+// Whether a run in scratch has a record that is longer than a block. With the lock held.
+bool TextFormation::has_long_records() const {
+  return std::any_of(formed_.begin(), formed_.end(), [&](const Formed& formed) {
+    return formed.run != nullptr && formed.run->largest_block > 2 * geometry().block_bytes;
+  });
 }
 
 void TextFormation::submit(TextRegion* region) {
@@ -543,6 +564,7 @@ std::vector<std::span<std::byte>> TextFormation::free_memory() const {
                                   [&](const Formed& formed) { return formed.region == &region; });
     if (!held) free.push_back({region.memory, region.bytes});
   }
+  free.push_back(context_.memory.regions().subspan(regions_.size() * geometry().region_bytes));
   return free;
 }
 

@@ -101,6 +101,7 @@ class TextFormation {
   const TextGeometry& geometry() const { return context_.memory.geometry(); }
   void make_regions(std::size_t longest_record);
   bool make_larger_regions();
+  [[noreturn]] void refuse_carried();
   RegionFilling filling() const;
   void start_reading(TextRegion& region);
   TextRegion* try_take_region();
@@ -114,6 +115,7 @@ class TextFormation {
   void make_offload();
   void finish_offload();
   bool merges_at_once(std::size_t in_scratch, std::size_t resident) const;
+  bool has_long_records() const;
   void submit(TextRegion* region);
   void run_sort(const Chunk& chunk);
   void sort_chunk(const Chunk& chunk, unsigned thread);

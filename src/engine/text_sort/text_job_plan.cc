@@ -7,6 +7,7 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/job_io.h"
+#include "engine/text_sort/text_reader.h"
 #include "io/transfer.h"
 #include "record/record_tags.h"
 #include "record/text_records.h"
@@ -100,14 +101,12 @@ void check_decoders_fit(TextPlanInput input, const Inputs& inputs) {
   if (input.decoder_bytes == 0) return;
   const std::uint64_t given = input.memory_bytes;
   input.threads = 1;
-  for (;; input.memory_bytes += kMiB) {
-    try {
-      plan_text(input);
-      break;
-    } catch (const Error&) {
-    }
-  }
-  if (input.memory_bytes != given) inputs.refuse_decoders(given, input.memory_bytes);
+  const auto accepts = [&](std::uint64_t memory) {
+    input.memory_bytes = memory;
+    return geometry_for(input, {}).has_value();
+  };
+  if (accepts(given)) return;
+  inputs.refuse_decoders(given, least_memory(given, accepts).value_or(given));
 }
 
 }  // namespace
@@ -151,6 +150,34 @@ PlannedText plan_text_job(const TextSortOptions& options, const Inputs& inputs) 
   planned.input = input;
   if (is_little(options, inputs)) planned.input.threads = 1;
   return planned;
+}
+
+std::optional<TextGeometry> geometry_for(const TextSortOptions& options, const Inputs& inputs,
+                                         const LongRecords& needs) {
+  try {
+    return geometry_for(plan_text_job(options, inputs).input, needs);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    return std::nullopt;
+  }
+}
+
+std::optional<TextGeometry> geometry_for(TextPlanInput input, const LongRecords& needs) {
+  try {
+    input = with_best_threads(input);
+    const TextGeometry usual = plan_text(input);
+    if (needs.longest == 0) return usual;
+    // As run formation has it: the blocks of runs are those of ordinary records.
+    input.block_bytes = usual.block_bytes;
+    if (needs.longest + 2 * TextReader::kHeadroom > usual.region_bytes) {
+      input.longest_record = needs.longest;
+    }
+    input.merged_bytes = needs.merged;
+    return plan_text(input);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace xxl

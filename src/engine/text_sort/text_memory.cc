@@ -17,11 +17,32 @@ std::span<std::byte> TextMemory::staging() {
   return staging_.span();
 }
 
-void TextMemory::divide(std::size_t longest_record) {
+TextGeometry TextMemory::plan_for(std::size_t longest_record) const {
   TextPlanInput input = input_;
   input.longest_record = longest_record;
   input.block_bytes = geometry_.block_bytes;  // slots of scratch have one size
-  const TextGeometry geometry = plan_text(input);
+  return plan_text(input);
+}
+
+std::size_t TextMemory::longest_possible(std::size_t from) const {
+  const auto fits = [&](std::size_t bytes) {
+    try {
+      plan_for(bytes);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  std::size_t low = from, high = static_cast<std::size_t>(input_.memory_bytes);  // does not fit
+  while (high - low > kSectorBytes) {
+    const std::size_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low == from ? 0 : low;
+}
+
+void TextMemory::divide(std::size_t longest_record) {
+  const TextGeometry geometry = plan_for(longest_record);
   // Content of the regions stays in place: a record that was cut is still to be moved.
   if (region_.size() == 0) region_ = MemoryRegion(static_cast<std::size_t>(input_.memory_bytes));
   XXL_CHECK(geometry.memory_bytes <= region_.size());
@@ -38,14 +59,14 @@ void TextMemory::divide(std::size_t longest_record) {
                      geometry_.item_capacity);
   };
   workspaces_.clear();
-  for (unsigned thread = 0; thread < input.threads; ++thread) {
+  for (unsigned thread = 0; thread < input_.threads; ++thread) {
     CellWorkspace workspace;
     workspace.items = items();
     workspace.scratch = items();
     workspace.key_memory = carver.take(geometry_.key_bytes);
     workspaces_.push_back(workspace);
   }
-  regions_ = carver.take(geometry_.regions * geometry_.region_bytes);
+  regions_ = carver.take(geometry_.merge_bytes);
 }
 
 }  // namespace xxl

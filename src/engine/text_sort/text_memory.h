@@ -34,11 +34,14 @@ class TextMemory {
   // bytes (0: none is known to be long). None of it may be in use; its content stays. If it throws
   // Error{no_space}, nothing has changed.
   void divide(std::size_t longest_record);
+  // The longest record that divide() has room for, more than `from`; 0 if there is none.
+  std::size_t longest_possible(std::size_t from) const;
 
   // For transfers to and from an accelerator: stays where it is when the rest is divided again.
   std::span<std::byte> staging();
 
   // After divide(), until the next:
+  // One after the other, and what is left behind them.
   std::span<std::byte> regions() const { return regions_; }
   WriteBuffers& write_buffers() { return *write_buffers_; }
   // For the output: of the same memory, so for the time when all runs are written.
@@ -47,6 +50,8 @@ class TextMemory {
   const std::vector<CellWorkspace>& workspaces() const { return workspaces_; }
 
  private:
+  TextGeometry plan_for(std::size_t longest_record) const;
+
   TextPlanInput input_;
   TextGeometry geometry_;
   Monitor& monitor_;

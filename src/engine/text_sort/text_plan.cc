@@ -75,6 +75,9 @@ std::size_t packing_bytes(const TextPlanInput& input, std::size_t packed_block_b
   return std::min(bytes, static_cast<std::size_t>(input.memory_bytes / kPackingPart));
 }
 
+// A merge of two long records has ordinary blocks, too.
+constexpr std::size_t kBlocksBesideLong = 4;
+
 std::size_t sectors(std::size_t bytes) {
   return round_up(bytes, kSectorBytes);
 }
@@ -123,21 +126,10 @@ std::optional<TextGeometry> divide(const TextPlanInput& input, std::size_t memor
   const std::size_t sorting =
       threads * (2 * sectors(plan.item_capacity * sizeof(StringItem)) + plan.key_bytes);
   if (sorting > rest) return std::nullopt;
-  plan.regions = (rest - sorting) / plan.region_bytes;
+  plan.merge_bytes = round_down(rest - sorting, kSectorBytes);
+  plan.regions = plan.merge_bytes / plan.region_bytes;
   if (plan.regions < (is_long ? 1 : 2)) return std::nullopt;
   return plan;
-}
-
-TextGeometry divide_or_refuse(const TextPlanInput& input, std::uint64_t memory,
-                              std::size_t region_bytes) {
-  if (auto plan = divide(input, static_cast<std::size_t>(memory), region_bytes)) return *plan;
-  throw Error(
-      ErrorCode::no_space,
-      "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
-          format_count(input.threads, "thread") +
-          (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
-                                    : "") +
-          ": give more");
 }
 
 // How runs are formed and merged.
@@ -148,6 +140,25 @@ struct RunsPlan {
   std::size_t table_bytes = 0;
   unsigned merge_cost = 0;  // as merge_cost()
 };
+
+// Whether what long records take beside each other has room in merges.
+bool can_merge(const TextPlanInput& input, const TextGeometry& plan, std::size_t block_bytes) {
+  return input.merged_bytes == 0 ||
+         input.merged_bytes + kBlocksBesideLong * block_bytes <= plan.merge_bytes;
+}
+
+TextGeometry divide_or_refuse(const TextPlanInput& input, const RunsPlan& runs,
+                              std::size_t region_bytes) {
+  const auto plan = divide(input, static_cast<std::size_t>(runs.memory), region_bytes);
+  if (plan && can_merge(input, *plan, runs.block_bytes)) return *plan;
+  throw Error(
+      ErrorCode::no_space,
+      "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
+          std::to_string(input.threads) + " threads" +
+          (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
+                                    : "") +
+          ": give more");
+}
 
 // Tables of `wanted` bytes, of which `input.spare_table_bytes` are not of the memory.
 void set_tables_aside(const TextPlanInput& input, std::uint64_t wanted, RunsPlan& plan) {
@@ -284,7 +295,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
     region_bytes =
         std::max(region_bytes, sectors(input.longest_record + 2 * TextReader::kHeadroom));
   }
-  TextGeometry plan = divide_or_refuse(input, runs.memory, region_bytes);
+  TextGeometry plan = divide_or_refuse(input, runs, region_bytes);
   plan.table_bytes = runs.table_bytes;
   plan.block_bytes = runs.block_bytes;
   plan.merge_cost = runs.merge_cost;

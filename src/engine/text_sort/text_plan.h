@@ -19,6 +19,7 @@ struct TextPlanInput {
   unsigned threads = 1;
   bool keys_are_records = true;
   std::size_t longest_record = 0;  // there must be room for it; 0: none is known to be long
+  std::size_t merged_bytes = 0;    // of long records that merges must hold at once
   std::size_t block_bytes = 0;     // of runs that there are already; 0: to be chosen
   Codec temp_codec = Codec::none;  // of scratch blocks
   int temp_level = 0;
@@ -38,6 +39,7 @@ struct TextGeometry {
   std::size_t key_bytes = 0;      // memory for keys of a worker
   std::size_t region_bytes = 0;
   std::size_t regions = 0;
+  std::size_t merge_bytes = 0;         // of all regions, and what is left beside them: for merges
   std::size_t block_bytes = 0;         // of a run
   std::size_t slot_bytes = 0;          // of scratch
   std::size_t packed_block_bytes = 0;  // scratch blocks of more than this stay as they are

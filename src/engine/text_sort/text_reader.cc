@@ -70,28 +70,6 @@ std::string open_quote(std::string_view begun, const TextSyntax& syntax, std::ui
          std::to_string(fault.column + 1);
 }
 
-void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes, std::size_t longer_than,
-                    const std::string& path, std::uint64_t offset, const std::string& open_quote) {
-  // Of more memory the same part is for a record.
-  const double part = static_cast<double>(most_bytes) / static_cast<double>(memory_bytes);
-  const auto wanted =
-      std::max(static_cast<std::uint64_t>(1.25 * static_cast<double>(longer_than) / part),
-               memory_bytes + memory_bytes / 4);
-  const std::string too_long = "longer than " + format_bytes(longer_than) +
-                               ", too long for the memory of -S (" + format_bytes(memory_bytes) +
-                               "): ";
-  const std::string advice = "give at least -S " + std::to_string(ceil_div(wanted, kMiB)) + "M";
-  if (open_quote.empty()) {
-    throw Error(ErrorCode::no_space, "a record is " + too_long + advice, path, offset);
-  }
-  throw Error(ErrorCode::no_space,
-              open_quote + ": a quote that is not closed makes a row " + too_long +
-                  "close it, leave that line out (--malformed=skip), read quotes as bytes "
-                  "(--quote=none) or, if the row is so long, " +
-                  advice,
-              path, offset);
-}
-
 TextReader::TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& io,
                        Monitor& monitor, OnHeader on_header, OnFirst on_first)
     : inputs_(inputs),
@@ -108,12 +86,6 @@ TextReader::TextReader(Inputs& inputs, const TextSyntax& syntax, io::IoService& 
       open_(static_cast<std::size_t>(std::count_if(
           inputs.files.begin(), inputs.files.end(),
           [](const io::File& input) { return input.seekable() && input.is_open(); }))) {}
-
-void TextReader::refuse_carried(std::uint64_t memory_bytes, std::size_t most_bytes,
-                                std::size_t longer_than) const {
-  throw_too_long(memory_bytes, most_bytes, longer_than, inputs_.files[carry_input_].path(),
-                 carry_offset_, open_quote(carry_, syntax_, lines_ + 1));
-}
 
 TextReader::~TextReader() {
   if (input_ < inputs_.files.size() && !inputs_.files[input_].seekable()) io_.cancel_streams();

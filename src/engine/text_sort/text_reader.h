@@ -64,13 +64,6 @@ std::uint64_t lines_in(std::string_view text, const TextSyntax& syntax);
 // Of those in a record, which may be a malformed row, the ones before a quote that is not closed.
 std::uint64_t lines_before_open_quote(std::string_view record, const TextSyntax& syntax);
 
-// Throws Error{no_space}: a record that starts at `offset` of the file `path` is longer than
-// `longer_than` bytes, and with `memory_bytes` of memory no more than `most_bytes` can be held.
-// `open_quote`: of open_quote(), may be empty.
-[[noreturn]] void throw_too_long(std::uint64_t memory_bytes, std::size_t most_bytes,
-                                 std::size_t longer_than, const std::string& path,
-                                 std::uint64_t offset, const std::string& open_quote);
-
 // Of a row that begins with `begun` in `line` (from 1) and has not ended yet: where the quote is
 // that is still open, "line 2: column 2". Empty if there is none, and of what is no row.
 std::string open_quote(std::string_view begun, const TextSyntax& syntax, std::uint64_t line);
@@ -155,9 +148,14 @@ class TextReader {
   // Of the record that the last chunk ended within. It stays in place until the next one is
   // started, or it is moved: nothing may be written there.
   std::size_t carried_bytes() const { return carry_.size(); }
-  // Throws Error{no_space}, as throw_too_long(): that record is longer than `longer_than` bytes.
-  [[noreturn]] void refuse_carried(std::uint64_t memory_bytes, std::size_t most_bytes,
-                                   std::size_t longer_than) const;
+  // Where that record starts.
+  std::uint64_t carried_offset() const { return carry_offset_; }
+  std::size_t carried_input() const { return carry_input_; }
+  // Where the next read begins.
+  std::size_t next_input() const { return input_; }
+  std::uint64_t next_position() const { return position_; }
+  // Where the quote is that keeps that record open (open_quote()).
+  std::string open_quote_of_carry() const { return open_quote(carry_, syntax_, lines_ + 1); }
   // Bytes of the inputs that have arrived.
   std::uint64_t bytes_read() const { return bytes_read_; }
 

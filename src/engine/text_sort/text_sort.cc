@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/memory_region.h"
 #include "base/quote.h"
 #include "base/units.h"
 #include "base/workers.h"
@@ -25,7 +26,9 @@
 #include "engine/text_sort/check_sorted_text.h"
 #include "engine/text_sort/emit_rules.h"
 #include "engine/text_sort/file_cursor.h"
+#include "engine/text_sort/file_merge_plan.h"
 #include "engine/text_sort/lazy_scratch.h"
+#include "engine/text_sort/long_records.h"
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/shared_text.h"
 #include "engine/text_sort/text_formation.h"
@@ -45,9 +48,7 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of an input of -m, two halves
-constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
-constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
+constexpr std::size_t kJoinedBytes = 32 * kKiB;  // longer records may lie in several buffers
 // More files take longer to be merged than to be sorted, by one thread.
 constexpr std::size_t kMostGuessedFiles = 16;
 
@@ -84,6 +85,9 @@ class TextSorting final : public CallerSort {
  private:
   void take_header(std::size_t input, std::string_view header);
   void perform(const std::function<void()>& work);
+  TextSortOptions with_memory(std::uint64_t memory) const;
+  bool merges_with(std::uint64_t memory, const LongRecords& needs);
+  std::uint64_t joined_needed(std::size_t longest);
   void sort();
   void form_runs();
   void merge_formed();
@@ -93,7 +97,6 @@ class TextSorting final : public CallerSort {
   std::size_t part_streams(std::uint64_t cell_bytes) const;
   void merge_to_parts(std::uint64_t cell_bytes, std::size_t streams);
   void merge_files();
-  std::size_t group_from(std::size_t first, std::size_t degree) const;
   std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
   RecordMerge::OnDisorder on_disorder() const;
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
@@ -127,7 +130,9 @@ class TextSorting final : public CallerSort {
   std::atomic<bool> stopped_ = false;
   TextTotals totals_;
   MultisetHash input_hash_;
-  std::size_t joined_bytes_ = 0;  // memory left for long records of merged files
+  std::size_t joined_bytes_ = 0;     // memory left for long records of merged files
+  std::uint64_t joined_needed_ = 0;  // by these, once that has been found out
+  LongRecords needs_;                // of runs that are merged
 };
 
 SortPlan TextSorting::plan() const {
@@ -213,13 +218,60 @@ void TextSorting::write_again() {
 }
 
 void TextSorting::perform(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Monitor::Abandoned&) {
-    monitor_.check();
-    throw;
-  }
+  const std::uint64_t given = options_.given_memory_bytes();
+  with_memory_advice(
+      given,
+      [&] {
+        try {
+          work();
+        } catch (const Monitor::Abandoned&) {
+          monitor_.check();
+          throw;
+        }
+      },
+      [this] { return needs_; },
+      [this](std::uint64_t memory, const LongRecords& needs) {
+        return options_.merge_only ? merges_with(memory, needs)
+                                   : geometry_for(with_memory(memory), inputs_, needs).has_value();
+      });
   finish();
+}
+
+// The options, if `memory` were given in place of -S.
+TextSortOptions TextSorting::with_memory(std::uint64_t memory) const {
+  TextSortOptions options = options_;
+  const double part =
+      static_cast<double>(options.memory_bytes) / static_cast<double>(options.given_memory_bytes());
+  options.memory_bytes = static_cast<std::uint64_t>(part * static_cast<double>(memory));
+  return options;
+}
+
+// Whether a merge of the inputs would have enough of `memory` for the longest records of each.
+bool TextSorting::merges_with(std::uint64_t memory, const LongRecords& needs) {
+  const TextSortOptions options = with_memory(memory);
+  const auto geometry = geometry_for(options, inputs_, {});
+  if (!geometry || geometry->merge_bytes < needs.merged) return false;
+  if (joined_needed_ == 0) joined_needed_ = joined_needed(needs.longest);
+  const std::size_t degree =
+      files_at_once(options, inputs_, *geometry, memory_.threads(), is_little_);
+  const std::size_t count = group_from(options, inputs_, 0, degree);
+  return plan_file_merge(*geometry, std::span(inputs_.files).first(count)).joined_bytes >=
+         joined_needed_;
+}
+
+// What is held of merged files at once: of each its longest record, and one that was before. Of
+// what cannot be read again only `longest` is known.
+std::uint64_t TextSorting::joined_needed(std::size_t longest) {
+  std::uint64_t needed = 0, before = 0;
+  bool has_stream = false;
+  for (io::File& file : inputs_.files) {
+    const RecordLengths::Longest of_file = longest_of(file, options_.syntax, options_.stop);
+    has_stream |= !file.seekable();
+    if (of_file[0] >= kJoinedBytes) needed += JoinedRecord::memory_bytes(of_file[0]);
+    if (of_file[1] >= kJoinedBytes) before = std::max(before, of_file[1]);
+  }
+  if (has_stream || needed == 0) needed += JoinedRecord::memory_bytes(longest);
+  return needed + (before == 0 ? 0 : JoinedRecord::memory_bytes(before));
 }
 
 void TextSorting::sort() {
@@ -261,6 +313,7 @@ void TextSorting::merge_formed() {
   for (const auto span : formation_->free_memory()) blocks.extents().add(span);
   if (options_.shared != nullptr) return merge_shared(blocks);
   RunReducer& reducer = formation_->reducer();
+  needs_ = long_records(sources_, options_.has_groups());
   sources_ = reducer.reduce(std::move(sources_), blocks);
   totals_ = {};
   totals_.removed = removed_;
@@ -288,6 +341,7 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
   SharedText& shared = *options_.shared;
   TextScratch& scratch = scratch_->get();
   RunReducer& reducer = formation_->reducer();
+  needs_ = long_records(sources_, options_.has_groups());
   sources_ = reducer.reduce(std::move(sources_), blocks,
                             RunReducer::most_for_runs(blocks) / shared.ranks());
   scratch.wait_for_writes();
@@ -363,18 +417,11 @@ void TextSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) 
 void TextSorting::merge_files() {
   memory_.divide(0);
   meter_.begin(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
-  const std::span<std::byte> all = memory_.regions();
-  std::size_t degree = std::max<std::size_t>(
-      2, std::min<std::size_t>(options_.batch_size != 0 ? options_.batch_size : ~0u,
-                               all.size() / (2 * kMinFileBufferBytes + kJoinedBytesPerFile)));
-  const std::size_t others =
-      options_.scratch_dirs.size() +
-      (is_little_ ? 0 : io::kQueueDescriptors + options_.scratch_dirs.size()) +
-      (options_.compress_program.empty() ? 0 : 8 * memory_.threads());
-  degree = std::min(degree, io::files_to_merge(inputs_.files.size(), others));
+  const std::size_t degree =
+      files_at_once(options_, inputs_, memory_.geometry(), memory_.threads(), is_little_);
   report_.runs = inputs_.files.size();
   report_.passes = 1;
-  std::size_t count = group_from(0, degree);
+  std::size_t count = group_from(options_, inputs_, 0, degree);
   auto cursors = open_files(0, count);
   if (count == inputs_.files.size()) {
     report_.merge_degree = inputs_.files.size();
@@ -389,11 +436,12 @@ void TextSorting::merge_files() {
           &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
       first += count;
       if (first == inputs_.files.size()) break;
-      count = group_from(first, degree);
+      count = group_from(options_, inputs_, first, degree);
       cursors = open_files(first, count);
     }
     BlockMemory blocks(monitor_);
-    blocks.extents().add(all);
+    blocks.extents().add(memory_.regions());
+    needs_ = long_records(sources, options_.has_groups());
     sources = reducer.reduce(std::move(sources), blocks);
     totals_.removed += reducer.removed();
     report_.passes += reducer.passes() + 1;
@@ -403,20 +451,6 @@ void TextSorting::merge_files() {
   }
   result_.text().finish();
   meter_.end("merge");
-}
-
-// How many inputs from `first` on may be merged at once: no more than `degree`, and as many as
-// there is memory for decoders.
-std::size_t TextSorting::group_from(std::size_t first, std::size_t degree) const {
-  const std::uint64_t most = inputs_.most_for_decoders(options_.memory_bytes);
-  std::uint64_t taken = 0;
-  std::size_t count = 0;
-  while (count < degree && first + count < inputs_.files.size()) {
-    taken += inputs_.files[first + count].decoder_bytes();
-    if (count > 0 && taken > most) break;
-    ++count;
-  }
-  return count;
 }
 
 RecordMerge::OnDisorder TextSorting::on_disorder() const {
@@ -431,15 +465,15 @@ RecordMerge::OnDisorder TextSorting::on_disorder() const {
 // Cursors over inputs `first` to `first` + `count`, which share the memory.
 std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t first,
                                                                    std::size_t count) {
-  const std::span<std::byte> all = memory_.regions();
-  const std::size_t bytes =
-      round_down(std::min(kFileBufferBytes, all.size() / 2 / count), 2 * kSectorBytes);
-  joined_bytes_ = memory_.geometry().memory_bytes - memory_.geometry().write_bytes - count * bytes;
+  const FileMergePlan plan =
+      plan_file_merge(memory_.geometry(), std::span(inputs_.files).subspan(first, count));
+  Carver buffers(memory_.regions());
+  joined_bytes_ = plan.joined_bytes;
   std::vector<std::unique_ptr<RecordCursor>> cursors;
   for (std::size_t i = 0; i < count; ++i) {
-    auto cursor = std::make_unique<FileCursor>(inputs_.files[first + i], options_,
-                                               all.subspan(i * bytes, bytes), joined_bytes_, *io_,
-                                               monitor_, input_hash_, report_.skipped, first + i);
+    auto cursor = std::make_unique<FileCursor>(
+        inputs_.files[first + i], options_, buffers.take(plan.buffer_bytes[i]), joined_bytes_, *io_,
+        monitor_, input_hash_, report_.skipped, first + i);
     if (first + count < inputs_.files.size()) cursor->expect_others();
     if (options_.syntax.header) {
       if (const auto header = cursor->take_header()) take_header(first + i, *header);

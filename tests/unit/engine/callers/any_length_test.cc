@@ -358,6 +358,39 @@ TEST(SorterOfAnyLength, says_what_a_record_needs) {
   EXPECT_EQ(*sorter, "short");
 }
 
+// Pushes a string of `bytes` among short ones; 0, or what the error says would be enough.
+std::uint64_t enough_for_long_string(std::size_t bytes, std::uint64_t memory_bytes) {
+  sorter<std::string> sorter({}, with_memory(memory_bytes));
+  try {
+    for (int i = 0; i < 1000; ++i) sorter.push("before " + std::to_string(i));
+    sorter.push(std::string(bytes, 'x'));
+    for (int i = 0; i < 1000; ++i) sorter.push("behind " + std::to_string(i));
+    EXPECT_EQ(strings_of(sorter).size(), 2001);
+    return 0;
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    const std::size_t at = message.find("give at least -S ");
+    EXPECT_NE(at, message.npos) << message;
+    return std::stoull(message.substr(at + std::strlen("give at least -S "))) << 20;
+  }
+}
+
+TEST(SorterOfAnyLength, says_how_much_is_enough_for_a_record) {
+  Watchdog watchdog;
+  Random random(5);
+  int fails_with_less = 0;
+  constexpr int kCases = 8;
+  for (int i = 0; i < kCases; ++i) {
+    const std::size_t bytes = (4 << 20) + random.below(20 << 20);
+    const std::uint64_t enough = enough_for_long_string(bytes, kLittleMemory);
+    EXPECT_GT(enough, bytes);
+    EXPECT_LT(enough, bytes / 2 * 3 + (3 << 20)) << bytes;
+    EXPECT_EQ(enough_for_long_string(bytes, enough), 0) << bytes;
+    fails_with_less += enough_for_long_string(bytes, enough / 4 * 3) != 0 ? 1 : 0;
+  }
+  EXPECT_GE(fails_with_less, kCases / 2);
+}
+
 TEST(SorterOfAnyLength, fails_where_a_transfer_does) {
   const auto strings = random_strings(200000, 100, 8);
   auto sorted = strings;

@@ -405,5 +405,17 @@ TEST(BalancedDegree, of_one_pass_is_all_runs) {
   EXPECT_GE(balanced_degree(0, 1, 100), 1u);
 }
 
+TEST(PlanGeometry, merges_small_files_in_small_blocks) {
+  PlanInput input{.memory_bytes = 8 * kGiB,
+                  .input_bytes = 3000 * 8,
+                  .merge_only = true,
+                  .merge_inputs = 3000,
+                  .largest_input = 8};
+  const KeyLayout layout(RecordFormat::u64());
+  EXPECT_LE(plan_geometry(input, layout).block_bytes, 16 * kKiB);
+  input.largest_input = 100 * kMiB;
+  EXPECT_GE(plan_geometry(input, layout).block_bytes, kMiB);
+}
+
 }  // namespace
 }  // namespace xxl
