@@ -19,7 +19,7 @@ ADVICE = re.compile(r"(?:give at least -S |-S )(\d+)M")
 
 
 def options(parser):
-    parser.add_argument("--cases", type=int, default=40, help="how many jobs")
+    parser.add_argument("--cases", type=int, default=30, help="how many jobs")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
 
 
@@ -125,7 +125,9 @@ class MemoryAdvice(whole_process.FaultTest):
     def join_of_sorted(self, rng):
         records, longest = self.text(rng, True)
         others, _ = self.text(rng, True)
-        key = lambda record: record.partition(b",")[0]
+        def key(record):
+            return record.partition(b",")[0]
+
         a, b = (self.write(name, sorted(rows, key=key))
                 for name, rows in (("a", records), ("b", others)))
         return ["join", "--record=csv", "--presorted=both", "--key=1", a, b], longest
