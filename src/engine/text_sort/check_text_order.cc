@@ -187,9 +187,9 @@ class OrderChecking {
     const std::uint64_t given = options_.memory_bytes, longest = lengths.longest()[0];
     const std::uint64_t held =
         longest + std::max<std::uint64_t>(kept, lengths.longest()[1]) + 8 * kSectorBytes;
-    const LongRecordError error(too_long(lengths.first(), longest, given), {},
-                                inputs_.files[reader.carried_input()].path(),
-                                reader.carried_offset());
+    const LongRecordError error(
+        too_long(lengths.first(), longest, given, reader.open_quote_of_carry()), {},
+        inputs_.files[reader.carried_input()].path(), reader.carried_offset());
     error.rethrow(memory_advice(least_memory(given + 1, [&](std::uint64_t memory) {
       return memory - (given - memory_bytes_) >= held;
     })));

@@ -116,6 +116,7 @@ void FileCursor::join(std::string_view part) {
 
 // Throws LongRecordError: there is no memory for what has been joined and `part`.
 void FileCursor::refuse_joined(std::string_view part) {
+  const std::string open = open_quote(joined_->view().substr(tag_bytes_), syntax_, line_);
   RecordLengths lengths(syntax_);
   lengths.add(joined_->view().substr(tag_bytes_));
   for (lengths.add(part); lengths.first() == 0;) {
@@ -124,7 +125,7 @@ void FileCursor::refuse_joined(std::string_view part) {
     lengths.add({reinterpret_cast<const char*>(more.data()), more.size()});
   }
   const auto bytes = static_cast<std::size_t>(lengths.first());
-  throw LongRecordError(too_long(bytes, 0, options_.given_memory_bytes()), {bytes, bytes},
+  throw LongRecordError(too_long(bytes, 0, options_.given_memory_bytes(), open), {bytes, bytes},
                         input_.path(), offset_);
 }
 

@@ -66,10 +66,18 @@ LongRecords long_records(std::span<const MergeSource> runs, bool has_groups) {
   return long_records(longest, has_groups);
 }
 
-std::string too_long(std::uint64_t bytes, std::uint64_t longest, std::uint64_t given_bytes) {
-  const std::string subject = longest > bytes ? "records of up to " + format_bytes(longest) + " are"
-                                              : "a record of " + format_bytes(bytes) + " is";
-  return subject + " too long for the memory of -S (" + format_bytes(given_bytes) + ")";
+std::string too_long(std::uint64_t bytes, std::uint64_t longest, std::uint64_t given_bytes,
+                     const std::string& open_quote) {
+  const std::string memory = "too long for the memory of -S (" + format_bytes(given_bytes) + "): ";
+  if (!open_quote.empty()) {
+    return open_quote + ": a quote that is not closed makes a row of " + format_bytes(bytes) +
+           ", " + memory +
+           "close it, leave that line out (--malformed=skip), read quotes as bytes (--quote=none) "
+           "or, if the row is so long, ";
+  }
+  return (longest > bytes ? "records of up to " + format_bytes(longest) + " are "
+                          : "a record of " + format_bytes(bytes) + " is ") +
+         memory;
 }
 
 void read_on(Inputs& inputs, std::size_t input, std::uint64_t position, const std::stop_token& stop,

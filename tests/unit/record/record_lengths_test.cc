@@ -40,12 +40,12 @@ TEST(RecordLengths, of_lines) {
 }
 
 TEST(RecordLengths, of_rows_whose_fields_have_line_ends) {
-  const TextSyntax rows{.quoted = true};
+  const TextSyntax rows{.rows = true};
   for (const std::size_t bytes : {1, 2, 3, 100}) {
     const auto lengths = lengths_of(rows, {"1,\"a\nb\nc\"\n22\n"}, bytes);
     EXPECT_EQ(lengths.longest(), (RecordLengths::Longest{9, 2, 0}));
   }
-  const TextSyntax lines{.quoted = true, .skip_malformed = true};
+  const TextSyntax lines{.rows = true, .skip_malformed = true};
   EXPECT_EQ(lengths_of(lines, {"1,\"a\nb\n"}, 2).longest(), (RecordLengths::Longest{4, 1, 0}));
 }
 
