@@ -12,14 +12,14 @@ namespace xxl {
 namespace {
 
 constexpr std::uint64_t kMostReadOn = kGiB;
-constexpr std::size_t kBufferBytes = kMiB;
+constexpr std::size_t kReadOnBytes = kMiB;
 
 // Reads `file` on from `position`: to the end of the record that has begun, and `left` bytes of
 // what follows, from which they are taken. False if that is not all of the file.
 bool read_file_on(io::File& file, std::uint64_t position, std::uint64_t& left,
                   const std::stop_token& stop, RecordLengths& lengths) {
   if (file.caller() != nullptr || lengths.are_alike()) return false;
-  const MemoryRegion buffer(kBufferBytes);
+  const MemoryRegion buffer(kReadOnBytes);
   const std::uint64_t most_begun = physical_memory_bytes();
   if (!file.is_open()) file.open();
   bool in_first = lengths.begun() > 0;
@@ -30,7 +30,7 @@ bool read_file_on(io::File& file, std::uint64_t position, std::uint64_t& left,
     const auto skipped = static_cast<std::size_t>(file.seekable() ? position % kSectorBytes : 0);
     const std::uint64_t from = file.seekable() ? position - skipped : io::Request::kStream;
     const std::size_t bytes = io::read_at(file, from, buffer.span());
-    at_end = bytes < kBufferBytes;
+    at_end = bytes < kReadOnBytes;
     const std::size_t read = bytes - std::min(bytes, skipped);
     lengths.add({reinterpret_cast<const char*>(buffer.data()) + skipped, read});
     position += read;
