@@ -411,7 +411,7 @@ TEST(PlanGeometry, merges_small_files_in_small_blocks) {
                   .merge_only = true,
                   .merge_inputs = 3000,
                   .largest_input = 8};
-  const KeyLayout layout(RecordFormat::u64());
+  const KeyLayout layout(format_of("u64"));
   EXPECT_LE(plan_geometry(input, layout).block_bytes, 16 * kKiB);
   input.largest_input = 100 * kMiB;
   EXPECT_GE(plan_geometry(input, layout).block_bytes, kMiB);
