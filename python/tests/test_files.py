@@ -260,3 +260,19 @@ def test_an_output_is_verified():
         xxl.sort_file("in", "/dev/null", record="u64", memory="64M", verify=True)
     with pytest.raises(xxl.UsageError, match="needs an output"):
         xxl.join_files("in", "in", None, record="u64", memory="64M", verify=True)
+
+
+def test_messages_about_memory_name_the_argument():
+    os.mkdir("of -S 1")
+    long = "of -S 1/long"
+    pathlib.Path(long).write_bytes(b"b\n" + b"a" * 30_000_000 + b"\n")
+    with pytest.raises(xxl.Error) as caught:
+        xxl.sort_file(long, "out", record="lines", memory="8M")
+    assert (caught.value.code, caught.value.path) == ("no_space", long)
+    start, _, rest = str(caught.value).partition(": ")
+    assert start == long and "-S" not in rest
+    assert "too long for memory= (8 MiB): give at least memory=" in rest
+    advised = rest.rpartition("memory=")[2]
+    assert advised[:-1].isdigit() and advised[-1] == "M"
+    with pytest.raises(xxl.Error, match=r"^memory=4 MiB is too small .*: give at least memory=\d"):
+        xxl.sort_file(long, "out", record="fixed:10000001", memory="4M")
