@@ -23,9 +23,9 @@ bool is_numeric(const LineKeyFlags& flags) {
   return flags.numeric || flags.general_numeric || flags.human_numeric;
 }
 
-// Columns that `text` takes on a terminal, a tab being one.
+// Columns that `text` takes on a terminal. Each tab is one, also behind an incomplete character.
 std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
+  auto width = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\t'));
   std::mbstate_t state{};
   while (!text.empty()) {
     wchar_t character = 0;
@@ -38,7 +38,7 @@ std::size_t width_of(std::string_view text) {
     } else if (const int columns = wcwidth(character); columns >= 0) {
       width += static_cast<std::size_t>(columns);
     } else {
-      width += character == L'\t' || std::iswcntrl(static_cast<wint_t>(character)) == 0;
+      width += std::iswcntrl(static_cast<wint_t>(character)) == 0;
     }
     text.remove_prefix(bytes);
   }
