@@ -60,7 +60,10 @@ struct SortJob : FileJob {
   bool zero_terminated = false;  // lines end with a zero byte
 
   // Of rows.
-  bool empty_last = false;      // empty fields come after all others; otherwise before
+  bool empty_last = false;  // empty fields come after all others; otherwise before
+  // Where rows go with no number or date in a key of that type: error (they are malformed), first,
+  // or last; behind empty ones of that end, by the text of the field.
+  std::string invalid = "error";
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
   bool quotes = true;           // of fields; otherwise they are bytes, and each line is a row
 };

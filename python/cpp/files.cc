@@ -53,8 +53,8 @@ nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
                        bool merge_only, bool reverse, std::optional<std::uint64_t> limit,
                        bool count, const std::vector<nb::bytes>& folds, const nb::bytes& separator,
                        bool header, const std::string& flags, bool stable, bool zero_terminated,
-                       bool empty_last, bool skip_malformed, bool quotes, bool verify,
-                       const Means& means, nb::object callback) {
+                       bool empty_last, const std::string& invalid, bool skip_malformed,
+                       bool quotes, bool verify, const Means& means, nb::object callback) {
   LongWork work;
   SortJob job;
   job.inputs = texts_of(inputs);
@@ -73,6 +73,7 @@ nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   job.stable = stable;
   job.zero_terminated = zero_terminated;
   job.empty_last = empty_last;
+  job.invalid = invalid;
   job.skip_malformed = skip_malformed;
   job.quotes = quotes;
   job.verify = verify;
@@ -157,8 +158,9 @@ void bind_files(nb::module_& m) {
         nb::arg("record"), nb::arg("keys"), nb::arg("unique"), nb::arg("merge_only"),
         nb::arg("reverse"), nb::arg("limit").none(), nb::arg("count"), nb::arg("folds"),
         nb::arg("separator"), nb::arg("header"), nb::arg("flags"), nb::arg("stable"),
-        nb::arg("zero_terminated"), nb::arg("empty_last"), nb::arg("skip_malformed"),
-        nb::arg("quotes"), nb::arg("verify"), nb::arg("means"), nb::arg("progress").none());
+        nb::arg("zero_terminated"), nb::arg("empty_last"), nb::arg("invalid"),
+        nb::arg("skip_malformed"), nb::arg("quotes"), nb::arg("verify"), nb::arg("means"),
+        nb::arg("progress").none());
   // Folders of parts among the inputs that Python reads itself.
   m.def(
       "check_parts",

@@ -184,6 +184,8 @@ def test_bad_keys_of_csv_are_usage_errors(by):
 def test_bad_options_of_csv_are_usage_errors():
     with pytest.raises(xxl.UsageError):
         xxl.sort_csv("in.csv", "out.csv", "a", empty="middle")
+    with pytest.raises(xxl.UsageError, match="'first' or 'last'"):
+        xxl.sort_csv("in.csv", "out.csv", "a", invalid="middle")
     with pytest.raises(xxl.UsageError):
         xxl.sort_csv("in.csv", "out.csv", "a", malformed="mend")
     with pytest.raises(TypeError):

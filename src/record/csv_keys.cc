@@ -10,7 +10,7 @@
 namespace xxl {
 namespace {
 
-// First byte of a key part: an empty field is below or above every value. Numbers and dates have
+// First byte of a key part: what is no value is below or above every value. Numbers and dates have
 // other first bytes than these two, also when all their bits are inverted.
 constexpr char kEmptyFirst = '\x00';
 constexpr char kValue = '\x01';
@@ -193,7 +193,8 @@ FieldSpan* span_room(std::size_t count) {
 
 }  // namespace
 
-CsvKeys::CsvKeys(const CsvOrder& order) : syntax_(order.fields), empty_last_(order.empty_last) {
+CsvKeys::CsvKeys(const CsvOrder& order)
+    : syntax_(order.fields), empty_last_(order.empty_last), invalid_(order.invalid) {
   const char separator = syntax_.separator;
   if (separator == kQuote || separator == '\n' || separator == '\r' || separator == '\0') {
     throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
@@ -250,15 +251,30 @@ RowFault CsvKeys::find_fault(std::string_view row) const {
   return visit_fields(row, syntax_, [](std::size_t, const FieldSpan&) { return true; });
 }
 
+// Appends the part of the key for a field without a value: empty if `field` is null, otherwise not
+// of its type. False if it is malformed; then it is like an empty one. Where such fields have a
+// place, each of them is followed by its text, and empty ones come first among those of one end.
+bool CsvKeys::append_no_value(const FieldSpan* field, KeyStretch& stretch) const {
+  const bool with_text = invalid_ != InvalidKeys::error;
+  const bool last = field != nullptr && with_text ? invalid_ == InvalidKeys::last : empty_last_;
+  stretch.key().push_back(last ? kEmptyLast : kEmptyFirst);
+  stretch.take();
+  if (with_text) {
+    if (field != nullptr) append_text(*field, stretch);
+    stretch.key().push_back(kTextEnd);
+    stretch.take();
+  }
+  return field == nullptr || with_text;
+}
+
 // Appends a part of the key, for an empty field if `field` is null. False if it is malformed; then
 // it is like an empty one.
 bool CsvKeys::append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const {
   std::string& key = stretch.key();
   const bool empty = field == nullptr || is_empty(part.type, field->content);
-  const char empty_mark = empty_last_ ? kEmptyLast : kEmptyFirst;
   if (part.type == CsvType::text) {
     if (part.marked) {
-      key.push_back(empty ? empty_mark : kValue);
+      key.push_back(!empty ? kValue : empty_last_ ? kEmptyLast : kEmptyFirst);
       stretch.take();
       if (empty) return true;
     }
@@ -273,10 +289,7 @@ bool CsvKeys::append_part(const Part& part, const FieldSpan* field, KeyStretch& 
   stretch.set_inverted(part.descending);
   const bool valid = !empty && append_value(part.type, field->content, stretch);
   stretch.set_inverted(false);
-  if (valid) return true;
-  key.push_back(empty_mark);
-  stretch.take();
-  return empty;
+  return valid || append_no_value(empty ? nullptr : field, stretch);
 }
 
 // All columns as text. False if the row is malformed.
@@ -353,6 +366,7 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
   const std::size_t found = collect(row, spans);
   if (found < columns_.size()) return describe_too_few(row, found);
   for (const Part& part : parts_) {
+    if (invalid_ != InvalidKeys::error) break;
     const std::string_view content = spans[part.span].content;
     if (!is_empty_or_of(part.type, content))
       return describe_mismatch(part.column, content, part.type);

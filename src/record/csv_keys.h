@@ -28,7 +28,8 @@ class CsvKeys : public KeyExtractor {
   // none.
   explicit CsvKeys(const CsvOrder& order);
 
-  // A field that is missing, or not of its type, counts as empty; throws only bad_alloc.
+  // A field that is missing counts as empty, and one that is not of its type if it has no place of
+  // its own; throws only bad_alloc.
   void append_key(std::string_view row, std::size_t limit, std::string& key) const override;
   void append_key_part(std::string_view row, std::size_t from, std::size_t limit,
                        std::string& key) const override;
@@ -62,12 +63,14 @@ class CsvKeys : public KeyExtractor {
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
   RowFault find_fault(std::string_view row) const;
   bool append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const;
+  bool append_no_value(const FieldSpan* field, KeyStretch& stretch) const;
   bool append_all(std::string_view row, KeyStretch& stretch) const;
   bool append(std::string_view row, bool checked, KeyStretch& stretch) const;
   std::string describe_too_few(std::string_view row, std::size_t found) const;
 
   FieldSyntax syntax_;
   bool empty_last_;
+  InvalidKeys invalid_;
   std::vector<Part> parts_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending
   std::vector<Folded> folded_;

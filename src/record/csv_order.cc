@@ -96,6 +96,13 @@ std::string_view type_word(CsvType type) {
   return "text";
 }
 
+std::optional<InvalidKeys> invalid_keys_named(std::string_view word) {
+  if (word == "error") return InvalidKeys::error;
+  if (word == "first") return InvalidKeys::first;
+  if (word == "last") return InvalidKeys::last;
+  return {};
+}
+
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
   std::string_view rest = spec;
   CsvColumn column = take_column(rest, spec, option);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 namespace xxl {
 
 enum class CsvType { text, number, integer, date };
+
+// Where rows go that have no value of the type of a key. With `error` they are malformed.
+enum class InvalidKeys { error, first, last };
 
 // A column by its place, or by its name in the header.
 struct CsvColumn {
@@ -42,15 +46,19 @@ inline constexpr std::string_view kCountColumn = "count";  // what --count calls
 // What rows are sorted by.
 struct CsvOrder {
   FieldSyntax fields;
-  std::vector<CsvKey> keys;    // none: all columns as text, from the first to the last
-  bool empty_last = false;     // empty fields come last, also of a descending key; otherwise first
-  std::vector<CsvFold> folds;  // their columns must be of their types in every row
-  bool count = false;          // one more column, for the number of rows of a key
+  std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last
+  bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
+  InvalidKeys invalid = InvalidKeys::error;
+  std::vector<CsvFold> folds;      // their columns must be of their types in every row
+  bool count = false;              // one more column, for the number of rows of a key
   std::size_t header_columns = 0;  // if there is a header, once it is known
 };
 
 // COLUMN is a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits
 // or has a ':'. TYPE is one of text, number, integer, date.
+
+// error, first or last; nothing if it is another word.
+std::optional<InvalidKeys> invalid_keys_named(std::string_view word);
 
 // COLUMN alone. Throws Error{usage} naming `option`.
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option);

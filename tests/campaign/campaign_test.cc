@@ -213,6 +213,16 @@ TEST(RowReference, PutsEmptyFieldsWhereTheyBelong) {
   EXPECT_EQ(row_sort_reference(job, {"a\n\"\"\nb\n"}), "b\na\n\"\"\n");
 }
 
+TEST(RowReference, PutsFieldsThatAreNoNumbersWhereTheyBelong) {
+  const std::string rows = "NA\n2\n\"\"\n1\nN/A\n-0.5\n";
+  Job job = job_of({"--record=csv", "--key=1:number:desc"});
+  EXPECT_EQ(row_sort_reference(job, {rows}), std::nullopt);
+  job.options.push_back("--invalid=last");
+  EXPECT_EQ(row_sort_reference(job, {rows}), "\"\"\n2\n1\n-0.5\nN/A\nNA\n");
+  job.options.back() = "--invalid=first";
+  EXPECT_EQ(row_sort_reference(job, {rows}), "\"\"\nN/A\nNA\n2\n1\n-0.5\n");
+}
+
 TEST(SetReference, CountsAsSqlDoes) {
   const auto set = [](const char* operation, std::vector<std::string> options) {
     Job job = job_of(std::move(options));

@@ -6,7 +6,6 @@
 #include <compare>
 #include <set>
 #include <sstream>
-#include <utility>
 
 #include "contents.h"
 
@@ -55,34 +54,62 @@ long hundredths(const std::string& number) {
   return number.starts_with('-') ? whole - std::stol(fraction) : whole + std::stol(fraction);
 }
 
-// A number, or text; nothing: the field is empty.
-using RowKey = std::optional<std::pair<long, std::string>>;
+// Digits, with a sign and a decimal point if need be.
+bool is_number(const std::string& field) {
+  const std::size_t sign = field.starts_with('-') || field.starts_with('+') ? 1 : 0;
+  const std::size_t after = field.find_first_not_of("0123456789.", sign);
+  const auto points = std::ranges::count(field, '.');
+  return after == std::string::npos && points <= 1 &&
+         field.size() > sign + static_cast<std::size_t>(points);
+}
+
+// Where a field is among others: fields without a value are in front of those with one, or behind.
+enum class Place { empty_first, invalid_first, value, empty_last, invalid_last };
+
+struct RowKey {
+  Place place = Place::value;
+  long number = 0;
+  std::string text;
+
+  auto operator<=>(const RowKey&) const = default;
+};
 
 struct Row {
   std::string_view bytes;
   std::vector<RowKey> keys;
 };
 
-// How rows are compared: empty fields come first, or last, whether descending or not.
+// How rows are compared: fields without a value come first, or last, whether descending or not.
 struct Order {
   std::vector<Key> keys;
   bool empty_last = false;
+  std::string invalid;
 
   std::strong_ordering operator()(const Row& a, const Row& b) const {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      const bool a_full = a.keys[i] != RowKey{}, b_full = b.keys[i] != RowKey{};
-      if (a_full != b_full) return empty_last ? b_full <=> a_full : a_full <=> b_full;
       const auto order = a.keys[i] <=> b.keys[i];
-      if (order != 0) return keys[i].descending ? 0 <=> order : order;
+      const bool values = a.keys[i].place == Place::value && b.keys[i].place == Place::value;
+      if (order != 0) return values && keys[i].descending ? 0 <=> order : order;
     }
     return std::strong_ordering::equal;
+  }
+
+  // Nothing if the field makes its row malformed.
+  std::optional<RowKey> key_of(const Key& key, const std::string& field) const {
+    if (field.empty()) return RowKey{empty_last ? Place::empty_last : Place::empty_first, 0, ""};
+    if (!key.is_number) return RowKey{Place::value, 0, field};
+    if (is_number(field)) return RowKey{Place::value, hundredths(field), ""};
+    if (invalid == "first") return RowKey{Place::invalid_first, 0, field};
+    if (invalid == "last") return RowKey{Place::invalid_last, 0, field};
+    return std::nullopt;
   }
 };
 
 bool has_known_options(const Job& job) {
   static constexpr std::array kKnown{"--record", "--key",   "--reverse",    "--unique",
                                      "--header", "--merge", "--skip",       "--limit",
-                                     "--stable", "--empty", "--keep-order", "--field-separator"};
+                                     "--stable", "--empty", "--keep-order", "--field-separator",
+                                     "--invalid"};
   return std::ranges::all_of(job.options, [](std::string_view option) {
     return std::ranges::find(kKnown, option.substr(0, option.find('='))) != kKnown.end();
   });
@@ -127,7 +154,9 @@ std::optional<std::string> row_sort_reference(const Job& job,
   if (!has_known_options(job) || !has(job.options, "--key")) return std::nullopt;
   const bool splits_names = std::isalnum(static_cast<unsigned char>(separator_of(job))) != 0;
   if (splits_names && has(job.options, "--header")) return std::nullopt;
-  Order order{.empty_last = value_of(job.options, "--empty") == "last"};
+  Order order{.keys = {},
+              .empty_last = value_of(job.options, "--empty") == "last",
+              .invalid = value_of(job.options, "--invalid").value_or("error")};
   for (const std::string& text : values_of(job.options, "--key")) {
     const auto key = parse_key(job, text);
     if (!key) return std::nullopt;
@@ -150,13 +179,9 @@ std::optional<std::string> row_sort_reference(const Job& job,
       Row& row = rows.emplace_back(Row{bytes, {}});
       for (const Key& key : order.keys) {
         if (key.column >= fields.size()) return std::nullopt;
-        const std::string& field = fields[key.column];
-        if (field.empty())
-          row.keys.emplace_back();
-        else if (key.is_number)
-          row.keys.push_back(std::pair(hundredths(field), std::string()));
-        else
-          row.keys.push_back(std::pair(0L, field));
+        const std::optional<RowKey> made = order.key_of(key, fields[key.column]);
+        if (!made) return std::nullopt;
+        row.keys.push_back(*made);
       }
     }
   }

@@ -58,16 +58,22 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t") == std::string_view::npos;
 }
 
+// Where a field is: in front of values (negative), behind them (positive), or one of them.
+int place_of(const CsvKey& key, const CsvOrder& order, const std::string& field) {
+  if (key.type == CsvType::text ? field.empty() : is_blank(field)) return order.empty_last ? 1 : -2;
+  std::string value;
+  if (append_value_key(key.type, {field, false}, value)) return 0;
+  return order.invalid == InvalidKeys::last ? 2 : -1;
+}
+
 // Nothing if the reference does not know.
-std::optional<std::strong_ordering> compare(const CsvKey& key, bool empty_last,
+std::optional<std::strong_ordering> compare(const CsvKey& key, const CsvOrder& places,
                                             const std::string& a, const std::string& b) {
   const bool is_text = key.type == CsvType::text;
-  const bool a_empty = is_text ? a.empty() : is_blank(a);
-  const bool b_empty = is_text ? b.empty() : is_blank(b);
-  if (a_empty != b_empty) {
-    return a_empty == empty_last ? std::strong_ordering::greater : std::strong_ordering::less;
-  }
-  if (a_empty) return std::strong_ordering::equal;
+  const int place = place_of(key, places, a), other = place_of(key, places, b);
+  if (place != other) return place <=> other;
+  if (place == -2 || place == 1) return std::strong_ordering::equal;
+  if (place != 0) return a <=> b;
   std::optional<std::strong_ordering> order;
   if (is_text) order = a <=> b;
   if (key.type == CsvType::number || key.type == CsvType::integer) {
@@ -105,12 +111,11 @@ void check_rows(const CsvOrder& order, std::string_view a, std::string_view b, s
   std::optional<std::strong_ordering> expected = std::strong_ordering::equal;
   for (const CsvKey& key : order.keys) {
     if (!expected || *expected != 0) break;
-    expected = compare(key, order.empty_last, x.fields.at(key.column.index),
-                       y.fields.at(key.column.index));
+    expected = compare(key, order, x.fields.at(key.column.index), y.fields.at(key.column.index));
   }
   if (order.keys.empty()) {
     for (std::size_t i = 0; i < std::min(x.fields.size(), y.fields.size()) && *expected == 0; ++i) {
-      expected = compare({}, order.empty_last, x.fields[i], y.fields[i]);
+      expected = compare({}, order, x.fields[i], y.fields[i]);
     }
     if (*expected == 0) expected = x.fields.size() <=> y.fields.size();
   }
@@ -147,7 +152,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace xxl;
   fuzz::Input input(data, size);
   CsvOrder order;
-  order.empty_last = input.choose(2) == 1;
+  const std::size_t places = input.choose(6);
+  order.empty_last = places % 2 == 1;
+  order.invalid = static_cast<InvalidKeys>(places / 2);
   for (unsigned keys = input.choose(4); keys > 0; --keys) {
     const std::size_t column = input.choose(4);
     const auto type = static_cast<CsvType>(input.choose(4));

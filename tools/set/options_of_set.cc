@@ -56,6 +56,7 @@ const auto& set_options() {
       as_sort("version-sort", kComparing, Scope::lines),
       with_details(as_sort("field-separator", kComparing, Scope::text), "As for xxl sort."),
       as_sort("empty", kComparing, Scope::rows),
+      as_sort("invalid", kComparing, Scope::rows),
       OptionSpec{.long_name = "record",
                  .value = ValueKind::required,
                  .value_name = "SPEC",

@@ -269,6 +269,17 @@ constexpr std::array kSortOptions{
                .scope = Scope::rows,
                .group = kOrdering,
                .help = "where rows go whose key is empty: first (the default) or last"},
+    OptionSpec{.long_name = "invalid",
+               .value = ValueKind::required,
+               .value_name = "WHERE",
+               .words = "error first last",
+               .completion = Completion::words,
+               .scope = Scope::rows,
+               .group = kOrdering,
+               .help = "where rows go with no number or date in a key of that type: error "
+                       "(malformed, the default), first or last",
+               .details = "They are ordered by the text of the field, with or without desc, and "
+                          "stand behind empty ones of the same end."},
     OptionSpec{.long_name = "malformed",
                .value = ValueKind::required,
                .value_name = "WHAT",

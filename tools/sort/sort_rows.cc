@@ -24,6 +24,7 @@ CsvOrder row_order_option(const ParsedOptions& options) {
     throw_usage(command, "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   order.empty_last = options.word("empty", "first") == "last";
+  order.invalid = *invalid_keys_named(options.word("invalid", "error"));
   for (const auto& [kind, field] : fold_options(options)) {
     order.folds.push_back(parse_csv_fold(kind, field));
   }

@@ -95,6 +95,7 @@ def sort_files(
     stable: bool,
     zero_terminated: bool,
     empty_last: bool,
+    invalid: str,
     skip_malformed: bool,
     quotes: bool,
     verify: bool,

@@ -205,6 +205,7 @@ def sort_file(
         stable=bool(stable),
         zero_terminated=bool(zero_terminated),
         empty_last=False,
+        invalid="error",
         skip_malformed=False,
         quotes=True,
         verify=bool(verify),
@@ -280,6 +281,7 @@ def sort_csv(
     sum_column: Column | None = None,
     folds: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
+    invalid: Literal["error", "first", "last"] = "error",
     malformed: Literal["error", "skip"] = "error",
     quotes: bool = True,
     verify: bool = False,
@@ -312,6 +314,8 @@ def sort_csv(
         with ";" between them); behind "min" and "max" there may be a word for the type, as in a
         key, instead of "number".
     empty: where rows with an empty key go, ascending or descending.
+    invalid: where rows go with no number or date in a key of that type: an error (they are
+        malformed), first or last. They stand behind empty ones, in the order of their text.
     malformed: rows that are not CSV, or whose key is not what it should be, are an error with their
         line and byte, or left out and counted ("skip").
     quotes: fields may be in double quotes; otherwise these are bytes like any other, and each line
@@ -330,6 +334,8 @@ def sort_csv(
     """
     if empty not in ("first", "last"):
         raise UsageError(f"empty is 'first' or 'last', not {empty!r}")
+    if invalid not in ("error", "first", "last"):
+        raise UsageError(f"invalid is 'error', 'first' or 'last', not {invalid!r}")
     if malformed not in ("error", "skip"):
         raise UsageError(f"malformed is 'error' or 'skip', not {malformed!r}")
     return _sort(
@@ -359,6 +365,7 @@ def sort_csv(
         stable=False,
         zero_terminated=False,
         empty_last=empty == "last",
+        invalid=invalid,
         skip_malformed=malformed == "skip",
         quotes=bool(quotes),
         verify=bool(verify),

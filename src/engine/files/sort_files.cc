@@ -41,6 +41,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"stable", job.stable, lines},
       {"zero_terminated", job.zero_terminated, lines},
       {"empty_last", job.empty_last, rows},
+      {"invalid", job.invalid != "error", rows},
       {"skip_malformed", job.skip_malformed, rows},
       {"quotes", !job.quotes, rows},
   };
@@ -115,6 +116,12 @@ CsvOrder row_order(const SortJob& job) {
   order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
   for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
   order.empty_last = job.empty_last;
+  const std::optional<InvalidKeys> invalid = invalid_keys_named(job.invalid);
+  if (!invalid) {
+    throw Error(ErrorCode::usage,
+                "SortJob::invalid is error, first or last, not " + in_quotes(job.invalid));
+  }
+  order.invalid = *invalid;
   for (const auto& [kind, field] : folds_of(job)) {
     order.folds.push_back(parse_csv_fold(kind, field));
   }

@@ -215,6 +215,39 @@ TEST(CsvKeys, EmptyFieldsAreFirstOrLastWhateverTheDirection) {
   }
 }
 
+TEST(CsvKeys, FieldsThatAreNotOfTheirTypeAreFirstOrLastWhateverTheDirection) {
+  const Groups low{{"1,x"}, {"2,x"}};
+  const Groups none{{",x", " ,x"}}, invalid{{" NA,x"}, {"\"N\"\"A\",x"}, {"NA,x"}, {"NAN,x"}};
+  for (const char* second : {"2", "2:desc"}) {
+    for (const bool descending : {false, true}) {
+      for (const bool empty_last : {false, true}) {
+        for (const InvalidKeys place : {InvalidKeys::first, InvalidKeys::last}) {
+          CsvOrder order =
+              order_by({descending ? "1:number:desc" : "1:number", second}, empty_last);
+          order.invalid = place;
+          Groups expected;
+          const auto add = [&](const Groups& groups) {
+            expected.insert(expected.end(), groups.begin(), groups.end());
+          };
+          if (!empty_last) add(none);
+          if (place == InvalidKeys::first) add(invalid);
+          add(descending ? reversed(low) : low);
+          if (empty_last) add(none);
+          if (place == InvalidKeys::last) add(invalid);
+          expect_order(order, expected);
+        }
+      }
+    }
+  }
+  CsvOrder order = order_by({"1:date", "2:integer:desc"});
+  order.invalid = InvalidKeys::last;
+  expect_order(order, {{"2024-01-01,1.5"}, {"soon,7"}, {"soon,1.5"}});
+  EXPECT_EQ(hex(key_of(order, "NA,")), "ff 4e 41 00 00 00");
+  EXPECT_EQ(fault_of(order, "NA"), "no column 2: the row has one column");
+  order.folds = {{FoldKind::sum, CsvColumn{1, ""}, CsvType::number, {}}};
+  EXPECT_EQ(fault_of(order, "NA,many"), "column 2: 'many' is not a number");
+}
+
 TEST(CsvKeys, NumbersAreExact) {
   const Groups numbers{{"-1e999999999999999999"},
                        {"-123456789012345678901234567890.5"},
