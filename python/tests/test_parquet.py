@@ -56,7 +56,8 @@ def test_schema_and_metadata_are_kept():
     result = pq.read_table("out.parquet")
     assert result.schema.field("b").metadata[b"unit"] == b"time"
     assert result.schema.metadata[b"source"] == b"test"
-    assert result.schema.types == pq.read_schema("in.parquet").types
+    # Indices have 32 bits: a sorted row group may have more values than one of the input had.
+    assert result.schema.types == [pa.dictionary(pa.int32(), pa.string()), schema.field("b").type]
     assert not result.schema.field("b").nullable
     assert result["a"].to_pylist() == ["x", "y"]
 
