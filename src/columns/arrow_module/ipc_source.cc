@@ -19,7 +19,7 @@ constexpr std::size_t kFileStart = 8;  // the magic bytes, padded
 // Larger batches are read in slices.
 constexpr std::int64_t kMostWholeBytes = std::int64_t{4} << 20;
 
-constexpr const char* kNoStream = "is no file or stream of Arrow";
+constexpr const char* kNoStream = "is not an Arrow file or stream";
 constexpr const char* kEmpty = "is empty: it has no schema";
 
 // The first bytes of a pipe; fewer if there are no more.
