@@ -170,24 +170,35 @@ ScratchPlace ScratchStore::allocate_one(ScratchStripe& stripe) {
   return {.slot = static_cast<std::uint32_t>(disk.free.take_lowest()), .disk = stripe.disks_[turn]};
 }
 
-void ScratchStore::allocate(ScratchStripe& stripe, std::size_t count,
-                            std::vector<ScratchPlace>& places) {
+std::vector<ScratchPlace> ScratchStore::allocate(ScratchStripe& stripe, std::size_t count) {
+  constexpr std::size_t kMostSlots = std::numeric_limits<decltype(ScratchPlace::slots)>::max();
+  std::vector<ScratchPlace> places;
   std::lock_guard lock(mutex_);
   const std::size_t next = stripe.next_;
   for (std::size_t i = 0; i < count; ++i) {
     stripe.next_ = next;
-    places.push_back(allocate_one(stripe));
+    const ScratchPlace place = allocate_one(stripe);
+    if (!places.empty() && places.back().disk == place.disk && places.back().slots < kMostSlots &&
+        places.back().slot + places.back().slots == place.slot) {
+      ++places.back().slots;
+    } else {
+      places.push_back(place);
+    }
   }
+  return places;
 }
 
 void ScratchStore::release(ScratchPlace place) {
   std::lock_guard lock(mutex_);
   XXL_CHECK(place.disk < disks_.size());
   SlotSet& free = disks_[place.disk].free;
-  XXL_CHECK(place.slot < free.capacity() && !free.contains(place.slot));
-  free.insert(place.slot);
-  --slots_in_use_;
-  if (counted_in_ != nullptr) *counted_in_ -= block_bytes_;
+  XXL_CHECK(place.slot + std::uint64_t{place.slots} <= free.capacity());
+  for (std::uint32_t slot = place.slot; slot < place.slot + place.slots; ++slot) {
+    XXL_CHECK(!free.contains(slot));
+    free.insert(slot);
+  }
+  slots_in_use_ -= place.slots;
+  if (counted_in_ != nullptr) *counted_in_ -= place.slots * block_bytes_;
 }
 
 const File& ScratchStore::file(ScratchPlace place) const {

@@ -31,10 +31,11 @@
 
 namespace xxl::io {
 
-// Names one block of a ScratchStore.
+// Names consecutive slots on one disk of a ScratchStore.
 struct ScratchPlace {
-  std::uint32_t slot = 0;
+  std::uint32_t slot = 0;  // the first
   std::uint8_t disk = 0;
+  std::uint16_t slots = 1;
   friend bool operator==(const ScratchPlace&, const ScratchPlace&) = default;
 };
 static_assert(sizeof(ScratchPlace) == 8);
@@ -100,11 +101,11 @@ class ScratchStore {
   // within the bounds above, or by what is left. Throws Error{no_space} when there is none.
   ScratchPlace allocate(ScratchStripe& stripe);
 
-  // The next `count` blocks of the run for one unit of data, appended to `places`: consecutive on
-  // the disk whose turn it is, as far as it has such free slots.
-  void allocate(ScratchStripe& stripe, std::size_t count, std::vector<ScratchPlace>& places);
+  // The next `count` slots of the run for one unit of data: on the disk whose turn it is, as far as
+  // it has free slots. Each place is of as many slots as follow one another.
+  std::vector<ScratchPlace> allocate(ScratchStripe& stripe, std::size_t count);
 
-  // Frees a block. Its place is used again by a later allocate().
+  // Frees all slots of `place`. They are used again by a later allocate().
   void release(ScratchPlace place);
 
   const File& file(ScratchPlace place) const;

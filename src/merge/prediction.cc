@@ -42,7 +42,7 @@ NeededBlocks predicted_blocks(const std::vector<Run>& runs, bool exact_triggers)
     if (sequence.finished()) return std::nullopt;
     NeededBlock block{sequence.next()};
     const Run& run = runs[block.ref.run];
-    if (run.in_scratch()) block.disk = run.place(run.blocks[block.ref.block]).disk;
+    if (run.in_scratch()) block.disk = run.places_of(run.blocks[block.ref.block]).front().disk;
     return block;
   };
 }

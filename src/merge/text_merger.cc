@@ -108,7 +108,7 @@ std::optional<NeededBlock> TextMerger::next_needed(std::size_t& at) const {
   ++at;
   const TextRun& run = contents_.run_of(block);
   return NeededBlock{{block.source, block.index},
-                     run.place(run.blocks[block.index]).disk,
+                     run.places_of(run.blocks[block.index]).front().disk,
                      static_cast<std::uint32_t>(contents_.buffer_bytes(block) / kSectorBytes)};
 }
 

@@ -38,7 +38,8 @@ class BlockPacker {
   bool takes(std::size_t bytes) const {
     return !program_.empty() || (codec_ != Codec::none && bytes <= most_bytes_);
   }
-  // Slots of the scratch store for blocks of `block_bytes` that are packed.
+  // Slots of the scratch store for blocks of up to `block_bytes`, many of which are shorter or
+  // packed.
   static std::size_t slot_bytes(std::size_t block_bytes);
   // Most memory that a thread needs.
   static std::size_t memory_bytes(Codec codec, int level, std::size_t most_bytes);

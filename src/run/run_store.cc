@@ -20,32 +20,29 @@ void throw_not_as_written(const std::string& directory, std::uint64_t offset) {
               directory, offset);
 }
 
-// Finds a place for `block`, of which the sizes are known.
+// Finds places for `block`, of which the sizes are known.
 void RunStore::allocate(StoredRun& run, StoredBlock& block) {
-  block.slots = static_cast<std::uint32_t>(
-      std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes())));
+  const std::size_t slots =
+      std::max<std::size_t>(1, ceil_div<std::size_t>(block.stored_bytes, slot_bytes()));
   std::lock_guard lock(mutex_);
   if (!run.stripe) run.stripe = scratch_.new_stripe();
-  if (block.slots == 1) {
+  if (slots == 1) {
     block.place = scratch_.allocate(*run.stripe);
     return;
   }
+  const std::vector<io::ScratchPlace> places = scratch_.allocate(*run.stripe, slots);
+  block.places = static_cast<std::uint32_t>(places.size());
+  block.place = places.front();
+  if (places.size() == 1) return;
   block.place.slot = static_cast<std::uint32_t>(run.places.size());
-  if (packer_.packs()) {  // slots are small
-    scratch_.allocate(*run.stripe, block.slots, run.places);
-    return;
-  }
-  for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
-    run.places.push_back(scratch_.allocate(*run.stripe));
-  }
+  run.places.insert(run.places.end(), places.begin(), places.end());
 }
 
 std::vector<io::ScratchPlace> RunStore::places_of(const StoredRun& run,
                                                   const StoredBlock& block) const {
   std::lock_guard lock(mutex_);
-  std::vector<io::ScratchPlace> places(block.slots);
-  for (std::size_t slot = 0; slot < block.slots; ++slot) places[slot] = run.place(block, slot);
-  return places;
+  const std::span<const io::ScratchPlace> places = run.places_of(block);
+  return {places.begin(), places.end()};
 }
 
 StoredBlock RunStore::write(StoredRun& run, std::byte* buffer, std::size_t bytes, Done done) {
@@ -88,31 +85,23 @@ StoredBlock RunStore::place(StoredRun& run,
   return block;
 }
 
-void RunStore::write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
-                          std::span<std::byte> data, Done done) {
-  io::Request request =
-      slots_request(io::Op::write, places_of(run, block)[slot], data, std::move(done));
-  io_.queue_for(*request.file).submit(std::move(request));
+void RunStore::write_slots(const StoredRun& run, const StoredBlock& block, std::size_t first_slot,
+                           std::span<std::byte> data, Done done) {
+  std::vector<io::ScratchPlace> places;
+  for (io::ScratchPlace place : places_of(run, block)) {
+    const std::size_t before = std::min<std::size_t>(first_slot, place.slots);
+    first_slot -= before;
+    place.slot += static_cast<std::uint32_t>(before);
+    place.slots = static_cast<std::uint16_t>(place.slots - before);
+    if (place.slots > 0) places.push_back(place);
+  }
+  transfer(io::Op::write, places, data.size(), data.data(), std::move(done));
 }
 
 void RunStore::read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) {
   transfer(io::Op::read, places_of(run, block), buffer_bytes(block.stored_bytes), buffer,
            std::move(done));
 }
-
-namespace {
-
-// Slots that follow each other on their disk, from places[first] on: one transfer.
-std::size_t consecutive(const std::vector<io::ScratchPlace>& places, std::size_t first) {
-  std::size_t count = 1;
-  while (first + count < places.size() && places[first + count].disk == places[first].disk &&
-         places[first + count].slot == places[first].slot + count) {
-    ++count;
-  }
-  return count;
-}
-
-}  // namespace
 
 // Ends by `done`, whatever fails once there is something under way.
 void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, std::size_t bytes,
@@ -139,16 +128,16 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
   const auto pending = std::make_shared<Pending>();
   pending->done = std::move(done);
   try {
-    for (std::size_t slot = 0; slot < places.size();) {
-      const std::size_t count = consecutive(places, slot);
-      const std::size_t begin = slot * slot_bytes();
-      io::Request request = slots_request(
-          op, places[slot], {buffer + begin, std::min(count * slot_bytes(), bytes - begin)},
-          [pending](std::exception_ptr failure) { pending->end(std::move(failure)); });
-      io::IoQueue& queue = io_.queue_for(*request.file);
+    std::span<std::byte> left(buffer, bytes);
+    for (std::size_t i = 0; i < places.size() && !left.empty(); ++i) {
+      const std::size_t here = std::min(places[i].slots * slot_bytes(), left.size());
+      io::Request request_here =
+          request(op, places[i], left.first(here),
+                  [pending](std::exception_ptr failure) { pending->end(std::move(failure)); });
+      io::IoQueue& queue = io_.queue_for(*request_here.file);
       pending->begin();
-      queue.submit(std::move(request));
-      slot += count;
+      queue.submit(std::move(request_here));
+      left = left.subspan(here);
     }
   } catch (...) {  // what is under way has its end to come
     return pending->end(std::current_exception());
@@ -156,9 +145,8 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
   pending->end(nullptr);
 }
 
-// Of consecutive slots from `where` on.
-io::Request RunStore::slots_request(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                                    Done done) {
+io::Request RunStore::request(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
+                              Done done) {
   io::Request request;
   request.op = op;
   request.file = &scratch_.file(where);

@@ -27,18 +27,19 @@ struct StoredBlock {
   std::uint64_t checksum = 0;      // of what is stored
   std::uint32_t bytes = 0;         // of its records
   std::uint32_t stored_bytes = 0;  // in scratch
-  std::uint32_t slots = 1;         // of the scratch store
-  io::ScratchPlace place;          // of its only slot; of more slots: StoredRun::places[place.slot]
-  bool packed = false;             // what is stored must be unpacked
+  std::uint32_t places = 1;        // in the scratch store
+  io::ScratchPlace place;  // the only one; of several the first: StoredRun::places[place.slot]
+  bool packed = false;     // what is stored must be unpacked
 };
 
 // What the blocks of a run have in common.
 struct StoredRun {
-  std::vector<io::ScratchPlace> places;     // of blocks of several slots
+  std::vector<io::ScratchPlace> places;     // of blocks that have several
   std::optional<io::ScratchStripe> stripe;  // deals its blocks out to the disks
 
-  io::ScratchPlace place(const StoredBlock& block, std::size_t slot = 0) const {
-    return block.slots == 1 ? block.place : places[block.place.slot + slot];
+  std::span<const io::ScratchPlace> places_of(const StoredBlock& block) const {
+    if (block.places == 1) return {&block.place, 1};
+    return std::span(places).subspan(block.place.slot, block.places);
   }
 };
 
@@ -74,8 +75,8 @@ class BlockSource {
 // In scratch.
 class RunStore final : public BlockSource {
  public:
-  // The references must outlive it. Blocks are packed by `packer`; this saves space only if slots
-  // are smaller than blocks.
+  // The references must outlive it. Blocks are packed by `packer`. Those that are packed, or
+  // shorter than others, take less space only if slots are smaller than blocks.
   RunStore(io::ScratchStore& scratch, io::IoService& io, BlockPacker packer = {})
       : scratch_(scratch), io_(io), packer_(std::move(packer)) {}
 
@@ -87,12 +88,12 @@ class RunStore final : public BlockSource {
   // buffer_bytes(). The content of the buffer may change. Returns the block's description. Throws
   // Error if the block cannot be packed or there is no space.
   StoredBlock write(StoredRun& run, std::byte* buffer, std::size_t bytes, Done done);
-  // For blocks that are written slot by slot: allocates the place of `parts`, stored consecutively
-  // and unpacked.
+  // For blocks that are written some slots at a time: allocates the place of `parts`, stored
+  // consecutively and unpacked.
   StoredBlock place(StoredRun& run, std::initializer_list<std::span<const std::byte>> parts);
-  // Writes one slot of it; data.size() is a multiple of kSectorBytes.
-  void write_slot(const StoredRun& run, const StoredBlock& block, std::size_t slot,
-                  std::span<std::byte> data, Done done);
+  // Writes `data`, a multiple of kSectorBytes, to its slots from `first_slot` on.
+  void write_slots(const StoredRun& run, const StoredBlock& block, std::size_t first_slot,
+                   std::span<std::byte> data, Done done);
 
   void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
   void open(const StoredRun& run, const StoredBlock& block, std::byte* buffer) const override;
@@ -103,8 +104,7 @@ class RunStore final : public BlockSource {
   void allocate(StoredRun& run, StoredBlock& block);
   void transfer(io::Op op, const std::vector<io::ScratchPlace>& places, std::size_t bytes,
                 std::byte* buffer, Done done);
-  io::Request slots_request(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
-                            Done done);
+  io::Request request(io::Op op, io::ScratchPlace where, std::span<std::byte> data, Done done);
   std::vector<io::ScratchPlace> places_of(const StoredRun& run, const StoredBlock& block) const;
 
   io::ScratchStore& scratch_;

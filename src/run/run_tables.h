@@ -35,6 +35,12 @@ inline std::uint64_t expected_table_bytes(std::uint64_t run_bytes, std::uint64_t
          (run_bytes / block_bytes + runs) * (sizeof(TextBlock) + kUsualTriggerBytes);
 }
 
+// The least that these may take, whatever the records, if runs have at most `most_run_bytes`.
+inline std::uint64_t least_table_bytes(std::uint64_t run_bytes, std::uint64_t most_run_bytes,
+                                       std::size_t block_bytes) {
+  return run_bytes / most_run_bytes * kRunBytes + run_bytes / block_bytes * sizeof(TextBlock);
+}
+
 // Memory of a merge of `blocks` by `cells` beside the tables of the runs.
 inline std::uint64_t merge_table_bytes(std::uint64_t blocks, std::uint64_t cells) {
   return blocks * kMergedBlockBytes + cells * kCellTableBytes;

@@ -17,6 +17,9 @@ namespace {
 // The size of a part of a table, about.
 constexpr std::size_t kPartBytes = 8 * kKiB;
 
+// Long records are written in pieces, which are no longer than other blocks.
+constexpr std::size_t kSlotsOfPiece = 4;
+
 // A part: this head, its blocks, and their places.
 struct PartHeader {
   std::uint32_t blocks = 0;
@@ -156,23 +159,24 @@ void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view rec
   make_room(run);
   static_cast<StoredBlock&>(block) = store_.place(run, {head, body});
   append(run, block);
+  const std::size_t piece_bytes = kSlotsOfPiece * slot_bytes();
   auto rest = body;
-  for (std::size_t slot = 0; slot < block.slots; ++slot) {
-    std::byte* const buffer = buffers.take(slot_bytes());
+  for (std::size_t slot = 0; slot == 0 || !rest.empty(); slot += kSlotsOfPiece) {
+    std::byte* const buffer = buffers.take(piece_bytes);
     std::size_t bytes = 0;
     if (slot == 0) {
       std::memcpy(buffer, head.data(), head.size());
       bytes = head.size();
     }
-    const auto part = rest.first(std::min(rest.size(), slot_bytes() - bytes));
+    const auto part = rest.first(std::min(rest.size(), piece_bytes - bytes));
     std::memcpy(buffer + bytes, part.data(), part.size());
     bytes += part.size();
     rest = rest.subspan(part.size());
     const std::size_t padded = buffer_bytes(bytes);
     std::memset(buffer + bytes, 0, padded - bytes);
-    store_.write_slot(run, block, slot, {buffer, padded}, write_begins([this, buffer, &buffers] {
-                        buffers.give_back(buffer, slot_bytes());
-                      }));
+    store_.write_slots(
+        run, block, slot, {buffer, padded},
+        write_begins([buffer, piece_bytes, &buffers] { buffers.give_back(buffer, piece_bytes); }));
   }
 }
 

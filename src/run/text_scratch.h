@@ -46,8 +46,8 @@ class TextScratch {
   void write(TextRun& run, TextBlock block, std::byte* buffer, std::size_t bytes,
              std::function<void()> written);
 
-  // Writes `record`, coded, as the next block of `run`: slot by slot, through buffers of one slot
-  // each. For records of any length. If it is packed, waits until it is written.
+  // Writes `record`, coded, as the next block of `run`: piece by piece, through buffers of a few
+  // slots each. For records of any length. If it is packed, waits until it is written.
   void write_long(TextRun& run, TextBlock block, std::string_view record, WriteBuffers& buffers);
 
   // Waits until everything is written.

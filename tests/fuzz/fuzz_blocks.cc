@@ -120,18 +120,18 @@ class Blocks {
 
 // ---- slices
 
-// As a block might be stored; of several slots in a run that says where they are.
+// As a block might be stored; in several places in a run that says where they are.
 void describe(StoredRun& run, StoredBlock& block, fuzz::Input& input) {
   block.checksum = input.choose(256) * 0x1000000000000001u;
   block.bytes = 1 + input.choose(256);
   block.stored_bytes = 1 + input.choose(256);
-  block.slots = 1 + input.choose(3);
+  block.places = 1 + input.choose(3);
   block.packed = input.choose(2) == 1;
   block.place = {.slot = input.choose(256), .disk = static_cast<std::uint8_t>(input.choose(4))};
-  if (block.slots == 1) return;
+  if (block.places == 1) return;
   block.place.slot = static_cast<std::uint32_t>(run.places.size());
-  for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
-    run.places.push_back({.slot = input.choose(256), .disk = static_cast<std::uint8_t>(slot)});
+  for (std::uint32_t place = 0; place < block.places; ++place) {
+    run.places.push_back({.slot = input.choose(256), .disk = static_cast<std::uint8_t>(place)});
   }
 }
 
@@ -142,12 +142,8 @@ bool is_same(const StoredRun& slice, const StoredBlock& block, const StoredRun& 
       block.stored_bytes != original.stored_bytes || block.packed != original.packed) {
     return false;
   }
-  if (!with_places) return block.slots == 1 && block.place.slot == number;
-  if (block.slots != original.slots) return false;
-  for (std::size_t slot = 0; slot < block.slots; ++slot) {
-    if (slice.place(block, slot) != run.place(original, slot)) return false;
-  }
-  return true;
+  if (!with_places) return block.places == 1 && block.place.slot == number;
+  return std::ranges::equal(slice.places_of(block), run.places_of(original));
 }
 
 struct Ranks {

@@ -30,12 +30,17 @@ RankOutput::RankOutput(const JobOptions& options, bool knows_sizes, Peers& peers
 }
 
 void RankOutput::reserve(std::uint64_t bytes) {
+  if (scratch_) scratch_->reserve(bytes / peers_.ranks());
+  reserve_file(bytes);
+}
+
+void RankOutput::reserve_file(std::uint64_t bytes) {
   if (one_) one_->reserve(0, round_up<std::uint64_t>(bytes, kSectorBytes));
 }
 
 void RankOutput::place_parts(std::vector<std::uint64_t> starts) {
   starts_ = std::move(starts);
-  if (!directory_) return reserve(starts_.back());
+  if (!directory_) return reserve_file(starts_.back());
   const std::uint64_t own_bytes = starts_[peers_.rank() + 1] - starts_[peers_.rank()];
   directory_->reserve(own_bytes);
   directory_->parts().expect(own_bytes);
@@ -73,7 +78,7 @@ void RankOutput::copy_part() {
   for (const std::uint64_t bytes : gather(peers_, part.bytes - skipped)) {
     starts_.push_back(starts_.back() + bytes);
   }
-  reserve(starts_.back());
+  reserve_file(starts_.back());
   open_shared();
   scratch_->copy_to(is_first() ? one_->file() : file_, starts_, skipped, peers_);
 }

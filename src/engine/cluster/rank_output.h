@@ -32,7 +32,8 @@ class RankOutput {
   // Throws Error.
   RankOutput(const JobOptions& options, bool knows_sizes, Peers& peers);
 
-  // Reserves space in one file for `bytes`, which all parts together surely take.
+  // Reserves space in one file for `bytes`, which all parts together surely take, and in scratch
+  // for this rank's part of them if they come there first.
   void reserve(std::uint64_t bytes);
 
   // Before anything is written: parts begin at `starts`, bytes of all, the last of which is the end
@@ -56,6 +57,7 @@ class RankOutput {
 
  private:
   bool is_first() const { return peers_.rank() == 0; }
+  void reserve_file(std::uint64_t bytes);
   void open_shared();
   void copy_part();
 

@@ -21,6 +21,12 @@ namespace {
 constexpr std::size_t kReadBlocks = 2;
 constexpr std::size_t kWriteBlocks = 3;
 
+// The space of a slot: blocks are as large, or several times as large.
+constexpr std::size_t kSlotBytes = 16 * kKiB;
+
+// Ranges of keys are of about equal size: a rank may get more than its share by this part.
+constexpr std::uint64_t kUnevenPart = 16;
+
 }  // namespace
 
 class ScratchPart::Sink final : public ByteSink {
@@ -47,17 +53,21 @@ class ScratchPart::Sink final : public ByteSink {
 };
 
 ScratchPart::ScratchPart(const JobOptions& options)
-    : options_(options), parts_(PartRules{.parts = 1}, kSectorBytes) {}
+    : options_(options),
+      parts_(PartRules{.parts = 1}, kSectorBytes),
+      store_(options.scratch_dirs, kSlotBytes, 1) {
+  if (options_.progress != nullptr) store_.count_in(&options_.progress->scratch_bytes);
+}
+
+void ScratchPart::reserve(std::uint64_t bytes) {
+  if (options_.temp_codec == Codec::none) store_.reserve(bytes + bytes / kUnevenPart);
+}
 
 std::unique_ptr<ByteSink> ScratchPart::make_sink(std::size_t block_bytes, io::IoService& io) {
-  XXL_CHECK(store_ == nullptr);
+  XXL_CHECK(!blocks_);
   block_bytes_ = block_bytes;
   io_ = &io;
-  const bool packs = options_.temp_codec != Codec::none;
-  store_ = std::make_unique<io::ScratchStore>(
-      options_.scratch_dirs, packs ? BlockPacker::slot_bytes(block_bytes) : block_bytes, 1);
-  if (options_.progress != nullptr) store_->count_in(&options_.progress->scratch_bytes);
-  blocks_.emplace(*store_, io, BlockPacker(options_.temp_codec, options_.temp_level, block_bytes));
+  blocks_.emplace(store_, io, BlockPacker(options_.temp_codec, options_.temp_level, block_bytes));
   return std::make_unique<Sink>(*this);
 }
 
@@ -100,7 +110,7 @@ void ScratchPart::copy_to(const io::File& file, const std::vector<std::uint64_t>
   const std::uint64_t start = starts[peers.rank()], end = starts[peers.rank() + 1];
   const std::uint64_t first = std::min(round_up<std::uint64_t>(start, kSectorBytes), end);
   const std::uint64_t last = std::min(round_up<std::uint64_t>(end, kSectorBytes), starts.back());
-  if (store_ == nullptr) return void(tell_all(peers, {}));
+  if (!blocks_) return void(tell_all(peers, {}));
   const MemoryRegion memory((kReadBlocks + kWriteBlocks) * block_bytes_);
   Monitor monitor;
   monitor.guard([&] {

@@ -25,8 +25,11 @@ namespace xxl {
 
 class ScratchPart {
  public:
-  // `options` must outlive it.
+  // `options` must outlive it. Throws Error.
   explicit ScratchPart(const JobOptions& options);
+
+  // Reserves space, if this rank's share of the output is about `bytes`. Throws Error{no_space}.
+  void reserve(std::uint64_t bytes);
 
   // Of one part, that of this rank, which notes its records here.
   OutputParts& parts() { return parts_; }
@@ -40,7 +43,7 @@ class ScratchPart {
                std::uint64_t skipped, Peers& peers);
 
   // The most scratch that it took.
-  std::uint64_t scratch_bytes() const { return store_ != nullptr ? store_->peak_bytes() : 0; }
+  std::uint64_t scratch_bytes() const { return store_.peak_bytes(); }
 
  private:
   class Sink;
@@ -52,7 +55,7 @@ class ScratchPart {
   OutputParts parts_;
   std::size_t block_bytes_ = 0;
   io::IoService* io_ = nullptr;
-  std::unique_ptr<io::ScratchStore> store_;
+  io::ScratchStore store_;
   std::optional<RunStore> blocks_;
   StoredRun run_;
   std::mutex mutex_;  // of what follows

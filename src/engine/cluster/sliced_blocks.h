@@ -26,17 +26,17 @@ template <class R>
 void put_blocks(MessageWriter& writer, const R& run, std::size_t first, std::size_t last,
                 bool with_places) {
   using Block = typename decltype(run.blocks)::value_type;
-  std::vector<io::ScratchPlace> places;  // of blocks of several slots
+  std::vector<io::ScratchPlace> places;  // of blocks that have several
   std::vector<Block> blocks;
   for (std::size_t number = first; number < last; ++number) {
     Block& block = blocks.emplace_back(run.blocks[number]);
     if (!with_places) {
-      block.slots = 1;
+      block.places = 1;
       block.place = {.slot = static_cast<std::uint32_t>(number)};
-    } else if (block.slots > 1) {
-      const auto from = run.places.begin() + block.place.slot;
+    } else if (block.places > 1) {
+      const auto from = run.places_of(block);
       block.place.slot = static_cast<std::uint32_t>(places.size());
-      places.insert(places.end(), from, from + block.slots);
+      places.insert(places.end(), from.begin(), from.end());
     }
   }
   writer.put(blocks.size());

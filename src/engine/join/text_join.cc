@@ -22,6 +22,7 @@
 #include "engine/text_sort/cell_size.h"
 #include "engine/text_sort/long_records.h"
 #include "engine/text_sort/shared_text.h"
+#include "engine/text_sort/stored_records.h"
 #include "engine/text_sort/text_destination.h"
 #include "io/codec.h"
 #include "io/open_files.h"
@@ -160,6 +161,10 @@ TextJoinBudget TextJoining::budget_or_refuse() const {
 
 void TextJoining::plan_memory() {
   std::array<TextPlanInput, kJoinSides> inputs = plan_inputs(options_, budget_, join_inputs());
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!inputs[i].size_known || sides_[i].is_presorted()) continue;
+    inputs[i].stored = sample_records(sides_[i].inputs(), options_.input_syntax(i));
+  }
   unsigned threads = budget_.threads;
   bool any = false;
   for (std::size_t i = 0; i < kJoinSides; ++i) {

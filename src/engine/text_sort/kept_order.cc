@@ -19,7 +19,7 @@
 #include "base/thread.h"
 #include "engine/inputs.h"
 #include "engine/phase_meter.h"
-#include "engine/text_sort/text_job_plan.h"
+#include "engine/text_sort/stored_records.h"
 #include "engine/text_sort/text_plan.h"
 #include "engine/text_sort/text_sort.h"
 #include "io/caller_queue.h"
@@ -66,12 +66,19 @@ TextSortOptions options_by_place(const TextSortOptions& options) {
   return by_place;
 }
 
-// Of both, given that of the first one.
-SortPlan plan_of(SortPlan plan, const TextSortOptions& options) {
+// What the second sort gets if the first one keeps all of its `records`.
+StoredRecords tagged(StoredRecords records) {
+  records.input_bytes += records.records * (*records.tag_growth + sizeof(RecordCount));
+  records.tag_growth.reset();
+  return records;
+}
+
+// Of both.
+SortPlan plan_of(SortPlan plan, const SortPlan& by_place, const TextSortOptions& options) {
   plan.memory_bytes = options.memory_bytes;
   plan.sort_memory_bytes *= 2;
   plan.passes *= 2;
-  plan.scratch_bytes *= 2;
+  plan.scratch_bytes += by_place.scratch_bytes;
   plan.skip = options.skip;
   plan.limit = options.limit;
   return plan;
@@ -82,18 +89,27 @@ class KeptOrder {
   explicit KeptOrder(const TextSortOptions& options)
       : options_(options),
         inputs_(open_text_inputs(options.inputs, options.syntax, options.compressed_by_suffix)),
-        most_kept_bytes_(inputs_.size_known ? tagged_bytes(options_by_key(options), inputs_) : 0) {}
+        by_key_options_(options_by_key(options)),
+        by_place_options_(options_by_place(options)) {
+    if (!inputs_.size_known) return;
+    const StoredRecords records = sample_records(inputs_, options.syntax, by_key_options_.tags);
+    by_key_options_.stored = records;
+    by_place_options_.stored = tagged(records);
+    by_place_options_.most_input_bytes = by_place_options_.stored->input_bytes;
+  }
+  SortPlan plan();
   SortReport run();
 
  private:
   void sort_by_key() noexcept;
   void move_records() noexcept;
   SortReport sort_by_place();
+  Inputs kept_records() { return input_of_caller(kept_, "the records that are kept"); }
   SortReport report_of(SortReport by_place) const;
 
   const TextSortOptions& options_;
   Inputs inputs_;
-  const std::uint64_t most_kept_bytes_;
+  TextSortOptions by_key_options_, by_place_options_;
   const Clock::time_point start_ = Clock::now();
   io::CallerQueue found_;  // the output of the first sort
   io::CallerQueue kept_;   // the input of the second one
@@ -108,7 +124,7 @@ class KeptOrder {
 // All of the first sort, on a thread of its own.
 void KeptOrder::sort_by_key() noexcept {
   try {
-    TextSortOptions by_key = options_by_key(options_);
+    TextSortOptions& by_key = by_key_options_;
     by_key.output_caller = &found_;
     by_key.stop = stop_.get_token();
     by_key.keep_header = [this](std::string_view header) { header_ = std::string(header); };
@@ -149,14 +165,17 @@ void KeptOrder::move_records() noexcept {
 }
 
 SortReport KeptOrder::sort_by_place() {
-  TextSortOptions by_place = options_by_place(options_);
-  by_place.most_input_bytes = most_kept_bytes_;
+  TextSortOptions& by_place = by_place_options_;
   by_place.header_kept = [this] { return header_; };
   by_place.check_input = [this](const MultisetHash& records) {
     check_permutation({by_key_.records_out, by_key_.checksum}, records);
   };
-  return make_text_caller_sort(by_place, input_of_caller(kept_, "the records that are kept"))
-      ->run();
+  return make_text_caller_sort(by_place, kept_records())->run();
+}
+
+SortPlan KeptOrder::plan() {
+  const SortPlan by_place = plan_text_caller_sort(by_place_options_, kept_records());
+  return plan_of(plan_text_caller_sort(by_key_options_, std::move(inputs_)), by_place, options_);
 }
 
 SortReport KeptOrder::run() {
@@ -187,7 +206,7 @@ SortReport KeptOrder::run() {
 // One report of both. The merge of the first sort and the run formation of the second one are one
 // phase.
 SortReport KeptOrder::report_of(SortReport report) const {
-  report.plan = plan_of(by_key_.plan, options_);
+  report.plan = plan_of(by_key_.plan, report.plan, options_);
   report.records_in = by_key_.records_in;
   report.skipped = by_key_.skipped;
   report.runs += by_key_.runs;
@@ -220,7 +239,7 @@ SortReport sort_in_kept_order(const TextSortOptions& options) {
 }
 
 SortPlan plan_sort_in_kept_order(const TextSortOptions& options) {
-  return plan_of(plan_text_sort(options_by_key(options)), options);
+  return KeptOrder(options).plan();
 }
 
 }  // namespace xxl

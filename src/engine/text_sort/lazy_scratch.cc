@@ -23,13 +23,12 @@ TextScratch& LazyScratch::get() {
   return *scratch_;
 }
 
-// The size of packed blocks, of the records that may be among the first of --limit, or of fewer
-// records than there may be, is not known beforehand.
+// The size of packed blocks, or of the records that may be among the first of --limit, is not known
+// beforehand. What is shared with others does not stay in memory.
 void LazyScratch::reserve_for_sort() {
-  if (memory_.input().size_known && options_.most_input_bytes == 0 && !scratch_->packs() &&
-      !options_.needed_of_run()) {
-    store_->reserve(memory_.scratch_bytes());
-  }
+  if (!memory_.input().size_known || scratch_->packs() || options_.needed_of_run()) return;
+  store_->reserve(options_.shared != nullptr ? memory_.scratch_bytes_of_runs()
+                                             : memory_.scratch_bytes());
 }
 
 }  // namespace xxl

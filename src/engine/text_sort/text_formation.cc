@@ -279,9 +279,9 @@ void TextFormation::finish_offload() {
 void TextFormation::run() {
   make_regions(0);
   if (context_.accelerator != nullptr) make_offload();
-  const Inputs& inputs = context_.inputs;
   const bool are_shared = context_.options.shared != nullptr;
-  fits_in_memory_ = !are_shared && (!inputs.size_known || context_.memory.holds_input());
+  fits_in_memory_ =
+      !are_shared && (!context_.memory.input().size_known || context_.memory.holds_input());
   if (!fits_in_memory_) context_.scratch.get();  // space is reserved before work begins
   TextRegion* ahead = nullptr;
   const auto cancel_ahead = [&] {

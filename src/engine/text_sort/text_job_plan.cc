@@ -4,16 +4,19 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
-#include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/job_io.h"
+#include "engine/text_sort/stored_records.h"
 #include "engine/text_sort/text_reader.h"
-#include "io/transfer.h"
 #include "record/record_tags.h"
-#include "record/text_records.h"
 
 namespace xxl {
 namespace {
+
+// About how many bytes the records of `inputs` take with their tags; 0 if that is not known.
+std::uint64_t tagged_bytes(const Inputs& inputs, const StoredRecords& stored) {
+  return inputs.bytes + stored.records * stored.tag_growth.value_or(0);
+}
 
 constexpr std::uint64_t kMinThreadBytes = 4 * kMiB;
 
@@ -22,26 +25,17 @@ constexpr std::uint64_t kStagingPart = 4;  // of -S
 constexpr std::uint64_t kMaxStagingBytes = 256 * kMiB;
 // Before any has been seen. An accelerator's memory holds more of longer ones.
 constexpr double kAssumedRecordBytes = 16;
-constexpr std::size_t kSampleBytes = 64 * kKiB;
-
-// Of the records of text: how many bytes one takes in a sample, with its frame.
-double sampled_record_bytes(const TextSortOptions& options, const Inputs& inputs) {
-  const MemoryRegion memory(kSampleBytes);
-  const io::File& first = inputs.files.front();
-  if (!first.seekable() || !first.is_open()) return kAssumedRecordBytes;
-  const std::size_t bytes = io::read_at(first, 0, memory.span().first(kSampleBytes));
-  std::size_t records = 0;
-  visit_records({reinterpret_cast<const char*>(memory.data()), bytes}, options.syntax,
-                [&](std::string_view) { return ++records, true; });
-  return records == 0 ? kAssumedRecordBytes
-                      : static_cast<double>(bytes) / static_cast<double>(records);
-}
 
 TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs) {
   TextPlanInput input;
   input.memory_bytes = options.memory_bytes;
   const bool any_bound = options.most_input_bytes != 0;
-  input.input_bytes = any_bound ? options.most_input_bytes : tagged_bytes(options, inputs);
+  if (options.stored) {
+    input.stored = *options.stored;
+  } else if (inputs.size_known) {
+    input.stored = sample_records(inputs, options.syntax, options.tags);
+  }
+  input.input_bytes = any_bound ? options.most_input_bytes : tagged_bytes(inputs, input.stored);
   input.size_known = inputs.size_known || any_bound;
   input.temp_codec = options.temp_codec;
   input.temp_level = options.temp_level;
@@ -110,16 +104,6 @@ void check_decoders_fit(TextPlanInput input, const Inputs& inputs) {
 }
 
 }  // namespace
-
-std::uint64_t tagged_bytes(const TextSortOptions& options, const Inputs& inputs) {
-  const std::size_t growth = options.tag_growth().value_or(0);
-  if (growth == 0 || !inputs.size_known || inputs.bytes == 0) return inputs.bytes;
-  const double record_bytes = options.syntax.record_bytes != 0
-                                  ? static_cast<double>(options.syntax.record_bytes)
-                                  : sampled_record_bytes(options, inputs);
-  return inputs.bytes + static_cast<std::uint64_t>(static_cast<double>(inputs.bytes) /
-                                                   record_bytes * static_cast<double>(growth));
-}
 
 bool is_little(const TextSortOptions& options, const Inputs& inputs) {
   return is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);

@@ -21,9 +21,6 @@ struct PlannedText {
 // Whether the calling thread does it alone.
 bool is_little(const TextSortOptions& options, const Inputs& inputs);
 
-// About how many bytes the records of `inputs` take with their tags; 0 if that is not known.
-std::uint64_t tagged_bytes(const TextSortOptions& options, const Inputs& inputs);
-
 // Throws Error: memory is too small, or an accelerator that must be used cannot be.
 PlannedText plan_text_job(const TextSortOptions& options, const Inputs& inputs);
 

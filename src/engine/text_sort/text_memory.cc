@@ -2,14 +2,14 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/text_sort/stored_records.h"
 
 namespace xxl {
 TextMemory::TextMemory(const TextPlanInput& input, Monitor& monitor)
     : input_(with_best_threads(input)), geometry_(plan_text(input_)), monitor_(monitor) {}
 
-std::uint64_t TextMemory::scratch_bytes() const {
-  if (holds_input()) return 0;
-  return input_.input_bytes + input_.input_bytes / 64 + 64 * geometry_.block_bytes;
+std::uint64_t TextMemory::scratch_bytes_of_runs() const {
+  return most_scratch_bytes(geometry_, input_.stored);
 }
 
 std::span<std::byte> TextMemory::staging() {

@@ -27,8 +27,9 @@ class TextMemory {
   const TextGeometry& geometry() const { return geometry_; }
   // True if the input is known to be small enough to be sorted without scratch.
   bool holds_input() const { return input_.size_known && geometry_.passes == 0; }
-  // Scratch for the runs of as much input as is known; 0 if none will be needed.
-  std::uint64_t scratch_bytes() const;
+  // The most scratch that runs of as much input as is known take; 0 if all of it stays in memory.
+  std::uint64_t scratch_bytes() const { return holds_input() ? 0 : scratch_bytes_of_runs(); }
+  std::uint64_t scratch_bytes_of_runs() const;
 
   // Divides the memory as planned; also again, for regions that take records of `longest_record`
   // bytes (0: none is known to be long). None of it may be in use; its content stays. If it throws

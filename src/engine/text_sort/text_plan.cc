@@ -300,8 +300,7 @@ TextGeometry plan_text(const TextPlanInput& input) {
   plan.block_bytes = runs.block_bytes;
   plan.merge_cost = runs.merge_cost;
   plan.packed_block_bytes = 2 * runs.block_bytes;
-  const bool packs = input.temp_codec != Codec::none || input.temp_program;
-  plan.slot_bytes = packs ? BlockPacker::slot_bytes(plan.block_bytes) : plan.block_bytes;
+  plan.slot_bytes = BlockPacker::slot_bytes(plan.block_bytes);
   plan.chunk_bytes = plan.region_bytes;
   if (input.size_known && input.input_bytes > 0 && input.longest_record == 0) {
     // Little input is divided among all threads; but what stays in memory has a region for each

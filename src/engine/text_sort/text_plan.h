@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "engine/text_sort/record_sizes.h"
 #include "io/codec.h"
 
 namespace xxl {
@@ -16,6 +17,7 @@ struct TextPlanInput {
   std::uint64_t memory_bytes = 0;
   std::uint64_t input_bytes = 0;  // 0 if unknown
   bool size_known = true;
+  StoredRecords stored;  // if the size is known
   unsigned threads = 1;
   bool keys_are_records = true;
   std::size_t longest_record = 0;  // there must be room for it; 0: none is known to be long

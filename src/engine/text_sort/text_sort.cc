@@ -43,6 +43,7 @@
 #include "merge/text_merger.h"
 #include "record/descending_record.h"
 #include "run/compressed_bytes.h"
+#include "run/run_tables.h"
 #include "run/text_output.h"
 
 namespace xxl {
@@ -84,6 +85,7 @@ class TextSorting final : public CallerSort {
 
  private:
   void take_header(std::size_t input, std::string_view header);
+  void check_shared_tables() const;
   void perform(const std::function<void()>& work);
   TextSortOptions with_memory(std::uint64_t memory) const;
   bool merges_with(std::uint64_t memory, const LongRecords& needs);
@@ -197,7 +199,24 @@ void TextSorting::take_header(std::size_t input, std::string_view header) {
   }
 }
 
+// Throws Error{no_space} if the merge will certainly lack memory for the tables of the runs of all:
+// without triggers, and with runs as long as regions.
+void TextSorting::check_shared_tables() const {
+  const bool are_all_kept =
+      !options_.has_groups() && !options_.malformed && !options_.needed_of_run();
+  if (options_.shared == nullptr || !are_all_kept) return;
+  const TextGeometry& geometry = memory_.geometry();
+  const std::uint64_t of_merge = options_.most_input_bytes / options_.shared->ranks();
+  const std::uint64_t own =
+      least_table_bytes(inputs_.bytes, geometry.region_bytes, geometry.block_bytes);
+  const std::uint64_t merged =
+      of_merge / geometry.block_bytes * (sizeof(TextBlock) + kMergedBlockBytes);
+  if (std::max(own, merged) > geometry.table_bytes)
+    throw Error(ErrorCode::no_space, kTooManyTables);
+}
+
 SortReport TextSorting::run() {
+  check_shared_tables();
   report_.plan = plan();
   result_.open(inputs_);
   io_ = open_io(options_, {}, is_little_);
@@ -243,6 +262,7 @@ TextSortOptions TextSorting::with_memory(std::uint64_t memory) const {
   const double part =
       static_cast<double>(options.memory_bytes) / static_cast<double>(options.given_memory_bytes());
   options.memory_bytes = static_cast<std::uint64_t>(part * static_cast<double>(memory));
+  options.stored = planned_.input.stored;  // inputs are sampled once
   return options;
 }
 
@@ -581,7 +601,12 @@ std::unique_ptr<CallerSort> make_text_caller_sort(const TextSortOptions& options
 }
 
 SortPlan plan_text_sort(const TextSortOptions& options) {
-  TextSorting sorting(options);
+  return plan_text_caller_sort(
+      options, open_text_inputs(options.inputs, options.syntax, options.compressed_by_suffix));
+}
+
+SortPlan plan_text_caller_sort(const TextSortOptions& options, Inputs inputs) {
+  TextSorting sorting(options, std::move(inputs));
   SortPlan plan = sorting.plan();
   plan.backend = sorting.planned_backend();
   return plan;

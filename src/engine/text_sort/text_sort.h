@@ -22,6 +22,7 @@ SortPlan plan_text_sort(const TextSortOptions& options);
 
 // Of a caller's records: `inputs` is the caller, and so is the output of `options`.
 std::unique_ptr<CallerSort> make_text_caller_sort(const TextSortOptions& options, Inputs inputs);
+SortPlan plan_text_caller_sort(const TextSortOptions& options, Inputs inputs);
 
 // First record that is out of order (with `unique`: not strictly ascending); options.inputs has one
 // file.

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "engine/job.h"
 #include "engine/result_range.h"
+#include "engine/text_sort/record_sizes.h"
 #include "record/group_fold.h"
 #include "record/group_selection.h"
 #include "record/key_extractor.h"
@@ -52,7 +53,8 @@ struct TextSortOptions : JobOptions, ResultRange {
   std::function<void(std::string_view header)> keep_header;
   // The header of the output, if the inputs have none: called before the first record is written.
   std::function<std::optional<std::string>()> header_kept;
-  std::uint64_t most_input_bytes = 0;  // of inputs whose size is not known: no more come; or 0
+  std::uint64_t most_input_bytes = 0;     // of inputs whose size is not known: no more come; or 0
+  std::optional<StoredRecords> stored{};  // of such inputs, or of those that are shared: what comes
   // Throws if these are not the records that were to be read; called before the output appears.
   std::function<void(const MultisetHash& records)> check_input;
   bool merge_only = false;  // -m

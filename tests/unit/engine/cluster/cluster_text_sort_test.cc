@@ -17,6 +17,7 @@
 #include "engine/cluster/thread_peers.h"
 #include "engine/part_directory.h"
 #include "engine/text_sort/text_sort_fixture.h"
+#include "io/file.h"
 #include "io/transfer.h"
 #include "simulated_queue.h"
 
@@ -85,6 +86,28 @@ TEST_F(ClusterTextSortTest, ranks_write_what_one_process_would) {
       EXPECT_TRUE(written == test::expected_of(sort, records));
       std::filesystem::remove_all(directory_ / "out");
     }
+  }
+}
+
+// What there is no room for is told before anything is read: that would take days here.
+TEST_F(ClusterTextSortTest, too_little_space_or_memory_is_told_at_the_start) {
+  write_input({"b", "a"});
+  std::filesystem::resize_file(directory_ / "in", 400 * kGiB);
+  const auto message_with = [&](std::uint64_t memory_bytes) {
+    TextSortOptions sort = options();
+    sort.memory_bytes = memory_bytes;
+    try {
+      test::run_ranks(1, true, [&](Peers& peers) { cluster_text_sort(sort, peers); });
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::no_space);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message_with(6 * kMiB).find("the tables of so many runs"), std::string::npos);
+  const std::uint64_t free = io::free_bytes(directory_.path());
+  if (free < 300 * kGiB) {
+    EXPECT_NE(message_with(kGiB).find("not enough scratch space"), std::string::npos);
   }
 }
 
