@@ -19,8 +19,9 @@ struct ColumnMemory {
   std::uint64_t dictionary_bytes = 0;  // most of the values of a dictionary
 };
 
-// Of the memory of a user of `shared`. `columns`: how many a batch has. `first`: bytes of the first batch of an input, which tells
-// of the others; 0 if they do not count. Throws Error{no_space} if it is too large.
+// Of the memory of a user of `shared`. `columns`: how many a batch has. `first`: bytes of the first
+// batch of an input, which tells of the others; 0 if they do not count. Throws Error{no_space} if
+// it is too large.
 ColumnMemory divide_memory(const resources& shared, std::uint64_t columns, std::uint64_t first,
                            const std::string& place);
 
