@@ -167,11 +167,11 @@ void SortMergeJoin::find_plan(bool in_memory) {
     }
   };
   if (accepts(given)) return;
-  throw Error(ErrorCode::no_space,
-              "-S " + format_bytes(given) + " is too small to join records of " +
-                  std::to_string(options_.formats[0].record_bytes) + " and " +
-                  format_count(options_.formats[1].record_bytes, "byte") + ": " +
-                  memory_advice(least_memory(given + 1, accepts)));
+  throw Error(ErrorCode::no_space, "-S " + format_bytes(given) +
+                                       " is too small to join records of " +
+                                       std::to_string(options_.formats[0].record_bytes) + " and " +
+                                       format_count(options_.formats[1].record_bytes, "byte") +
+                                       ": " + memory_advice(least_memory(given + 1, accepts)));
 }
 
 void SortMergeJoin::divide(const JoinPlanInput& input) {
