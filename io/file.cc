@@ -112,17 +112,17 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return 0;
 }
 
-// Reads from the beginning of the file; returns the bytes, or minus an errno value.
-ssize_t read_head(int fd, std::span<std::byte> head) {
+// Reads from the beginning of the file; returns the bytes, or minus an errno value. `direct`: in
+// whole sectors; one that is not whole ends the file.
+ssize_t read_head(int fd, std::span<std::byte> head, bool direct) {
   std::size_t done = 0;
   while (done < head.size()) {
     const ssize_t bytes =
         pread(fd, head.data() + done, head.size() - done, static_cast<off_t>(done));
-    if (bytes == 0) break;
-    if (bytes > 0)
-      done += static_cast<std::size_t>(bytes);
-    else if (errno != EINTR)
-      return -errno;
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return -errno;
+    done += static_cast<std::size_t>(bytes);
+    if (bytes == 0 || (direct && done % kSectorBytes != 0)) break;
   }
   return static_cast<ssize_t>(done);
 }
@@ -255,7 +255,7 @@ void File::decompress(Codec codec) {
   codec_ = codec;
   std::byte head[Decompressor::kHeadBytes];
   disable_direct();
-  const ssize_t bytes = seekable_ ? read_head(fd_, head) : 0;
+  const ssize_t bytes = seekable_ ? read_head(fd_, head, false) : 0;
   if (bytes < 0) throw_io_error(static_cast<int>(-bytes), Operation::read, path_);
   window_bytes_ = Decompressor::window_bytes(codec, {head, static_cast<std::size_t>(bytes)});
   seekable_ = false;
@@ -270,7 +270,7 @@ void File::recognize() {
     return;
   }
   alignas(kSectorBytes) std::byte head[kSectorBytes];  // it may be read directly
-  const ssize_t bytes = read_head(fd_, head);
+  const ssize_t bytes = read_head(fd_, head, direct_);
   if (bytes < 0) throw_io_error(static_cast<int>(-bytes), Operation::read, path_);
   const auto known = std::min(static_cast<std::size_t>(bytes), kContentBytes);
   const Codec codec = recognize_content({head, known}, path_);

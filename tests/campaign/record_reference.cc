@@ -13,7 +13,7 @@ namespace {
 
 using Records = std::vector<std::string_view>;
 
-Records split(std::string_view bytes, std::size_t record_bytes) {
+Records records_of(std::string_view bytes, std::size_t record_bytes) {
   Records records;
   for (std::size_t at = 0; at + record_bytes <= bytes.size(); at += record_bytes) {
     records.push_back(bytes.substr(at, record_bytes));
@@ -132,7 +132,7 @@ bool sorts_by_known_options(const Job& job) {
 
 std::map<std::string, Records> group_by_key(const RecordFormat& format, std::string_view bytes) {
   std::map<std::string, Records> groups;
-  for (const std::string_view record : split(bytes, format.record_bytes)) {
+  for (const std::string_view record : records_of(bytes, format.record_bytes)) {
     groups[sort_key(format, record)].push_back(record);
   }
   return groups;
@@ -142,7 +142,7 @@ std::map<std::string, Records> group_by_key(const RecordFormat& format, std::str
 std::string first_of_each(const RecordFormat& format, std::string_view bytes) {
   std::map<std::string, bool> seen;
   std::string result;
-  for (const std::string_view record : split(bytes, format.record_bytes)) {
+  for (const std::string_view record : records_of(bytes, format.record_bytes)) {
     if (!std::exchange(seen[sort_key(format, record)], true)) result += record;
   }
   return result;
@@ -192,7 +192,7 @@ std::string sort_records(const RecordFormat& format, std::string_view bytes) {
     std::string_view record;
   };
   std::vector<Keyed> keyed;
-  for (const std::string_view record : split(bytes, format.record_bytes)) {
+  for (const std::string_view record : records_of(bytes, format.record_bytes)) {
     keyed.push_back({sort_key(format, record), record});
   }
   std::ranges::stable_sort(keyed, {}, &Keyed::key);

@@ -31,7 +31,6 @@ def in_files(rng, table, directory, suffix):
         ending = ".arrows" if suffix == ".arrow" and rng.random() < 0.2 else suffix
         part = table.slice(begin, end - begin)
         if part.num_rows:  # only the dictionary values that it has
-            part = pa.table([column.take(pa.array(range(part.num_rows))) for column in part.columns], schema=part.schema)
             part = pa.table([pa.array(column.to_pylist(), column.type) for column in part.columns], schema=part.schema)
         files.append(write(part, directory / f"in{len(files)}{ending}", rng))
     return files

@@ -176,7 +176,7 @@ class JoinFailures(ClusterTest):
         self.failing_join("No such file", r, self.root / "none", output)
         self.failing_join("unrecognized option '--presorted'", "--presorted", r, s, output)
         self.failing_join("is for lines only", "--record=csv", "-i", r, s, output)
-        self.failing_join("must be alike", "--record=csv", "--key1=1:number", "--key2=1", r, s, output)
+        self.failing_join("give both the same type", "--record=csv", "--key1=1:number", "--key2=1", r, s, output)
         self.failing_join("r: .*not a whole record", "--record=kv64", r, s, output)
         self.failing_join("cannot be compared", "--record=fixed:4", "--key1=0:u8", "--key2=0:u16", s, s, output)
         r.write_text("a,1\n" * 1000 + "a,1,2\n" + "b,1\n" * 1000)
