@@ -170,6 +170,7 @@ class sorter<T, Format> {
       return bytes();
     }
   }
+  // Goes on to the next record.
   sorter& operator++() {
     need();
     has_record_ = false;

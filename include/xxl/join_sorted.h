@@ -78,10 +78,13 @@ auto get(const joined<R, S>& step) {
 
 }  // namespace xxl
 
+// A step has two parts for structured bindings, as get() has them.
 template <class R, class S>
 struct std::tuple_size<xxl::joined<R, S>> : std::integral_constant<std::size_t, 2> {};
+// The type of one of them.
 template <std::size_t kSide, class R, class S>
 struct std::tuple_element<kSide, xxl::joined<R, S>> {
+  // That of get<kSide>().
   using type = std::conditional_t<kSide == 0, std::span<const R>, std::span<const S>>;
 };
 
