@@ -202,6 +202,8 @@ Json json_of(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw Fault(place_of(text, error.byte) + ": not valid JSON");
+  } catch (const Json::out_of_range&) {
+    throw Fault("a number in it is too large");
   }
 }
 

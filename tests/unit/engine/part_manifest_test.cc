@@ -80,6 +80,7 @@ TEST(PartManifest, what_is_missing_or_of_another_type_is_named) {
 TEST(PartManifest, text_that_is_not_json_is_refused_by_line_and_column) {
   expect_refused("", "line 1, column 1: not valid JSON");
   expect_refused("{\n \"format\": \"xxl parts 1\",\n x", "line 3, column 2: not valid JSON");
+  expect_refused("{\"format\": 4" + std::string(400, '9') + "}", "a number in it is too large");
 }
 
 TEST(PartManifest, totals_are_those_of_all_files) {
