@@ -416,8 +416,9 @@ class Checks {
       const bool names = struck.operation == "name" || struck.operation == "open";
       if (names && struck.role == "output") refused += struck.times;
     }
-    // One that was refused once and did not fail the job was refused its removal.
-    return refused > 1 || (refused == 1 && run_.ended.status == run_.expected.status);
+    // One that was refused once and did not fail the job was refused its removal, or it says so.
+    const bool is_told = contains(run_.ended.error, "cannot be removed");
+    return refused > 1 || (refused == 1 && (is_told || succeeded()));
   }
 
   void check_closed() {

@@ -54,7 +54,7 @@ Invocation invocation(std::string_view program, const Tools& tools) {
 std::vector<std::string> plain_arguments(const Job& job) {
   Job plain = job;
   plain.resources = {"--parallel=1", std::string(kAmple), "--io=threads"};
-  if (job.command == "join" && kind_of(job) == Kind::binary) {
+  if (job.command == "join" && (kind_of(job) == Kind::binary || kind_of(job) == Kind::columns)) {
     plain.resources.emplace_back("--method=sort-merge");
   }
   plain.scratch_directories = 1;
