@@ -367,6 +367,15 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
   if (error != 0) throw_cannot_reserve(error, *this, bytes);
 }
 
+void File::suspend() {
+  ::close(std::exchange(fd_, -1));
+}
+
+void File::resume(int fd) {
+  fd_ = fd;
+  if (direct_) direct_ = enable_direct(fd_);
+}
+
 void File::log_writes() {
   write_log_ = std::make_shared<WriteLog>();
 }

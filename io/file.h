@@ -105,6 +105,11 @@ class File {
   // file is only extended, and free space checked with statvfs.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
 
+  // Closes the descriptor of a file that is written, until resume() with another one of it. No
+  // transfer may be under way.
+  void suspend();
+  void resume(int fd);
+
   // From now on what is written to it is noted, to be compared with what is read back.
   void log_writes();
   // Null if it is not.

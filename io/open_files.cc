@@ -19,11 +19,15 @@ std::size_t free_descriptors(std::size_t most) {
   return free;
 }
 
-void allow_more_files() {
+std::size_t allow_part_files() {
+  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kPart = 4;  // of the free descriptors
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  return std::max<std::size_t>(1, free_descriptors(kPart * kMost) / kPart);
 }
 
 std::size_t files_to_read_ahead(std::size_t files) {

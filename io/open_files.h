@@ -9,9 +9,10 @@ namespace xxl::io {
 // Descriptors that this process could still open, counted up to `most`.
 std::size_t free_descriptors(std::size_t most);
 
-// Lets this process open as many files as it may at all: libraries that cannot live with large
-// descriptors are the reason why it usually may not, and none of these is used.
-void allow_more_files();
+// How many parts of an output may be open at a time, at least one. Lets this process open as many
+// files as it may at all: libraries that cannot live with large descriptors are the reason why it
+// usually may not, and none of these is used.
+std::size_t allow_part_files();
 
 // Of `files` that are read one after the other, how many should be open at a time, at least one:
 // allows reading ahead in small files, and leaves most descriptors to others.

@@ -145,8 +145,25 @@ void OutputDirectory::add(const File& file, const std::string& name, std::uint64
   }
   if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());
   if (read_back != nullptr) read_back->check(file);
+  give_name(file, name);
+}
+
+void OutputDirectory::put_aside(File& file, const std::string& name) {
+  make_directory();
+  if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());
+  give_name(file, name);
+  file.suspend();
+}
+
+void OutputDirectory::take_up(File& file, const std::string& name) {
+  const int fd = openat(directory_.fd(), name.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) throw_io_error(errno, Operation::open_output, file.path());
+  file.resume(fd);
+}
+
+void OutputDirectory::give_name(const File& file, const std::string& name) {
   struct stat status;
-  if (fstat(file.fd(), &status) == 0 && status.st_nlink > 0) return;  // it was made with its name
+  if (fstat(file.fd(), &status) == 0 && status.st_nlink > 0) return;  // it has it
   const int error = link_unnamed(file.fd(), directory_, name.c_str());
   if (error != 0) throw_io_error(error, "cannot name the output", file.path());
 }

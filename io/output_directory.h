@@ -47,6 +47,10 @@ class OutputDirectory {
   // its name. Throws Error.
   void add(const File& file, const std::string& name, std::uint64_t bytes,
            ReadBack* read_back = nullptr);
+  // Syncs such a file, gives it its name, and closes it until take_up(): there may be more files
+  // than a process may open. Throws Error.
+  void put_aside(File& file, const std::string& name);
+  void take_up(File& file, const std::string& name);
   // Adds a file with this content.
   void add(const std::string& name, std::string_view content, ReadBack* read_back = nullptr);
   // --- where several processes make it, maybe on several machines ---
@@ -64,6 +68,7 @@ class OutputDirectory {
   void publish();
 
  private:
+  void give_name(const File& file, const std::string& name);
   bool must_replace() const;
   void make_directory();
   File open_existing() const;

@@ -17,7 +17,7 @@ ColumnParts::ColumnParts(const std::string& directory, bool verify, const std::s
 
 void ColumnParts::put(std::span<const std::byte> data) {
   const std::uint64_t end = part_bytes_ + data.size();
-  io::write_at(files_.file(manifest_.parts.size(), end, false, kUnknown), part_bytes_, data);
+  io::write_at(*files_.file(manifest_.parts.size(), end, false, kUnknown), part_bytes_, data);
   part_bytes_ = end;
 }
 

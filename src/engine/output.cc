@@ -140,7 +140,7 @@ std::unique_ptr<ByteSink> Output::make_sink(std::size_t block_bytes, unsigned th
     const bool direct = parts_->alignment() == kSectorBytes;
     return std::make_unique<PartSink>(
         *parts_, block_bytes,
-        [this, direct](std::size_t part, std::uint64_t end) -> const io::File& {
+        [this, direct](std::size_t part, std::uint64_t end) {
           return part_files_->file(part, end, direct, most_bytes_);
         },
         io);

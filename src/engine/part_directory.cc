@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/units.h"
 #include "io/file.h"
 #include "io/transfer.h"
 
@@ -38,7 +39,15 @@ std::optional<std::string> text_of(const std::string& path) {
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     throw Error(ErrorCode::bad_input, kNoFile, path);
   }
-  const auto bytes = io::read_bytes(file, 0, static_cast<std::size_t>(status.st_size));
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > kMostManifestBytes) {
+    throw Error(ErrorCode::bad_input,
+                "is not a valid manifest of parts: it has " + format_bytes(size) + ", and one of " +
+                    std::to_string(kMostParts) + " parts has at most " +
+                    format_bytes(kMostManifestBytes) + " (files can also be given by name)",
+                path);
+  }
+  const auto bytes = io::read_bytes(file, 0, static_cast<std::size_t>(size));
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 

@@ -1,6 +1,7 @@
 #include "engine/part_files.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -13,6 +14,13 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
+// Of keys of so many parts that their manifest would be too large: the least that it has room for.
+constexpr std::size_t kFewKeyBytes = 64;
+
+void cut_keys(PartManifest::Part& part, std::size_t most) {
+  part.first_key.resize(std::min(part.first_key.size(), most));
+  part.last_key.resize(std::min(part.last_key.size(), most));
+}
 
 }  // namespace
 
@@ -39,16 +47,17 @@ PartFiles::PartFiles(const std::string& path, bool verify, std::string ending)
     : path_(path),
       verify_(verify),
       ending_(std::move(ending)),
-      directory_(path, check_replaceable_parts) {
-  io::allow_more_files();
-}
+      directory_(path, check_replaceable_parts),
+      most_open_(io::allow_part_files()) {}
 
 std::string PartFiles::name_of(std::size_t part) const {
   return part_name(part) + ending_;
 }
 
-PartFiles::PartFile& PartFiles::open(std::size_t part, bool direct, std::uint64_t most) {
-  std::lock_guard lock(mutex_);
+// Until the pointer is gone, it is open.
+std::shared_ptr<PartFiles::PartFile> PartFiles::hold(std::size_t part, bool direct,
+                                                     std::uint64_t most) {
+  std::unique_lock lock(mutex_);
   if (part >= kMostParts) {
     throw Error(ErrorCode::usage,
                 "would get more than " + std::to_string(kMostParts) +
@@ -56,32 +65,80 @@ PartFiles::PartFile& PartFiles::open(std::size_t part, bool direct, std::uint64_
                 path_);
   }
   if (files_.size() <= part) files_.resize(part + 1);
-  if (files_[part] == nullptr) {
-    files_[part] = std::make_unique<PartFile>(directory_.create(name_of(part), direct), most);
-    if (verify_) files_[part]->file.log_writes();
+  if (files_[part] == nullptr) files_[part] = std::make_unique<PartFile>(most);
+  PartFile& file = *files_[part];
+  changed_.wait(lock, [&] { return !file.is_opening; });
+  if (!file.file.is_open()) {
+    std::exception_ptr failure;
+    file.is_opening = true;
+    try {
+      open(part, file, direct, lock);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    file.is_opening = false;
+    changed_.notify_all();
+    if (failure) std::rethrow_exception(failure);
+  } else if (std::exchange(file.is_idle, false)) {
+    idle_.erase(file.idle);
   }
-  return *files_[part];
+  ++file.users;
+  return {&file, [this, part](PartFile*) { let_go(part); }};
 }
 
-const io::File& PartFiles::file(std::size_t part, std::uint64_t end, bool direct,
-                                std::uint64_t most) {
-  PartFile& file = open(part, direct, most);
-  std::lock_guard lock(file.mutex);
-  file.space.reserve_up_to(end);
-  return file.file;
+// Puts others aside, or waits until one can be.
+void PartFiles::open(std::size_t part, PartFile& file, bool direct,
+                     std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [&] { return open_ < most_open_ || !idle_.empty(); });
+  if (open_ >= most_open_) {
+    const std::size_t oldest = idle_.front();
+    directory_.put_aside(files_[oldest]->file, name_of(oldest));
+    files_[oldest]->is_idle = false;
+    idle_.pop_front();
+    --open_;
+  }
+  if (file.is_made) {
+    directory_.take_up(file.file, name_of(part));
+  } else {
+    file.file = directory_.create(name_of(part), direct);
+    file.is_made = true;
+    if (verify_) file.file.log_writes();
+  }
+  ++open_;
+}
+
+void PartFiles::let_go(std::size_t part) {
+  std::lock_guard lock(mutex_);
+  PartFile& file = *files_[part];
+  if (--file.users > 0) return;
+  file.idle = idle_.insert(idle_.end(), part);
+  file.is_idle = true;
+  changed_.notify_all();
+}
+
+std::shared_ptr<const io::File> PartFiles::file(std::size_t part, std::uint64_t end, bool direct,
+                                                std::uint64_t most) {
+  std::shared_ptr<PartFile> held = hold(part, direct, most);
+  std::lock_guard lock(held->mutex);
+  held->space.reserve_up_to(end);
+  return {held, &held->file};
 }
 
 void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back) {
   for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
     PartManifest::Part& part = manifest.parts[i];
-    const io::File& file = open(i, false, 0).file;
+    const std::shared_ptr<PartFile> held = hold(i, false, 0);
     part.file = name_of(i);
-    part.first_key.resize(std::min(part.first_key.size(), kMostKeyBytes));
-    part.last_key.resize(std::min(part.last_key.size(), kMostKeyBytes));
-    directory_.add(file, part.file, part.bytes, read_back);
-    if (!has_checksums) part.checksum = part_checksum(file, part.bytes);
+    cut_keys(part, kMostKeyBytes);
+    directory_.add(held->file, part.file, part.bytes, read_back);
+    if (!has_checksums) part.checksum = part_checksum(held->file, part.bytes);
   }
-  directory_.add(kManifestName, manifest.text(), read_back);
+  std::string text = manifest.text();
+  if (text.size() > kMostManifestBytes) {
+    for (PartManifest::Part& part : manifest.parts) cut_keys(part, kFewKeyBytes);
+    text = manifest.text();
+  }
+  directory_.add(kManifestName, text, read_back);
   directory_.publish();
 }
 
@@ -91,9 +148,8 @@ void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums
   PartManifest manifest;
   manifest.record = record;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const OutputPart& part = parts[i];
-    const io::File& file = open(i, false, 0).file;
-    manifest.parts.push_back(described_part(file, part, terminator_bytes, key_text));
+    const std::shared_ptr<PartFile> held = hold(i, false, 0);
+    manifest.parts.push_back(described_part(held->file, parts[i], terminator_bytes, key_text));
   }
   publish(std::move(manifest), has_checksums, read_back);
 }

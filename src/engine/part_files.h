@@ -1,9 +1,11 @@
 // The files of an output in parts: they appear together, in a directory with a manifest.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,9 +24,6 @@ namespace xxl {
 // The key of a record of the output, as text for the manifest.
 using KeyText = std::function<std::string(std::string_view record)>;
 
-// Whose names sort.
-inline constexpr std::size_t kMostParts = 100'000;
-
 inline constexpr std::size_t kMostKeyBytes = 256;  // in a manifest
 
 // What the manifest says of `part`, which was written to `file`, but for its name.
@@ -32,6 +31,9 @@ inline constexpr std::size_t kMostKeyBytes = 256;  // in a manifest
 PartManifest::Part described_part(const io::File& file, const OutputPart& part,
                                   std::size_t terminator_bytes, const KeyText& key_text);
 
+// Of any number of parts, as many files are open as a process may well have. Those that were not
+// used for the longest time are put aside: records come in order, so most will not be written
+// again.
 class PartFiles {
  public:
   // Throws Error{io} if there cannot be such a directory, or it exists and is not one of parts.
@@ -41,9 +43,11 @@ class PartFiles {
   bool is_in_memory() const { return directory_.is_in_memory(); }
   std::uint64_t free_bytes() const { return directory_.free_bytes(); }
 
-  // The file of `part`, with space for its first `end` bytes. `direct` asks for O_DIRECT, `most` is
-  // how large it may become, as far as space is reserved ahead. From any thread. Throws Error.
-  const io::File& file(std::size_t part, std::uint64_t end, bool direct, std::uint64_t most);
+  // The file of `part`, with space for its first `end` bytes; open as long as the pointer is held.
+  // `direct` asks for O_DIRECT, `most` is how large it may become, as far as space is reserved
+  // ahead. From any thread; waits while too many are held. Throws Error.
+  std::shared_ptr<const io::File> file(std::size_t part, std::uint64_t end, bool direct,
+                                       std::uint64_t most);
 
   // Makes the directory appear, with what `manifest` says was written, but for names of files, and
   // without `has_checksums` for their checksums, for which they are read. `read_back`: to verify
@@ -60,22 +64,32 @@ class PartFiles {
     io::File file;
     std::mutex mutex;
     GrowingFile space;
+    // With the lock of all:
+    bool is_made = false;
+    bool is_opening = false;  // by a thread that waits until others may be put aside
+    std::size_t users = 0;
+    bool is_idle = false;                     // open without users
+    std::list<std::size_t>::iterator idle{};  // in idle_, then
 
-    PartFile(io::File opened, std::uint64_t most)
-        : file(std::move(opened)),
-          space([this](std::uint64_t at, std::uint64_t bytes) { file.reserve(at, bytes); }, 0,
+    explicit PartFile(std::uint64_t most)
+        : space([this](std::uint64_t at, std::uint64_t bytes) { file.reserve(at, bytes); }, 0,
                 most) {}
   };
-
-  PartFile& open(std::size_t part, bool direct, std::uint64_t most);
+  std::shared_ptr<PartFile> hold(std::size_t part, bool direct, std::uint64_t most);
+  void open(std::size_t part, PartFile& file, bool direct, std::unique_lock<std::mutex>& lock);
+  void let_go(std::size_t part);
   std::string name_of(std::size_t part) const;
 
   std::string path_;
   const bool verify_;
   std::string ending_;
   io::OutputDirectory directory_;
-  std::mutex mutex_;
+  const std::size_t most_open_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
   std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it
+  std::size_t open_ = 0;
+  std::list<std::size_t> idle_;  // the one that was used last is at the end
 };
 
 }  // namespace xxl

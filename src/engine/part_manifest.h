@@ -1,6 +1,7 @@
 // What a directory of parts says about its files (docs/parts.md): manifest.json.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,12 @@
 namespace xxl {
 
 inline constexpr const char* kManifestName = "manifest.json";
+
+// Whose names sort.
+inline constexpr std::size_t kMostParts = 100'000;
+
+// Of a manifest: 1 KiB for each part.
+inline constexpr std::uint64_t kMostManifestBytes = (kMostParts + 1) * 1024;
 
 struct PartManifest {
   struct Part {

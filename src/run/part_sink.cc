@@ -42,30 +42,37 @@ void PartSink::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Do
   const std::uint64_t begin = index * block_bytes_;
   const auto stretches = parts_.stretches(begin, begin + padded);
   if (stretches.empty()) return done(nullptr);
-  std::vector<const io::File*> files;
-  for (const auto& each : stretches) {
-    files.push_back(&file_of_(each.part, each.offset + each.bytes));
-  }
   const auto writes = std::make_shared<BlockWrites>();
   writes->left = stretches.size();
   writes->done = std::move(done);
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    const auto& [part, offset, size] = stretches[i];
+  // One by one, as there may be more parts in a block than files that can be open.
+  for (const auto& [part, offset, size] : stretches) {
     const std::span<std::byte> data(buffer, size);
     buffer += size;
     if (by_sectors) parts_.note_checksum(part, sector_checksum(data, offset / kSectorBytes));
-    files[i]->note_write(offset, data);
+    std::shared_ptr<const io::File> file;
+    try {
+      file = file_of_(part, offset + size);
+    } catch (...) {
+      writes->end(std::current_exception());
+      continue;
+    }
+    file->note_write(offset, data);
     io::Request request;
     request.op = io::Op::write;
-    request.file = files[i];
+    request.file = file.get();
     request.offset = offset;
     request.data = data;
-    request.done = [file = files[i], offset, size, writes,
+    io::IoQueue& queue = io_.queue_for(*file);
+    request.done = [file, offset = offset, size = size, writes,
                     token = in_flight_.begin()](const io::Completion& completion) mutable {
-      writes->end(write_failure(completion, size, *file, offset));
+      std::exception_ptr failure = write_failure(completion, size, *file, offset);
+      file.reset();
+      writes->end(std::move(failure));
       token.reset();
     };
-    io_.queue_for(*files[i]).submit(std::move(request));
+    file.reset();
+    queue.submit(std::move(request));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "base/in_flight.h"
@@ -16,9 +17,10 @@ namespace xxl {
 
 class PartSink final : public ByteSink {
  public:
-  // Gives the file of a part, with space for its first `end` bytes. From any thread; may throw
-  // Error. A file stays where it is until the sink is gone.
-  using FileOf = std::function<const io::File&(std::size_t part, std::uint64_t end)>;
+  // Gives the file of a part, with space for its first `end` bytes, open as long as the pointer is
+  // held. From any thread; may throw Error, or wait until others are not held any more.
+  using FileOf =
+      std::function<std::shared_ptr<const io::File>(std::size_t part, std::uint64_t end)>;
 
   // `block_bytes`: of all blocks but the last. `parts` and `io` must outlive the sink.
   PartSink(OutputParts& parts, std::size_t block_bytes, FileOf file_of, io::IoService& io)

@@ -58,7 +58,10 @@ void RankDirectory::reserve(std::uint64_t bytes) {
 
 std::unique_ptr<ByteSink> RankDirectory::make_sink(std::size_t block_bytes, io::IoService& io) {
   return std::make_unique<PartSink>(
-      parts_, block_bytes, [this](std::size_t, std::uint64_t) -> const io::File& { return file_; },
+      parts_, block_bytes,
+      [this](std::size_t, std::uint64_t) {
+        return std::shared_ptr<const io::File>(std::shared_ptr<void>(), &file_);
+      },
       io);
 }
 

@@ -42,7 +42,8 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
   if (options.merge_only) {
-    const std::size_t others = io::kQueueDescriptors + 2 * options.scratch_dirs.size();
+    const std::size_t others = io::kQueueDescriptors + 2 * options.scratch_dirs.size() +
+                               (options.in_parts() ? io::allow_part_files() : 0);
     const std::size_t most = io::files_to_merge(inputs.files.size(), others);
     if (most < inputs.files.size() && (input.batch_size == 0 || most < input.batch_size)) {
       input.batch_size = static_cast<unsigned>(most);

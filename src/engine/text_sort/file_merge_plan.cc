@@ -31,7 +31,8 @@ std::size_t files_at_once(const TextSortOptions& options, const Inputs& inputs,
       2, std::min<std::size_t>(options.batch_size != 0 ? options.batch_size : ~0U, by_memory));
   const std::size_t others = options.scratch_dirs.size() +
                              (is_little ? 0 : io::kQueueDescriptors + options.scratch_dirs.size()) +
-                             (options.compress_program.empty() ? 0 : 8 * threads);
+                             (options.compress_program.empty() ? 0 : 8 * threads) +
+                             (options.in_parts() ? io::allow_part_files() : 0);
   return std::min(degree, io::files_to_merge(inputs.files.size(), others));
 }
 

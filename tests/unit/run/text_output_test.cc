@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -125,7 +126,7 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_parts) {
     OutputParts parts(rules, kSectorBytes);
     parts.expect(expected.size());
     std::mutex mutex;
-    std::map<std::size_t, io::File> files;
+    std::map<std::size_t, std::shared_ptr<io::File>> files;
     const auto path_of = [&](std::size_t part) {
       return directory_ / ("part" + std::to_string(round) + "." + std::to_string(part));
     };
@@ -134,13 +135,15 @@ TEST_P(TextOutputTest, pieces_of_many_threads_become_parts) {
     {
       PartSink sink(
           parts, kOutputBlockBytes,
-          [&](std::size_t part, std::uint64_t) -> const io::File& {
+          [&](std::size_t part, std::uint64_t) -> std::shared_ptr<const io::File> {
             std::lock_guard lock(mutex);
-            const auto found = files.find(part);
-            if (found != files.end()) return found->second;
-            const std::string path = path_of(part);
-            const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-            return files.emplace(part, io::File(fd, path, false)).first->second;
+            std::shared_ptr<io::File>& file = files[part];
+            if (file == nullptr) {
+              const std::string path = path_of(part);
+              const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+              file = std::make_shared<io::File>(fd, path, false);
+            }
+            return file;
           },
           io);
       TextOutput output(sink, buffers, kOutputBlockBytes, monitor_, &parts);
@@ -182,12 +185,12 @@ TEST_P(TextOutputTest, what_lies_behind_a_cut_is_filled_by_all_at_once) {
   rules.part_bytes = 4;
   OutputParts parts(rules, kSectorBytes);
   const std::string path = directory_ / "out";
-  const io::File file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path, false);
+  const auto file = std::make_shared<const io::File>(
+      open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path, false);
   io::IoService io(test::simulated_queues(9));
   WriteBuffers buffers(memory_.span(), monitor_);
   PartSink sink(
-      parts, kOutputBlockBytes, [&](std::size_t, std::uint64_t) -> const io::File& { return file; },
-      io);
+      parts, kOutputBlockBytes, [&](std::size_t, std::uint64_t) { return file; }, io);
   TextOutput output(sink, buffers, kOutputBlockBytes, monitor_, &parts);
   TextOutput::Reservation first = output.begin(Ticket{0}, 6);
   first.append_record("a", TextSyntax());
