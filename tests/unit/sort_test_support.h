@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,32 +61,39 @@ inline std::uint64_t field_bits(const std::byte* field, const KeyField& key) {
   return value;
 }
 
-inline int compare_field(const std::byte* a, const std::byte* b, const KeyField& key) {
-  if (key.type == KeyType::bytes) return std::memcmp(a, b, key.length);
-  const std::uint64_t x = field_bits(a, key), y = field_bits(b, key);
+// Ascends with the field; bytes behind the eighth are left out.
+inline std::int64_t rank_of_field(const std::byte* field, const KeyField& key) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  if (key.type == KeyType::bytes) {
+    std::uint64_t first = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      first = first << 8 | (i < key.length ? std::to_integer<std::uint64_t>(field[i]) : 0);
+    }
+    return static_cast<std::int64_t>(first) ^ kLeast;
+  }
+  const std::uint64_t bits = field_bits(field, key);
   const unsigned unused = 64 - 8 * static_cast<unsigned>(key.length);
-  const auto as_signed = [unused](std::uint64_t v) {
-    return static_cast<std::int64_t>(v << unused) >> unused;
-  };
-  const auto three_way = [](auto p, auto q) { return p < q ? -1 : p > q ? 1 : 0; };
+  const std::int64_t as_signed = static_cast<std::int64_t>(bits << unused) >> unused;
   switch (key.type) {
     case KeyType::f32:
     case KeyType::f64: {  // totalOrder: sign and magnitude
-      const auto place = [&](std::uint64_t v) {
-        const std::int64_t s = as_signed(v);
-        const auto magnitude = static_cast<std::int64_t>((v << (unused + 1)) >> (unused + 1));
-        return s < 0 ? -magnitude - 1 : magnitude;
-      };
-      return three_way(place(x), place(y));
+      const auto magnitude = static_cast<std::int64_t>((bits << (unused + 1)) >> (unused + 1));
+      return as_signed < 0 ? -magnitude - 1 : magnitude;
     }
     case KeyType::i8:
     case KeyType::i16:
     case KeyType::i32:
     case KeyType::i64:
-      return three_way(as_signed(x), as_signed(y));
+      return as_signed;
     default:
-      return three_way(x, y);
+      return static_cast<std::int64_t>(bits) ^ kLeast;
   }
+}
+
+inline int compare_field(const std::byte* a, const std::byte* b, const KeyField& key) {
+  if (key.type == KeyType::bytes) return std::memcmp(a, b, key.length);
+  const std::int64_t x = rank_of_field(a, key), y = rank_of_field(b, key);
+  return x < y ? -1 : x > y ? 1 : 0;
 }
 
 inline int compare_records(const RecordFormat& format, const std::byte* a, const std::byte* b) {
@@ -101,20 +109,30 @@ inline int compare_records(const RecordFormat& format, const std::byte* a, const
 // `records` in stable order; with `unique` the first of each key only.
 inline Bytes sorted_records(const RecordFormat& format, const Bytes& records, bool unique = false) {
   const std::size_t size = format.record_bytes;
-  std::vector<const std::byte*> order;
-  for (std::size_t at = 0; at < records.size(); at += size) order.push_back(records.data() + at);
-  std::stable_sort(order.begin(), order.end(), [&](const std::byte* a, const std::byte* b) {
-    return compare_records(format, a, b) < 0;
+  struct Ranked {
+    std::int64_t rank;  // of the first field: most records differ there
+    const std::byte* record;
+  };
+  const KeyField& first = format.key.front();
+  std::vector<Ranked> order;
+  order.reserve(records.size() / size);
+  for (std::size_t at = 0; at < records.size(); at += size) {
+    const std::byte* const record = records.data() + at;
+    order.push_back({rank_of_field(record + first.offset, first), record});
+  }
+  std::stable_sort(order.begin(), order.end(), [&](const Ranked& a, const Ranked& b) {
+    if (a.rank != b.rank) return (a.rank < b.rank) != first.descending;
+    return compare_records(format, a.record, b.record) < 0;
   });
   if (unique) {
-    const auto equal = [&](const std::byte* a, const std::byte* b) {
-      return compare_records(format, a, b) == 0;
+    const auto equal = [&](const Ranked& a, const Ranked& b) {
+      return compare_records(format, a.record, b.record) == 0;
     };
     order.erase(std::unique(order.begin(), order.end(), equal), order.end());
   }
   Bytes sorted;
   sorted.reserve(order.size() * size);
-  for (const std::byte* record : order) sorted.insert(sorted.end(), record, record + size);
+  for (const auto& [rank, record] : order) sorted.insert(sorted.end(), record, record + size);
   return sorted;
 }
 

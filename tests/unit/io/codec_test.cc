@@ -234,7 +234,7 @@ TEST(Codec, ProgramsReadWhatIsWritten) {
 
 TEST(Codec, WhatProgramsWriteIsRead) {
   const Directory directory;
-  const Bytes content = make_content(10000000, 3, 5000000);
+  const Bytes content = make_content(2000000, 3, 1000000);
   const Bytes small = make_content(1000, 4);
   write_file(directory / "in", content);
   write_file(directory / "small", small);

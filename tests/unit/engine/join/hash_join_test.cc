@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -110,7 +110,7 @@ Expected join_by_map(const FormatsOfSides& formats, const std::array<Bytes, kJoi
   const auto count = [&](std::size_t side) {
     return records[side].size() / formats[side].record_bytes;
   };
-  std::map<std::string, std::vector<std::size_t>> table;
+  std::unordered_map<std::string, std::vector<std::size_t>> table;
   for (std::size_t i = 0; i < count(build_index); ++i) {
     table[key_text(formats[build_index], at(build_index, i))].push_back(i);
   }
