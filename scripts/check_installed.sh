@@ -74,7 +74,7 @@ consume() {
 }
 export PKG_CONFIG_PATH=$library_dir/pkgconfig
 consume g++ static
-consume g++ shared
+consume g++ shared example_top_k example_from_stxxl
 consume clang++-14 static example_top_k example_from_stxxl
 consume clang++-14 shared example_top_k example_from_stxxl
 if cmake -S tests/installed -B "$work/other" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" \

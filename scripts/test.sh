@@ -16,10 +16,10 @@ jobs=$(nproc)
 ctest --preset release -L unit -j "$jobs" --output-junit "$PWD/$results/unit.xml" || true
 tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xml" || true
 
-# Most of these run one small process after the other: as many of them as there are processors side by
-# side, the longest first. Those that need settings of the machine or a user of their own run alone.
-programs=(sort_differential differential parts shuffles join_differential long_lines memory_advice faults sets
-  join_records_differential folds keep_order verified)
+# These run one small process after the other, and wait for disks in between: twice as many as there
+# are processors side by side, the longest first. Those that need settings of the machine or a user of their own run alone.
+programs=(parts sort_differential join_differential shuffles differential join_records_differential long_lines
+  faults verified sets folds keep_order memory_advice)
 alone=(output_file limits)
 run_program() {
   local log=$results/$1.log
@@ -28,7 +28,7 @@ run_program() {
 }
 export results
 export -f run_program
-printf '%s\0' "${programs[@]}" | xargs -0 -P "$jobs" -I '{}' bash -c 'run_program {}'
+printf '%s\0' "${programs[@]}" | xargs -0 -P "$((2 * jobs))" -I '{}' bash -c 'run_program {}'
 for program in "${alone[@]}"; do run_program "$program"; done
 tests/campaign/real_machine.py --xxl build-release/bin/xxl --kills=60 --power-cuts=60 --disks=20 \
   --limits=30 --junit "$results/real_machine.xml" || true
