@@ -6,7 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/memory_region.h"
@@ -121,10 +126,35 @@ bool Transfer::is_end_of_file() const {
   return request_.offset == Request::kStream || offset() >= current_size(*request_.file);
 }
 
+namespace {
+
+// What the caller of the library gives, once it does.
+Completion read_of_caller(IoQueue& caller, Request request) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Completion> completion;
+  };
+  const auto state = std::make_shared<State>();
+  request.done = [state](const Completion& completion) {
+    std::lock_guard lock(state->mutex);
+    state->completion = completion;
+    state->changed.notify_one();
+  };
+  caller.submit(std::move(request));
+  std::unique_lock lock(state->mutex);
+  state->changed.wait(lock, [&] { return state->completion.has_value(); });
+  return *state->completion;
+}
+
+}  // namespace
+
 std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data,
                     int cancel_fd) {
-  Transfer transfer({Op::read, &file, offset, data, {}});
-  const Completion completion = transfer.carry_out(cancel_fd);
+  Request request{Op::read, &file, offset, data, {}};
+  const Completion completion = file.caller() != nullptr
+                                    ? read_of_caller(*file.caller(), std::move(request))
+                                    : Transfer(std::move(request)).carry_out(cancel_fd);
   if (completion.error != 0) throw_io_error(completion.error, Operation::read, file.path(), offset);
   return completion.bytes;
 }

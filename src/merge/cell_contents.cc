@@ -338,7 +338,8 @@ bool CellContents::sort_cell(const CellSlice& cell, const CellWorkspace& workspa
   return true;
 }
 
-// The records of a cell in one run.
+// The records of a cell in one run. A block that reaches into the cell from one before it, and out
+// of it, is loaded: two copies of a long record would not fit.
 class CellContents::BlockCursor final : public RunCursor {
  public:
   BlockCursor(CellContents& contents, std::size_t source, std::size_t cell, BlockMemory& memory)
@@ -353,6 +354,10 @@ class CellContents::BlockCursor final : public RunCursor {
   }
 
  private:
+  std::byte* loaded(std::size_t index) override {
+    const MergeBlock& block = contents_.blocks_of(source_)[index];
+    return block.loaded != nullptr ? block.loaded->buffer : nullptr;
+  }
   void trim(std::size_t index, const std::byte* buffer, std::size_t& begin,
             std::size_t& end) override {
     const MergeBlock& block = contents_.blocks_of(source_)[index];

@@ -112,23 +112,32 @@ std::shared_ptr<RunCursor::Read> RunCursor::start(std::size_t index, bool must) 
 
 void RunCursor::open(std::size_t index) {
   current_.reset();
+  if (std::byte* const buffer = loaded(index)) {
+    current_ = {std::shared_ptr<std::byte>(), buffer};
+  } else {
+    read(index);
+  }
+  std::size_t begin = 0, end = table_->blocks[index].bytes;
+  trim(index, current_.get(), begin, end);
+  at_ = reinterpret_cast<const char*>(current_.get()) + begin;
+  end_ = reinterpret_cast<const char*>(current_.get()) + end;
+}
+
+void RunCursor::read(std::size_t index) {
   std::shared_ptr<Read> read = std::move(ahead_);
   if (read == nullptr) read = start(index, true);
   {
     auto lock = memory_.monitor().lock();
     memory_.monitor().wait(lock, [&] { return read->done; });
   }
-  current_ = read->buffer;
+  // The thread that has read it may keep `read` for a while, but not the memory.
+  current_ = std::move(read->buffer);
   if (reading_.ahead && index + 1 < end_block_ &&
       TextScratch::buffer_bytes(table_->blocks[index + 1]) <= kMostAheadBytes) {
     ahead_ = start(index + 1, false);
   }
   scratch_.open(*table_, index, current_.get());
   if (reading_.releases) scratch_.release(*table_, index);
-  std::size_t begin = 0, end = table_->blocks[index].bytes;
-  trim(index, current_.get(), begin, end);
-  at_ = reinterpret_cast<const char*>(current_.get()) + begin;
-  end_ = reinterpret_cast<const char*>(current_.get()) + end;
 }
 
 std::vector<std::unique_ptr<RecordCursor>> cursors_of(std::span<const MergeSource> sources,

@@ -80,6 +80,9 @@ class RunCursor : public RecordCursor {
     next_ = begin;
     end_block_ = end;
   }
+  // A block that is in memory anyway, and open, as long as the cursor and what hold() gives last;
+  // null: it is to be read.
+  virtual std::byte* loaded(std::size_t) { return nullptr; }
   // Narrows the part of a block that is read, [begin, end) in bytes.
   virtual void trim(std::size_t, const std::byte*, std::size_t&, std::size_t&) {}
 
@@ -91,6 +94,7 @@ class RunCursor : public RecordCursor {
   bool next_part();
   std::shared_ptr<Read> start(std::size_t index, bool must);
   void open(std::size_t index);
+  void read(std::size_t index);
 
   const TextRun& run_;
   TextScratch& scratch_;

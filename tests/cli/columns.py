@@ -527,6 +527,16 @@ class Memory(ColumnsTest):
         self.assertLess(advised, 300)  # a page of 64 MB
         self.assertEqual(read(target)["k"].to_pylist(), list(range(200000)))
 
+    def test_advice_for_large_dictionaries(self):
+        rng = random.Random(2)
+        path = self.root / "in.parquet"
+        values = [f"{rng.randrange(1 << 60):015x}" * 13 for _ in range(80_000)]
+        pq.write_table(pa.table({"k": rng.sample(range(len(values)), len(values)), "v": values}), path,
+                       dictionary_pagesize_limit=20 * MIB)
+        for how in ("inner", "full"):  # which reads both sides at the same time
+            self.check_advice(["join", "--record=parquet", "--key=k", "--how=" + how, path, path],
+                              self.out / f"{how}.parquet")
+
     def test_wide_tables(self):
         rng = random.Random(11)
         rows, columns = 9_000, 460

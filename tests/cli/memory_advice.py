@@ -1,26 +1,43 @@
 #!/usr/bin/env python3
 """Where -S is too small, the message says which would be enough. Random jobs with long records: with
 what is advised they work, and with three quarters of it at least half of them do not. --cases=1000
-for more of them, --seed for others.
+for more of them, --seed for others, --kinds for some.
+
+Jobs of Parquet need pyarrow and a program whose module was built (as columns.py), those of the library's
+sorter the program xxl_string_sorter in the same build; without it they are left out, and a line says so.
 """
 
 import collections
 import os
+import pathlib
 import random
 import re
 import subprocess
 import sys
 
 import whole_process
+from columns_case import module_is_there
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    pa = None
 
 MIB = whole_process.MIB
 LEAST = 4 * MIB  # less is raised to this
-ADVICE = re.compile(r"(?:give at least -S |-S )(\d+)M")
+ADVICE = re.compile(r"(?:give at least -S |: -S )(\d+)M")
 
 
 def options(parser):
     parser.add_argument("--cases", type=int, default=30, help="how many jobs")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
+    parser.add_argument("--kinds", default="", metavar="REGEX", help="of these kinds only, such as join")
+
+
+def sorter_program():
+    """Built with the program under test."""
+    return pathlib.Path(whole_process.XXL).parent.parent / "tests/xxl_string_sorter"
 
 
 class Text:
@@ -50,6 +67,57 @@ class Text:
         for record in long_ones:
             few.insert(rng.randrange(len(few) + 1), record)
         return few
+
+
+class Table:
+    """A Parquet file of large values, of large pages, or of many columns; its memory is not that of its values."""
+
+    def __init__(self, rng, path):
+        self.rng = rng
+        self.path = path
+        getattr(self, rng.choice(("large_values", "large_values", "large_pages", "many_columns")))()
+
+    def text(self, length):
+        """Half of it can be compressed away, or nearly all."""
+        if self.rng.random() < 0.7:
+            return self.rng.randbytes(length // 2).hex()
+        return "repeated " * (length // 9)
+
+    def write(self, table, **options):
+        rng = self.rng
+        pq.write_table(table, self.path, compression=rng.choice(("none", "snappy", "zstd")),
+                       use_dictionary=rng.random() < 0.5, **options)
+
+    def keys(self, rows):
+        return pa.array(self.rng.sample(range(rows), rows))
+
+    def large_values(self):
+        rng = self.rng
+        longest = int(2 ** rng.uniform(20, 24))  # 1 to 16 MB
+        values = [self.text(int(longest * rng.uniform(0.3, 1))) for _ in range(rng.choice((1, 1, 2, 3, 5)))]
+        values[0] = self.text(longest)
+        values += ["w" * rng.randrange(60) for _ in range(rng.choice((0, 1000, 20_000)))]
+        rng.shuffle(values)
+        kind = rng.choice((pa.string(), pa.large_string(), pa.binary()))
+        self.write(pa.table({"k": self.keys(len(values)), "v": pa.array(values).cast(kind)}),
+                   row_group_size=rng.choice((None, 100, 5000)))
+
+    def large_pages(self):
+        rng = self.rng
+        rows, length = rng.randrange(10_000, 100_000), rng.randrange(50, 600)
+        values = [f"{rng.randrange(1 << 60):x}" * (length // 15 + 1) for _ in range(rows)]
+        self.write(pa.table({"k": self.keys(rows), "v": values}), data_page_size=rng.randrange(1, 100) * MIB,
+                   dictionary_pagesize_limit=rng.randrange(1, 20) * MIB)
+
+    def many_columns(self):
+        rng = self.rng
+        rows = rng.randrange(100, 2000)
+        table = {"k": self.keys(rows)}
+        for column in range(rng.randrange(50, 500)):
+            length = rng.randrange(40)
+            table[f"c{column}"] = pa.array([f"{row * 7919 % 1009}" + "x" * length for row in range(rows)]
+                                           if rng.random() < 0.5 else range(rows))
+        self.write(pa.table(table), row_group_size=rng.choice((None, 200, 1000)))
 
 
 class MemoryAdvice(whole_process.FaultTest):
@@ -132,19 +200,58 @@ class MemoryAdvice(whole_process.FaultTest):
                 for name, rows in (("a", records), ("b", others)))
         return ["join", "--record=csv", "--presorted=both", "--key=1", a, b], longest
 
+    def sorter(self, rng):
+        records, longest = self.text(rng)
+        how = rng.choice(("", "unique", "descending", "keyed", "limit", "repeatable"))
+        return ["sorter", self.write("lines", records), how], longest
+
+    def parquet(self, rng, name):
+        return Table(rng, self.root / name).path
+
+    def sort_of_parquet(self, rng):
+        how = rng.choice(([], ["-r"], ["-u"], ["--limit=3"], ["--temp-compress=lz4"], ["--parallel=1"]))
+        return ["sort", "--record=parquet", "--key=k", *how, self.parquet(rng, "a"), f"-o{self.out / 'o'}"], 20 * MIB
+
+    def join_of_parquet(self, rng):
+        sides = [self.parquet(rng, "a"), self.parquet(rng, "b") if rng.random() < 0.5 else self.root / "a"]
+        how = rng.choice(("inner", "left", "full", "anti"))
+        return ["join", "--record=parquet", "--key=k", "--how=" + how, *sides, f"--output={self.out / 'o'}"], 20 * MIB
+
     KINDS = (sort_of_lines, sort_of_lines, sort_of_rows, sort_of_rows, sort_of_a_pipe,
              sort_in_kept_order, sort_of_records, merge, check, shuffle, set_operation, join, join,
-             join_of_sorted)
+             join_of_sorted, sorter, sorter, sort_of_parquet, sort_of_parquet, join_of_parquet)
+
+    def kinds(self):
+        """Those wanted, without those that cannot be run here."""
+        missing = {}
+        if pa is None:
+            missing["parquet"] = "needs pyarrow"
+        elif not module_is_there():
+            missing["parquet"] = "the module for Parquet and Arrow files was not built"
+        if not sorter_program().exists():
+            missing["sorter"] = f"{sorter_program().name} was not built"
+        kinds = [kind for kind in self.KINDS if re.search(whole_process.OPTIONS.kinds, kind.__name__)]
+        for name, why in missing.items():
+            if any(name in kind.__name__ for kind in kinds):
+                print(f"SKIPPED: {name}: {why}", file=sys.stderr)
+            kinds = [kind for kind in kinds if name not in kind.__name__]
+        if not kinds:
+            self.skipTest("no kind of job can be run here")
+        return kinds
+
+    def command_line(self, command, memory):
+        name, *rest = command
+        if name == "sorter":
+            return [sorter_program(), str(memory), self.scratch, *rest]
+        return [whole_process.XXL, name, f"-S{memory // 1024}K",
+                *(["-T", self.scratch] if "-c" not in rest else []), *rest]
 
     def works(self, command, memory, standard_input):
         """Whether the job works with so many bytes of -S; and its message."""
-        name, *rest = command
         with open(standard_input or os.devnull, "rb") as file:
             feed = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
-            done = subprocess.run([whole_process.XXL, name, f"-S{memory // 1024}K",
-                                   *(["-T", self.scratch] if "-c" not in rest else []), *rest],
-                                  stdin=feed.stdout, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, check=False,
+            done = subprocess.run(self.command_line(command, memory), stdin=feed.stdout,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                                   timeout=whole_process.PATIENCE_SECONDS,
                                   env={**os.environ, "LC_ALL": "C"})
             feed.stdout.close()
@@ -155,11 +262,12 @@ class MemoryAdvice(whole_process.FaultTest):
 
     def test_advice_is_enough_the_first_time(self):
         rng = random.Random(whole_process.OPTIONS.seed)
+        kinds = self.kinds()
         advised, held, tight = 0, 0, collections.Counter()
         of_kind = collections.Counter()
         for number in range(whole_process.OPTIONS.cases):
             case = random.Random(rng.randrange(1 << 62))
-            kind = case.choice(self.KINDS)
+            kind = case.choice(kinds)
             command, longest, *standard_input = kind(self, case)
             standard_input = standard_input[0] if standard_input else None
             memory = max(LEAST, int(longest * case.uniform(0.2, 0.9)))
@@ -180,7 +288,7 @@ class MemoryAdvice(whole_process.FaultTest):
                 tight[kind.__name__] += not works
         of_kinds = ", ".join(f"{name} {tight[name]}/{count}" for name, count in sorted(of_kind.items()))
         print(f"{advised} advised, {held} needed no advice; with 3/4 of it fail: {of_kinds}")
-        self.assertGreater(advised, held)
+        self.assertGreaterEqual(advised, held)
         self.assertGreaterEqual(2 * tight.total(), advised)
 
 

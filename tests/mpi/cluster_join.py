@@ -7,6 +7,7 @@ import csv
 import io
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -164,6 +165,19 @@ class RandomJoins(ClusterTest):
 class JoinFailures(ClusterTest):
     def failing_join(self, message, *arguments):
         self.assert_cluster_fails(self.cluster(2, *arguments, command="join"), message)
+
+    def test_a_row_that_is_too_long(self):
+        r, s = self.root / "r", self.root / "s"
+        r.write_text("1," + "a" * (6 << 20) + "\n2,x\n")
+        s.write_text("".join(f"{n},y\n" for n in range(1000)))
+        arguments = ("--record=csv", "--key=1", r, s)
+        done = self.cluster(2, "-S8M", *arguments, f"--output={self.out}/o/", command="join")
+        self.assert_cluster_fails(done, "too long")
+        enough = int(re.search(rb"give at least -S (\d+)M", done.stderr)[1])
+        done = self.cluster(2, f"-S{enough}M", *arguments, f"--output={self.out}/o/", command="join")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.cluster(2, f"-S{enough * 3 // 4}M", *arguments, f"--output={self.out}/less/", command="join")
+        self.assert_cluster_fails(done, "too long to be sent")
 
     def test_what_cannot_be(self):
         r, s = self.root / "r", self.root / "s"

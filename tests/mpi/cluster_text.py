@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -162,7 +163,9 @@ class TextFailures(ClusterTest):
         path.write_text("a" * (8 << 20) + "\nb\n" * 10)
         done = self.cluster(2, "-S8M", path, "-o", f"{self.out}/o/")
         self.assert_cluster_fails(done, "too long")
-        self.assertEqual(self.cluster(2, "-S200M", path, "-o", f"{self.out}/o/").returncode, 0)
+        enough = int(re.search(rb"give at least -S (\d+)M", done.stderr)[1])
+        self.assertEqual(self.cluster(2, f"-S{enough}M", path, "-o", f"{self.out}/o/").returncode, 0)
+        self.assert_cluster_fails(self.cluster(2, f"-S{enough * 3 // 4}M", path, "-o", f"{self.out}/less/"), "too long to be sent")
 
     def test_a_rank_that_dies_ends_all(self):
         self.kill_many([], self.gen("in", "600k", "--ascii"), ("o", "o/"))

@@ -60,7 +60,7 @@ std::optional<ColumnFileMemory> divide(std::uint64_t memory_bytes, const Needs& 
   // A batch of IPC is read as a whole, however large it is: it gets what is there.
   const std::uint64_t reading =
       format == module_table::Format::parquet
-          ? needs.reading_bytes + std::max(kBatches * plan.batches.read_bytes, needs.row_bytes)
+          ? needs.reading_bytes + kBatches * plan.batches.read_bytes + needs.row_bytes
           : usable / kWritingPart;
   const std::uint64_t all_writing = writing + needs.waiting_rows();
   const std::uint64_t both =
@@ -84,13 +84,11 @@ ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Fo
   const bool reads_while_writing = sources.size() > 1;
   Needs needs;
   for (const module_table::SourceFacts& facts : sources) {
-    needs.reading_bytes = std::max(needs.reading_bytes, facts.reading_bytes);
+    needs.reading_bytes += facts.reading_bytes + facts.metadata_bytes;
     needs.columns += facts.columns;
     needs.row_bytes += facts.row_bytes;
     needs.all_row_bytes += facts.all_row_bytes;
   }
-  for (const module_table::SourceFacts& facts : sources)
-    needs.reading_bytes += facts.metadata_bytes;
   if (const auto plan = divide(memory_bytes, needs, format, reads_while_writing)) return *plan;
   std::uint64_t enough = round_up(memory_bytes, kMiB);
   while (!divide(enough, needs, format, reads_while_writing)) enough += kMiB;

@@ -4,7 +4,7 @@
 //
 // Small things are what Arrow takes beside its pool, most of it for each column.
 // Reading a sort's input has ended when writing begins, so that they share a part: the larger of
-// both. A join may read while it writes, with a file of each side open.
+// both. A join reads both sides at the same time, and may do so while it writes.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
 #include "engine/cluster/cluster_text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
 #include "engine/cluster/message.h"
+#include "engine/text_sort/long_records.h"
 
 namespace xxl {
 
@@ -41,6 +41,14 @@ void ClusterText::end_rows(bool malformed) {
   if (first != std::ssize(all) && first != rank) gather(peers_, malformed);  // which it ends
 }
 
+bool ClusterText::can_send(std::uint64_t record_bytes, std::uint64_t memory_bytes) const {
+  const double part =
+      static_cast<double>(sending_.span().size()) / static_cast<double>(given_memory_bytes_);
+  // With what its block has beside it.
+  return static_cast<double>(record_bytes + kSectorBytes) <=
+         part * static_cast<double>(memory_bytes);
+}
+
 // Other ranks may fetch blocks from now on.
 void ClusterText::serve(std::span<const SharedRuns> inputs) {
   std::size_t largest = kSectorBytes;
@@ -56,12 +64,10 @@ void ClusterText::serve(std::span<const SharedRuns> inputs) {
     }
   }
   if (largest > sending_.span().size()) {
-    const double part =
-        static_cast<double>(sending_.span().size()) / static_cast<double>(given_memory_bytes_);
-    const double enough = static_cast<double>(largest) / part / static_cast<double>(kMiB);
-    throw Error(ErrorCode::no_space,
-                "a record is too long to be sent to another rank: give at least -S " +
-                    std::to_string(static_cast<std::uint64_t>(std::ceil(enough))) + "M");
+    throw LongRecordError("records of " + format_bytes(largest) +
+                              " are too long to be sent to another rank with the memory of -S (" +
+                              format_bytes(given_memory_bytes_) + "): ",
+                          {largest, 2 * largest});
   }
   server_ = std::make_unique<ScratchServer>(
       [this](BlockName name) {

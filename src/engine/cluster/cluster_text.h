@@ -81,6 +81,7 @@ class ClusterText final : public SharedText {
   const std::optional<std::string>& header(std::size_t input) const override {
     return inputs_[input].header;
   }
+  bool can_send(std::uint64_t record_bytes, std::uint64_t memory_bytes) const override;
   SharedMerge exchange(std::span<const SharedRuns> inputs, io::IoService& io) override;
   OutputParts& parts() override { return *output_->parts(); }
   std::unique_ptr<ByteSink> make_sink(std::size_t block_bytes, io::IoService& io) override {

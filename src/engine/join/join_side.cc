@@ -1,5 +1,6 @@
 #include "engine/join/join_side.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -107,10 +108,14 @@ RecordLengths::Longest JoinTextSide::longest_records(std::size_t longest) {
       lengths.add_record(bytes);
     }
   }
+  // Runs have the same records, and those that lie too far behind in files.
+  RecordLengths of_runs({});
   for (const MergeSource& source : sources_) {
-    if (source.run != nullptr) lengths.add_record(source.run->largest_block);
+    if (source.run != nullptr) of_runs.add_record(source.run->largest_block);
   }
-  return lengths.longest();
+  RecordLengths::Longest all = lengths.longest();
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], of_runs.longest()[i]);
+  return all;
 }
 
 std::unique_ptr<RecordCursor> JoinTextSide::merge(BlockMemory& blocks) {

@@ -138,6 +138,10 @@ TextJoinBudget TextJoining::budget_of(std::uint64_t memory) const {
 // Whether it would be enough if `given` were given in place of -S. `longest`: nothing is known to
 // be long.
 bool TextJoining::fits(std::uint64_t given, const JoinLongRecords& longest) const {
+  if (options_.shared != nullptr &&
+      !options_.shared->can_send(std::max(longest[0][0], longest[1][0]), given)) {
+    return false;
+  }
   const double part = static_cast<double>(options_.memory_bytes) /
                       static_cast<double>(options_.given_memory_bytes());
   try {

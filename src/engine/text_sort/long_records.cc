@@ -18,7 +18,7 @@ constexpr std::size_t kReadOnBytes = kMiB;
 // what follows, from which they are taken. False if that is not all of the file.
 bool read_file_on(io::File& file, std::uint64_t position, std::uint64_t& left,
                   const std::stop_token& stop, RecordLengths& lengths) {
-  if (file.caller() != nullptr || lengths.are_alike()) return false;
+  if (lengths.are_alike()) return false;
   const MemoryRegion buffer(kReadOnBytes);
   const std::uint64_t most_begun = physical_memory_bytes();
   if (!file.is_open()) file.open();

@@ -62,7 +62,7 @@ std::string too_long(std::uint64_t bytes, std::uint64_t longest, std::uint64_t g
                      const std::string& open_quote);
 
 // Reads `inputs` on from byte `position` of number `input`, behind what `lengths` has seen: to the
-// end of the record that has begun, and at most a GiB of what follows. Not what callers write.
+// end of the record that has begun, and at most a GiB of what follows.
 void read_on(Inputs& inputs, std::size_t input, std::uint64_t position, const std::stop_token& stop,
              RecordLengths& lengths);
 

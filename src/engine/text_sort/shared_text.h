@@ -49,6 +49,9 @@ class SharedText {
   // Of the first of all files of input `input`, if they have one.
   virtual const std::optional<std::string>& header(std::size_t input) const = 0;
 
+  // Whether a record of so many bytes could be sent to another one if `memory_bytes` were given in
+  // place of -S.
+  virtual bool can_send(std::uint64_t record_bytes, std::uint64_t memory_bytes) const = 0;
   // Given the runs of this one, by input, returns what it merges; from then on their scratches read
   // blocks from where they are. All must last until publish(). Throws Error.
   virtual SharedMerge exchange(std::span<const SharedRuns> inputs, io::IoService& io) = 0;

@@ -250,6 +250,9 @@ void TextSorting::perform(const std::function<void()>& work) {
       },
       [this] { return needs_; },
       [this](std::uint64_t memory, const LongRecords& needs) {
+        if (options_.shared != nullptr && !options_.shared->can_send(needs.longest, memory)) {
+          return false;
+        }
         return options_.merge_only ? merges_with(memory, needs)
                                    : geometry_for(with_memory(memory), inputs_, needs).has_value();
       });

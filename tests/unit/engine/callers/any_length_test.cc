@@ -358,14 +358,17 @@ TEST(SorterOfAnyLength, says_what_a_record_needs) {
   EXPECT_EQ(*sorter, "short");
 }
 
-// Pushes a string of `bytes` among short ones; 0, or what the error says would be enough.
-std::uint64_t enough_for_long_string(std::size_t bytes, std::uint64_t memory_bytes) {
+// Pushes strings of so many bytes among short ones; 0, or what the error says would be enough.
+std::uint64_t enough_for_long_strings(const std::vector<std::size_t>& lengths,
+                                      std::uint64_t memory_bytes) {
   sorter<std::string> sorter({}, with_memory(memory_bytes));
   try {
     for (int i = 0; i < 1000; ++i) sorter.push("before " + std::to_string(i));
-    sorter.push(std::string(bytes, 'x'));
-    for (int i = 0; i < 1000; ++i) sorter.push("behind " + std::to_string(i));
-    EXPECT_EQ(strings_of(sorter).size(), 2001);
+    for (const std::size_t bytes : lengths) {
+      sorter.push(std::string(bytes, 'x'));
+      for (int i = 0; i < 1000; ++i) sorter.push("behind " + std::to_string(i));
+    }
+    EXPECT_EQ(strings_of(sorter).size(), 1000 + 1001 * lengths.size());
     return 0;
   } catch (const Error& error) {
     const std::string message = error.what();
@@ -382,13 +385,21 @@ TEST(SorterOfAnyLength, says_how_much_is_enough_for_a_record) {
   constexpr int kCases = 8;
   for (int i = 0; i < kCases; ++i) {
     const std::size_t bytes = (4 << 20) + random.below(20 << 20);
-    const std::uint64_t enough = enough_for_long_string(bytes, kLittleMemory);
+    const std::uint64_t enough = enough_for_long_strings({bytes}, kLittleMemory);
     EXPECT_GT(enough, bytes);
     EXPECT_LT(enough, bytes / 2 * 3 + (3 << 20)) << bytes;
-    EXPECT_EQ(enough_for_long_string(bytes, enough), 0) << bytes;
-    fails_with_less += enough_for_long_string(bytes, enough / 4 * 3) != 0 ? 1 : 0;
+    EXPECT_EQ(enough_for_long_strings({bytes}, enough), 0) << bytes;
+    fails_with_less += enough_for_long_strings({bytes}, enough / 4 * 3) != 0 ? 1 : 0;
   }
   EXPECT_GE(fails_with_less, kCases / 2);
+}
+
+TEST(SorterOfAnyLength, says_how_much_is_enough_for_longer_records_that_follow) {
+  Watchdog watchdog;
+  const std::vector<std::size_t> lengths{6 << 20, 9 << 20, 7 << 20};
+  const std::uint64_t enough = enough_for_long_strings(lengths, kLittleMemory);
+  EXPECT_GT(enough, 16U << 20);
+  EXPECT_EQ(enough_for_long_strings(lengths, enough), 0);
 }
 
 TEST(SorterOfAnyLength, fails_where_a_transfer_does) {
