@@ -1,5 +1,8 @@
 // The program xxl: finds the command and runs it; the one place where errors become exit statuses.
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -122,6 +125,13 @@ void flush_stdout(const Caller& caller) {
   throw_io_error(errno, "write error", {});
 }
 
+// What was closed is a device now (prepare_process()), which cannot be read.
+bool is_of_closed_input(const Error& error) {
+  struct stat status;
+  return error.path() == "-" && error.sys_errno() == EBADF && fstat(STDIN_FILENO, &status) == 0 &&
+         S_ISCHR(status.st_mode);
+}
+
 }  // namespace
 }  // namespace xxl::cli
 
@@ -144,7 +154,9 @@ int main(int argc, char** argv) {
     message = error.what();
   } catch (const xxl::Error& error) {
     die_of_broken_pipe(caller, error);
-    message = error.what();
+    message = !caller.stands_in && is_of_closed_input(error)
+                  ? "standard input is closed: give a file, or a pipe"
+                  : error.what();
   } catch (const std::bad_alloc&) {
     message = kOutOfMemory;
   } catch (const std::exception& error) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/job_defaults.h"
 #include "engine/part_directory.h"
 #include "io/codec.h"
 #include "io/input_checks.h"
@@ -15,6 +16,13 @@ namespace {
 
 // The constant beside -S has room for the usual decoder.
 constexpr std::uint64_t kDecoderBytesOfConstant = 12 * kMiB;
+// Likewise for names.
+constexpr std::uint64_t kNameBytesOfConstant = 8 * kMiB;
+// There may be as many copies of a name: those of the caller, of jobs and their parts, and of
+// files.
+constexpr std::uint64_t kNameCopies = 5;
+constexpr std::size_t kHeapBytes = 24;  // for each
+
 constexpr std::uint64_t kDecoderPart = 4;  // of -S, at most, unless one alone takes more
 
 }  // namespace
@@ -23,15 +31,16 @@ std::vector<std::string> input_paths(std::vector<std::string> paths) {
   if (paths.empty()) return {"-"};
   const auto first = std::find(paths.begin(), paths.end(), "-");
   if (first != paths.end()) paths.erase(std::remove(first + 1, paths.end(), "-"), paths.end());
-  return with_parts(paths);
+  return with_parts(std::move(paths));
 }
 
 io::File& only_file(Inputs& inputs) {
   if (inputs.files.size() > 1) {
-    throw Error(
-        ErrorCode::usage,
-        "is one of several parts, and only one file can be checked or read in its order here",
-        inputs.files.front().path());
+    throw Error(ErrorCode::usage,
+                "is one of " + std::to_string(inputs.files.size()) +
+                    " parts, and only one file can be checked or read in its order here: give "
+                    "each of them by its name (to merge all in order, use xxl sort -m)",
+                inputs.files.front().path());
   }
   return inputs.files.front();
 }
@@ -47,6 +56,27 @@ const io::File& Inputs::largest_decoder() const {
   return *std::max_element(files.begin(), files.end(), [](const io::File& a, const io::File& b) {
     return a.decoder_bytes() < b.decoder_bytes();
   });
+}
+
+std::uint64_t name_memory_bytes(const std::vector<std::string>& paths) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    bytes += sizeof(io::File) + kNameCopies * (sizeof(path) + kHeapBytes + path.size());
+  }
+  return bytes - std::min(bytes, kNameBytesOfConstant);
+}
+
+std::uint64_t Inputs::memory_beside_names(std::uint64_t memory_bytes) const {
+  if (name_bytes == 0) return memory_bytes;
+  const std::uint64_t enough = name_bytes + kLeastMemoryBytes;
+  if (memory_bytes < enough) {
+    throw Error(ErrorCode::no_space,
+                "the names of " + std::to_string(files.size()) + " files take " +
+                    format_bytes(name_bytes) + " of memory, too much for -S " +
+                    format_bytes(memory_bytes) + ": -S " +
+                    std::to_string(ceil_div<std::uint64_t>(enough, kMiB)) + "M is enough");
+  }
+  return memory_bytes - name_bytes;
 }
 
 std::uint64_t Inputs::most_for_decoders(std::uint64_t memory_bytes) const {
@@ -100,7 +130,11 @@ io::File examine_input(const std::string& path, Recognize recognize) {
 
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, Recognize recognize) {
   Inputs inputs;
-  for (const std::string& path : input_paths(std::move(paths))) {
+  paths = input_paths(std::move(paths));
+  inputs.name_bytes = name_memory_bytes(paths);
+  inputs.files.reserve(paths.size());
+  for (std::string& given : paths) {
+    const std::string path = std::exchange(given, {});
     io::File file = examine_input(path, recognize);
     if (file.decoder_bytes() > 0) {
       ++inputs.compressed;

@@ -27,10 +27,15 @@ struct Inputs {
   bool size_known = true;           // false if one is a pipe or compressed
   std::size_t compressed = 0;       // files
   std::uint64_t decoder_bytes = 0;  // of all of them
+  std::uint64_t name_bytes = 0;     // name_memory_bytes() of all
 
   // Records of `record_bytes` that all of them have now, after what grew was read to its end; none
   // if one is a pipe.
   std::optional<std::uint64_t> records(std::size_t record_bytes) const;
+
+  // What of -S `memory_bytes` is left beside the names. Throws Error{no_space} if that is too
+  // little to sort with.
+  std::uint64_t memory_beside_names(std::uint64_t memory_bytes) const;
 
   // Of -S, what is set aside for decoders: one at a time, or with `merges` as many as may take
   // most_for_decoders().
@@ -52,6 +57,10 @@ std::uint64_t memory_beside_decoders(std::uint64_t memory_bytes,
 // `paths`, or standard input ("-") if there are none. Named again, it gives nothing. A directory of
 // parts stands for its files.
 std::vector<std::string> input_paths(std::vector<std::string> paths);
+
+// Memory that the names of `paths` take while they are read, beyond what the constant beside -S has
+// room for.
+std::uint64_t name_memory_bytes(const std::vector<std::string>& paths);
 
 // The one of `inputs` for those who can read but one. Throws Error{usage} if there are more.
 io::File& only_file(Inputs& inputs);

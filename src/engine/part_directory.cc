@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
@@ -121,12 +122,13 @@ std::optional<PartManifest> read_manifest(const std::string& directory) {
 }
 
 // Empty files say nothing; of several, one is enough.
-std::vector<std::string> with_parts(const std::vector<std::string>& paths) {
+std::vector<std::string> with_parts(std::vector<std::string> paths) {
   std::vector<std::string> result;
-  for (const std::string& path : paths) {
+  result.reserve(paths.size());
+  for (std::string& path : paths) {
     const auto manifest = is_directory(path) ? read_manifest(path) : std::nullopt;
     if (!manifest) {
-      result.push_back(path);
+      result.push_back(std::move(path));
       continue;
     }
     const std::size_t before = result.size();

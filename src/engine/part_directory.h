@@ -20,7 +20,7 @@ std::string path_in(const std::string& directory, const std::string& file);
 
 // `paths`, with each directory of parts replaced by its files, in the order of their keys, without
 // empty ones. Throws as read_manifest().
-std::vector<std::string> with_parts(const std::vector<std::string>& paths);
+std::vector<std::string> with_parts(std::vector<std::string> paths);
 
 // For inputs of which a directory stands for all files in it, whatever made them: throws as
 // read_manifest() for those of `paths` that are directories of parts.

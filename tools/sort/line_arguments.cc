@@ -300,7 +300,7 @@ void LineArgumentParser::finish() {
                              "\nfile operands cannot be combined with --files0-from" +
                              hint_line(caller_));
     }
-    result_.files = read_names0(result_.options.value("files0-from", ""));
+    result_.files = read_names0(result_.options.value("files0-from", ""), caller_.stands_in);
   }
   if (result_.files.empty()) result_.files.push_back("-");
   resolved_line_keys(result_.order);  // throws if options exclude each other

@@ -189,11 +189,12 @@ TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arg
   if (!caller.stands_in && arguments.output == "") refuse_empty_output(arguments.options);
   sort.output = arguments.output.value_or("-");
   if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
-  // sort(1) accepts any size: it is raised to the minimum, and cut to what there is.
+  // sort(1) accepts any size: it is raised to the minimum, and cut to what there is. Names do not
+  // count there.
   const std::uint64_t memory =
       std::max(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes);
-  sort.memory_bytes =
-      caller.stands_in ? cut_to_machine(memory) : memory_of_machine(caller.prefix, memory);
+  sort.memory_bytes = caller.stands_in ? cut_to_machine(memory) + name_memory_bytes(arguments.files)
+                                       : memory_of_machine(caller.prefix, memory);
   sort.parallel = arguments.parallel;
   sort.batch_size = arguments.batch_size;
   return sort;

@@ -34,7 +34,8 @@ PlanInput plan_input(const SortOptions& options, const Inputs& inputs,
                      const SortSurroundings& surroundings) {
   PlanInput input;
   input.memory_bytes =
-      memory_beside_decoders(options.memory_bytes, {&inputs}) - output_packing_bytes(options);
+      memory_beside_decoders(inputs.memory_beside_names(options.memory_bytes), {&inputs}) -
+      output_packing_bytes(options);
   input.beside_bytes = options.given_memory_bytes() - input.memory_bytes;
   input.input_bytes = std::max(inputs.bytes, surroundings.largest_input_bytes);
   input.input_size_known = inputs.size_known;

@@ -28,7 +28,7 @@ constexpr double kAssumedRecordBytes = 16;
 
 TextPlanInput plan_for_cpu(const TextSortOptions& options, const Inputs& inputs) {
   TextPlanInput input;
-  input.memory_bytes = options.memory_bytes;
+  input.memory_bytes = inputs.memory_beside_names(options.memory_bytes);
   const bool any_bound = options.most_input_bytes != 0;
   if (options.stored) {
     input.stored = *options.stored;

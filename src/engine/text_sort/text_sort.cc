@@ -569,6 +569,7 @@ bool may_be_sorted(const TextSortOptions& options) {
       !output_appears_at_end(options)) {
     return false;
   }
+  if (options.inputs.size() > kMostGuessedFiles) return false;
   const std::vector<std::string> paths = input_paths(options.inputs);
   if (paths.size() > kMostGuessedFiles) return false;
   const auto files =
