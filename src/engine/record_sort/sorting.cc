@@ -571,7 +571,7 @@ void Sorting::finish() {
     meter_.end("finish");
   } else {
     check_output();
-    output_->publish(output_records_ * output_layout_.record_bytes(), *io_, meter_, {},
+    output_->publish(output_records_ * output_layout_.record_bytes(), *io_, meter_, WaitTimes(),
                      [this](io::File& output) {
                        check_sorted(options_, output_hash_, output, region_, geometry_.threads);
                      });

@@ -38,7 +38,7 @@ bool TextDestination::publish(io::IoService& io, PhaseMeter& meter, io::ReadBack
     meter.end("finish");
     return false;
   }
-  output_->publish(text_->bytes(), io, meter, {}, std::move(reader));
+  output_->publish(text_->bytes(), io, meter, WaitTimes(), std::move(reader));
   return output_->in_place();
 }
 
