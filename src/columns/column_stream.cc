@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/units.h"
 #include "columns/shared_array.h"
 #include "xxl/error.h"
 
@@ -129,7 +130,7 @@ void BatchReader::throw_failure(int error) {
   const char* const message =
       stream_.get_last_error != nullptr ? stream_.get_last_error(&stream_) : nullptr;
   throw Error(ErrorCode::io,
-              what_ + " failed after " + std::to_string(rows_) + " rows" +
+              what_ + " failed after " + format_count(rows_, "row") +
                   (message != nullptr ? ": " + std::string(message) : std::string()),
               {}, Error::kNoOffset, error);
 }

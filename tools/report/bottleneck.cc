@@ -154,8 +154,9 @@ void advise(PhaseUse& use, const JobMeansGiven& given, double scratch_bytes) {
           " processors.");
     } else if (given.threads < given.processors) {
       say("--parallel=" + std::to_string(given.processors) + ": " +
-          std::to_string(given.processors) + " processors are there, and " +
-          std::to_string(given.threads) + " threads were used.");
+          format_count(given.processors, "processor") + " are there, and " +
+          format_count(given.threads, "thread") + (given.threads == 1 ? " was" : " were") +
+          " used.");
     } else {
       say("More or faster processors; a faster disk would not help.");
     }

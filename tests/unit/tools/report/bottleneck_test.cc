@@ -60,6 +60,9 @@ TEST_F(Bottleneck, busy_processors) {
   EXPECT_NEAR(use.cores, 1.9, 1e-6);
   given_.processors = 16;
   EXPECT_TRUE(helps(judged(), "--parallel=16"));
+  EXPECT_TRUE(helps(judged(), "2 threads were used"));
+  given_.threads = 1;
+  EXPECT_TRUE(helps(judged(), "1 thread was used"));
 }
 
 TEST_F(Bottleneck, processors_that_others_use_too) {
