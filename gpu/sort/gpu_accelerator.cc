@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "gpu/device/topology.h"
 #include "gpu/sort/gpu_chunk_sorter.h"
@@ -76,7 +77,7 @@ bool GpuAccelerator::find_within(std::uint64_t most_host_bytes, std::uint64_t by
   const auto fits = [&](std::size_t gpus) {
     const std::uint64_t taken = gpus * options_.driver_bytes;
     if (taken <= most_host_bytes) return true;
-    reason = "the driver would take " + format_bytes(taken) + " of -S";
+    reason = "the driver would take " + format_bytes(taken) + " of " + memory_name();
     return false;
   };
   return fits(1) && find(bytes, reason) && fits(all_.size());
@@ -152,7 +153,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
   }
   if (layout.record_bytes() > slice_bytes) {
     reason = "records of " + format_bytes(layout.record_bytes()) +
-             " do not fit into the buffers of -S for transfers to a GPU, " +
+             " do not fit into the buffers of " + memory_name() + " for transfers to a GPU, " +
              format_bytes(slice_bytes);
     return std::nullopt;
   }

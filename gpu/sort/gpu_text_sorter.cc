@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 
 namespace xxl::gpu {
@@ -37,7 +38,7 @@ TextStaging TextStaging::plan(std::size_t bytes, unsigned threads) {
   staging.pack_bytes = staging.slice_bytes = round_down(bytes / (2 * count), kSectorBytes);
   if (staging.slice_bytes < kSectorBytes) {
     throw Error(ErrorCode::no_space,
-                "the memory of -S is too small for transfers to a GPU: give more");
+                memory_name() + " is too small for transfers to a GPU: give more");
   }
   return staging;
 }

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
+#include "base/memory_name.h"
 #include "columns.h"
 #include "errors.h"
 #include "files.h"
@@ -14,6 +15,7 @@ NB_MODULE(_core, m) {
   // A stream that is alive when Python ends is no mistake.
   nb::set_leak_warnings(false);
   m.attr("version") = XXL_VERSION;
+  xxl::set_memory_name(xxl::MemoryName::argument);
   translate_errors();
   bind_means(m);
   bind_streams(m);

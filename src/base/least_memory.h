@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/memory_name.h"
 #include "base/units.h"
 
 namespace xxl {
@@ -32,7 +33,7 @@ std::optional<std::uint64_t> least_memory(std::uint64_t from, Accepts&& accepts)
 
 // For messages: what to do, where `enough` is what least_memory() found.
 inline std::string memory_advice(std::optional<std::uint64_t> enough) {
-  return enough ? "give at least -S " + std::to_string(*enough / kMiB) + "M" : "give more";
+  return enough ? "give at least " + memory_to_give(*enough) : "give more";
 }
 
 }  // namespace xxl

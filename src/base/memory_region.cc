@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 
 namespace xxl {
@@ -23,8 +24,8 @@ MemoryRegion::MemoryRegion(std::size_t bytes) {
   if (!map(round_up(bytes, kHugePage) + kHugePage) && !map(bytes)) {
     mapping_ = nullptr;
     throw Error(ErrorCode::no_space,
-                "cannot get " + format_bytes(bytes) +
-                    " of memory: give a smaller -S, or allow more (ulimit -v, ulimit -d)",
+                "cannot get " + format_bytes(bytes) + " of memory: give a smaller " +
+                    memory_name() + ", or allow more (ulimit -v, ulimit -d)",
                 {}, Error::kNoOffset, errno);
   }
   bytes_ = bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "xxl/error.h"
 
@@ -22,10 +23,9 @@ constexpr std::uint64_t kBatchesAtOnce = 2;
 // `enough`: memory that would do.
 [[noreturn]] void refuse_batch(const std::string& place, std::uint64_t bytes,
                                std::uint64_t memory_bytes, std::uint64_t enough) {
-  throw Error(ErrorCode::no_space, place + " takes " + format_bytes(bytes) +
-                                       ", too much for a memory of " + format_bytes(memory_bytes) +
-                                       ": give at least " + format_bytes(enough) +
-                                       ", or smaller batches");
+  throw Error(ErrorCode::no_space, place + " takes " + format_bytes(bytes) + ", too much for " +
+                                       memory_of_name(memory_bytes) + ": give at least " +
+                                       memory_to_give(enough) + ", or smaller batches");
 }
 
 }  // namespace

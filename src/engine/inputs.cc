@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "engine/job_defaults.h"
 #include "engine/part_directory.h"
@@ -94,8 +95,8 @@ void Inputs::refuse_decoders(std::uint64_t given, std::uint64_t enough) const {
   const io::File& largest = largest_decoder();
   throw Error(ErrorCode::no_space,
               "decompressing it takes " + format_bytes(largest.decoder_bytes()) +
-                  " of memory, too much for -S " + format_bytes(given) + ": -S " +
-                  std::to_string(ceil_div<std::uint64_t>(enough, kMiB)) + "M is enough",
+                  " of memory, too much for " + memory_given(given) + ": " +
+                  memory_to_give(enough) + " is enough",
               largest.path());
 }
 

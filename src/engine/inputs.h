@@ -84,8 +84,9 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, Rec
 // The same for the records of `syntax`, with recognize_text().
 Inputs open_text_inputs(std::vector<std::string> paths, const TextSyntax& syntax, bool recognizes);
 
-// What a caller writes into `queue`, which is called `name`; 0 bytes: it does not say how much.
-Inputs input_of_caller(io::IoQueue& queue, const std::string& name,
+// What a caller writes into `queue`, which messages call `name`, if there is one; 0 bytes: it does
+// not say how much.
+Inputs input_of_caller(io::IoQueue& queue, const std::string& name = {},
                        std::uint64_t expected_bytes = 0);
 
 }  // namespace xxl

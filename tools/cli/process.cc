@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 
+#include "base/memory_name.h"
 #include "cli/command.h"
 #include "io/temp_name.h"
 
@@ -71,6 +72,7 @@ void share_small_memory() {
 }  // namespace
 
 bool prepare_process() {
+  set_memory_name(MemoryName::option);
   fill_standard_descriptors();
   const bool broken_pipe_kills = make_signals_errors();
   raise_limit_of_open_files();

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/in_flight.h"
+#include "base/least_memory.h"
 #include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/units.h"
@@ -86,7 +87,7 @@ class HashJoining {
   std::size_t build_records_ = 0;
   HashGeometry geometry_;
   JoinReport report_;
-  PhaseMeter meter_{report_, options_.progress};
+  PhaseMeter meter_{report_, options_};
 
   MemoryRegion region_;
   std::span<std::byte> read_memory_, output_memory_, list_memory_, batch_memory_, table_memory_;
@@ -171,8 +172,7 @@ bool HashJoining::plan() {
     const auto least = least_hash_memory(plan);
     reason = std::string("a table of ") + side_name(build_) + " (" +
              format_bytes(input(build_).bytes) + ") " +
-             (least ? "does not fit: give at least -S " + std::to_string(*least / kMiB) + "M"
-                    : "has too many records");
+             (least ? "does not fit: " + memory_advice(least) : "has too many records");
     return false;
   }
   geometry_ = *geometry;

@@ -93,7 +93,7 @@ class SortMergeJoin {
   RecordJoinOptions options_;
   const RowLayout rows_;
   JoinReport report_;
-  PhaseMeter meter_{report_, options_.progress};
+  PhaseMeter meter_{report_, options_};
   MemoryRegion region_;  // outlives what an accelerator has pinned
   std::array<Side, kJoinSides> sides_;
   std::uint64_t memory_bytes() const { return options_.memory_bytes - codec_bytes_; }
@@ -167,8 +167,7 @@ void SortMergeJoin::find_plan(bool in_memory) {
     }
   };
   if (accepts(given)) return;
-  throw Error(ErrorCode::no_space, "-S " + format_bytes(given) +
-                                       " is too small to join records of " +
+  throw Error(ErrorCode::no_space, memory_given(given) + " is too small to join records of " +
                                        std::to_string(options_.formats[0].record_bytes) + " and " +
                                        format_count(options_.formats[1].record_bytes, "byte") +
                                        ": " + memory_advice(least_memory(given + 1, accepts)));
@@ -176,7 +175,9 @@ void SortMergeJoin::find_plan(bool in_memory) {
 
 void SortMergeJoin::divide(const JoinPlanInput& input) {
   const auto geometry = plan_join_memory(input);
-  if (!geometry) throw Error(ErrorCode::no_space, "the memory of -S is too small for this join");
+  if (!geometry)
+    throw Error(ErrorCode::no_space, memory_of_name(options_.given_memory_bytes()) +
+                                         " is too small for this join: give more");
   geometry_ = *geometry;
 }
 

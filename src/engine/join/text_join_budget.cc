@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/memory_name.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/text_sort/file_cursor.h"
@@ -63,9 +64,8 @@ TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory,
     if (sorts) taken += 2 * budget.record_bytes;
   }
   if (taken >= memory) {
-    throw Error(ErrorCode::no_space, "the memory of -S (" +
-                                         format_bytes(options.given_memory_bytes()) +
-                                         ") is too small to join: give more");
+    throw Error(ErrorCode::no_space,
+                memory_of_name(options.given_memory_bytes()) + " is too small to join: give more");
   }
   budget.rest = memory - taken;
   return budget;

@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/chunk_threads.h"
@@ -54,10 +55,10 @@ class FirstFound {
 };
 
 [[noreturn]] void refuse_memory(const SortOptions& options, std::uint64_t needed) {
-  throw Error(ErrorCode::no_space,
-              "-S " + format_bytes(options.memory_bytes) + " is too small to check records of " +
-                  format_count(options.format.record_bytes, "byte") + ": give at least -S " +
-                  std::to_string(ceil_div<std::uint64_t>(needed, kMiB)) + "M");
+  throw Error(ErrorCode::no_space, memory_given(options.memory_bytes) +
+                                       " is too small to check records of " +
+                                       format_count(options.format.record_bytes, "byte") +
+                                       ": give at least " + memory_to_give(needed));
 }
 
 // The first record out of order, or kNone: then `sum`, unless it is null, has all of them. `limit`:

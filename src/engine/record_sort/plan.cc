@@ -495,7 +495,7 @@ Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
   const std::uint64_t given = input.memory_bytes + input.beside_bytes;
   throw Error(
       ErrorCode::no_space,
-      "-S " + format_bytes(given) + " is too small to sort " +
+      memory_given(given) + " is too small to sort " +
           (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
           "records of " + format_count(layout.record_bytes(), "byte") + ": " +
           memory_advice(least_memory(given + 1, accepts)));

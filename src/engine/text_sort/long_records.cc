@@ -68,7 +68,7 @@ LongRecords long_records(std::span<const MergeSource> runs, bool has_groups) {
 
 std::string too_long(std::uint64_t bytes, std::uint64_t longest, std::uint64_t given_bytes,
                      const std::string& open_quote) {
-  const std::string memory = "too long for the memory of -S (" + format_bytes(given_bytes) + "): ";
+  const std::string memory = "too long for " + memory_of_name(given_bytes) + ": ";
   if (!open_quote.empty()) {
     return open_quote + ": a quote that is not closed makes a row of " + format_bytes(bytes) +
            ", " + memory +

@@ -88,8 +88,7 @@ void with_memory_advice(std::uint64_t given, Work&& work, Merged&& merged, Accep
     // Three of them at most are held.
     if (needs.longest == 0) needs = {error.bytes(), 3 * error.bytes()};
     LongRecordError("records of " + format_bytes(needs.longest) +
-                        " are too long to be merged with the memory of -S (" + format_bytes(given) +
-                        "): ",
+                        " are too long to be merged with " + memory_of_name(given) + ": ",
                     needs)
         .rethrow(advice(needs));
   }

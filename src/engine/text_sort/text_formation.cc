@@ -89,10 +89,12 @@ void TextFormation::refuse_carried() {
   for (const MergeSource& source : sources()) {
     if (source.run != nullptr) lengths.add_record(source.run->largest_block);
   }
+  const io::File& input = context_.inputs.files[reader_.carried_input()];
+  const bool has_places = input.caller() == nullptr;
   throw LongRecordError(
       too_long(bytes, longest, options.given_memory_bytes(), reader_.open_quote_of_carry()),
-      long_records(lengths.longest(), options.has_groups()),
-      context_.inputs.files[reader_.carried_input()].path(), reader_.carried_offset());
+      long_records(lengths.longest(), options.has_groups()), input.path(),
+      has_places ? reader_.carried_offset() : Error::kNoOffset);
 }
 
 // What `record`, with its tag, takes in the input.

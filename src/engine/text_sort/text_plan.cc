@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "engine/output.h"
 #include "engine/record_sort/plan.h"
@@ -153,8 +154,8 @@ TextGeometry divide_or_refuse(const TextPlanInput& input, const RunsPlan& runs,
   if (plan && can_merge(input, *plan, runs.block_bytes)) return *plan;
   throw Error(
       ErrorCode::no_space,
-      "the memory of -S (" + format_bytes(input.memory_bytes) + ") is too small for " +
-          std::to_string(input.threads) + " threads" +
+      memory_of_name(input.memory_bytes) + " is too small for " +
+          format_count(input.threads, "thread") +
           (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
                                     : "") +
           ": give more");

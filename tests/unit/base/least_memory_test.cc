@@ -40,7 +40,7 @@ TEST(LeastMemory, is_accepted_where_more_is_not) {
 TEST(LeastMemory, may_not_exist) {
   EXPECT_EQ(least_memory(kMiB, [](std::uint64_t) { return false; }), std::nullopt);
   EXPECT_EQ(memory_advice(std::nullopt), "give more");
-  EXPECT_EQ(memory_advice(8 * kMiB), "give at least -S 8M");
+  EXPECT_EQ(memory_advice(8 * kMiB), "give at least memory_bytes = 8388608");
 }
 
 }  // namespace

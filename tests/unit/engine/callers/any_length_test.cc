@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "advised_memory.h"
 #include "base/random.h"
 #include "engine/callers/sorter_test_support.h"
 #include "watchdog.h"
@@ -372,9 +373,13 @@ std::uint64_t enough_for_long_strings(const std::vector<std::size_t>& lengths,
     return 0;
   } catch (const Error& error) {
     const std::string message = error.what();
-    const std::size_t at = message.find("give at least -S ");
-    EXPECT_NE(at, message.npos) << message;
-    return std::stoull(message.substr(at + std::strlen("give at least -S "))) << 20;
+    // What the caller writes is no file.
+    EXPECT_TRUE(message.starts_with("a record of ") || message.starts_with("records of "))
+        << message;
+    EXPECT_EQ(error.path(), "");
+    EXPECT_EQ(error.offset(), Error::kNoOffset);
+    EXPECT_NE(message.find("too long for memory_bytes ("), message.npos) << message;
+    return advised_memory(message);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "advised_memory.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
@@ -199,11 +200,7 @@ TEST(Plan, the_minimum_named_by_the_error_is_enough) {
           FAIL() << "must be too small";
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::no_space);
-          const std::string text = error.what();
-          const std::size_t at = text.rfind("-S ");
-          ASSERT_NE(at, std::string::npos) << text;
-          ASSERT_EQ(text.back(), 'M') << text;
-          input.memory_bytes = std::stoull(text.substr(at + 3)) * kMiB;
+          input.memory_bytes = advised_memory(error.what());
         }
         EXPECT_NO_THROW(expect_sound(input, layout, plan_geometry(input, layout)));
       }
