@@ -17,6 +17,7 @@
 // section 2.1; rows: the row formats of Arrow's Rust library and of DuckDB.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,12 @@ struct column_sort_options {
   std::function<void(std::uint64_t rows)> on_batch = {};
   Progress* progress = nullptr;  // updated while running; owned by the caller, who must keep it as
                                  // long as the stream; may be null
+  std::uint64_t expected_rows = 0;  // that come, if known: for the total of `progress`
+  // Filled in when the stream has no more batches; owned as `progress`; may be null.
+  Measurements* measurements = nullptr;
+  // What the producer of the input reads and the user of the stream writes, for the phases of
+  // `measurements`; may be empty. Called from any thread while the stream is there.
+  std::function<FileTraffic()> file_traffic = {};
 };
 
 // A join. Rows match if all of their keys are equal; null equals nothing.
@@ -70,10 +77,13 @@ struct column_join_options {
   std::string suffix = "_right";  // of columns of the right table whose name the left one has, too
   // What follows is as of column_sort_options.
   std::uint64_t batch_rows = std::uint64_t{1} << 16;
-  bool in_memory = false;                                 // of both tables
-  std::function<void(std::uint64_t rows)> on_batch = {};  // rows of one table so far; not called
-                                                          // once join_columns() has returned
-  Progress* progress = nullptr;                           // may be null
+  bool in_memory = false;                                    // of both tables
+  std::function<void(std::uint64_t rows)> on_batch = {};     // rows of one table so far; not called
+                                                             // once join_columns() has returned
+  Progress* progress = nullptr;                              // may be null
+  std::array<std::uint64_t, kJoinSides> expected_rows = {};  // of the left table, of the right one
+  Measurements* measurements = nullptr;                      // may be null
+  std::function<FileTraffic()> file_traffic = {};
 };
 
 // Sorts the rows of `in`, which is read to its end, and released, also if this throws. `out` then

@@ -44,6 +44,12 @@ struct Progress {
   std::atomic<std::uint64_t> write_wait_ns{0};      // ... write_wait_seconds
 };
 
+// Bytes so far of files that are read and written beside a job, for it.
+struct FileTraffic {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
+
 // A job uses at most FileJob::memory_bytes plus this for code, stacks and libraries.
 inline constexpr std::uint64_t kMemoryConstantBytes = std::uint64_t{48} << 20;
 

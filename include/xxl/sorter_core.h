@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,8 @@ struct SorterSpec {
   std::shared_ptr<const RecordOrder> order = nullptr;  // if set, in place of the key
   // Of any length, without key:
   bool descending = false;
+  // Files that are read and written for it; may be empty.
+  std::function<FileTraffic()> file_traffic = {};
 };
 
 // A sorter of bytes. Its job is done by threads of its own, from the first room() on.

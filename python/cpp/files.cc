@@ -15,6 +15,7 @@
 #include "join_kinds.h"
 #include "long_work.h"
 #include "means.h"
+#include "measurements.h"
 #include "xxl/join.h"
 #include "xxl/sort.h"
 
@@ -26,22 +27,8 @@ std::string text_of(const nb::bytes& bytes) {
   return std::string(bytes.c_str(), bytes.size());
 }
 
-void add_measurements(nb::dict& report, const Measurements& measured,
-                      const AcceleratorReport& accelerator, const std::string& no_accelerator) {
-  report["seconds"] = measured.seconds;
-  report["peak_memory_bytes"] = measured.peak_memory_bytes;
-  report["scratch_bytes"] = measured.scratch_bytes;
-  report["output_in_place"] = measured.output_in_place;
-  nb::list phases;
-  for (const PhaseReport& phase : measured.phases) {
-    nb::dict entry;
-    entry["name"] = phase.name;
-    entry["seconds"] = phase.seconds;
-    entry["bytes_read"] = phase.bytes_read;
-    entry["bytes_written"] = phase.bytes_written;
-    phases.append(entry);
-  }
-  report["phases"] = phases;
+void add_devices(nb::dict& report, const AcceleratorReport& accelerator,
+                 const std::string& no_accelerator) {
   nb::list devices;
   for (const AcceleratorReport::Device& device : accelerator.devices) devices.append(device.name);
   report["devices"] = devices;
@@ -88,7 +75,8 @@ nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   report["skipped"] = done.skipped;
   report["runs"] = done.runs;
   report["passes"] = done.passes;
-  add_measurements(report, done, done.accelerator, done.plan.no_accelerator);
+  add_measurements(report, done);
+  add_devices(report, done.accelerator, done.plan.no_accelerator);
   return report;
 }
 
@@ -147,7 +135,8 @@ nb::dict join_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   report["bytes_written"] = done.bytes_written;
   report["method"] = done.plan.method == JoinMethod::hash ? "hash" : "sort-merge";
   report["because"] = done.plan.because;
-  add_measurements(report, done, done.accelerator, done.plan.no_accelerator);
+  add_measurements(report, done);
+  add_devices(report, done.accelerator, done.plan.no_accelerator);
   return report;
 }
 

@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "exported_stream.h"
+#include "measurements.h"
 
 namespace xxl::python {
 namespace {
@@ -168,10 +169,21 @@ Batch Stream::next() {
   if (batch.empty()) {
     state_ = State::at_end;
     end();
+    done_ = std::move(job);
     throw nb::stop_iteration();
   }
   job_ = std::move(job);
   return Batch(schema_, std::move(batch));
+}
+
+nb::dict Stream::measured() const {
+  if (done_ == nullptr) throw_usage("a stream that has not been read has no measurements");
+  Measurements measured = done_->measured;
+  if (!measured.phases.empty()) done_->traffic.extend(measured.phases.back());
+  measured.peak_memory_bytes = peak_memory_bytes();
+  nb::dict fields;
+  add_measurements(fields, measured);
+  return fields;
 }
 
 void Stream::close() {
@@ -183,6 +195,10 @@ void Stream::close() {
 }
 
 void bind_streams(nb::module_& m) {
+  nb::class_<Traffic>(m, "Traffic", "Files that are read and written for a job.")
+      .def(nb::init<>())
+      .def("add_read", [](Traffic& self, std::uint64_t bytes) { self.read += bytes; })
+      .def("add_written", [](Traffic& self, std::uint64_t bytes) { self.written += bytes; });
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   nb::class_<Batch>(m, "Batch", "Rows of a table, which Arrow's libraries take without copying.")
@@ -228,6 +244,8 @@ void bind_streams(nb::module_& m) {
             return nb::module_::import_("xxl._tables").attr("read_all")(self);
           },
           "All rows, as a pyarrow.Table.")
+      .def("_measured", &Stream::measured,
+           "For this package: what was measured, once all has been iterated.")
       .def("close", &Stream::close,
            "Ends the work and frees memory and scratch space; what has not been read is lost. May "
            "be "

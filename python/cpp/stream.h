@@ -4,16 +4,32 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "arrow_parts.h"
+#include "engine/phase_meter.h"
 #include "long_work.h"
 
 namespace xxl::python {
 
+// Files that Python reads and writes for a job, counted by any thread.
+struct Traffic {
+  std::atomic<std::uint64_t> read = 0, written = 0;
+};
+
 // A sort or join that has read its input.
 struct ColumnJob {
+  // `files`: behind its tables; may be null.
+  explicit ColumnJob(const std::shared_ptr<Traffic>& files)
+      : traffic([files] {
+          return files != nullptr ? FileTraffic{files->read, files->written} : FileTraffic();
+        }) {}
+
   LongWork work;                 // outlives what uses its stop token and progress
+  OutsideTraffic traffic;        // likewise
+  Measurements measured;         // once all has been given
   Owned<ArrowArrayStream> rows;  // its result
 };
 
@@ -46,6 +62,8 @@ class Stream {
   void begin();
   // The next batch; or raises StopIteration.
   Batch next();
+  // What was measured, once all has been given; the last phase goes on until now.
+  nb::dict measured() const;
   // Ends the job; forgets what has not been read.
   void close();
 
@@ -55,6 +73,7 @@ class Stream {
   void check_usable() const;
 
   std::unique_ptr<ColumnJob> job_;
+  std::unique_ptr<ColumnJob> done_;  // without rows
   nb::object callback_;
   std::shared_ptr<const Owned<ArrowSchema>> schema_;
   State state_ = State::fresh;

@@ -34,6 +34,36 @@ def test_sorts_a_file():
     assert pq.read_table("out.parquet").equals(expected)
 
 
+def test_the_report_has_scratch_memory_and_phases():
+    rows = 200_000
+    table = pa.table({"key": [(i * 7919) % 100_003 for i in range(rows)],
+                      "text": [f"{i:0200}" for i in range(rows)]})
+    pq.write_table(table, "in.parquet", row_group_size=20_000)
+    report = xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M")
+    assert report.scratch_bytes > rows * 200 // 2
+    assert report.peak_memory_bytes > 32 << 20
+    phases = {phase.name: phase for phase in report.phases}
+    assert list(phases) == ["form runs", "merge", "finish"]
+    assert phases["form runs"].bytes_written > rows * 200 // 2
+    assert phases["merge"].bytes_read > rows * 200 // 2
+    stored = sum(phase.bytes_written for phase in report.phases)
+    assert stored >= report.scratch_bytes + report.bytes_written - (1 << 20)
+    assert 0 < sum(phase.seconds for phase in report.phases) <= report.seconds + 0.1
+    report = xxl.join_parquet("in.parquet", "in.parquet", "both.parquet", on="key", memory="1G")
+    assert [phase.name for phase in report.phases] == ["build", "probe", "finish"]
+    assert report.scratch_bytes == 0
+    assert sum(phase.bytes_read for phase in report.phases) > os.path.getsize("in.parquet")
+
+
+def test_progress_of_parquet_has_a_total():
+    write("in.parquet", 0, 300_000, row_group_size=30_000)
+    told = []
+    xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M",
+                     progress=lambda *state: told.append(state))
+    totals = [(done, total) for phase, done, total in told if phase == "forming runs" and done > 0]
+    assert totals and all(0 < done <= total for done, total in totals)
+
+
 def test_the_footer_says_how_rows_are_sorted():
     nested = pa.table({"a": [{"x": 1, "y": 2}], "b": [3], "c": ["t"]})
     pq.write_table(nested, "in.parquet")

@@ -374,6 +374,22 @@ def test_a_used_capsule_is_refused():
 # --- progress ---
 
 
+def test_progress_of_a_table_in_memory_has_a_total():
+    rows = 500_000
+    table = pa.table({"a": range(rows, 0, -1), "b": ["text"] * rows})
+    told = []
+    xxl.sort(table, "a", memory="64M", progress=lambda *state: told.append(state)).close()
+    totals = [(done, total) for phase, done, total in told if phase == "forming runs" and done > 0]
+    assert totals and all(0 < done <= total for done, total in totals)
+
+
+def test_errors_of_long_rows_have_no_place():
+    table = pa.table({"a": ["x" * 20_000_000, "y"]})
+    with pytest.raises(xxl.Error, match=r"^a record of .*too long for memory= .*: give at least memory=\d+M$") as caught:
+        xxl.sort(table, "a", memory="16M").read_all()
+    assert (caught.value.code, caught.value.path, caught.value.offset) == ("no_space", None, None)
+
+
 def test_progress_is_told():
     told = []
     table = pa.table({"a": list(range(100_000))})

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
 #include "columns/column_stream.h"
+#include "columns/join_meter.h"
 #include "columns/joined_rows.h"
 #include "columns/joined_tables.h"
 #include "columns/joined_type.h"
@@ -40,20 +42,22 @@ using Sides = std::array<T, kJoinSides>;
 // for: until then it can be ended by itself.
 class MergedRows final : public JoinedRowSource {
  public:
-  // `room`: of `join`, with what is put last. `report`, if there is one, is filled in at the end.
+  using Ended = std::function<void(const SortReport& report)>;
+
+  // `room`: of `join`, with what is put last. `ended` is called at the end.
   MergedRows(std::unique_ptr<JoinedTables> tables, std::unique_ptr<detail::JoinCore> join,
-             detail::Room room, SortReport* report)
+             detail::Room room, Ended ended)
       : tables_(std::move(tables)),
         join_(std::move(join)),
         room_(std::move(room)),
-        report_(report),
+        ended_(std::move(ended)),
         rows_([this] { return next_bytes(); }) {}
   ~MergedRows() override { leave_to_parent(join_); }
 
   void next(std::size_t most, std::uint64_t /*most_bytes*/, JoinedRows& rows) override {
     const auto read = rows_.read(most);
     for (const RowBlocks::Row row : read) add(row, rows);
-    if (read.empty() && report_ != nullptr) *report_ = join_->report();
+    if (read.empty()) ended_(join_->report());
   }
 
  private:
@@ -84,7 +88,7 @@ class MergedRows final : public JoinedRowSource {
   const std::unique_ptr<JoinedTables> tables_;
   std::unique_ptr<detail::JoinCore> join_;
   detail::Room room_;
-  SortReport* const report_;
+  const Ended ended_;
   bool has_ended_ = false;  // its input
   RowBlocks rows_;
 };
@@ -186,12 +190,14 @@ class Joining {
         rank_(rank),
         tables_(std::make_unique<JoinedTables>(left, right, options, shared,
                                                rank != nullptr ? &rank->peers : nullptr)),
-        output_bytes_(tables_->left_rows.memory().output_bytes) {
+        output_bytes_(tables_->left_rows.memory().output_bytes),
+        meter_(std::make_unique<JoinMeter>(options)),
+        file_traffic_(options.file_traffic) {
     if (shared.options().device == Device::gpu) {
       throw Error(ErrorCode::device, "tables are joined on processors");
     }
     if (!may_hash()) return;
-    begin_phase(Phase::building_table);
+    meter_->begin(Phase::building_table);
     grant_ = std::make_unique<detail::Grant>(shared, engine_bytes());
     table_ = std::make_unique<RowTable>(engine_bytes() / kTablePart);
   }
@@ -209,10 +215,9 @@ class Joining {
     tables_->left.close();
     const JoinedTables& tables = *tables_;
     JoinedColumns columns = joined_columns();
-    return batches(
-        std::move(columns), tables,
-        std::make_unique<MergedRows>(std::move(tables_), std::move(sort_), std::move(room_),
-                                     rank_ != nullptr ? &rank_->report : nullptr));
+    return batches(std::move(columns), tables,
+                   std::make_unique<MergedRows>(std::move(tables_), std::move(sort_),
+                                                std::move(room_), ended()));
   }
 
  private:
@@ -220,11 +225,6 @@ class Joining {
   bool may_hash() const {
     return rank_ == nullptr && options_.method != JoinMethod::sort_merge &&
            !has_dictionaries(tables_->left.type());
-  }
-  void begin_phase(Phase phase) const {
-    if (options_.progress == nullptr) return;
-    options_.progress->phase_bytes_done = 0;
-    options_.progress->phase = phase;
   }
   // The first batch of the right table is there while the left one is read.
   std::uint64_t engine_bytes() const {
@@ -235,8 +235,10 @@ class Joining {
   void put_right(std::span<const std::byte> records) {
     if (table_ != nullptr) {
       if (shared_.options().stop.stop_requested()) throw_stopped();
-      if (options_.progress != nullptr) options_.progress->phase_bytes_done += records.size();
+      meter_->advance(records.size());
       if (table_->add(records)) return;
+      meter_->end("build");
+      file_traffic_ = from_now(std::move(file_traffic_));
       grant_.reset();
       table_->give_back([this](std::span<const std::byte> rows) { put(rows); });
       table_.reset();
@@ -258,6 +260,7 @@ class Joining {
     spec.kind = options_.kind;
     spec.memory_bytes = job.memory_bytes;
     spec.progress = options_.progress;
+    spec.file_traffic = file_traffic_;
     spec.matches_nothing = has_null;
     sort_ = std::make_unique<detail::JoinCore>(shared_, spec);
   }
@@ -268,13 +271,14 @@ class Joining {
 
   std::unique_ptr<BatchSource> probed() {
     table_->build(has_null);
-    begin_phase(Phase::probing);
+    meter_->end("build");
+    meter_->begin(Phase::probing);
     const JoinedTables& tables = *tables_;
     JoinedColumns columns = joined_columns();
     return batches(
         std::move(columns), tables,
         std::make_unique<ProbedRows>(options_.kind, std::move(tables_), std::move(table_),
-                                     std::move(grant_), options_.progress, shared_.options().stop));
+                                     std::move(grant_), std::move(meter_), shared_.options().stop));
   }
 
   JoinedColumns joined_columns() {
@@ -286,6 +290,14 @@ class Joining {
             options_.suffix,
             dictionaries(tables_->types[0], tables_->left_rows),
             dictionaries(tables_->types[1], tables_->right_rows)};
+  }
+  MergedRows::Ended ended() {
+    if (rank_ != nullptr) {
+      return [&report = rank_->report](const SortReport& done) { report = done; };
+    }
+    return [meter = std::shared_ptr(std::move(meter_))](const SortReport& done) {
+      meter->finish(done);
+    };
   }
   SharedDictionaries dictionaries(const ColumnType& table, RowPusher& rows) const {
     if (rank_ == nullptr) return {rows.take_dictionaries(), {}};
@@ -303,9 +315,11 @@ class Joining {
   const JoinOfRank* const rank_;
   std::unique_ptr<JoinedTables> tables_;
   const std::uint64_t output_bytes_;
-  std::unique_ptr<detail::Grant> grant_;    // of the table
-  std::unique_ptr<RowTable> table_;         // as long as the right table fits
-  std::unique_ptr<detail::JoinCore> sort_;  // if it does not
+  std::unique_ptr<JoinMeter> meter_;
+  std::function<FileTraffic()> file_traffic_;  // of what is measured next
+  std::unique_ptr<detail::Grant> grant_;       // of the table
+  std::unique_ptr<RowTable> table_;            // as long as the right table fits
+  std::unique_ptr<detail::JoinCore> sort_;     // if it does not
   detail::Room room_;
 };
 

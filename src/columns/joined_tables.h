@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "columns/column_stream.h"
 #include "columns/dictionary_table.h"
@@ -25,9 +26,8 @@ struct JoinedTables {
         keys(join_keys(types[0], types[1], options)),
         formats{RowFormat::of_join(types[0], keys.sides[0]),
                 RowFormat::of_join(types[1], keys.sides[1])},
-        left_rows(left, formats[0], options.in_memory, options.on_batch, shared, numbers_of(peers)),
-        right_rows(right, formats[1], options.in_memory, options.on_batch, shared,
-                   numbers_of(peers)) {}
+        left_rows(left, formats[0], push_options(options, 0), shared, numbers_of(peers)),
+        right_rows(right, formats[1], push_options(options, 1), shared, numbers_of(peers)) {}
 
   BatchReader left, right;
   const std::array<ColumnType, kJoinSides> types;  // with the metadata that the output has
@@ -38,6 +38,9 @@ struct JoinedTables {
  private:
   static ColumnType type_of_all(const BatchReader& reader, Peers* peers) {
     return peers != nullptr ? share_schema(reader.type(), *peers) : reader.type();
+  }
+  static PushOptions push_options(const column_join_options& options, std::size_t side) {
+    return {options.in_memory, options.on_batch, options.progress, options.expected_rows[side]};
   }
   static DictionaryNumbers numbers_of(const Peers* peers) {
     return peers != nullptr ? DictionaryNumbers{peers->rank(), peers->ranks()}

@@ -11,12 +11,12 @@ namespace xxl {
 
 ProbedRows::ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables,
                        std::unique_ptr<RowTable> table, std::unique_ptr<detail::Grant> grant,
-                       Progress* progress, std::stop_token stop)
+                       std::unique_ptr<JoinMeter> meter, std::stop_token stop)
     : kind_(kind),
       grant_(std::move(grant)),
       tables_(std::move(tables)),
       table_(std::move(table)),
-      progress_(progress),
+      meter_(std::move(meter)),
       stop_(std::move(stop)),
       passes_(may_pass()),
       key_format_(tables_->formats[0].key_only()),
@@ -44,10 +44,12 @@ bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& pa
   const std::size_t count = std::min(rest.rows, most);
   if (count == 0) return false;
   passed = {tables_->left.shared_batch(), rest.batch, rest.first, {}};
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, key_bytes = 0;
   while (passed.values.size() < count && bytes < most_bytes) {
     const std::size_t done = passed.values.size();
-    set_probes(key_writer_.write(*rest.batch, rest.first + done, count - done).records);
+    const auto keys = key_writer_.write(*rest.batch, rest.first + done, count - done).records;
+    key_bytes += keys.size();
+    set_probes(keys);
     for (const Probe& left : probes_) {
       if (bytes >= most_bytes) break;
       const std::uint32_t match = find(left);
@@ -63,7 +65,8 @@ bool ProbedRows::pass(std::size_t most, std::uint64_t most_bytes, PassedRows& pa
   for (const ColumnView& column : rest.batch->children) {
     check_nulls(column, rest.first, passed.values.size());
   }
-  tables_->left_rows.skip(passed.values.size());
+  meter_->advance(key_bytes);
+  tables_->left_rows.skip(passed.values.size(), key_bytes);
   return true;
 }
 
@@ -71,21 +74,34 @@ void ProbedRows::next(std::size_t most, std::uint64_t most_bytes, JoinedRows& ro
   // What was given lasts until now, so that rows of one reading come at a time.
   while (rows.size() == 0) {
     if (stop_.stop_requested()) throw_stopped();
-    if (at_ == probes_.size() && !next_probes()) return add_alone(most, most_bytes, rows);
+    if (at_ == probes_.size() && !next_probes()) {
+      add_alone(most, most_bytes, rows);
+      if (rows.size() == 0) finish();
+      return;
+    }
     while (at_ < probes_.size() && rows.size() < most && rows.bytes < most_bytes) probe(rows);
   }
 }
 
 bool ProbedRows::next_probes() {
-  set_probes(tables_->left_rows.next());
+  const std::span<const std::byte> records = tables_->left_rows.next();
+  meter_->advance(records.size());
+  set_probes(records);
   return !probes_.empty();
+}
+
+void ProbedRows::finish() {
+  if (std::exchange(finished_, true)) return;
+  meter_->end("probe");
+  meter_->begin(Phase::finishing);
+  meter_->end("finish");
+  meter_->finish();
 }
 
 // In steps, so that what the next one needs of memory is on its way.
 void ProbedRows::set_probes(std::span<const std::byte> records) {
   probes_.clear();
   at_ = 0;
-  if (progress_ != nullptr) progress_->phase_bytes_done += records.size();
   visit_rows(records, [this](std::string_view record) {
     const RowParts parts = parts_of_row(record);
     const std::uint32_t hash = hash_of_key(parts.key);

@@ -11,20 +11,21 @@
 #include <stop_token>
 #include <vector>
 
+#include "columns/join_meter.h"
 #include "columns/joined_rows.h"
 #include "columns/joined_tables.h"
 #include "columns/row_table.h"
 #include "engine/callers/shared_resources.h"
-#include "xxl/job.h"
 
 namespace xxl {
 
 class ProbedRows final : public JoinedRowSource {
  public:
-  // `table` has all rows of the right table, and is built. `grant`: its memory. `progress`, which
-  // may be null, must outlive it.
+  // `table` has all rows of the right table, and is built. `grant`: its memory. `meter` is in the
+  // phase of this.
   ProbedRows(JoinKind kind, std::unique_ptr<JoinedTables> tables, std::unique_ptr<RowTable> table,
-             std::unique_ptr<detail::Grant> grant, Progress* progress, std::stop_token stop);
+             std::unique_ptr<detail::Grant> grant, std::unique_ptr<JoinMeter> meter,
+             std::stop_token stop);
 
   // Where all keys of the table differ, rows of a left join pass, and those of an inner one as long
   // as all match.
@@ -47,6 +48,7 @@ class ProbedRows final : public JoinedRowSource {
   RowParts no_right_row() const { return {{}, tables_->formats[1].no_row(), 0}; }
   void set_probes(std::span<const std::byte> records);
   bool next_probes();
+  void finish();
   void probe(JoinedRows& rows);
   void end_probe() {
     ++at_;
@@ -58,7 +60,7 @@ class ProbedRows final : public JoinedRowSource {
   const std::unique_ptr<detail::Grant> grant_;
   const std::unique_ptr<JoinedTables> tables_;
   const std::unique_ptr<RowTable> table_;
-  Progress* const progress_;
+  const std::unique_ptr<JoinMeter> meter_;
   const std::stop_token stop_;
   bool passes_;
   const RowFormat key_format_;
@@ -70,6 +72,7 @@ class ProbedRows final : public JoinedRowSource {
   std::uint32_t match_ = 0;    // its next row of the table, once it is begun
   std::vector<bool> matched_;  // rows of the table, where those that are not are wanted
   std::uint32_t alone_ = 0;    // the next one of these
+  bool finished_ = false;
 };
 
 }  // namespace xxl

@@ -1,6 +1,7 @@
 // Sorts of tables: rows of batches become records (columns/row_format.h) of a sorter of any length,
 // and what it gives becomes batches.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,10 @@ std::vector<KeyColumn> keys_of(const ColumnType& table, const std::vector<column
   return keys;
 }
 
+PushOptions push_options(const column_sort_options& options) {
+  return {options.in_memory, options.on_batch, options.progress, options.expected_rows};
+}
+
 detail::SorterSpec spec_of(const column_sort_options& options, std::uint64_t memory_bytes) {
   detail::SorterSpec spec{.length = detail::RecordLength::any_with_key};
   spec.options.unique = options.unique;
@@ -49,22 +54,25 @@ detail::SorterSpec spec_of(const column_sort_options& options, std::uint64_t mem
   spec.options.limit = options.limit;
   spec.options.memory_bytes = memory_bytes;
   spec.options.progress = options.progress;
+  spec.file_traffic = options.file_traffic;
   return spec;
 }
 
 // Rows in order as batches.
 class SortedBatches final : public BatchSource {
  public:
-  // `report`, if there is one, is filled in at the end.
+  using Ended = std::function<void(const SortReport& report)>;
+
+  // `ended` is called at the end.
   SortedBatches(const ColumnType& table, RowFormat format, SharedDictionaries dictionaries,
                 const ColumnMemory& memory, std::uint64_t batch_rows, detail::SorterBytes rows,
-                SortReport* report = nullptr)
+                Ended ended)
       : table_(with_wide_indices(table, dictionaries.tables)),
         format_(std::move(format)),
         dictionaries_(table, dictionaries.tables, std::move(dictionaries.places)),
         memory_(memory),
         batch_rows_(std::max<std::uint64_t>(1, batch_rows)),
-        report_(report),
+        ended_(std::move(ended)),
         builder_(table_, &dictionaries_),
         reader_(format_),
         sorted_(std::move(rows)),
@@ -91,7 +99,7 @@ class SortedBatches final : public BatchSource {
       count += rows.size();
     }
     if (count == 0) {
-      if (report_ != nullptr) *report_ = sorted_.report();
+      ended_(sorted_.report());
       return false;
     }
     builder_.finish_table(count, array);
@@ -117,7 +125,7 @@ class SortedBatches final : public BatchSource {
   const Dictionaries dictionaries_;
   const ColumnMemory memory_;
   const std::uint64_t batch_rows_;
-  SortReport* const report_;
+  const Ended ended_;
   ColumnBuilder builder_;
   RowReader reader_;
   std::vector<ColumnBuilder*> keys_, values_;    // of format_
@@ -132,7 +140,7 @@ void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort
                   const resources& shared) {
   BatchReader reader(in, "the input");
   RowFormat format = RowFormat::of_sort(reader.type(), keys_of(reader.type(), options.by));
-  RowPusher pusher(reader, format, options.in_memory, options.on_batch, shared);
+  RowPusher pusher(reader, format, push_options(options), shared);
   detail::SorterBytes rows(shared, spec_of(options, pusher.memory().engine_bytes));
   pusher.push(
       [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
@@ -140,7 +148,10 @@ void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort
   reader.close();
   export_stream(std::make_unique<SortedBatches>(
                     reader.type(), format, SharedDictionaries{pusher.take_dictionaries(), {}},
-                    pusher.memory(), options.batch_rows, std::move(rows)),
+                    pusher.memory(), options.batch_rows, std::move(rows),
+                    [measurements = options.measurements](const SortReport& report) {
+                      if (measurements != nullptr) *measurements = report;
+                    }),
                 out);
 }
 
@@ -150,8 +161,7 @@ void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
   BatchReader reader(in, "the input");
   const ColumnType type = share_schema(reader.type(), peers);
   RowFormat format = RowFormat::of_sort(type, keys_of(type, options.by));
-  RowPusher pusher(reader, format, options.in_memory, options.on_batch, shared,
-                   {peers.rank(), peers.ranks()});
+  RowPusher pusher(reader, format, push_options(options), shared, {peers.rank(), peers.ranks()});
   JobOptions job;
   job.memory_bytes = pusher.memory().engine_bytes;
   cluster.add_input();
@@ -167,10 +177,10 @@ void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
       share_dictionaries(type, pusher.take_dictionaries(), pusher.memory().dictionary_bytes, peers);
   // The input of the sort ends when the first batch is asked for, and with it what others may wait
   // for: until then it can be ended by itself.
-  export_stream(
-      std::make_unique<SortedBatches>(type, format, std::move(dictionaries), pusher.memory(),
-                                      options.batch_rows, std::move(rows), &report),
-      out);
+  export_stream(std::make_unique<SortedBatches>(
+                    type, format, std::move(dictionaries), pusher.memory(), options.batch_rows,
+                    std::move(rows), [&report](const SortReport& done) { report = done; }),
+                out);
 }
 
 }  // namespace xxl

@@ -39,6 +39,7 @@ struct JobMeans {
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues instead (tests, wrappers)
   std::stop_token stop;                  // ends the job, until its output begins to appear
   TimeLine* time_line = nullptr;         // what was done when; may be null
+  std::function<FileTraffic()> file_traffic;  // of files that others read and write for the job
 };
 
 // A job of files, as the engine is asked for it.

@@ -2,30 +2,49 @@
 
 #include <sys/resource.h>
 
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 
 namespace xxl {
-namespace {
 
+// The figure of getrusage() may be that of the process before exec(), which was its parent's.
 std::uint64_t peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::uint64_t kibibytes = 0;
+  for (std::string field; status >> field;) {
+    if (field == "VmHWM:" && status >> kibibytes) return kibibytes * kKiB;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * kKiB;
 }
 
-}  // namespace
+std::function<FileTraffic()> from_now(std::function<FileTraffic()> file_traffic) {
+  if (!file_traffic) return {};
+  return [file_traffic, before = file_traffic()] {
+    const FileTraffic now = file_traffic();
+    return FileTraffic{now.read - before.read, now.written - before.written};
+  };
+}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+void OutsideTraffic::extend(PhaseReport& last) const {
+  const FileTraffic now = all_();
+  last.seconds = seconds_since(last.start);
+  last.bytes_read += now.read - told_read_;
+  last.bytes_written += now.written - told_written_;
+}
+
 void PhaseMeter::begin(Phase phase, std::uint64_t bytes, unsigned pass, unsigned passes) {
   phase_start_ = Clock::now();
-  phase_io_ = io_->stats();
-  phase_busy_seconds_ = workers_->busy_seconds();
+  phase_io_ = io_stats();
+  phase_busy_seconds_ = busy_seconds();
   if (progress_ == nullptr) return;
   progress_->phase_bytes_done = 0;
   progress_->phase_bytes_total = bytes;
@@ -35,16 +54,19 @@ void PhaseMeter::begin(Phase phase, std::uint64_t bytes, unsigned pass, unsigned
 }
 
 void PhaseMeter::end(std::string name, const WaitTimes& waits) {
-  const io::QueueStats io = io_->stats();
+  const io::QueueStats io = io_stats();
+  const FileTraffic files = file_traffic_ ? file_traffic_() : FileTraffic();
   PhaseReport phase;
   phase.name = std::move(name);
   phase.start = phase_start_;
   phase.seconds = seconds_since(phase_start_);
-  phase.bytes_read = io.bytes_read - phase_io_.bytes_read;
-  phase.bytes_written = io.bytes_written - phase_io_.bytes_written;
+  phase.bytes_read = io.bytes_read - phase_io_.bytes_read + files.read - counted_.read;
+  phase.bytes_written =
+      io.bytes_written - phase_io_.bytes_written + files.written - counted_.written;
   phase.read_wait_seconds = waits.read_seconds();
   phase.write_wait_seconds = waits.write_seconds();
-  phase.worker_busy_seconds = workers_->busy_seconds() - phase_busy_seconds_;
+  phase.worker_busy_seconds = busy_seconds() - phase_busy_seconds_;
+  counted_ = files;
   report_.phases.push_back(std::move(phase));
 }
 

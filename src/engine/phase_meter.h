@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/workers.h"
@@ -55,10 +57,11 @@ class WaitTimes {
 // Measures one sort or join, from when the meter is made. One thread.
 class PhaseMeter {
  public:
-  // What is measured goes to `report`; `progress` may be null. Both must outlive the meter.
-  PhaseMeter(Measurements& report, Progress* progress) : report_(report), progress_(progress) {}
+  // What is measured goes to `report`, which must outlive the meter, as must the progress of `job`.
+  PhaseMeter(Measurements& report, const JobOptions& job)
+      : report_(report), progress_(job.progress), file_traffic_(job.file_traffic) {}
 
-  // What is measured from now on; must be called before the first phase. Both must last until the
+  // What is measured from now on, if it is called before the first phase. Both must last until the
   // last phase has ended.
   void watch(const io::IoService& io, const Workers& workers) {
     io_ = &io;
@@ -80,8 +83,12 @@ class PhaseMeter {
  private:
   using Clock = std::chrono::steady_clock;
 
+  io::QueueStats io_stats() const { return io_ != nullptr ? io_->stats() : io::QueueStats(); }
+  double busy_seconds() const { return workers_ != nullptr ? workers_->busy_seconds() : 0; }
+
   Measurements& report_;
   Progress* progress_;
+  const std::function<FileTraffic()> file_traffic_;  // may be empty
   const Clock::time_point start_ = Clock::now();
   const io::IoService* io_ = nullptr;
   const Workers* workers_ = nullptr;
@@ -89,7 +96,35 @@ class PhaseMeter {
   Clock::time_point phase_start_;
   io::QueueStats phase_io_;
   double phase_busy_seconds_ = 0;
+  FileTraffic counted_;  // of files of others, in the phases before
 };
+
+// What `file_traffic` counts from now on; it may be empty.
+std::function<FileTraffic()> from_now(std::function<FileTraffic()> file_traffic);
+
+// Files that are read and written beside a job for it, also when it has ended.
+class OutsideTraffic {
+ public:
+  // `all`: so far, from any thread. What was before does not count.
+  explicit OutsideTraffic(std::function<FileTraffic()> all) : all_(from_now(std::move(all))) {}
+
+  // For JobMeans::file_traffic.
+  FileTraffic tell() {
+    const FileTraffic now = all_();
+    told_read_ = now.read;
+    told_written_ = now.written;
+    return now;
+  }
+  // The last phase of the job goes on until now.
+  void extend(PhaseReport& last) const;
+
+ private:
+  const std::function<FileTraffic()> all_;
+  std::atomic<std::uint64_t> told_read_ = 0, told_written_ = 0;
+};
+
+// Most memory that this process had so far.
+std::uint64_t peak_memory_bytes();
 
 // What to do when records were lost.
 inline constexpr std::string_view kCheckMachine = "check this machine's memory and disks";

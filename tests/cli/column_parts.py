@@ -138,7 +138,8 @@ class Parts(ColumnsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         stats = json.loads(done.stderr)
         self.assertEqual([phase["name"] for phase in stats["phases"]],
-                         ["count: read", "count: join", "read", "join and write", "sync"])
+                         ["count: build", "count: form runs of S", "count: form runs of R", "count: join",
+                          "count: finish", "form runs of S", "form runs of R", "join", "finish"])
         self.assertEqual([each["rows_read"] for each in stats["inputs"]], [rows, rows])
         files = json.loads((directory / "manifest.json").read_text())["files"]
         self.assert_equal_parts(files, rows // 2)

@@ -250,6 +250,8 @@ inline constexpr Section kColumnStatistics{
     "  memory_bytes, sort_memory_bytes, file_memory_bytes    of -S, and its parts\n"
     "  peak_file_memory_bytes  of file_memory_bytes, what reading and writing took\n"
     "  threads, output_in_place, seconds, peak_memory_bytes\n"
+    "  scratch_bytes           most scratch space in use at once\n"
+    "  scratch                 of a sort, for each directory: directory, bytes_written\n"
     "  phases                  for each phase: name, seconds, bytes_read, bytes_written, ...\n"
     "\n"
     "--explain --stats=json prints the same without what is measured, and by, skip, limit, "

@@ -119,7 +119,6 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   }
   JoinMethod used = JoinMethod::automatic;
   join.used_method = &used;
-  join.progress = job.progress();
   job.plan().is_join = true;
   job.plan().by = describe(join, options.word("how", "inner"));
   job.plan().method = name_of(join.method);
@@ -132,12 +131,20 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
     check_part_by(options, job.part_by(), join);
     result.part_by = job.part_by();
   }
+  const auto watch = [&] {
+    join.progress = job.progress();
+    join.expected_rows = {job.expected_rows(0), job.expected_rows(1)};
+    join.measurements = job.measurements();
+    join.file_traffic = job.file_traffic();
+  };
   result.counted = [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    watch();
     column_join_options any_order = join;
     any_order.method = JoinMethod::automatic;
     xxl::join_columns(&in[0], &in[1], out, any_order, shared);
   };
   return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    watch();
     xxl::join_columns(&in[0], &in[1], out, join, shared);
     const bool does_not_fit =
         used == JoinMethod::sort_merge && join.method != JoinMethod::sort_merge;

@@ -21,6 +21,7 @@
 #include "engine/cluster/message.h"
 #include "engine/cluster/rank_directory.h"
 #include "engine/part_directory.h"
+#include "engine/phase_meter.h"
 #include "join/join_shared.h"
 #include "sort/column_order.h"
 #include "sort/columns_shared.h"
@@ -56,6 +57,7 @@ class ColumnsOfRank {
   void begin(Begin&& begin);
   void write(const std::vector<module_table::SortedBy>& sorted_by);
   void check_rows() const;
+  FileTraffic all_traffic() const;
   ClusterReport report() const;
 
   const ParsedOptions& options_;
@@ -72,6 +74,7 @@ class ColumnsOfRank {
   ColumnFileMemory memory_;
   ClusterText cluster_;
   SortReport done_;
+  OutsideTraffic traffic_{[this] { return all_traffic(); }};
   OwnedStream rows_;
   std::uint64_t given_rows_ = 0;  // counted or written
 };
@@ -157,9 +160,17 @@ void ColumnsOfRank::check_rows() const {
                                       std::to_string(done_.records_out));
 }
 
+FileTraffic ColumnsOfRank::all_traffic() const {
+  FileTraffic traffic;
+  for (const ColumnSource& each : sources_) traffic.read += each.facts().bytes_read;
+  if (target_) traffic.written = target_->bytes_written();
+  return traffic;
+}
+
 ClusterReport ColumnsOfRank::report() const {
   ClusterReport report = cluster_.report(done_, done_.runs);
   report.records = given_rows_;
+  if (!report.phases.empty()) traffic_.extend(report.phases.back());
   return report;
 }
 
@@ -169,6 +180,7 @@ ClusterReport ColumnsOfRank::sort() {
   check_output();
   sort_ = column_sort_option(options_, keys, open(options_.operands()));
   target_.emplace(job_, "." + record_, peers_);
+  sort_.file_traffic = [this] { return traffic_.tell(); };
   begin([&](Inputs& in, const resources& shared) {
     cluster_sort_columns(&in[0], &rows_, sort_, shared, cluster_, peers_, done_);
   });
@@ -183,6 +195,7 @@ ClusterReport ColumnsOfRank::join(const JoinArguments& arguments) {
   const ColumnSource& r = open({arguments.files[0]});
   set_key_columns(options_, r, open({arguments.files[1]}), join_);
   if (!counts) target_.emplace(job_, "." + record_, peers_);
+  join_.file_traffic = [this] { return traffic_.tell(); };
   begin([&](Inputs& in, const resources& shared) {
     cluster_join_columns(&in[0], &in[1], &rows_, join_, shared, cluster_, peers_, done_);
   });

@@ -47,7 +47,7 @@ std::string output_text(const ColumnsPlan& plan) {
   if (plan.output.empty()) return "none, rows are counted";
   const bool compressed = plan.compression != "none";
   return quote_controls(plan.output) + ", " + plan.format +
-         (compressed ? ", " + plan.compression : "") + range_text(plan.skip, plan.limit, "rows");
+         (compressed ? ", " + plan.compression : "") + range_text(plan.skip, plan.limit, "row");
 }
 
 std::string method_text(const ColumnsPlan& plan) {
@@ -131,7 +131,7 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   if (!plan.output.empty()) {
     written += ", " + format_bytes(report.bytes_written) + ", " + plan.format;
     if (report.written.row_groups != 0) {
-      written += ", " + std::to_string(report.written.row_groups) + " row groups";
+      written += ", " + format_count(report.written.row_groups, "row group");
     }
   }
   append_fact(out, "output:", written);
@@ -146,6 +146,8 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   append_fact(out, "",
               format_bytes(report.peak_file_memory_bytes) + " of " +
                   format_bytes(plan.memory.module_bytes) + " to read and write files");
+  append_fact(out, "scratch:", format_bytes(report.scratch_bytes) + " at most");
+  append_scratch(out, plan.scratch_dirs, report);
   append_phases(out, report.phases);
   append_format(out, "%-16s %8s\n", plan.is_join ? "whole join" : "whole sort",
                 decimal_text(report.seconds).c_str());
@@ -167,8 +169,10 @@ std::string stats_json(const ColumnsPlan& plan, const ColumnsReport& report) {
       .member("row_groups", report.written.row_groups)
       .member("batches", report.written.batches)
       .member("bytes_written", report.bytes_written)
-      .member("output_in_place", report.output_in_place)
-      .member("seconds", report.seconds)
+      .member("scratch_bytes", report.scratch_bytes)
+      .member("output_in_place", report.output_in_place);
+  append_scratch(json, plan.scratch_dirs, report);
+  json.member("seconds", report.seconds)
       .member("peak_file_memory_bytes", report.peak_file_memory_bytes)
       .member("peak_memory_bytes", report.peak_memory_bytes);
   append_phases(json, report.phases);

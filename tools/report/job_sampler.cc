@@ -66,7 +66,7 @@ JobSampler::JobSampler(const Progress& progress, TimeLine* also)
   thread_ = Thread::try_start([this] { run(); });
 }
 
-void JobSampler::watch(std::function<FileBytes()> file_bytes) {
+void JobSampler::watch(std::function<FileTraffic()> file_bytes) {
   std::lock_guard lock(mutex_);
   file_bytes_ = std::move(file_bytes);
 }

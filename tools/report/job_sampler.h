@@ -35,12 +35,6 @@ inline constexpr const char* kBusy = "busy";
 
 class JobSampler final : public TimeLine {
  public:
-  // Bytes of files that the time line is not told of, so far.
-  struct FileBytes {
-    std::uint64_t read = 0;
-    std::uint64_t written = 0;
-  };
-
   // From now on. `progress` and `also`, a time line that is told the same (it may be null), must
   // outlive the sampler. Without a thread to be had, it looks at the end only.
   JobSampler(const Progress& progress, TimeLine* also);
@@ -48,9 +42,10 @@ class JobSampler final : public TimeLine {
   JobSampler(const JobSampler&) = delete;
   JobSampler& operator=(const JobSampler&) = delete;
 
-  // `file_bytes`, called by any thread until stop(), becomes the series {"files", "read"} and
+  // `file_bytes`, of what the time line is not told of, called by any thread until stop(), becomes
+  // the series {"files", "read"} and
   // {"files", "write"}.
-  void watch(std::function<FileBytes()> file_bytes);
+  void watch(std::function<FileTraffic()> file_bytes);
 
   void add(std::string_view track, const char* what, std::uint64_t start, std::uint64_t end,
            std::uint64_t bytes = 0) noexcept override;
@@ -75,7 +70,7 @@ class JobSampler final : public TimeLine {
     std::uint64_t done = 0;
     std::uint64_t read_wait_ns = 0;
     std::uint64_t write_wait_ns = 0;
-    FileBytes files;
+    FileTraffic files;
   };
 
   void run();
@@ -92,7 +87,7 @@ class JobSampler final : public TimeLine {
   bool stop_ = false;
   TimeBuckets buckets_{TimeLine::now()};
   std::map<TimeBuckets::Name, std::uint64_t> busy_until_;
-  std::function<FileBytes()> file_bytes_;
+  std::function<FileTraffic()> file_bytes_;
   Seen first_;
   Seen last_;
   double others_ = 0;  // seconds so far

@@ -34,7 +34,7 @@ class JobWatch {
 
   Progress& progress() { return progress_; }
   // Of files that the engine does not read or write itself.
-  void watch_files(std::function<JobSampler::FileBytes()> file_bytes) {
+  void watch_files(std::function<FileTraffic()> file_bytes) {
     if (sampler_) sampler_->watch(std::move(file_bytes));
   }
 

@@ -35,7 +35,7 @@ std::string how_sorted(const JoinPlan& plan, std::size_t side) {
   if (!of.size_known) return "as many runs as it takes";
   std::string text = format_count(of.expected_runs, "run") + " expected";
   if (of.passes > 0) {
-    text.append(", ").append(std::to_string(of.passes)).append(" passes before the last");
+    text.append(", ").append(passes_text(of.passes)).append(" before the last");
   }
   return text;
 }
@@ -128,7 +128,7 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
       text.append(plan.sides[side].presorted ? ", sorted already"
                                              : ", " + format_count(of.runs, "run"));
       if (of.passes > 0) {
-        text.append(", ").append(std::to_string(of.passes)).append(" passes before the last");
+        text.append(", ").append(passes_text(of.passes)).append(" before the last");
       }
     }
     append_fact(out, name.c_str(), text);

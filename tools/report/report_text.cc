@@ -39,13 +39,15 @@ std::string percent_text(double part) {
   return decimal_text(100 * std::clamp(part, 0.0, 1.0), 0) + " %";
 }
 
-std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit,
-                       const char* records) {
+std::string passes_text(unsigned passes) {
+  return std::to_string(passes) + (passes == 1 ? " pass" : " passes");
+}
+
+std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit, const char* record) {
   std::string text;
-  if (skip != 0) text = ", without the first " + std::to_string(skip) + " " + records;
+  if (skip != 0) text = ", without the first " + format_count(skip, record);
   if (limit)
-    text += ", the " + std::string(skip != 0 ? "next " : "first ") + std::to_string(*limit) + " " +
-            records;
+    text += ", the " + std::string(skip != 0 ? "next " : "first ") + format_count(*limit, record);
   return text;
 }
 
@@ -86,6 +88,27 @@ std::string hash_text(std::uint64_t hash) {
   char text[24];
   std::snprintf(text, sizeof text, "%016jx", static_cast<std::uintmax_t>(hash));
   return text;
+}
+
+void append_scratch(std::string& out, const std::vector<std::string>& directories,
+                    const Measurements& measured) {
+  for (std::size_t i = 0; i < measured.scratch_bytes_written_per_dir.size(); ++i) {
+    append_fact(out, "",
+                format_bytes(measured.scratch_bytes_written_per_dir[i]) + " written in " +
+                    quote_controls(directories.at(i)));
+  }
+}
+
+void append_scratch(Json& json, const std::vector<std::string>& directories,
+                    const Measurements& measured) {
+  json.begin_array("scratch");
+  for (std::size_t i = 0; i < measured.scratch_bytes_written_per_dir.size(); ++i) {
+    json.begin_object()
+        .member("directory", directories.at(i))
+        .member("bytes_written", measured.scratch_bytes_written_per_dir[i])
+        .end_object();
+  }
+  json.end_array();
 }
 
 void append_phases(std::string& out, const std::vector<PhaseReport>& phases) {

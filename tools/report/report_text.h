@@ -18,8 +18,10 @@ void append_fact(std::string& out, const char* name, const std::string& value);
 std::string decimal_text(double value, int digits = 2);
 // Of a whole, "42 %"; no less than 0, no more than 100.
 std::string percent_text(double part);
+// "1 pass", "2 passes".
+std::string passes_text(unsigned passes);
 // Of a result, "" if all is written, or ", the first 7 records" and the like.
-std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit, const char* records);
+std::string range_text(std::uint64_t skip, std::optional<std::uint64_t> limit, const char* record);
 // "3:25", "1:02:03".
 std::string clock_text(double seconds);
 // "4 GiB (4294967296 bytes)".
@@ -36,6 +38,11 @@ inline constexpr const char* kWrittenInPlace =
 std::string hash_text(std::uint64_t hash);
 
 // The table of phases, with its head, and the array of the same.
+// What was written in each scratch directory, as far as that is known.
+void append_scratch(std::string& out, const std::vector<std::string>& directories,
+                    const Measurements& measured);
+void append_scratch(Json& json, const std::vector<std::string>& directories,
+                    const Measurements& measured);
 void append_phases(std::string& out, const std::vector<PhaseReport>& phases);
 void append_phases(Json& json, const std::vector<PhaseReport>& phases);
 // What the GPUs did, a line each, and the array of the same.

@@ -16,8 +16,7 @@ std::uint64_t input_bytes(const ReportSubject& subject, const SortReport& report
 
 std::string merging_text(unsigned passes, std::uint64_t degree) {
   if (passes == 0) return "none: the records fit in memory";
-  return std::to_string(passes) + (passes == 1 ? " pass" : " passes") + ", at most " +
-         format_count(degree, "run") + " at once";
+  return passes_text(passes) + ", at most " + format_count(degree, "run") + " at once";
 }
 
 std::string device_text(const SortPlan& plan) {
@@ -52,8 +51,8 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   std::string out;
   const std::string size = plan.input_size_known ? format_exact(plan.input_bytes) : "unknown";
   append_fact(out, "input:", list_text(subject.inputs) + ": " + size);
-  append_fact(out, "output:",
-              quote_controls(subject.output) + range_text(plan.skip, plan.limit, "records"));
+  append_fact(
+      out, "output:", quote_controls(subject.output) + range_text(plan.skip, plan.limit, "record"));
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
   append_fact(out, "memory:",
@@ -124,11 +123,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
                   format_bytes(report.plan.memory_bytes) + " and " +
                   format_bytes(kMemoryConstantBytes) + " for the program allowed");
   append_fact(out, "scratch:", format_bytes(report.scratch_bytes) + " at most");
-  for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
-    append_fact(out, "",
-                format_bytes(report.scratch_bytes_written_per_dir[i]) + " written in " +
-                    quote_controls(subject.scratch_dirs.at(i)));
-  }
+  append_scratch(out, subject.scratch_dirs, report);
   if (report.output_in_place) append_fact(out, "output:", kWrittenInPlace);
   append_phases(out, report.phases);
   append_format(out, "%-16s %8s %10s %10s %7s of input\n", "whole sort",
@@ -157,15 +152,8 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("scratch_bytes", report.scratch_bytes)
       .member("output_in_place", report.output_in_place);
   append_devices(json, report.accelerator);
-  json.begin_array("scratch");
-  for (std::size_t i = 0; i < report.scratch_bytes_written_per_dir.size(); ++i) {
-    json.begin_object()
-        .member("directory", subject.scratch_dirs.at(i))
-        .member("bytes_written", report.scratch_bytes_written_per_dir[i])
-        .end_object();
-  }
-  json.end_array()
-      .member("seconds", report.seconds)
+  append_scratch(json, subject.scratch_dirs, report);
+  json.member("seconds", report.seconds)
       .member("gb_per_second", gb_per_second(input_bytes(subject, report), report.seconds))
       .member("peak_memory_bytes", report.peak_memory_bytes);
   append_phases(json, report.phases);

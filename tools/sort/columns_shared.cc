@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "engine/join/counted_first.h"
 #include "engine/output.h"
 #include "engine/part_directory.h"
+#include "engine/phase_meter.h"
 #include "io/read_back.h"
 #include "sort/sort_shared.h"
 
@@ -34,16 +34,6 @@ constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
     {":nulls-first", &ColumnKeyOption::nulls_first},
     {":nulls-last", &ColumnKeyOption::nulls_first},
 };
-
-// Of this program alone: that of getrusage() may be its parent's.
-std::uint64_t peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::uint64_t kibibytes = 0;
-  for (std::string field; status >> field;) {
-    if (field == "VmHWM:" && status >> kibibytes) break;
-  }
-  return kibibytes * kKiB;
-}
 
 const char* format_text(Format format) {
   switch (format) {
@@ -149,7 +139,7 @@ std::uint64_t count_rows(ArrowArrayStream* rows) {
 
 ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
     : options_(options), count_only_(count_only) {
-  start_ = phase_start_ = std::chrono::steady_clock::now();
+  start_ = std::chrono::steady_clock::now();
   plan_.record = options.value("record", "");
   format_ = column_format(plan_.record);
   set_job_options(options, job_);
@@ -232,23 +222,31 @@ void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
   release();
 }
 
-std::uint64_t ColumnsJob::bytes_read() const {
-  std::uint64_t bytes = 0;
-  for (const auto& source : sources_) bytes += source->facts().bytes_read;
+FileTraffic ColumnsJob::all_file_traffic() const {
+  FileTraffic bytes;
+  for (const auto& source : sources_) bytes.read += source->facts().bytes_read;
+  if (target_) bytes.written = target_->bytes_written();
   return bytes;
 }
 
-void ColumnsJob::end_phase(const char* name, std::uint64_t bytes_read,
-                           std::uint64_t bytes_written) {
-  const auto now = std::chrono::steady_clock::now();
-  PhaseReport phase;
-  phase.name = name;
-  phase.start = phase_start_;
-  phase.seconds = std::chrono::duration<double>(now - phase_start_).count();
-  phase.bytes_read = bytes_read;
-  phase.bytes_written = bytes_written;
-  report_.phases.push_back(std::move(phase));
-  phase_start_ = now;
+std::function<FileTraffic()> ColumnsJob::file_traffic() {
+  traffic_.emplace([this] { return all_file_traffic(); });
+  return [this] { return traffic_->tell(); };
+}
+
+std::uint64_t ColumnsJob::expected_rows(std::size_t table) const {
+  const module_table::SourceFacts& facts = plan_.inputs[table].facts;
+  return facts.rows_known != 0 ? facts.rows - facts.rows_left_out : 0;
+}
+
+// Those of the library. The last one, "finish", goes on here: what it gave must be written.
+void ColumnsJob::take_phases(const std::string& prefix) {
+  for (PhaseReport& phase : measured_.phases) {
+    phase.name.insert(0, prefix);
+    report_.phases.push_back(std::move(phase));
+  }
+  measured_.phases.clear();
+  if (!report_.phases.empty()) traffic_->extend(report_.phases.back());
 }
 
 Format ColumnsJob::output_format() const {
@@ -291,10 +289,8 @@ bool ColumnsJob::counts_first(const Result& result) const {
 void ColumnsJob::count_first(const Begin& begin) {
   OwnedStream rows;
   begin_result(begin, &rows);
-  const std::uint64_t read = bytes_read();
-  end_phase("count: read", read, 0);
   read_sources([&] { counted_rows_ = count_rows(&rows); });
-  end_phase("count: join", bytes_read() - read, 0);
+  take_phases("count: ");
 }
 
 std::uint64_t ColumnsJob::rows_read() const {
@@ -319,8 +315,7 @@ void ColumnsJob::check_rows(const Result& result) {
 }
 
 void ColumnsJob::measure() {
-  const auto now = std::chrono::steady_clock::now();
-  report_.seconds = std::chrono::duration<double>(now - start_).count();
+  report_.seconds = seconds_since(start_);
   report_.peak_memory_bytes = peak_memory_bytes();
   report_.peak_file_memory_bytes = load_arrow_module().peak_memory_bytes();
 }
@@ -334,16 +329,11 @@ void ColumnsJob::report() const {
 void ColumnsJob::work(const Result& result, const Begin& begin) {
   // Before the work: an output that cannot be written is told at once.
   if (!count_only_) target_ = make_target();
-  watch_->watch_files([&] {
-    return JobSampler::FileBytes{bytes_read(), target_ ? target_->bytes_written() : 0};
-  });
+  watch_->watch_files([this] { return all_file_traffic(); });
   load_arrow_module().limit_memory(plan_.memory.module_bytes);
   if (counts_first(result)) count_first(result.counted);
-  const std::uint64_t counting_read = bytes_read();
   OwnedStream rows;
   begin_result(begin, &rows);
-  const std::uint64_t read = bytes_read();
-  end_phase(plan_.is_join ? "read" : "read and sort", read - counting_read, 0);
   load_arrow_module().limit_memory(0);  // writing looks after itself
   read_sources([&] {
     if (target_) {
@@ -354,23 +344,34 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
   });
   rows.end();  // its memory and scratch space
   check_rows(result);
-  end_phase(plan_.is_join ? "join and write" : "merge and write", bytes_read() - read,
-            report_.bytes_written);
-  if (target_) publish();
+  const std::vector<PhaseReport> counting = std::move(report_.phases);
+  static_cast<Measurements&>(report_) = measured_;
+  report_.phases = counting;
+  if (target_) {
+    publish();
+  } else {
+    take_phases("");
+  }
 }
 
 void ColumnsJob::publish() {
   Progress& progress = watch_->progress();
   if (job_.verify) {
     progress.phase = Phase::verifying;
+    take_phases("");
     const auto io = open_io(job_, {});
     io::ReadBack read_back(*io, job_.stop, {});
+    PhaseReport phase;
+    phase.name = "verify";
+    phase.start = std::chrono::steady_clock::now();
     target_->publish(&read_back);
-    end_phase("verify", io->stats().bytes_read, 0);
+    phase.seconds = seconds_since(phase.start);
+    phase.bytes_read = io->stats().bytes_read;
+    report_.phases.push_back(std::move(phase));
   } else {
     progress.phase = Phase::finishing;
     target_->publish(nullptr);
-    end_phase("sync", 0, 0);
+    take_phases("");
   }
   report_.output_in_place = target_->in_place();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "columns/files/column_source.h"
 #include "columns/files/column_target.h"
 #include "engine/job.h"
+#include "engine/phase_meter.h"
 #include "record/csv_order.h"
 #include "report/columns_report.h"
 #include "report/job_watch.h"
@@ -104,8 +106,12 @@ class ColumnsJob {
   const std::string& part_by() const { return job_.part_by; }
   // What --explain says is filled in by who knows it.
   ColumnsPlan& plan() { return plan_; }
-  // For the options of the library.
+  // What watches and measures the job, for the options of the library. In `Begin`.
   Progress* progress() { return &watch_->progress(); }
+  Measurements* measurements() { return &measured_; }
+  std::function<FileTraffic()> file_traffic();
+  // Of the table that was opened as number `table`; 0 if that is not known.
+  std::uint64_t expected_rows(std::size_t table) const;
 
   // Explains, or does the work and reports. Returns the exit status. Throws Error.
   int run(const Result& result, const Begin& begin);
@@ -124,8 +130,8 @@ class ColumnsJob {
   std::unique_ptr<ColumnTarget> make_target() const;
   std::uint64_t rows_read() const;
   void check_rows(const Result& result);
-  std::uint64_t bytes_read() const;
-  void end_phase(const char* name, std::uint64_t bytes_read, std::uint64_t bytes_written);
+  FileTraffic all_file_traffic() const;
+  void take_phases(const std::string& prefix);
   void publish();
   void measure();
   void report() const;
@@ -141,8 +147,10 @@ class ColumnsJob {
   std::unique_ptr<ColumnTarget> target_;
   std::optional<JobWatch> watch_;
   std::optional<std::uint64_t> counted_rows_;  // if they were counted first
+  Measurements measured_;                      // by the library, of the last result
+  std::optional<OutsideTraffic> traffic_;
   ColumnsReport report_;
-  std::chrono::steady_clock::time_point start_, phase_start_;
+  std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace xxl::cli

@@ -27,7 +27,6 @@ int sort_columns(const Caller& caller, const ParsedOptions& options) {
   ColumnsJob job(caller, options, false);
   ColumnSource& source = job.open(input_files(options));
   column_sort_options sort = column_sort_option(options, keys, source);
-  sort.progress = job.progress();
   job.plan().by = describe(sort.by);
   job.plan().skip = sort.skip;
   job.plan().limit = sort.limit;
@@ -37,6 +36,10 @@ int sort_columns(const Caller& caller, const ParsedOptions& options) {
   if (options.has("part-by")) result.part_by = sort.by.front().column;
   result.sorted_by = sorted_by(sort);
   return job.run(result, [&](auto& in, ArrowArrayStream* out, const resources& shared) {
+    sort.progress = job.progress();
+    sort.expected_rows = job.expected_rows(0);
+    sort.measurements = job.measurements();
+    sort.file_traffic = job.file_traffic();
     xxl::sort_columns(&in.front(), out, sort, shared);
   });
 }

@@ -41,6 +41,7 @@ from ._arguments import (
 from ._atomic import AtomicFile
 from ._dictionaries import decoded_columns, decoded_schema, stored_schema, stored_table
 from ._errors import Error, UsageError, make_error, naming
+from ._files import PhaseReport
 from ._parquet_types import (
     Int96Unit,
     StoredTypes,
@@ -83,6 +84,9 @@ class ParquetReport:
     row_groups: int  #: that were written
     bytes_written: int  #: of the output
     seconds: float
+    scratch_bytes: int  #: most scratch space in use at once
+    peak_memory_bytes: int  #: of the process, with all that Python has in memory
+    phases: tuple[PhaseReport, ...]
 
 
 def _memory_of_files(memory: int) -> int:
@@ -136,6 +140,12 @@ def _page_bytes(group: Any) -> int:
     return total
 
 
+def _stored_bytes(group: Any) -> int:
+    return sum(
+        max(group.column(number).total_compressed_size, 0) for number in range(group.num_columns)
+    )
+
+
 class _Ahead:
     """Iterates over what `make` gives, which runs on a thread of its own, a little ahead."""
 
@@ -177,10 +187,11 @@ class _Ahead:
 class _Source:
     """Parquet files as one table, which are read in batches of bounded size."""
 
-    def __init__(self, inputs: Inputs, memory: int) -> None:
+    def __init__(self, inputs: Inputs, memory: int, traffic: _core.Traffic) -> None:
         self._parquet = needed("pyarrow.parquet", "reading Parquet files")
         self._pyarrow = needed("pyarrow", "reading Parquet files")
         self._batch_bytes = memory // _BATCHES
+        self._traffic = traffic
         self._files = find_files(inputs)
         self.rows: int  # that all files have, by their footers
         self.stored: StoredTypes
@@ -290,6 +301,7 @@ class _Source:
                         if unreleased >= _RELEASE_BYTES:
                             pool.release_unused()
                             unreleased = 0
+                    self._traffic.add_read(_stored_bytes(about))
         batch = None
         pool.release_unused()
 
@@ -315,9 +327,13 @@ class _Writer:
         group_rows: int | None,
         memory: int,
         options: dict[str, bool],
+        traffic: _core.Traffic,
     ) -> None:
         self._pyarrow = needed("pyarrow", "writing Parquet files")
         self._parquet = needed("pyarrow.parquet", "writing Parquet files")
+        self._file = file
+        self._traffic = traffic
+        self._written_bytes = 0
         self._decoded = schema
         self._schema = stored_schema(schema)
         self._group_rows = group_rows or _MOST_GROUP_ROWS
@@ -380,7 +396,13 @@ class _Writer:
         table = stored_table(tables.pop(), self._schema)
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
         del table
+        self._count_written()
         self._pyarrow.default_memory_pool().release_unused()
+
+    def _count_written(self) -> None:
+        written = self._file.tell()
+        self._traffic.add_written(written - self._written_bytes)
+        self._written_bytes = written
 
     def _wait(self) -> None:
         if self._encoding is not None:
@@ -392,6 +414,7 @@ class _Writer:
         self._wait()
         self._encoder.shutdown()
         self._writer.close()
+        self._count_written()
 
     def abandon(self) -> None:
         """Closes a file that nobody will see; else that is tried when it is no longer there."""
@@ -416,6 +439,7 @@ def _write(
     group_rows: int | None,
     memory: int,
     options: dict[str, bool],
+    traffic: _core.Traffic,
     started: float,
     check: Callable[[int], int],
 ) -> ParquetReport:
@@ -425,7 +449,9 @@ def _write(
         schema = without_notes(pyarrow.schema(stream))
         # What it refuses are types and options that it cannot write.
         with naming(output, "usage"):
-            writer = _Writer(file, schema, compression, keys, group_rows, memory, options)
+            writer = _Writer(
+                file, schema, compression, keys, group_rows, memory, options, traffic
+            )
         try:
             for batch in stream:
                 with naming(output, "usage"):
@@ -439,12 +465,16 @@ def _write(
         with naming(output):
             file.flush()
             size = os.fstat(file.fileno()).st_size
+    measured = stream._measured()
     return ParquetReport(
         rows=writer.rows,
         rows_in=rows_in,
         row_groups=writer.row_groups,
         bytes_written=size,
         seconds=time.monotonic() - started,
+        scratch_bytes=measured["scratch_bytes"],
+        peak_memory_bytes=measured["peak_memory_bytes"],
+        phases=tuple(PhaseReport(**phase) for phase in measured["phases"]),
     )
 
 
@@ -520,7 +550,8 @@ def sort_parquet(
     check_callback(progress)
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
-    source = _Source(inputs, for_files)
+    traffic = _core.Traffic()
+    source = _Source(inputs, for_files, traffic)
     options = writer_options([source.stored])
     used = means(_rest(used.memory, for_files, [source]), scratch, threads)
     most = count(limit, "limit", 0)
@@ -541,11 +572,13 @@ def sort_parquet(
             limit=most,
             unique=bool(unique),
             batch_rows=None,
+            expected_rows=source.rows,
+            traffic=traffic,
             means=used,
             progress=progress,
         )
         return _write(
-            stream, path, compression, keys, group_rows, for_files, options, started, check
+            stream, path, compression, keys, group_rows, for_files, options, traffic, started, check
         )
 
     return _run([source], job)
@@ -593,7 +626,8 @@ def join_parquet(
     check_callback(progress)
     used = means(memory, scratch, threads)
     for_files = _memory_of_files(used.memory)
-    sources = [_Source(left, for_files // 2), _Source(right, for_files // 2)]
+    traffic = _core.Traffic()
+    sources = [_Source(inputs, for_files // 2, traffic) for inputs in (left, right)]
     options = writer_options([source.stored for source in sources])
     used = means(_rest(used.memory, for_files, sources), scratch, threads)
     for_files //= 2  # reading, and writing: at the same time
@@ -615,9 +649,13 @@ def join_parquet(
             method=method,
             suffix=suffix,
             batch_rows=None,
+            expected_rows=(sources[0].rows, sources[1].rows),
+            traffic=traffic,
             means=used,
             progress=progress,
         )
-        return _write(stream, path, compression, [], group_rows, for_files, options, started, check)
+        return _write(
+            stream, path, compression, [], group_rows, for_files, options, traffic, started, check
+        )
 
     return _run(sources, job)

@@ -66,8 +66,9 @@ def column_keys(by: By) -> list[tuple[str, bool, bool]]:
     return keys
 
 
-def arrow_table(data: Any) -> tuple[Any, bool]:
-    """What has Arrow's PyCapsule interface, and whether its rows are in memory anyway."""
+def arrow_table(data: Any) -> tuple[Any, bool, int]:
+    """What has Arrow's PyCapsule interface, whether its rows are in memory anyway, and how many
+    there are (0 if that is not known)."""
 
     def is_of(module: str, *classes: str) -> bool:
         # Who has an object of a module has imported it.
@@ -83,16 +84,16 @@ def arrow_table(data: Any) -> tuple[Any, bool]:
     if is_of("pyarrow", "Table"):
         row_bytes = data.nbytes // max(data.num_rows, 1) + 1
         rows = max(1, min(_SLICE_ROWS, _SLICE_BYTES // row_bytes))
-        return data.to_reader(max_chunksize=rows), True
+        return data.to_reader(max_chunksize=rows), True, data.num_rows
     if hasattr(data, "__arrow_c_stream__"):
         in_memory = (
             isinstance(data, _core.Batch)
             or is_of("pandas", "DataFrame")
             or is_of("polars", "DataFrame", "Series")
         )
-        return data, in_memory
+        return data, in_memory, len(data) if in_memory else 0
     if hasattr(data, "__arrow_c_array__"):
-        return data, True
+        return data, True, len(data) if hasattr(data, "__len__") else 0
     raise TypeError(
         f"{type(data).__module__}.{type(data).__qualname__} is no table that xxl can read: it has "
         "neither __arrow_c_stream__ nor __arrow_c_array__, as tables of pyarrow, polars, pandas "
@@ -157,7 +158,7 @@ def sort(
     """
     keys = column_keys(by)
     _check_orders(data, keys)
-    table, in_memory = arrow_table(data)
+    table, in_memory, rows = arrow_table(data)
     return _core.sort_columns(
         table,
         in_memory=in_memory,
@@ -165,6 +166,8 @@ def sort(
         limit=count(limit, "limit", 0),
         unique=bool(unique),
         batch_rows=count(batch_rows, "batch_rows"),
+        expected_rows=rows,
+        traffic=None,
         means=means(memory, scratch, threads),
         progress=check_callback(progress),
     )
@@ -228,8 +231,8 @@ def join(
     {'id': [1, 3, 3], 'name': ['ann', 'eve', 'eve'], 'price': [7, 5, 9]}
     """
     left_names, right_names = join_columns(on, left_on, right_on)
-    left_table, left_in_memory = arrow_table(left)
-    right_table, right_in_memory = arrow_table(right)
+    left_table, left_in_memory, left_rows = arrow_table(left)
+    right_table, right_in_memory, right_rows = arrow_table(right)
     return _core.join_columns(
         left_table,
         right_table,
@@ -241,6 +244,8 @@ def join(
         method=method,
         suffix=suffix,
         batch_rows=count(batch_rows, "batch_rows"),
+        expected_rows=(left_rows, right_rows),
+        traffic=None,
         means=means(memory, scratch, threads),
         progress=check_callback(progress),
     )

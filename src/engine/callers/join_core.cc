@@ -90,6 +90,7 @@ TextJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJob::
   static_cast<JobMeans&>(options) = grant.means();
   options.acceleration = Acceleration::never;
   options.stop = stop;
+  options.file_traffic = spec.file_traffic;
   options.compressed_by_suffix = false;
   options.output = "the rows of the join";
   options.output_caller = &output;

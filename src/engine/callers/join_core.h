@@ -27,7 +27,8 @@ struct JoinSpec {
   std::uint64_t memory_bytes = 0;  // 0: an equal part of the resources
   // True of a key of R that equals no other; may be empty. Called from many threads.
   std::function<bool(std::string_view key)> matches_nothing;
-  Progress* progress = nullptr;  // may be null
+  Progress* progress = nullptr;                    // may be null
+  std::function<FileTraffic()> file_traffic = {};  // as of SorterSpec
 };
 
 // S is filled first, then R.

@@ -40,12 +40,14 @@ RecordFormat format_of(const SorterSpec& spec) {
 
 // What records of all kinds have.
 template <class Options>
-Options options_of(const Grant& grant, const sorter_options& wanted, io::IoQueue& output,
+Options options_of(const Grant& grant, const SorterSpec& spec, io::IoQueue& output,
                    const std::stop_token& stop) {
+  const sorter_options& wanted = spec.options;
   Options options;
   grant.give_to(options);
   static_cast<JobMeans&>(options) = grant.means();
   options.stop = stop;
+  options.file_traffic = spec.file_traffic;
   options.compressed_by_suffix = false;
   options.output = "the sorter's output";
   options.output_caller = &output;
@@ -61,8 +63,7 @@ std::unique_ptr<CallerSort> sort_of_records(SortOptions options, const SorterSpe
                                             io::IoQueue& input) {
   options.format = format_of(spec);
   const auto make = [&](std::uint64_t expected_bytes) {
-    auto sorting = std::make_unique<Sorting>(
-        options, input_of_caller(input, "the sorter's input", expected_bytes));
+    auto sorting = std::make_unique<Sorting>(options, input_of_caller(input, {}, expected_bytes));
     sorting->plan_again(options, {});
     return sorting;
   };
@@ -89,17 +90,17 @@ std::unique_ptr<CallerSort> sort_of_any_length(TextSortOptions options, const So
   } else {
     options.keys = std::make_shared<LeadingKey>();
   }
-  return make_text_caller_sort(options, input_of_caller(input, "the sorter's input"));
+  return make_text_caller_sort(options, input_of_caller(input));
 }
 
 std::unique_ptr<CallerSort> make_sort(const Grant& grant, const SorterSpec& spec,
                                       io::IoQueue& input, io::IoQueue& output,
                                       const std::stop_token& stop, SharedText* shared) {
   if (spec.length == RecordLength::fixed) {
-    return sort_of_records(options_of<SortOptions>(grant, spec.options, output, stop), spec, input);
+    return sort_of_records(options_of<SortOptions>(grant, spec, output, stop), spec, input);
   }
-  return sort_of_any_length(options_of<TextSortOptions>(grant, spec.options, output, stop), spec,
-                            input, shared);
+  return sort_of_any_length(options_of<TextSortOptions>(grant, spec, output, stop), spec, input,
+                            shared);
 }
 
 }  // namespace

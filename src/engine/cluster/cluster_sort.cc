@@ -52,7 +52,7 @@ class ClusterSort {
   SortOptions options_;
   Peers& peers_;
   ClusterReport report_;
-  PhaseMeter meter_{report_, options_.progress};
+  PhaseMeter meter_{report_, options_};
   std::uint64_t all_records_ = 0;
   std::uint64_t sending_bytes_ = 0;
   std::unique_ptr<RankOutput> output_;

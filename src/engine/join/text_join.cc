@@ -82,7 +82,7 @@ class TextJoining final : public TextJoin {
   const std::array<bool, kJoinSides> guessed_;
   SortReport sort_report_;  // phases
   JoinReport report_;
-  PhaseMeter meter_{sort_report_, options_.progress};
+  PhaseMeter meter_{sort_report_, options_};
   Monitor monitor_{options_.stop};
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<Workers> workers_;
@@ -158,7 +158,7 @@ TextJoinBudget TextJoining::budget_or_refuse() const {
   memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs(), &sides_[1].inputs()});
   if (fits(given, {})) return budget_of(options_.memory_bytes);
   throw Error(ErrorCode::no_space,
-              "the memory of -S (" + format_bytes(given) + ") is too small to join these inputs: " +
+              memory_of_name(given) + " is too small to join these inputs: " +
                   memory_advice(least_memory(
                       given, [this](std::uint64_t memory) { return fits(memory, {}); })));
 }

@@ -146,7 +146,7 @@ class Sorting final : public CallerSort {
   std::optional<AcceleratorPlan> accelerator_plan_;
   bool is_little_ = false;
   SortReport report_;
-  PhaseMeter meter_{report_, options_.progress};
+  PhaseMeter meter_{report_, options_};
 
   MemoryRegion own_memory_;
   std::span<std::byte> given_memory_;

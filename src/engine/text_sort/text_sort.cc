@@ -112,7 +112,7 @@ class TextSorting final : public CallerSort {
   const bool assumes_sorted_;
   std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
   SortReport report_;
-  PhaseMeter meter_{report_, options_.progress};
+  PhaseMeter meter_{report_, options_};
   Inputs inputs_;
   const PlannedText planned_;
   const bool is_little_ =
