@@ -125,7 +125,9 @@ void ColumnsOfRank::begin(Begin&& begin) {
   try {
     begin(in, shared);
   } catch (...) {
-    for (ColumnSource& each : sources_) each.rethrow();  // it says more
+    std::vector<ColumnSource*> sources;
+    for (ColumnSource& each : sources_) sources.push_back(&each);
+    rethrow_failure(job_.memory_bytes, format_, sources);  // it says more
     throw;
   }
   load_arrow_module().limit_memory(0);  // writing looks after itself

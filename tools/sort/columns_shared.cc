@@ -196,7 +196,9 @@ void ColumnsJob::read_sources(Work&& work) {
   try {
     work();
   } catch (...) {
-    for (const auto& source : sources_) source->rethrow();
+    std::vector<ColumnSource*> sources;
+    for (const auto& source : sources_) sources.push_back(source.get());
+    rethrow_failure(plan_.memory_bytes, format_, sources);
     throw;
   }
 }

@@ -32,6 +32,8 @@ class BatchSource {
   // Whether batches may be read while those before them are used, which takes more memory.
   virtual bool reads_ahead() const = 0;
   virtual module_table::SourceFacts facts() const = 0;
+  // As Source::largest_batch of the table. Throws Failed.
+  virtual std::uint64_t largest_batch() const { return 0; }
 
  protected:
   // Takes the schema of the first file, and compares those of the others with it. Throws Failed

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "columns/arrow_module/batch_memory.h"
 #include "columns/arrow_module/batch_slices.h"
 #include "columns/arrow_module/failed.h"
 #include "columns/arrow_module/memory.h"
@@ -157,6 +158,29 @@ std::string IpcSource::place(int batch) const {
   return joined({inputs_[input_].path, "batch " + std::to_string(batch)});
 }
 
+// How much memory would do is added by who divides it.
+void IpcSource::check_read(const ::arrow::Status& status) {
+  lacks_memory_ = status.IsOutOfMemory();
+  if (lacks_memory_) {
+    throw Failed(ErrorCode::no_space,
+                 joined({place(batch_), "takes more memory than there is to read it"}));
+  }
+  check(status, place(batch_));
+}
+
+std::uint64_t IpcSource::largest_batch() const {
+  std::uint64_t most = 0;
+  for (const Input& input : inputs_) {
+    if (!input.identity.regular) continue;
+    FileIdentity identity;
+    std::atomic<std::uint64_t> not_counted;
+    const int fd = open_for_reading(input.path, identity);
+    PosixFile file(fd, identity.bytes, input.path, not_counted);
+    most = std::max(most, largest_batch_memory(file, identity.bytes, kMostWholeBytes));
+  }
+  return most;
+}
+
 // The next batch that is read, as it is stored; null at the end.
 std::shared_ptr<::arrow::RecordBatch> IpcSource::next_stored() {
   for (; input_ < inputs_.size() && !is_at_end(); end_input()) {
@@ -172,9 +196,11 @@ std::shared_ptr<::arrow::RecordBatch> IpcSource::next_stored() {
     std::shared_ptr<::arrow::RecordBatch> batch;
     if (input.opened->file != nullptr) {
       if (batch_ >= input.opened->file->num_record_batches()) continue;
-      batch = check(input.opened->file->ReadRecordBatch(batch_), place(batch_));
+      auto read = input.opened->file->ReadRecordBatch(batch_);
+      check_read(read.status());
+      batch = std::move(read).MoveValueUnsafe();
     } else {
-      check(input.opened->stream->ReadNext(&batch), place(batch_));
+      check_read(input.opened->stream->ReadNext(&batch));
       if (batch == nullptr) continue;
     }
     row_ = row_of(begin_, batch->num_rows(), 0);
@@ -247,6 +273,7 @@ module_table::SourceFacts IpcSource::facts() const {
   facts.columns = static_cast<std::uint64_t>(schema()->num_fields());
   facts.bytes_read = bytes_read_;
   facts.rows_read = rows_read_;
+  facts.lacks_memory = lacks_memory_ ? 1 : 0;
   for (const Input& input : inputs_) {
     facts.file_bytes += static_cast<std::uint64_t>(input.identity.bytes);
   }

@@ -7,7 +7,9 @@
 
 #include <arrow/ipc/reader.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@ class IpcSource : public BatchSource {
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t bytes) override;
   bool reads_ahead() const override { return false; }
   module_table::SourceFacts facts() const override;
+  std::uint64_t largest_batch() const override;
 
  private:
   // An open one: the reader of a file, or that of a stream.
@@ -57,6 +60,7 @@ class IpcSource : public BatchSource {
   std::shared_ptr<::arrow::RecordBatch> next_slice(std::int64_t bytes);
   void end_input();
   std::string place(int batch) const;
+  void check_read(const ::arrow::Status& status);
   Cut cut_at(std::uint64_t offset) const;
   bool is_at_end() const;
   std::int64_t row_of(const Cut& cut, std::int64_t rows, std::int64_t otherwise) const;
@@ -64,6 +68,7 @@ class IpcSource : public BatchSource {
   ::arrow::ipc::IpcReadOptions options_;
   std::vector<Input> inputs_;
   Cut begin_, end_;  // of what is read
+  std::atomic<bool> lacks_memory_ = false;
 
   // Where reading is.
   std::size_t input_ = 0;

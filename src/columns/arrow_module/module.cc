@@ -67,6 +67,13 @@ void get_facts(Source* source, SourceFacts* out) {
   *out = state_of(source).batches->facts();
 }
 
+std::uint64_t largest_batch(Source* source) {
+  std::uint64_t bytes = 0;
+  Failure ignored{};
+  guarded(&ignored, [&] { bytes = state_of(source).batches->largest_batch(); });
+  return bytes;
+}
+
 void release(Source* source) {
   delete static_cast<SourceState*>(source->private_data);
   *source = {};
@@ -87,8 +94,8 @@ bool open_source(const SourceOptions* options, Source* out, Failure* failure) {
     } else {
       state->batches = std::make_unique<IpcSource>(paths, options->threads);
     }
-    *out = {get_schema,     leave_out, take_share, start,
-            stream_failure, get_facts, release,    state.release()};
+    *out = {get_schema, leave_out,     take_share, start,          stream_failure,
+            get_facts,  largest_batch, release,    state.release()};
   });
 }
 

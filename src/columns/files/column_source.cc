@@ -58,6 +58,10 @@ void ColumnSource::rethrow() {
   if (failure != nullptr) throw_failure(*failure);
 }
 
+std::uint64_t ColumnSource::largest_batch() {
+  return source_.largest_batch(&source_);
+}
+
 module_table::SourceFacts ColumnSource::facts() const {
   module_table::SourceFacts facts{};
   source_.get_facts(&source_, &facts);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/least_memory.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "xxl/error.h"
 
@@ -90,11 +93,42 @@ ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Fo
     needs.all_row_bytes += facts.all_row_bytes;
   }
   if (const auto plan = divide(memory_bytes, needs, format, reads_while_writing)) return *plan;
-  std::uint64_t enough = round_up(memory_bytes, kMiB);
-  while (!divide(enough, needs, format, reads_while_writing)) enough += kMiB;
-  throw Error(ErrorCode::no_space, "-S " + format_bytes(memory_bytes) +
-                                       " is too little to read and sort these files: -S " +
-                                       std::to_string(enough / kMiB) + "M would do");
+  const auto enough = least_memory(memory_bytes + 1, [&](std::uint64_t memory) {
+    return divide(memory, needs, format, reads_while_writing).has_value();
+  });
+  throw Error(ErrorCode::no_space,
+              memory_given(memory_bytes) + " is too little to read and sort these files: " +
+                  (enough ? memory_to_give(*enough) + " would do" : "they are too large"));
+}
+
+void rethrow_failure(std::uint64_t memory_bytes, module_table::Format format,
+                     std::span<ColumnSource* const> sources) {
+  std::vector<module_table::SourceFacts> facts;
+  bool lacks_memory = false;
+  for (const ColumnSource* const source : sources) {
+    facts.push_back(source->facts());
+    lacks_memory |= facts.back().lacks_memory != 0;
+  }
+  try {
+    for (ColumnSource* const source : sources) source->rethrow();
+  } catch (const Error& error) {
+    if (!lacks_memory) throw;
+    std::uint64_t needed = 0;  // a batch of each may be there
+    for (ColumnSource* const source : sources) needed += source->largest_batch();
+    std::optional<std::uint64_t> enough;
+    if (needed > 0) {
+      enough = least_memory(memory_bytes + 1, [&](std::uint64_t memory) {
+        try {
+          return plan_column_memory(memory, format, facts).module_bytes >= needed;
+        } catch (const Error&) {
+          return false;
+        }
+      });
+    }
+    throw Error(error.code(),
+                std::string(error.what()) + ": " +
+                    (enough ? memory_advice(enough) : "give a larger " + memory_name()));
+  }
 }
 
 }  // namespace xxl

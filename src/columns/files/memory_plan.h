@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "columns/files/column_source.h"
 #include "columns/files/module_table.h"
 
 namespace xxl {
@@ -29,5 +30,10 @@ std::uint64_t memory_for_metadata(std::uint64_t memory_bytes);
 // do.
 ColumnFileMemory plan_column_memory(std::uint64_t memory_bytes, module_table::Format format,
                                     std::span<const module_table::SourceFacts> sources);
+
+// Throws what the streams of `sources` report, if one has failed. Where a batch did not fit in the
+// memory for reading, this says how much would do in place of `memory_bytes`.
+void rethrow_failure(std::uint64_t memory_bytes, module_table::Format format,
+                     std::span<ColumnSource* const> sources);
 
 }  // namespace xxl

@@ -17,7 +17,7 @@
 namespace xxl::module_table {
 
 // To be raised with every change of this header.
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr const char* kEntryName = "xxl_arrow_module";
 
 // What went wrong, filled in by functions that return false.
@@ -74,6 +74,7 @@ struct SourceFacts {
   std::uint64_t all_row_bytes;   // that all rows take, likewise
   std::uint64_t bytes_read;      // so far, each time
   std::uint64_t rows_read;       // so far, by the last stream
+  std::int32_t lacks_memory;     // a batch of IPC that must be read as a whole did not fit
 };
 
 // A table in one or more files of equal schemas, which have been examined. For one thread at a
@@ -92,6 +93,9 @@ struct Source {
   // Why the stream failed; null if it did not.
   const Failure* (*stream_failure)(Source*);
   void (*get_facts)(Source*, SourceFacts* out);
+  // After lacks_memory: about what the largest such batch of the files takes; 0 if that cannot be
+  // found out.
+  std::uint64_t (*largest_batch)(Source*);
   void (*release)(Source*);
   void* private_data;
 };

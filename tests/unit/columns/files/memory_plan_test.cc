@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -87,9 +89,10 @@ TEST(ColumnMemoryPlan, what_is_said_to_be_enough_is) {
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::no_space);
           const std::string text = error.what();
-          const std::size_t at = text.find("files: -S ");
+          constexpr std::string_view kAdvice = "files: memory_bytes = ";
+          const std::size_t at = text.find(kAdvice);
           ASSERT_NE(at, std::string::npos) << text;
-          memory = std::stoull(text.substr(at + 10)) * kMiB;
+          memory = std::stoull(text.substr(at + kAdvice.size()));
         }
         EXPECT_NO_THROW(plan_column_memory(memory, format, sources)) << reading;
         EXPECT_THROW(plan_column_memory(memory - kMiB, format, sources), Error) << reading;
