@@ -21,6 +21,8 @@ constexpr const char* kParquet =
     "is a Parquet file, not text: use --record=parquet, with a --key (Python: xxl.sort_parquet)";
 constexpr const char* kArrow =
     "is an Arrow file, not text: use --record=arrow, with a --key (Python: xxl.sort)";
+constexpr const char* kTar =
+    "is a tar archive, not text: unpack it first, or pipe a file of it, as with tar -xO";
 
 // A digit for the size of blocks stands between the two parts of bzip2's.
 constexpr std::string_view kBzip2Name = "BZh"sv;
@@ -36,6 +38,7 @@ constexpr Magic kMagics[] = {
     {"ARROW1\x00\x00"sv, Codec::none, kArrow},
     {"PK\x03\x04"sv, Codec::none, "is a zip archive, not text: pipe it through unzip -p"},
     {"7z\xbc\xaf\x27\x1c"sv, Codec::none, "is a 7z archive, not text: unpack it first"},
+    {"!<arch>\n"sv, Codec::none, "is an ar archive, not text: unpack it first"},
 };
 
 // The first message of an Arrow stream: a mark, its length in whole words, and where its root is.
@@ -50,6 +53,13 @@ bool is_arrow_stream(std::string_view head) {
          root > 0 && root <= kMostRootOffset;
 }
 
+// The header of a file in a tar archive: its name is filled up with zeros, and a mark stands behind.
+bool is_tar(std::string_view head) {
+  constexpr std::size_t kNameBytes = 100, kMark = 257;
+  return head.size() >= kContentBytes && head.substr(0, kNameBytes).find('\0') != head.npos &&
+         head.substr(kMark).starts_with("ustar"sv);
+}
+
 bool is_bzip2(std::string_view head) {
   if (!head.starts_with(kBzip2Name) || head.size() < kBzip2Name.size() + 1) return false;
   const std::string_view rest = head.substr(kBzip2Name.size() + 1);
@@ -61,7 +71,7 @@ bool is_bzip2(std::string_view head) {
 Codec recognize_content(std::span<const std::byte> head, const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   if (is_bzip2(text)) return Codec::bzip2;
-  const char* refusal = is_arrow_stream(text) ? kArrow : nullptr;
+  const char* refusal = is_arrow_stream(text) ? kArrow : is_tar(text) ? kTar : nullptr;
   for (const Magic& magic : kMagics) {
     if (!text.starts_with(magic.bytes)) continue;
     if (magic.refusal == nullptr) return magic.codec;

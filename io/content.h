@@ -10,7 +10,7 @@
 namespace xxl::io {
 
 // Bytes of the head of a file that recognize_content() looks at.
-inline constexpr std::size_t kContentBytes = 16;
+inline constexpr std::size_t kContentBytes = 512;
 
 // The codec if a file that begins with `head` (kContentBytes, or the whole file) is compressed;
 // otherwise Codec::none. Throws Error{bad_input} if it is a table (Parquet, Arrow) or an archive;

@@ -72,6 +72,9 @@ std::int64_t Decoder::read_on(std::span<std::byte> to) {
     }
   }
   const std::size_t made = decompressor_->read(to);
+  if (made > 0 && !std::exchange(has_made_any_, true)) {
+    recognize_content(to.first(std::min(made, kContentBytes)), path_);  // for what it refuses
+  }
   if (decompressor_->at_end()) {
     finished_ = true;
     decompressor_.reset();

@@ -54,6 +54,7 @@ class Decoder {
   std::size_t head_bytes_ = 0;  // in head_, not passed on yet
   bool is_plain_ = false;       // it was recognized, and is not compressed
   bool finished_ = false;
+  bool has_made_any_ = false;  // of what is decompressed
   std::exception_ptr failure_;
 };
 

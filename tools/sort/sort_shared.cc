@@ -79,7 +79,13 @@ void set_output_options(const ParsedOptions& options, FileJob& job) {
   }
   if (options.given("part-by")) {
     job.part_by = options.value("part-by", "");
+    if (options.values("part-by").size() > 1) {
+      throw_usage(options.command(), "--part-by can be given once: parts are by one column");
+    }
     if (job.part_by.empty()) throw_usage(options.command(), "--part-by names no column");
+  }
+  if ((job.parts != 0) + (job.part_bytes != 0) + !job.part_by.empty() > 1) {
+    throw Error(ErrorCode::usage, "--parts, --part-bytes and --part-by exclude each other");
   }
   job.verify = options.given("verify");
   if (job.verify && !options.has("output")) {

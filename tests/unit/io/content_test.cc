@@ -50,6 +50,11 @@ TEST(Content, OfTablesAndArchivesIsRefused) {
   EXPECT_EQ(refusal_of("ARROW1\x00\x00\xff\xff\xff\xff"sv).substr(0, 21), "in: is an Arrow file,");
   EXPECT_EQ(refusal_of("\xff\xff\xff\xff\x78\x00\x00\x00\x10\x00\x00\x00"sv).substr(0, 21),
             "in: is an Arrow file,");
+  EXPECT_EQ(refusal_of("!<arch>\nmember"sv).substr(0, 20), "in: is an ar archive");
+  std::string tar(512, '\0');
+  tar.replace(0, 1, "f").replace(257, 5, "ustar");
+  EXPECT_EQ(refusal_of(tar).substr(0, 20), "in: is a tar archive");
+  EXPECT_EQ(refusal_of(std::string(257, 'x') + "ustar" + std::string(300, 'x')), "");
   EXPECT_EQ(refusal_of("PK\x03\x04\x14\x00"sv).substr(0, 20), "in: is a zip archive");
 }
 
