@@ -53,7 +53,8 @@ bool is_arrow_stream(std::string_view head) {
          root > 0 && root <= kMostRootOffset;
 }
 
-// The header of a file in a tar archive: its name is filled up with zeros, and a mark stands behind.
+// The header of a file in a tar archive: its name is filled up with zeros, and a mark stands
+// behind.
 bool is_tar(std::string_view head) {
   constexpr std::size_t kNameBytes = 100, kMark = 257;
   return head.size() >= kContentBytes && head.substr(0, kNameBytes).find('\0') != head.npos &&
