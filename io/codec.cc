@@ -73,12 +73,15 @@ class Decompressor::Stream {
   // Does as much as one call of the library. After frame_done, the next frame begins. `in` may be
   // empty, to get output that is still held.
   virtual Step step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
+  // Whether an empty frame has to follow the last one, at the end of the file.
+  virtual bool lacks_last_frame() const { return false; }
 };
 
 class Decompressor::GzipStream : public Stream {
  public:
   GzipStream() {
     if (inflateInit2(&stream_, kGzipWindow + kGzipFormat) != Z_OK) throw std::bad_alloc();
+    begin_frame();
   }
   ~GzipStream() override { inflateEnd(&stream_); }
   GzipStream(const GzipStream&) = delete;
@@ -96,7 +99,9 @@ class Decompressor::GzipStream : public Stream {
     step.made = out_bytes - stream_.avail_out;
     if (result == Z_STREAM_END) {
       step.state = State::frame_done;
+      lacks_last_frame_ = is_block_of_bgzf() && stream_.total_out > 0;
       inflateReset(&stream_);
+      begin_frame();
     } else if (result == Z_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
@@ -107,8 +112,28 @@ class Decompressor::GzipStream : public Stream {
     return step;
   }
 
+  bool lacks_last_frame() const override { return lacks_last_frame_; }
+
  private:
+  void begin_frame() {
+    header_ = {};
+    header_.extra = extra_;
+    header_.extra_max = sizeof(extra_);
+    inflateGetHeader(&stream_, &header_);
+  }
+
+  // SAM format specification, section 4.1: each block has its size in an extra field "BC", and an
+  // empty block ends the file.
+  bool is_block_of_bgzf() const {
+    constexpr uInt kFieldBytes = 6;
+    return header_.extra != nullptr && header_.extra_len >= kFieldBytes && extra_[0] == 'B' &&
+           extra_[1] == 'C';
+  }
+
   z_stream stream_{};
+  gz_header header_{};
+  Bytef extra_[8] = {};
+  bool lacks_last_frame_ = false;
 };
 
 class Decompressor::ZstdStream : public Stream {
@@ -382,7 +407,7 @@ void Decompressor::give(std::span<const std::byte> piece) {
 void Decompressor::finish_input() {
   XXL_CHECK(wants_input());
   input_finished_ = true;
-  at_end_ = frames_ > 0 && !in_frame_;
+  at_end_ = frames_ > 0 && !in_frame_ && !stream_->lacks_last_frame();
 }
 
 bool Decompressor::at_end() const {
@@ -397,9 +422,11 @@ void Decompressor::fail(const std::string& message, std::uint64_t offset) const 
   throw Error(ErrorCode::bad_input, message, path_, offset);
 }
 
-// Zeros after a frame are no frame: gzip and xz allow them, to fill up a tape or sector.
+// Zeros after a frame are no frame: gzip, bzip2 and xz allow them, to fill up a tape or sector.
 void Decompressor::skip_padding() {
-  if (in_frame_ || frames_ == 0 || (codec_ != Codec::gzip && codec_ != Codec::xz)) return;
+  const bool may_be_padded =
+      codec_ == Codec::gzip || codec_ == Codec::bzip2 || codec_ == Codec::xz;
+  if (in_frame_ || frames_ == 0 || !may_be_padded) return;
   const auto end = std::find_if(input_.begin(), input_.end(),
                                 [](std::byte byte) { return byte != std::byte{0}; });
   const auto zeros = static_cast<std::size_t>(end - input_.begin());
@@ -415,8 +442,10 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
     skip_padding();
     if (input_.empty() && !may_hold_output_) {
       if (!input_finished_) break;
-      fail(used_ == 0 ? "the file is empty, not a " + name + " file"
-                      : "the " + name + " file is truncated",
+      fail(used_ == 0                     ? "the file is empty, not a " + name + " file"
+           : stream_->lacks_last_frame() ? "the file is truncated: a BGZF file ends with an empty "
+                                           "block, which is missing"
+                                         : "the " + name + " file is truncated",
            used_);
     }
     if (!in_frame_) {
@@ -440,7 +469,7 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
         may_hold_output_ = false;
         in_frame_ = false;
         ++frames_;
-        at_end_ = input_finished_ && input_.empty();
+        at_end_ = input_finished_ && input_.empty() && !stream_->lacks_last_frame();
         break;
       case State::not_a_frame:
         fail(frames_ == 0 ? "not a " + name + " file"

@@ -70,8 +70,8 @@ class Decompressor {
 
   // Fills `out` as far as the input given allows; returns the number of bytes. Less than asked for
   // only if wants_input() or at_end() holds then. Throws Error{bad_input} if the file is corrupt,
-  // ends within a frame (or before the first), or has something else after a frame (zeros may
-  // follow those of gzip and xz); its offset is
+  // ends within a frame (or before the first, or without the empty block that ends a BGZF file), or
+  // has something else after a frame (zeros may follow those of gzip, bzip2 and xz); its offset is
   // the byte of the compressed file up to which all is valid: the end of the file, the start of
   // what is no frame, or a byte at most one piece before what is corrupt. Throws Error{no_space} if
   // a window is too large.

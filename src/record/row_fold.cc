@@ -114,7 +114,10 @@ class CollectFold : public ColumnFold {
     if (!values_.empty()) values_.push_back(kSeparator);
     value_.clear();
     field.append_value(value_);
-    append_field(value_, kSeparator, values_);
+    if (syntax_.quotes)
+      append_field(value_, kSeparator, values_);
+    else
+      values_ += value_;
     return values_.size() <= most_bytes_;
   }
   std::optional<std::string> field() const override {
