@@ -38,7 +38,7 @@ TEST(JobSampler, what_counters_have_grown_by_is_seen_at_the_end_at_the_latest) {
   progress.phase_bytes_done = 1000;
   progress.read_wait_ns = 2'000'000;
   progress.scratch_bytes = 77;
-  sampler.watch([] { return JobSampler::FileBytes{.read = 10, .written = 20}; });
+  sampler.watch([] { return FileTraffic{.read = 10, .written = 20}; });
   sampler.stop();
   EXPECT_NEAR(total(sampler, series::kSorted), 1000, 1e-6);
   EXPECT_NEAR(total(sampler, series::kReadWait), 2e-3, 1e-9);
