@@ -424,8 +424,7 @@ void Decompressor::fail(const std::string& message, std::uint64_t offset) const 
 
 // Zeros after a frame are no frame: gzip, bzip2 and xz allow them, to fill up a tape or sector.
 void Decompressor::skip_padding() {
-  const bool may_be_padded =
-      codec_ == Codec::gzip || codec_ == Codec::bzip2 || codec_ == Codec::xz;
+  const bool may_be_padded = codec_ == Codec::gzip || codec_ == Codec::bzip2 || codec_ == Codec::xz;
   if (in_frame_ || frames_ == 0 || !may_be_padded) return;
   const auto end = std::find_if(input_.begin(), input_.end(),
                                 [](std::byte byte) { return byte != std::byte{0}; });
@@ -442,7 +441,7 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
     skip_padding();
     if (input_.empty() && !may_hold_output_) {
       if (!input_finished_) break;
-      fail(used_ == 0                     ? "the file is empty, not a " + name + " file"
+      fail(used_ == 0                    ? "the file is empty, not a " + name + " file"
            : stream_->lacks_last_frame() ? "the file is truncated: a BGZF file ends with an empty "
                                            "block, which is missing"
                                          : "the " + name + " file is truncated",

@@ -55,7 +55,7 @@ MUTATIONS = [
     ("what is read back is not compared", "io/write_comparison.cc",
      "    if (block_checksum(piece) != next_->checksum) fail(offset_ + at);\n", ""),
     ("files of parts not synced", "io/output_directory.cc",
-     '  if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());\n', ""),
+     '  if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());\n  if (read_back', "  if (read_back"),
     # --- threads ---
     ("messages to a coordinator wake nobody", "src/base/mailbox.h",
      "    arrived_.notify_one();\n  }\n\n  // Runs", "  }\n\n  // Runs"),

@@ -26,7 +26,7 @@ except ImportError:
 
 MIB = whole_process.MIB
 LEAST = 4 * MIB  # less is raised to this
-ADVICE = re.compile(r"(?:give at least -S |: -S )(\d+)M")
+ADVICE = re.compile(r"(?:give at least -S |: -S )(?P<mebibytes>\d+)M|memory_bytes = (?P<bytes>\d+)")
 
 
 def options(parser):
@@ -279,7 +279,7 @@ class MemoryAdvice(whole_process.FaultTest):
                 found = ADVICE.search(message.replace(f"memory of -S ", ""))
                 self.assertIsNotNone(found, message)
                 self.assertEqual(message.count("\n"), 1, message)
-                enough = int(found.group(1)) * MIB
+                enough = int(found["mebibytes"]) * MIB if found["mebibytes"] else int(found["bytes"])
                 works, second = self.works(command, enough, standard_input)
                 self.assertTrue(works, message + second)
                 advised += 1

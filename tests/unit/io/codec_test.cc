@@ -232,7 +232,8 @@ TEST(Codec, ProgramsReadWhatIsWritten) {
   }
 }
 
-// A gzip frame whose extra field says that it is a block of a BGZF file; its size there is not read.
+// A gzip frame whose extra field says that it is a block of a BGZF file; its size there is not
+// read.
 Bytes block_of_bgzf(std::span<const std::byte> content) {
   constexpr std::size_t kHeaderBytes = 10, kFlags = 3;
   constexpr std::byte kHasExtra{4};
