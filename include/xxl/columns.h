@@ -83,7 +83,7 @@ struct column_join_options {
   Progress* progress = nullptr;                              // may be null
   std::array<std::uint64_t, kJoinSides> expected_rows = {};  // of the left table, of the right one
   Measurements* measurements = nullptr;                      // may be null
-  std::function<FileTraffic()> file_traffic = {};
+  std::function<FileTraffic()> file_traffic = {};            // may be empty
 };
 
 // Sorts the rows of `in`, which is read to its end, and released, also if this throws. `out` then

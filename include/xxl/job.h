@@ -46,8 +46,8 @@ struct Progress {
 
 // Bytes so far of files that are read and written beside a job, for it.
 struct FileTraffic {
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
+  std::uint64_t read = 0;     // in bytes
+  std::uint64_t written = 0;  // in bytes
 };
 
 // A job uses at most FileJob::memory_bytes plus this for code, stacks and libraries.
