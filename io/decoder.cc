@@ -8,8 +8,12 @@
 
 namespace xxl::io {
 
-Decoder::Decoder(int fd, Codec codec, std::string path, std::size_t max_window_bytes)
-    : fd_(fd), codec_(codec), path_(std::move(path)), max_window_bytes_(max_window_bytes) {}
+Decoder::Decoder(int fd, Codec codec, bool is_text, std::string path, std::size_t max_window_bytes)
+    : fd_(fd),
+      codec_(codec),
+      path_(std::move(path)),
+      max_window_bytes_(max_window_bytes),
+      checks_content_(is_text) {}
 
 void Decoder::start(std::span<const std::byte> head) {
   decompressor_.emplace(codec_, path_, max_window_bytes_);
@@ -72,8 +76,8 @@ std::int64_t Decoder::read_on(std::span<std::byte> to) {
     }
   }
   const std::size_t made = decompressor_->read(to);
-  if (made > 0 && !std::exchange(has_made_any_, true)) {
-    recognize_content(to.first(std::min(made, kContentBytes)), path_);  // for what it refuses
+  if (made > 0 && std::exchange(checks_content_, false)) {
+    recognize_content(to.first(std::min(made, kContentBytes)), path_);
   }
   if (decompressor_->at_end()) {
     finished_ = true;

@@ -22,10 +22,10 @@ class Decoder {
   static constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // read at a time
 
   // Reads `fd` from its current position; it must stay open. `path` and `max_window_bytes` as
-  // Decompressor. Codec::none: the first bytes tell the codec (recognize_content()), and a stream
-  // without one is passed on as it is. Memory is taken with the first read() and goes back at the
-  // end of the file.
-  Decoder(int fd, Codec codec, std::string path, std::size_t max_window_bytes);
+  // Decompressor. `is_text`: content that recognize_content() refuses is an error. Codec::none, of
+  // text only: the first bytes tell the codec, and a stream without one is passed on as it is.
+  // Memory is allocated by the first read() and freed at the end of the file.
+  Decoder(int fd, Codec codec, bool is_text, std::string path, std::size_t max_window_bytes);
 
   // As read(2), but for minus an errno value instead of -1: bytes put into `to`, 0 at the end.
   // -EAGAIN: none yet, more must be read. -EBADMSG: failure().
@@ -54,7 +54,7 @@ class Decoder {
   std::size_t head_bytes_ = 0;  // in head_, not passed on yet
   bool is_plain_ = false;       // it was recognized, and is not compressed
   bool finished_ = false;
-  bool has_made_any_ = false;  // of what is decompressed
+  bool checks_content_;  // of what is decompressed, when its first bytes come
   std::exception_ptr failure_;
 };
 

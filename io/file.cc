@@ -172,7 +172,7 @@ File& File::operator=(File&& other) noexcept {
   is_limited_ = other.is_limited_;
   codec_ = other.codec_;
   window_bytes_ = other.window_bytes_;
-  is_recognized_ = other.is_recognized_;
+  is_text_ = other.is_text_;
   decoder_ = std::move(other.decoder_);
   caller_ = other.caller_;
   write_log_ = std::move(other.write_log_);
@@ -227,16 +227,16 @@ void File::open() {
   const bool is_limited = is_limited_;
   const Codec codec = codec_;
   const std::size_t window_bytes = window_bytes_;
-  const bool is_recognized = is_recognized_;
+  const bool is_text = is_text_;
   *this = std::move(now);
-  is_recognized_ = is_recognized;
+  is_text_ = is_text;
   if (codec != Codec::none) {
     disable_direct();
     seekable_ = false;
     codec_ = codec;
     window_bytes_ = window_bytes;
   }
-  if (codec != Codec::none || is_recognized) start_decoder();
+  if (!seekable && (codec != Codec::none || is_text)) start_decoder();
   if (seekable) {  // it is read as planned, whatever was added
     seekable_ = true;
     size_ = size;
@@ -251,8 +251,9 @@ void File::close() {
   fd_ = -1;
 }
 
-void File::decompress(Codec codec) {
+void File::decompress(Codec codec, bool is_text) {
   codec_ = codec;
+  is_text_ = is_text;
   std::byte head[Decompressor::kHeadBytes];
   disable_direct();
   const ssize_t bytes = seekable_ ? read_head(fd_, head, false) : 0;
@@ -264,8 +265,8 @@ void File::decompress(Codec codec) {
 }
 
 void File::recognize() {
+  is_text_ = true;
   if (!seekable_) {
-    is_recognized_ = true;
     if (is_open()) start_decoder();
     return;
   }
@@ -274,11 +275,12 @@ void File::recognize() {
   if (bytes < 0) throw_io_error(static_cast<int>(-bytes), Operation::read, path_);
   const auto known = std::min(static_cast<std::size_t>(bytes), kContentBytes);
   const Codec codec = recognize_content({head, known}, path_);
-  if (codec != Codec::none) decompress(codec);
+  if (codec != Codec::none) decompress(codec, true);
 }
 
 void File::start_decoder() {
-  decoder_ = std::make_shared<Decoder>(fd_, codec_, path_, std::max(window_bytes_, kUsualWindow));
+  decoder_ = std::make_shared<Decoder>(fd_, codec_, is_text_, path_,
+                                       std::max(window_bytes_, kUsualWindow));
 }
 
 std::size_t File::decoder_bytes() const {

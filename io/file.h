@@ -40,8 +40,9 @@ class File {
   static File examine_input(const std::string& path);
 
   // From now on reads give the decompressed content: a stream. Frames of zstd that refer back
-  // further than the first one, and further than is usual, are refused (Decompressor).
-  void decompress(Codec codec);
+  // further than the first one, and further than is usual, are refused (Decompressor). `is_text`:
+  // as is content that recognize_content() refuses.
+  void decompress(Codec codec, bool is_text);
   // From now on reads give text: its first bytes, when they come, tell whether it is compressed.
   // Throws Error{bad_input} if it is known already to be what recognize_content() refuses.
   void recognize();
@@ -149,7 +150,7 @@ class File {
   bool is_limited_ = false;
   Codec codec_ = Codec::none;
   std::size_t window_bytes_ = 0;  // of its first frame
-  bool is_recognized_ = false;    // a stream: by its decoder
+  bool is_text_ = false;          // its content is recognized
   std::shared_ptr<Decoder> decoder_;
   IoQueue* caller_ = nullptr;
   std::shared_ptr<WriteLog> write_log_;

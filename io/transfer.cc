@@ -43,6 +43,25 @@ std::int64_t write_stream(int fd, std::span<const std::byte> data) {
   return outcome(write(fd, data.data(), data.size()));
 }
 
+// Waits for what the caller of the library writes.
+Completion read_of_caller(IoQueue& caller, Request request) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Completion> completion;
+  };
+  const auto state = std::make_shared<State>();
+  request.done = [state](const Completion& completion) {
+    std::lock_guard lock(state->mutex);
+    state->completion = completion;
+    state->changed.notify_one();
+  };
+  caller.submit(std::move(request));
+  std::unique_lock lock(state->mutex);
+  state->changed.wait(lock, [&] { return state->completion.has_value(); });
+  return *state->completion;
+}
+
 }  // namespace
 
 std::uint64_t Transfer::offset() const {
@@ -125,29 +144,6 @@ bool Transfer::fail(int error) {
 bool Transfer::is_end_of_file() const {
   return request_.offset == Request::kStream || offset() >= current_size(*request_.file);
 }
-
-namespace {
-
-// What the caller of the library gives, once it does.
-Completion read_of_caller(IoQueue& caller, Request request) {
-  struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<Completion> completion;
-  };
-  const auto state = std::make_shared<State>();
-  request.done = [state](const Completion& completion) {
-    std::lock_guard lock(state->mutex);
-    state->completion = completion;
-    state->changed.notify_one();
-  };
-  caller.submit(std::move(request));
-  std::unique_lock lock(state->mutex);
-  state->changed.wait(lock, [&] { return state->completion.has_value(); });
-  return *state->completion;
-}
-
-}  // namespace
 
 std::size_t read_at(const File& file, std::uint64_t offset, std::span<std::byte> data,
                     int cancel_fd) {

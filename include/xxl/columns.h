@@ -60,8 +60,8 @@ struct column_sort_options {
   std::uint64_t expected_rows = 0;  // that come, if known: for the total of `progress`
   // Filled in when the stream has no more batches; owned as `progress`; may be null.
   Measurements* measurements = nullptr;
-  // What the producer of the input reads and the user of the stream writes, for the phases of
-  // `measurements`; may be empty. Called from any thread while the stream is there.
+  // Tells how much was read from files for `in`, and written to files from `out`: it is added to
+  // the phases of `measurements`. May be empty. Called from any thread while the stream is there.
   std::function<FileTraffic()> file_traffic = {};
 };
 

@@ -44,7 +44,7 @@ struct Progress {
   std::atomic<std::uint64_t> write_wait_ns{0};      // ... write_wait_seconds
 };
 
-// Bytes so far of files that are read and written beside a job, for it.
+// How much of files was read and written so far for a job, but not by the job itself.
 struct FileTraffic {
   std::uint64_t read = 0;     // in bytes
   std::uint64_t written = 0;  // in bytes

@@ -1,4 +1,4 @@
-// What was measured of a job, as fields of a report of Python.
+// The measurements of a job as fields of a report in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

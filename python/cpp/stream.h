@@ -62,7 +62,7 @@ class Stream {
   void begin();
   // The next batch; or raises StopIteration.
   Batch next();
-  // What was measured, once all has been given; the last phase goes on until now.
+  // The measurements of a stream that was read to its end. Its last phase ends with this call.
   nb::dict measured() const;
   // Ends the job; forgets what has not been read.
   void close();

@@ -1,6 +1,7 @@
 #include "base/memory_name.h"
 
 #include <atomic>
+#include <string_view>
 
 #include "base/units.h"
 
@@ -9,6 +10,25 @@ namespace {
 
 std::atomic<MemoryName> name_of_process{MemoryName::member};
 
+struct Words {
+  std::string_view name;
+  std::string_view within;          // in front of the name, within a sentence
+  std::string_view before, behind;  // what is given
+  std::string_view before_what_to_give;
+};
+
+Words words() {
+  switch (name_of_process) {
+    case MemoryName::option:
+      return {"-S", "the memory of ", " ", "", " "};
+    case MemoryName::argument:
+      return {"memory=", "", "", "", ""};
+    case MemoryName::member:
+      break;
+  }
+  return {"memory_bytes", "", " (", ")", " = "};
+}
+
 }  // namespace
 
 void set_memory_name(MemoryName name) {
@@ -16,47 +36,24 @@ void set_memory_name(MemoryName name) {
 }
 
 std::string memory_name() {
-  switch (name_of_process) {
-    case MemoryName::option:
-      return "-S";
-    case MemoryName::argument:
-      return "memory=";
-    case MemoryName::member:
-      break;
-  }
-  return "memory_bytes";
+  return std::string(words().name);
 }
 
 std::string memory_given(std::uint64_t bytes) {
-  const std::string size = format_bytes(bytes);
-  switch (name_of_process) {
-    case MemoryName::option:
-      return memory_name() + " " + size;
-    case MemoryName::argument:
-      return memory_name() + size;
-    case MemoryName::member:
-      break;
-  }
-  return memory_name() + " (" + size + ")";
+  const Words given = words();
+  return memory_name().append(given.before).append(format_bytes(bytes)).append(given.behind);
 }
 
 std::string memory_of_name(std::uint64_t bytes) {
-  const bool is_option = name_of_process == MemoryName::option;
-  return (is_option ? "the memory of " : "") + memory_name() + " (" + format_bytes(bytes) + ")";
+  return std::string(words().within) + memory_name() + " (" + format_bytes(bytes) + ")";
 }
 
 std::string memory_to_give(std::uint64_t bytes) {
   const std::uint64_t mebibytes = ceil_div<std::uint64_t>(bytes, kMiB);
-  const std::string size = std::to_string(mebibytes) + "M";
-  switch (name_of_process) {
-    case MemoryName::option:
-      return memory_name() + " " + size;
-    case MemoryName::argument:
-      return memory_name() + size;
-    case MemoryName::member:
-      break;
-  }
-  return memory_name() + " = " + std::to_string(mebibytes * kMiB);
+  const bool in_bytes = name_of_process == MemoryName::member;
+  return memory_name()
+      .append(words().before_what_to_give)
+      .append(in_bytes ? std::to_string(mebibytes * kMiB) : std::to_string(mebibytes) + "M");
 }
 
 }  // namespace xxl

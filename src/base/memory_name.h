@@ -13,8 +13,7 @@ enum class MemoryName {
   argument,  // memory=8M
 };
 
-// Of this process: called by a program or package of its own before its first job. Without it:
-// the member.
+// Sets the name for this process, before its first job. Without this call it is the member.
 void set_memory_name(MemoryName name);
 
 // "-S".

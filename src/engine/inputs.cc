@@ -73,9 +73,8 @@ std::uint64_t Inputs::memory_beside_names(std::uint64_t memory_bytes) const {
   if (memory_bytes < enough) {
     throw Error(ErrorCode::no_space,
                 "the names of " + std::to_string(files.size()) + " files take " +
-                    format_bytes(name_bytes) + " of memory, too much for -S " +
-                    format_bytes(memory_bytes) + ": -S " +
-                    std::to_string(ceil_div<std::uint64_t>(enough, kMiB)) + "M is enough");
+                    format_bytes(name_bytes) + " of memory, too much for " +
+                    memory_given(memory_bytes) + ": " + memory_to_give(enough) + " is enough");
   }
   return memory_bytes - name_bytes;
 }
@@ -121,9 +120,10 @@ Recognize recognize_text(const TextSyntax& syntax, bool recognizes) {
 io::File examine_input(const std::string& path, Recognize recognize) {
   io::File file = io::File::examine_input(path);
   const Codec codec = recognize != Recognize::nothing ? io::codec_of(path) : Codec::none;
+  const bool is_text = recognize == Recognize::suffix_and_content;
   if (codec != Codec::none) {
-    file.decompress(codec);
-  } else if (recognize == Recognize::suffix_and_content) {
+    file.decompress(codec, is_text);
+  } else if (is_text) {
     file.recognize();
   }
   return file;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
@@ -239,7 +240,7 @@ class RowFold : public GroupFold {
     throw Error(ErrorCode::no_space,
                 "--collect: the values of key " + in_quotes(options_.key_text(first_)) +
                     " are longer than " + format_bytes(options_.most_collected_bytes) +
-                    ", a sixteenth of -S: give more");
+                    ", a sixteenth of " + memory_name() + ": give more");
   }
 
   const RowFoldOptions options_;

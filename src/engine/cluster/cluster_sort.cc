@@ -120,11 +120,9 @@ void ClusterSort::open() {
                               }});
   if (sorting_->geometry().block_bytes > sending_bytes_) {
     throw Error(ErrorCode::no_space,
-                "-S " + format_bytes(options_.memory_bytes) + " is too small for records of " +
-                    std::to_string(options_.format.record_bytes) + " bytes: give at least -S " +
-                    std::to_string(ceil_div<std::uint64_t>(
-                        kSendingPart * sorting_->geometry().block_bytes, kMiB)) +
-                    "M");
+                memory_given(options_.memory_bytes) + " is too small for records of " +
+                    format_count(options_.format.record_bytes, "byte") + ": give at least " +
+                    memory_to_give(kSendingPart * sorting_->geometry().block_bytes));
   }
 }
 

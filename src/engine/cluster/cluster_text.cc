@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "engine/cluster/message.h"
 #include "engine/text_sort/long_records.h"
@@ -65,8 +66,8 @@ void ClusterText::serve(std::span<const SharedRuns> inputs) {
   }
   if (largest > sending_.span().size()) {
     throw LongRecordError("records of " + format_bytes(largest) +
-                              " are too long to be sent to another rank with the memory of -S (" +
-                              format_bytes(given_memory_bytes_) + "): ",
+                              " are too long to be sent to another rank with " +
+                              memory_of_name(given_memory_bytes_) + ": ",
                           {largest, 2 * largest});
   }
   server_ = std::make_unique<ScratchServer>(
