@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -265,8 +266,10 @@ TEST(JoinColumns, stops_when_it_is_asked_to) {
   std::stop_source stop;
   const resources shared(
       {.memory_bytes = 64 << 20, .users = 2, .stop = stop.get_token(), .device = Device::cpu});
+  std::deque<Batches> tables;  // a stream reads the left one until it is released
   const auto begin = [&](const std::function<void()>& on_batch, ArrowArrayStream* to) {
-    Batches left = many("id", 10000, 7919, 10), right = many("user", 10000, 6007, 10);
+    Batches& left = tables.emplace_back(many("id", 10000, 7919, 10));
+    Batches& right = tables.emplace_back(many("user", 10000, 6007, 10));
     ArrowArrayStream from_left, from_right;
     left.export_to(&from_left);
     right.export_to(&from_right);
