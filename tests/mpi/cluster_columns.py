@@ -375,7 +375,7 @@ class ColumnFailures(ColumnClusterTest):
     def test_a_rank_of_a_join_that_dies_ends_all(self):
         table = pa.table({"k": [i * 7919 % 200_003 for i in range(200_000)], "s": [str(i) * 10 for i in range(200_000)]})
         pq.write_table(table, self.root / "in.parquet")
-        self.kill_many(["--record=parquet", "--key=k", "-S48M", self.root / "in.parquet"], self.root / "in.parquet", ("o/",),
+        self.kill_many(["--record=parquet", "--key=k", "-S64M", self.root / "in.parquet"], self.root / "in.parquet", ("o/",),
                        command="join")
 
     def test_full_disks(self):

@@ -54,7 +54,7 @@ def rows(rng, count):
     if has_header:
         options += ["--header", *rng.choice(([], ["--key=n:number"]))]
     keyed = any(option.startswith("--key") for option in options)
-    folds = ([], ["-u"], ["--count"], ["--sum=3"], ["--max=3:number:most", "--collect=1"]) if keyed else ([], ["-u"])
+    folds = ([], ["-u"], ["--count"], ["--sum=3:total"], ["--max=3:number:most", "--collect=2"]) if keyed else ([], ["-u"])
     return out.getvalue().encode(), [*options, *rng.choice(folds)]
 
 
