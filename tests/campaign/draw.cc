@@ -132,7 +132,7 @@ void draw_resources(const cli::CommandSpec& command, Job& job, Random& random) {
   const bool text = kind_of(job) != Kind::binary && job.command != "shuf";
   const bool columns = kind_of(job) == Kind::columns;
   const bool joins = job.command == "join";
-  const std::uint64_t least = columns ? (joins ? 48 : 36) : text ? 4 : joins ? 2 : 1;
+  const std::uint64_t least = columns ? (joins ? 60 : 36) : text ? 4 : joins ? 2 : 1;
   job.resources.push_back(
       "--buffer-size=" +
       std::to_string(random.pick({least, least, least + 1, 2 * least, std::max(least, 16UL)})) +
