@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/mailbox.h"
+#include "base/memory_name.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "base/workers.h"
