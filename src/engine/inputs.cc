@@ -71,10 +71,10 @@ std::uint64_t Inputs::memory_beside_names(std::uint64_t memory_bytes) const {
   if (name_bytes == 0) return memory_bytes;
   const std::uint64_t enough = name_bytes + kLeastMemoryBytes;
   if (memory_bytes < enough) {
-    throw Error(ErrorCode::no_space,
-                "the names of " + std::to_string(files.size()) + " files take " +
-                    format_bytes(name_bytes) + " of memory, too much for " +
-                    memory_given(memory_bytes) + ": " + memory_to_give(enough) + " is enough");
+    throw Error(ErrorCode::no_space, "the names of " + std::to_string(files.size()) +
+                                         " files take " + format_bytes(name_bytes) +
+                                         " of memory, too much for " + memory_given(memory_bytes) +
+                                         ": " + memory_to_give(enough) + " is enough");
   }
   return memory_bytes - name_bytes;
 }
