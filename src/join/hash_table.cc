@@ -135,7 +135,7 @@ void HashTable::classify(const KeyLayout& layout, const Segment& segment, std::u
 }
 
 void HashTable::build(std::size_t partition, const RecordNumbers& numbers) {
-  const auto [first, count] = numbers;
+  const std::uint64_t first = numbers.first;
   std::uint32_t* const starts = directory_ + partition * (buckets_ + 1);
   std::fill_n(starts, buckets_ + 1, 0);
   const std::size_t base = partition * (buckets_ + 1);
@@ -143,7 +143,7 @@ void HashTable::build(std::size_t partition, const RecordNumbers& numbers) {
     const auto bucket = [&](const std::byte* record) {
       return bucket_of(key.hash(build_, record)) - base;
     };
-    for (std::uint64_t number = first; number < first + count; ++number) {
+    for (std::uint64_t number = first; number < first + numbers.count; ++number) {
       ++starts[bucket(record(number)) + 1];
     }
     starts[0] = static_cast<std::uint32_t>(first);
@@ -229,7 +229,10 @@ struct HashTable::ProbeGroup {
 template <class Key>
 std::size_t HashTable::find_candidates(const Key& key, const std::byte* records,
                                        ProbeGroup& group) const {
-  auto& [count, hashes, firsts, ends] = group;
+  const std::size_t count = group.count;
+  auto& hashes = group.hashes;
+  auto& firsts = group.firsts;
+  auto& ends = group.ends;
   const std::size_t step = probe_.record_bytes();
   for (std::size_t i = 0; i < count; ++i) {
     hashes[i] = key.hash(probe_, records + i * step);

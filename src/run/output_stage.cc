@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <ranges>
 #include <string_view>
 
 #include "base/error.h"
@@ -259,12 +258,15 @@ void OutputStage::write_by_key(std::size_t admitted, const RecordSource& source,
     source.write(first, now, records.data());
     for (std::size_t begin = 0, end; begin < now; begin = end) {
       if (parts.must_cut_before(record(begin), record_bytes_)) parts.cut();
-      const auto rest = std::views::iota(begin + 1, now);
-      end = begin + 1 +
-            static_cast<std::size_t>(
-                std::ranges::partition_point(
-                    rest, [&](std::size_t i) { return parts.has_present_key(record(i)); }) -
-                rest.begin());
+      end = begin + 1;
+      for (std::size_t high = now; end < high;) {
+        const std::size_t middle = end + (high - end) / 2;
+        if (parts.has_present_key(record(middle))) {
+          end = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
       const std::size_t bytes = (end - begin) * record_bytes_;
       std::unique_lock lock(mutex_);
       const auto spans = reserve_locked(bytes, bytes);

@@ -46,7 +46,7 @@ class CellContentsTest : public testing::Test {
                         cell_bytes);
   }
 
-  const WholeLine keys_;
+  const WholeLine keys_{};
   std::vector<std::unique_ptr<ResidentRecords>> runs_;
   std::vector<MergeSource> sources_;
   std::vector<Records> expected_;  // of each side

@@ -57,7 +57,7 @@ class RunCutTest : public testing::Test {
     return ends;
   }
 
-  const FirstByte keys_;
+  const FirstByte keys_{};
   std::vector<std::unique_ptr<ResidentRecords>> runs_;
   std::vector<MergeSource> sources_;
   std::vector<Item> merged_;

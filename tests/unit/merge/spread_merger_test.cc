@@ -143,7 +143,7 @@ class SpreadMergerTest : public testing::TestWithParam<unsigned> {
   }
 
   test::Watchdog watchdog_;
-  const WholeLine keys_;
+  const WholeLine keys_{};
   std::vector<std::unique_ptr<ResidentRecords>> runs_;
   Records sorted_;
   Monitor monitor_;

@@ -158,10 +158,10 @@ TEST(SorterOfAnyLength, leaves_out_equal_keys_and_stops_at_the_limit) {
     std::ranges::stable_sort(expected, [](const Person& a, const Person& b) {
       return a.born != b.born ? a.born > b.born : a.name < b.name;
     });
-    const auto rest = std::ranges::unique(expected, [](const Person& a, const Person& b) {
+    const auto equal = [](const Person& a, const Person& b) {
       return a.born == b.born && a.name == b.name;
-    });
-    expected.erase(rest.begin(), rest.end());
+    };
+    expected.erase(std::unique(expected.begin(), expected.end(), equal), expected.end());
     if (limit) expected.resize(*limit);
     std::vector<Person> found;
     for (; !sorter.empty(); ++sorter) found.push_back(*sorter);

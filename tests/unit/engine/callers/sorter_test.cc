@@ -196,8 +196,8 @@ TEST(Sorter, leaves_out_equal_keys_and_stops_at_the_limit) {
   sorter.push(rows);
   const auto key = [](const Row& row) { return std::pair(row.weight, row.color); };
   std::ranges::stable_sort(rows, {}, key);
-  const auto rest = std::ranges::unique(rows, {}, key);
-  rows.erase(rest.begin(), rest.end());
+  const auto equal = [&](const Row& a, const Row& b) { return key(a) == key(b); };
+  rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
   rows.resize(100);
   EXPECT_EQ(pull_all(sorter), rows);
 }

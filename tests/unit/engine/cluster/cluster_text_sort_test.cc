@@ -72,7 +72,7 @@ TEST_F(ClusterTextSortTest, ranks_write_what_one_process_would) {
       SCOPED_TRACE(std::to_string(kind) + ", variant " + std::to_string(variant) + ", " +
                    std::to_string(ranks) + " ranks");
       Random random(10 * kind + variant);
-      const Records records = test::random_records(kind, 10 * kMiB, random);
+      const Records records = test::random_records(kind, 7 * kMiB, random);
       write_input(records);
       TextSortOptions sort = options();
       const bool in_parts = (kind + variant) % 3 != 0;

@@ -114,7 +114,7 @@ class TaggedSortTest : public TextSortTest {
 };
 
 TEST_F(TaggedSortTest, random_tags_shuffle_any_records_in_any_order_of_completion) {
-  for (unsigned round = 0; round < 60; ++round) {
+  for (unsigned round = 0; round < 32; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     Random random(round);
     forget_inputs();
@@ -180,7 +180,7 @@ TEST_F(TaggedSortTest, of_equal_keys_the_first_stays_in_any_order_of_completion)
 }
 
 TEST_F(TaggedSortTest, inputs_are_told_apart_in_any_order_of_completion) {
-  for (unsigned round = 0; round < 80; ++round) {
+  for (unsigned round = 0; round < 40; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     Random random(round);
     forget_inputs();

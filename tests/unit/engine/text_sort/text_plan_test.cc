@@ -90,8 +90,8 @@ TEST(TextPlan, takes_the_memory_that_is_worth_it) {
 
 // Whatever the threads: they share the memory in which runs are formed.
 TEST(TextPlan, takes_the_fewest_passes_that_all_workers_can_share) {
-  constexpr std::uint64_t kMemory[] = {64 * kMiB, 256 * kMiB, kGiB,       4 * kGiB,
-                                       16 * kGiB, 64 * kGiB,  256 * kGiB, 1024 * kGiB};
+  static constexpr std::uint64_t kMemory[] = {64 * kMiB, 256 * kMiB, kGiB,       4 * kGiB,
+                                              16 * kGiB, 64 * kGiB,  256 * kGiB, 1024 * kGiB};
   struct Row {
     std::uint64_t input_bytes;
     unsigned passes[std::size(kMemory)];

@@ -25,7 +25,7 @@ using io::test::write_file;
 using namespace test;
 
 TEST_F(TextSortTest, any_records_by_any_options_in_any_order_of_completion) {
-  for (unsigned round = 0; round < 80; ++round) {
+  for (unsigned round = 0; round < 40; ++round) {
     Random random(round);
     forget_inputs();
     const unsigned kind = round % kKinds;
