@@ -22,8 +22,9 @@ programs=(parts sort_differential join_differential shuffles differential join_r
   faults verified sets folds keep_order memory_advice)
 alone=(output_file limits)
 run_program() {
-  local log=$results/$1.log
-  tests/cli/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" > "$log" 2>&1 || true
+  local log=$results/$1.log many=()
+  [[ ! ${XXL_CI_ALL:-} || $1 != *_differential ]] || many=(--cases=10000)
+  tests/cli/"$1".py --xxl build-release/bin/xxl --junit "$results/$1.xml" "${many[@]}" > "$log" 2>&1 || true
   cat "$log"
 }
 export results

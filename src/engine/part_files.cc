@@ -14,10 +14,13 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
-// Of keys of so many parts that their manifest would be too large: the least that it has room for.
+// With so many parts, their keys are short: a manifest is at most 1 KiB for each of kMostParts,
+// also where a byte of a key becomes six in JSON.
+constexpr std::size_t kManyParts = 30'000;
 constexpr std::size_t kFewKeyBytes = 64;
 
-void cut_keys(PartManifest::Part& part, std::size_t most) {
+void cut_keys(PartManifest::Part& part, std::size_t parts) {
+  const std::size_t most = parts > kManyParts ? kFewKeyBytes : kMostKeyBytes;
   part.first_key.resize(std::min(part.first_key.size(), most));
   part.last_key.resize(std::min(part.last_key.size(), most));
 }
@@ -124,34 +127,41 @@ std::shared_ptr<const io::File> PartFiles::file(std::size_t part, std::uint64_t 
   return {held, &held->file};
 }
 
+void PartFiles::add(std::size_t number, PartManifest::Part& part, bool has_checksum,
+                    io::ReadBack* read_back) {
+  const std::shared_ptr<PartFile> held = hold(number, false, 0);
+  part.file = name_of(number);
+  directory_.add(held->file, part.file, part.bytes, read_back);
+  if (!has_checksum) part.checksum = part_checksum(held->file, part.bytes);
+}
+
 void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back) {
   for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
-    PartManifest::Part& part = manifest.parts[i];
-    const std::shared_ptr<PartFile> held = hold(i, false, 0);
-    part.file = name_of(i);
-    cut_keys(part, kMostKeyBytes);
-    directory_.add(held->file, part.file, part.bytes, read_back);
-    if (!has_checksums) part.checksum = part_checksum(held->file, part.bytes);
+    add(i, manifest.parts[i], has_checksums, read_back);
+    cut_keys(manifest.parts[i], manifest.parts.size());
   }
-  std::string text = manifest.text();
-  if (text.size() > kMostManifestBytes) {
-    for (PartManifest::Part& part : manifest.parts) cut_keys(part, kFewKeyBytes);
-    text = manifest.text();
-  }
-  directory_.add(kManifestName, text, read_back);
+  directory_.add(kManifestName, manifest.text(), read_back);
   directory_.publish();
 }
 
 void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums,
                         const std::string& record, std::size_t terminator_bytes,
                         const KeyText& key_text, io::ReadBack* read_back) {
-  PartManifest manifest;
-  manifest.record = record;
+  std::uint64_t records = 0, bytes = 0;
+  for (const OutputPart& part : parts) {
+    records += part.records;
+    bytes += part.bytes;
+  }
+  ManifestText text(record, records, bytes);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::shared_ptr<PartFile> held = hold(i, false, 0);
-    manifest.parts.push_back(described_part(held->file, parts[i], terminator_bytes, key_text));
+    PartManifest::Part entry = described_part(held->file, parts[i], terminator_bytes, key_text);
+    add(i, entry, has_checksums, read_back);
+    cut_keys(entry, parts.size());
+    text.add(entry);
   }
-  publish(std::move(manifest), has_checksums, read_back);
+  directory_.add(kManifestName, std::move(text).finish(), read_back);
+  directory_.publish();
 }
 
 }  // namespace xxl

@@ -79,6 +79,9 @@ class PartFiles {
   void open(std::size_t part, PartFile& file, bool direct, std::unique_lock<std::mutex>& lock);
   void let_go(std::size_t part);
   std::string name_of(std::size_t part) const;
+  // Completes the file of a part, and its entry.
+  void add(std::size_t number, PartManifest::Part& part, bool has_checksum,
+           io::ReadBack* read_back);
 
   std::string path_;
   const bool verify_;

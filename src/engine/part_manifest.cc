@@ -155,38 +155,35 @@ void check_sizes(const PartManifest& manifest) {
   }
 }
 
-// All that a manifest says, except its own checksum.
-Json content_of(const PartManifest& manifest) {
-  Json json;
-  json["format"] = kFormat;
-  json["record"] = manifest.record;
-  const Totals totals = totals_of(manifest);
-  json["records"] = totals.records;
-  json["bytes"] = totals.bytes;
-  Json& files = json["files"] = Json::array();
-  for (const PartManifest::Part& part : manifest.parts) {
-    Json file;
-    file["file"] = part.file;
-    file["records"] = part.records;
-    file["bytes"] = part.bytes;
-    if (part.records > 0) {
-      file["first_key"] = part.first_key;
-      file["last_key"] = part.last_key;
-    }
-    file["checksum"] = checksum_text(kOfPart, part.checksum);
-    files.push_back(std::move(file));
+// Appends `json` with `indent` spaces at the beginning of each line but the first. Bytes of keys
+// that are not UTF-8 become U+FFFD.
+void append(std::string& text, const Json& json, std::size_t indent) {
+  for (const char c : json.dump(1, ' ', false, Json::error_handler_t::replace)) {
+    text += c;
+    if (c == '\n') text.append(indent, ' ');
   }
-  return json;
 }
 
-// Bytes of keys that are not UTF-8 become U+FFFD.
-std::string text_of(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+Json entry_of(const PartManifest::Part& part) {
+  Json file;
+  file["file"] = part.file;
+  file["records"] = part.records;
+  file["bytes"] = part.bytes;
+  if (part.records > 0) {
+    file["first_key"] = part.first_key;
+    file["last_key"] = part.last_key;
+  }
+  file["checksum"] = checksum_text(kOfPart, part.checksum);
+  return file;
 }
 
-std::uint64_t checksum_of_text(const Json& content) {
-  const std::string text = text_of(content);
-  return block_checksum(std::as_bytes(std::span(text)));
+constexpr std::string_view kEndOfFiles = "\n ]";
+constexpr std::string_view kEnd = "\n}\n";
+
+ManifestText text_of(const PartManifest& manifest, const Totals& totals) {
+  ManifestText text(manifest.record, totals.records, totals.bytes);
+  for (const PartManifest::Part& part : manifest.parts) text.add(part);
+  return text;
 }
 
 // Line and column of the byte in front of which `text` is no JSON any more.
@@ -220,7 +217,7 @@ PartManifest manifest_of(std::string_view text) {
   check_total(json, "bytes", totals.bytes);
   check_sizes(manifest);
   if (json.contains("checksum") &&
-      checksum_of(json, kOfManifest) != checksum_of_text(content_of(manifest))) {
+      checksum_of(json, kOfManifest) != text_of(manifest, totals).checksum()) {
     throw Fault("it was changed after it was written, so that its checksum differs");
   }
   return manifest;
@@ -228,10 +225,38 @@ PartManifest manifest_of(std::string_view text) {
 
 }  // namespace
 
+ManifestText::ManifestText(const std::string& record, std::uint64_t records, std::uint64_t bytes) {
+  Json json;
+  json["format"] = kFormat;
+  json["record"] = record;
+  json["records"] = records;
+  json["bytes"] = bytes;
+  append(text_, json, 0);
+  text_.resize(text_.rfind('\n'));
+  text_ += ",\n \"files\": [";
+}
+
+void ManifestText::add(const PartManifest::Part& part) {
+  text_ += text_.ends_with('[') ? "\n  " : ",\n  ";
+  append(text_, entry_of(part), 2);
+}
+
+std::uint64_t ManifestText::checksum() {
+  const std::size_t size = text_.size();
+  text_.append(kEndOfFiles).append(kEnd);
+  const std::uint64_t checksum = block_checksum(std::as_bytes(std::span(text_)));
+  text_.resize(size);
+  return checksum;
+}
+
+std::string ManifestText::finish() && {
+  const std::string checksum = checksum_text(kOfManifest, this->checksum());
+  text_.append(kEndOfFiles).append(",\n \"checksum\": \"" + checksum + '"').append(kEnd);
+  return std::move(text_);
+}
+
 std::string PartManifest::text() const {
-  Json json = content_of(*this);
-  json["checksum"] = checksum_text(kOfManifest, checksum_of_text(json));
-  return text_of(json);
+  return text_of(*this, totals_of(*this)).finish();
 }
 
 std::string part_name(std::size_t part) {

@@ -40,6 +40,21 @@ struct PartManifest {
   friend bool operator==(const PartManifest&, const PartManifest&) = default;
 };
 
+// The text of a manifest, made part by part: so it takes little more memory than its text.
+class ManifestText {
+ public:
+  // `record`: their kind. `records`, `bytes`: of all parts.
+  ManifestText(const std::string& record, std::uint64_t records, std::uint64_t bytes);
+  void add(const PartManifest::Part& part);
+  // After the last part.
+  std::string finish() &&;
+  // What finish() says of it in the text.
+  std::uint64_t checksum();
+
+ private:
+  std::string text_;
+};
+
 // The name of the file of a part, by its number, without an ending.
 std::string part_name(std::size_t part);
 // The ending of such a name; none for other names.

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import whole_process
 from whole_process import (MEMORY_CONSTANT, MIB, NOBODY, PATIENCE_SECONDS, FaultTest, bytes_transferred, bytes_waiting,
@@ -316,6 +317,17 @@ class Memory(FaultTest):
                 self.assertLessEqual(peak, 4 * MIB + MEMORY_CONSTANT, f"{peak / MIB:.1f} MiB")
                 subprocess.run([whole_process.XXL, "sort", "-c", self.out / "file"], check=True)
                 self.assertEqual((self.out / "file").stat().st_size, source.stat().st_size)
+
+    def test_of_many_parts_with_long_keys(self):
+        source = self.root / "in"
+        with open(source, "w", encoding="ascii") as file:
+            for i in range(19_000):
+                print(f"{i * 7919 % 19_001:05d}{'k' * 301},1", file=file)
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:  # on disks it takes minutes
+            peak = self.peak_bytes("--record=csv", "--key=1", "--part-by=1", "-S", "4M", source,
+                                   "-o", f"{directory}/parts")
+            self.assertLessEqual(peak, 4 * MIB + MEMORY_CONSTANT, f"{peak / MIB:.1f} MiB")
+            subprocess.run([whole_process.XXL, "validate", f"{directory}/parts"], check=True, capture_output=True)
 
     def test_of_joins_of_text(self):
         inputs = self.root / "r", self.root / "s"

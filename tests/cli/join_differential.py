@@ -148,7 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--xxl", required=True, help="the program to test")
     parser.add_argument("--gnu", default=shutil.which("join"), help="the join to compare with")
-    parser.add_argument("--cases", type=int, default=2500)
+    parser.add_argument("--cases", type=int, default=1500)
     parser.add_argument("--large", type=int, default=12, help="further cases with inputs larger than memory")
     parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
     parser.add_argument("--locales", default="C,C.UTF-8,en_US.UTF-8", help="separated by commas")

@@ -428,7 +428,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--xxl", required=True, help="the program to test")
     parser.add_argument("--gnu", default=shutil.which("sort"), help="the sort to compare with")
-    parser.add_argument("--cases", type=int, default=4000)
+    parser.add_argument("--cases", type=int, default=2500)
     parser.add_argument("--large", type=int, default=10, help="further cases with inputs larger than memory")
     parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
     parser.add_argument("--locales", 

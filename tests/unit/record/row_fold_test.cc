@@ -86,9 +86,10 @@ TEST_F(RowFoldTest, of_a_key_whose_values_are_too_long_names_it) {
     folded({"b,xx", "b,yyy"});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "--collect: the values of key 'b' are longer than 5 B, a sixteenth of -S: give "
-                 "more");
+    EXPECT_STREQ(
+        error.what(),
+        "--collect: the values of key 'b' are longer than 5 B, a sixteenth of memory_bytes: give "
+        "more");
   }
 }
 

@@ -109,8 +109,8 @@ TEST(ComparedSorter, sorts_what_fits_in_memory_stably) {
 
 TEST(ComparedSorter, sorts_what_does_not_stably) {
   sort_all<8>(9 << 20, {});
-  sort_all<24>(9 << 20, {});
-  sort_all<200>(9 << 20, {});
+  sort_all<24>(6 << 20, {});
+  sort_all<200>(6 << 20, {});
 }
 
 TEST(ComparedSorter, is_pulled_again) {
@@ -121,10 +121,9 @@ TEST(ComparedSorter, is_pulled_again) {
 TEST(ComparedSorter, leaves_out_equal_keys_and_stops_at_the_limit) {
   sort_all<8>(9 << 20, {.unique = true});
   sort_all<64>(9 << 20, {.unique = true, .limit = 1000});
-  sort_all<16>(9 << 20, {.limit = 1000});
-  sort_all<16>(9 << 20, {.skip = 1000, .limit = 1000});
+  sort_all<16>(6 << 20, {.skip = 1000, .limit = 1000});
   sort_all<16>(1 << 20, {.skip = 1000, .repeatable = true});
-  sort_all<16>(9 << 20, {.unique = true, .skip = 70000, .repeatable = true});
+  sort_all<16>(6 << 20, {.unique = true, .skip = 70000, .repeatable = true});
 }
 
 // With an order that no key has: strings of any content, shorter ones first.

@@ -356,7 +356,9 @@ TEST(Sorter, is_left_to_the_parent_by_a_child) {
                                                              with_memory(kLittleMemory));
   sorter->push(numbers);
   for (const bool sorted : {false, true}) {
-    if (sorted) ASSERT_EQ(sorter->pull().empty(), false);
+    if (sorted) {
+      ASSERT_FALSE(sorter->pull().empty());
+    }
     EXPECT_EQ(test::status_of_child([&] {
                 try {
                   for (;;) sorted ? (void)sorter->pull() : sorter->push(1);

@@ -134,7 +134,7 @@ class TextJoinTest : public test::WholeSortTest {
 };
 
 TEST_F(TextJoinTest, any_inputs_by_any_options_in_any_order_of_completion) {
-  for (unsigned round = 0; round < 20; ++round) {
+  for (unsigned round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     Random random(round);
     const JoinKind kinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
