@@ -8,7 +8,7 @@
 //
 // and to one in place, where the file cannot be replaced without loss:
 //
-//   open(path, O_WRONLY), open(scratch, O_TMPFILE)   write ...   ftruncate
+//   open(path, O_WRONLY), open(scratch, O_TMPFILE), or memfd_create()   write ...   ftruncate
 //   fallocate(path), copy, ftruncate, fsync
 //
 // The existing file is opened as if to overwrite it, so that the kernel refuses what it refuses
@@ -21,6 +21,7 @@
 #include "io/transfer.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -110,7 +111,7 @@ bool OutputFile::is_replaceable(const std::string& path) {
 }
 
 OutputFile::OutputFile(const std::string& path, bool direct,
-                       const std::vector<std::string>& scratch_directories)
+                       const std::vector<std::string>& scratch_directories, bool is_small)
     : path_(follow_links(path)), name_(path_.substr(path_.rfind('/') + 1)) {
   if (!is_replaceable(path)) throw Error(ErrorCode::io, "is not a regular file", path);
   existing_ = open_existing(AT_FDCWD, path, path);
@@ -131,9 +132,20 @@ OutputFile::OutputFile(const std::string& path, bool direct,
   in_place_ = fd < 0 || !can_be_replaced_by(fd);
   if (!in_place_) return;
   temp_name_.reset();
-  file_ = File::create_unnamed(*std::ranges::max_element(scratch_directories, {}, io::free_bytes),
-                               direct);
+  write_elsewhere(*std::ranges::max_element(scratch_directories, {}, io::free_bytes), direct,
+                  is_small);
   file_.log_writes();
+}
+
+void OutputFile::write_elsewhere(const std::string& scratch_directory, bool direct, bool is_small) {
+  try {
+    file_ = File::create_unnamed(scratch_directory, direct);
+  } catch (const Error& error) {
+    const int fd = is_small ? memfd_create("xxl", MFD_CLOEXEC) : -1;
+    if (fd < 0) throw;
+    file_ = File(fd, path_, false);
+    no_scratch_ = error;
+  }
 }
 
 void OutputFile::prepare_to_verify() {
@@ -183,6 +195,7 @@ bool OutputFile::can_be_replaced_by(int fd) const {
 }
 
 void OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) {
+  if (no_scratch_ && offset + bytes > kSmallBytes) throw *no_scratch_;
   file_.reserve(offset, bytes);
   if (in_place_) check_room_in_place(offset + bytes);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "io/file.h"
 #include "io/temp_name.h"
 
@@ -23,14 +24,18 @@ class ReadBack;
 // something: the directory cannot be written, another file system is mounted on it, it has further
 // names, or its owner or attributes cannot be given to a new file. Then writes go to a file in
 // scratch, and publish() copies that into the existing one, once it has been compared with what was
-// written.
+// written. Where there can be no file in scratch, a small output is kept in memory until then.
 class OutputFile {
  public:
   // Throws Error{io} when `path` cannot be written, or is a directory or not replaceable. `direct`
   // asks for O_DIRECT where it exists. `scratch_directories`: one or more; the roomiest is used if
-  // the file is written in place.
+  // the file is written in place. `is_small`: all space is reserved before it is written, and that
+  // is most likely little.
   OutputFile(const std::string& path, bool direct,
-             const std::vector<std::string>& scratch_directories);
+             const std::vector<std::string>& scratch_directories, bool is_small = false);
+
+  // Of an output that is kept in memory, beside what a job is given.
+  static constexpr std::uint64_t kSmallBytes = std::uint64_t{8} << 20;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -71,6 +76,7 @@ class OutputFile {
   bool can_be_replaced_by(int fd) const;
   bool give_name();
   void give_temp_name();
+  void write_elsewhere(const std::string& scratch_directory, bool direct, bool is_small);
   void check_room_in_place(std::uint64_t bytes) const;
   void write_in_place(std::uint64_t bytes, ReadBack* read_back);
 
@@ -82,6 +88,7 @@ class OutputFile {
   bool in_place_ = false;
   std::optional<TempName> temp_name_;  // of file_, as long as it has one
   File file_;
+  std::optional<Error> no_scratch_;  // why file_ is kept in memory
 };
 
 // Opens what is not OutputFile::is_replaceable(), to be written in order; "-" is standard output.

@@ -47,8 +47,9 @@ Output::Output(const JobOptions& options, std::uint64_t bytes)
 }
 
 void Output::open_file(std::uint64_t bytes) {
+  const bool is_small = codec_ == Codec::none && bytes <= io::OutputFile::kSmallBytes;
   file_ = std::make_shared<io::OutputFile>(options_.output, codec_ == Codec::none,
-                                           options_.scratch_dirs);
+                                           options_.scratch_dirs, is_small);
   if (options_.verify) file_->prepare_to_verify();
   if (codec_ != Codec::none) return;  // the size is unknown
   bytes = round_up<std::uint64_t>(bytes, kSectorBytes);

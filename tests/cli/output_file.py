@@ -74,6 +74,22 @@ class InPlace(OutputTest):
         self.assert_written(self.sort(user=NOBODY), True, 0)
         self.assertEqual(list(self.out.iterdir()), [self.file])
 
+    def test_small_outputs_need_no_scratch(self):
+        for options in (["-n"], ["-n", "--verify"], ["--record=csv", "--key=1:integer"]):
+            with self.subTest(options=options):
+                self.existing()
+                self.source.write_bytes(b"".join(b"%d\n" % number for number in range(9999, 0, -1)))
+                done = self.xxl("sort", *options, "-T", "/nonexistent", self.source, "-o", self.file, user=NOBODY)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertEqual(self.file.read_bytes(), b"".join(b"%d\n" % number for number in range(1, 10000)))
+        self.existing()
+        large = self.gen("records", "--record=u64", "2000000")
+        large.chmod(0o644)
+        done = self.xxl("sort", "--record=u64", "-T", "/nonexistent", large, "-o", self.file, user=NOBODY)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"/nonexistent: cannot create a temporary file", done.stderr)
+        self.assertEqual(self.file.read_bytes(), b"old content")
+
     def test_every_command_does_so(self):
         records = self.gen("records", "--record=kv64", "1000")
         records.chmod(0o644)
