@@ -34,7 +34,7 @@ class OutputFile {
   OutputFile(const std::string& path, bool direct,
              const std::vector<std::string>& scratch_directories, bool is_small = false);
 
-  // Of an output that is kept in memory, beside what a job is given.
+  // The most bytes of an output that is kept in memory. They come on top of the memory of the job.
   static constexpr std::uint64_t kSmallBytes = std::uint64_t{8} << 20;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

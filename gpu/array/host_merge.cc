@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/partition_index.h"
 #include "base/units.h"
 #include "gpu/array/item_merge.h"
 #include "sort/key_sorter.h"
@@ -92,17 +93,10 @@ std::vector<std::uint64_t> HostMerge::Round::cut(std::uint64_t rank,
     std::uint64_t before = 0;
     for (std::size_t s = 0; s < count; ++s) {
       if (s != longest) {
-        std::uint64_t low = from[s], high = to[s];
-        while (low < high) {
-          const std::uint64_t middle = low + (high - low) / 2;
-          const int order = layout_.compare(record(sequences_[s], middle), pivot);
-          if (order < 0 || (order == 0 && s < longest)) {
-            low = middle + 1;
-          } else {
-            high = middle;
-          }
-        }
-        split[s] = low;
+        split[s] = partition_index(from[s], to[s], [&](std::uint64_t index) {
+          const int order = layout_.compare(record(sequences_[s], index), pivot);
+          return order < 0 || (order == 0 && s < longest);
+        });
       }
       before += split[s];
     }
@@ -218,16 +212,9 @@ std::uint64_t HostMerge::mergeable(const Sequence& sequence, const std::byte* bo
       count += records.count;
       continue;
     }
-    std::size_t low = 0, high = records.count - 1;
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (belongs(records.records + middle * record_bytes)) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return count + low;
+    return count + partition_index(0, records.count - 1, [&](std::size_t index) {
+             return belongs(records.records + index * record_bytes);
+           });
   }
   return count;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/partition_index.h"
 
 namespace xxl::gpu {
 namespace {
@@ -11,16 +12,10 @@ namespace {
 // The first record of [low, high) whose key is not less than `key`, or with `or_equal` greater.
 std::size_t bound(const Relation& side, std::size_t low, std::size_t high, std::uint64_t key,
                   bool or_equal) {
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    const std::uint64_t found = side.key(middle);
-    if (found < key || (or_equal && found == key)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_index(low, high, [&](std::size_t number) {
+    const std::uint64_t found = side.key(number);
+    return found < key || (or_equal && found == key);
+  });
 }
 
 }  // namespace

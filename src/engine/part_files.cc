@@ -14,13 +14,8 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
-// With so many parts, their keys are short: a manifest is at most 1 KiB for each of kMostParts,
-// also where a byte of a key becomes six in JSON.
-constexpr std::size_t kManyParts = 30'000;
-constexpr std::size_t kFewKeyBytes = 64;
-
 void cut_keys(PartManifest::Part& part, std::size_t parts) {
-  const std::size_t most = parts > kManyParts ? kFewKeyBytes : kMostKeyBytes;
+  const std::size_t most = parts > kMostPartsOfLongKeys ? kShortKeyBytes : kMostKeyBytes;
   part.first_key.resize(std::min(part.first_key.size(), most));
   part.last_key.resize(std::min(part.last_key.size(), most));
 }

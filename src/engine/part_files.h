@@ -24,8 +24,6 @@ namespace xxl {
 // The key of a record of the output, as text for the manifest.
 using KeyText = std::function<std::string(std::string_view record)>;
 
-inline constexpr std::size_t kMostKeyBytes = 256;  // in a manifest
-
 // What the manifest says of `part`, which was written to `file`, but for its name.
 // `terminator_bytes` and `key_text` as PartFiles::publish().
 PartManifest::Part described_part(const io::File& file, const OutputPart& part,

@@ -180,7 +180,7 @@ Json entry_of(const PartManifest::Part& part) {
 constexpr std::string_view kEndOfFiles = "\n ]";
 constexpr std::string_view kEnd = "\n}\n";
 
-ManifestText text_of(const PartManifest& manifest, const Totals& totals) {
+ManifestText manifest_text(const PartManifest& manifest, const Totals& totals) {
   ManifestText text(manifest.record, totals.records, totals.bytes);
   for (const PartManifest::Part& part : manifest.parts) text.add(part);
   return text;
@@ -217,7 +217,7 @@ PartManifest manifest_of(std::string_view text) {
   check_total(json, "bytes", totals.bytes);
   check_sizes(manifest);
   if (json.contains("checksum") &&
-      checksum_of(json, kOfManifest) != text_of(manifest, totals).checksum()) {
+      checksum_of(json, kOfManifest) != manifest_text(manifest, totals).checksum()) {
     throw Fault("it was changed after it was written, so that its checksum differs");
   }
   return manifest;
@@ -256,7 +256,7 @@ std::string ManifestText::finish() && {
 }
 
 std::string PartManifest::text() const {
-  return text_of(*this, totals_of(*this)).finish();
+  return manifest_text(*this, totals_of(*this)).finish();
 }
 
 std::string part_name(std::size_t part) {

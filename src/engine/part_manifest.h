@@ -20,6 +20,12 @@ inline constexpr std::size_t kMostParts = 100'000;
 // Of a manifest: 1 KiB for each part.
 inline constexpr std::uint64_t kMostManifestBytes = (kMostParts + 1) * 1024;
 
+// Of a key in a manifest, and of one where there are so many parts that the manifest would be too
+// large otherwise: a byte of a key may become six in JSON.
+inline constexpr std::size_t kMostKeyBytes = 256;
+inline constexpr std::size_t kShortKeyBytes = 64;
+inline constexpr std::size_t kMostPartsOfLongKeys = 30'000;
+
 struct PartManifest {
   struct Part {
     std::string file;  // its name in the directory
@@ -48,7 +54,7 @@ class ManifestText {
   void add(const PartManifest::Part& part);
   // After the last part.
   std::string finish() &&;
-  // What finish() says of it in the text.
+  // The checksum that finish() writes: of the text without it.
   std::uint64_t checksum();
 
  private:

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
+#include "base/partition_index.h"
 #include "base/units.h"
 
 namespace xxl {
@@ -249,16 +250,9 @@ std::size_t HashTable::find_candidates(const Key& key, const std::byte* records,
   for (std::size_t i = 0; i < count; candidates += ends[i] - firsts[i], ++i) {
     if (ends[i] - firsts[i] <= kFewRecords) continue;
     const auto bound = [&](std::uint64_t rest) {  // the first record with no less
-      std::size_t low = firsts[i];
-      for (std::size_t high = ends[i]; low < high;) {
-        const std::size_t middle = low + (high - low) / 2;
-        if (rest_of(key.hash(build_, record(middle))) < rest) {
-          low = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
-      return low;
+      return partition_index(firsts[i], ends[i], [&](std::uint64_t number) {
+        return rest_of(key.hash(build_, record(number))) < rest;
+      });
     };
     const std::uint64_t rest = rest_of(hashes[i]);
     const std::size_t first = bound(rest);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/partition_index.h"
 #include "base/task.h"
 
 namespace xxl {
@@ -181,15 +182,8 @@ const std::byte* StreamJoiner::record(const Side& side, std::uint64_t index) con
 template <class Before>
 std::uint64_t StreamJoiner::partition_point(const Side& side, std::uint64_t low, std::uint64_t high,
                                             Before before) const {
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (before(record(side, middle))) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_index(low, high,
+                         [&](std::uint64_t index) { return before(record(side, index)); });
 }
 
 // First record of `side` in [position, high) whose key is not below that of `key`, of `other`.
@@ -333,17 +327,13 @@ void StreamJoiner::cut(std::array<std::uint64_t, kJoinSides>& end) const {
   const std::uint64_t r_left = end[kR] - r.position, s_left = end[kS] - s.position;
   const std::uint64_t records = context_.piece_records;
   if (r_left + s_left <= records + records / 2) return;
-  std::uint64_t low = records - std::min(records, s_left), high = std::min(records, r_left);
-  while (low < high) {  // the smallest number of R's that are not before the S's left over
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (compare_keys(*r.layout, record(r, r.position + middle), *s.layout,
-                     record(s, s.position + records - middle - 1)) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const std::uint64_t r_at = r.position + low, s_at = s.position + records - low;
+  // The smallest number of R's that are not before the S's left over.
+  const std::uint64_t of_r = partition_index(
+      records - std::min(records, s_left), std::min(records, r_left), [&](std::uint64_t count) {
+        return compare_keys(*r.layout, record(r, r.position + count), *s.layout,
+                            record(s, s.position + records - count - 1)) < 0;
+      });
+  const std::uint64_t r_at = r.position + of_r, s_at = s.position + records - of_r;
   const Side* next = &r;
   const std::byte* key = r_at < end[kR] ? record(r, r_at) : nullptr;
   if (s_at < end[kS]) {

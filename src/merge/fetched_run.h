@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/partition_index.h"
 #include "run/run.h"
 #include "sort/segment.h"
 
@@ -48,16 +49,8 @@ class FetchedRun {
       low += step;
       step *= 2;
     }
-    high = std::min(high, low + step - 1);
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (before(record(middle))) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_index(low, std::min(high, low + step - 1),
+                           [&](std::uint64_t index) { return before(record(index)); });
   }
   // Appends where records [first, end) lie.
   void append_segments(std::uint64_t first, std::uint64_t end,

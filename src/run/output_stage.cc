@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/partition_index.h"
 #include "base/units.h"
 #include "run/folded_piece.h"
 
@@ -258,15 +259,8 @@ void OutputStage::write_by_key(std::size_t admitted, const RecordSource& source,
     source.write(first, now, records.data());
     for (std::size_t begin = 0, end; begin < now; begin = end) {
       if (parts.must_cut_before(record(begin), record_bytes_)) parts.cut();
-      end = begin + 1;
-      for (std::size_t high = now; end < high;) {
-        const std::size_t middle = end + (high - end) / 2;
-        if (parts.has_present_key(record(middle))) {
-          end = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
+      end = partition_index(begin + 1, now,
+                            [&](std::size_t i) { return parts.has_present_key(record(i)); });
       const std::size_t bytes = (end - begin) * record_bytes_;
       std::unique_lock lock(mutex_);
       const auto spans = reserve_locked(bytes, bytes);

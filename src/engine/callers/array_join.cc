@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
+#include "base/partition_index.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "engine/callers/array_gpus.h"
@@ -111,16 +112,9 @@ int compare(const std::byte* a, const std::byte* b, std::size_t words) {
 
 // The first entry whose key is not less than that of `key`.
 std::size_t lower_bound(const Entries& entries, const std::byte* key, std::size_t words) {
-  std::size_t low = 0, high = entries.count;
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (compare(entries.at(middle), key, words) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_index(0, entries.count, [&](std::size_t entry) {
+    return compare(entries.at(entry), key, words) < 0;
+  });
 }
 
 struct BothEntries {

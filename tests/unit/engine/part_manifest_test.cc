@@ -126,6 +126,22 @@ TEST(PartManifest, a_change_of_anything_is_noticed) {
   change("xxh3-4k:0000000000000007", "xxh3-4k:0000000000000008");
 }
 
+// Whatever the keys: those of which each byte takes the most in JSON.
+TEST(PartManifest, is_never_larger_than_one_that_is_read) {
+  for (const auto& [parts, key_bytes] :
+       {std::pair(kMostPartsOfLongKeys, kMostKeyBytes), std::pair(kMostParts, kShortKeyBytes)}) {
+    const std::string key(key_bytes, '\1');
+    const PartManifest::Part part{
+        "part-000000.parquet", ~std::uint64_t{0}, ~std::uint64_t{0}, key, key, ~std::uint64_t{0}};
+    ManifestText one("lines", 1, 1), two("lines", 1, 1);
+    one.add(part);
+    two.add(part);
+    two.add(part);
+    const std::uint64_t first = std::move(one).finish().size();
+    EXPECT_LE(first + (parts - 1) * (std::move(two).finish().size() - first), kMostManifestBytes);
+  }
+}
+
 TEST(PartManifest, names_of_parts_have_their_number) {
   EXPECT_EQ(part_name(0), "part-00000");
   EXPECT_EQ(part_name(123456), "part-123456");
