@@ -43,3 +43,24 @@ def run_python(tmp_path):
         )
 
     return run
+
+
+@pytest.fixture
+def totals_while_forming_runs():
+    """What progress told of the bytes done and in all while runs were formed."""
+
+    def totals(rows, sort):
+        """Of sort(rows, progress), with so many more rows that a fast machine shows any."""
+        seen = []
+
+        def progress(phase, done, total):
+            if phase == "forming runs" and done > 0:
+                seen.append((done, total))
+
+        for more in range(7):
+            sort(rows << more, progress)
+            if seen:
+                break
+        return seen
+
+    return totals

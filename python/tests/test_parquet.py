@@ -55,12 +55,12 @@ def test_the_report_has_scratch_memory_and_phases():
     assert sum(phase.bytes_read for phase in report.phases) > os.path.getsize("in.parquet")
 
 
-def test_progress_of_parquet_has_a_total():
-    write("in.parquet", 0, 300_000, row_group_size=30_000)
-    told = []
-    xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M",
-                     progress=lambda *state: told.append(state))
-    totals = [(done, total) for phase, done, total in told if phase == "forming runs" and done > 0]
+def test_progress_of_parquet_has_a_total(totals_while_forming_runs):
+    def sort(rows, progress):
+        write("in.parquet", 0, rows, row_group_size=30_000)
+        xxl.sort_parquet("in.parquet", "out.parquet", "key", memory="64M", progress=progress)
+
+    totals = totals_while_forming_runs(300_000, sort)
     assert totals and all(0 < done <= total for done, total in totals)
 
 

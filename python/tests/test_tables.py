@@ -374,12 +374,12 @@ def test_a_used_capsule_is_refused():
 # --- progress ---
 
 
-def test_progress_of_a_table_in_memory_has_a_total():
-    rows = 500_000
-    table = pa.table({"a": range(rows, 0, -1), "b": ["text"] * rows})
-    told = []
-    xxl.sort(table, "a", memory="64M", progress=lambda *state: told.append(state)).close()
-    totals = [(done, total) for phase, done, total in told if phase == "forming runs" and done > 0]
+def test_progress_of_a_table_in_memory_has_a_total(totals_while_forming_runs):
+    def sort(rows, progress):
+        table = pa.table({"a": range(rows, 0, -1), "b": ["text"] * rows})
+        xxl.sort(table, "a", memory="64M", progress=progress).close()
+
+    totals = totals_while_forming_runs(500_000, sort)
     assert totals and all(0 < done <= total for done, total in totals)
 
 

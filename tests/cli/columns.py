@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import whole_process
 from column_tables import (MAKERS, PAYLOADS, random_column, random_table, read, record_of, sorted_rows, take, texts,
@@ -512,10 +513,17 @@ class Reports(ColumnsTest):
         self.assertGreater(read, sum(each["file_bytes"] for each in stats["inputs"]) // 2)
 
     def test_progress_has_a_total(self):
-        done = self.run_xxl("--record=parquet", "--key=k", "-S", "40M", "--progress=always",
-                            self.table_larger_than_memory(), "-o", self.out / "out.parquet")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        shown = re.findall(rb"xxl: forming runs: ([^,\r]*)", done.stderr)
+        command = self.command("--record=parquet", "--key=k", "-S", "40M", "--progress=always",
+                               self.table_larger_than_memory(), "-o", self.out / "out.parquet")
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as job:
+            while job.poll() is None:  # rests, so that it is shown however fast the machine is
+                time.sleep(0.02)
+                job.send_signal(signal.SIGSTOP)
+                time.sleep(0.3)
+                job.send_signal(signal.SIGCONT)
+            stderr = job.stderr.read()
+        self.assertEqual(job.returncode, 0, stderr)
+        shown = re.findall(rb"xxl: forming runs: ([^,\r]*)", stderr)
         self.assertTrue(shown)
         for each in shown:
             self.assertRegex(each, rb"^(\d|\d\d|100)% of (59|6\d)\.\d MiB$")

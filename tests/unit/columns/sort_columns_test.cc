@@ -356,6 +356,30 @@ TEST(SortColumns, what_on_batch_throws_ends_the_sort) {
   EXPECT_STREQ(error_of(in, options).what(), "stopped at 2");
 }
 
+TEST(SortColumns, progress_has_a_total_while_batches_are_read) {
+  Batches in;
+  for (int batch = 0; batch < 100; ++batch) {
+    in.batches.push_back(test::table({test::strings("a", Strings(100, std::string(1000, 'x')))}));
+  }
+  Progress progress;
+  column_sort_options options = kByA;
+  options.progress = &progress;
+  options.expected_rows = 100 * 100;
+  std::vector<std::uint64_t> done;
+  options.on_batch = [&](std::uint64_t) {
+    EXPECT_EQ(progress.phase, Phase::forming_runs);
+    done.push_back(progress.phase_bytes_done);
+    EXPECT_LE(done.back(), progress.phase_bytes_total);
+    if (done.back() > 0) {
+      EXPECT_NEAR(static_cast<double>(progress.phase_bytes_total), 10e6, 0.2e6);
+    }
+  };
+  EXPECT_EQ(sorted(in, options).rows.size(), 10000U);
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  ASSERT_FALSE(done.empty());
+  EXPECT_GT(done.back(), 5'000'000U);
+}
+
 // Arrays that are not what their schema says: an error, whatever is wrong.
 TEST(SortColumns, arrays_that_are_not_valid_are_refused) {
   const auto columns = [] {
