@@ -47,18 +47,18 @@ def run_python(tmp_path):
 
 @pytest.fixture
 def totals_while_forming_runs():
-    """What progress told of the bytes done and in all while runs were formed."""
+    """Runs a sort; returns the pairs (bytes done, bytes in all) that progress told while runs were formed."""
 
     def totals(rows, sort):
-        """Of sort(rows, progress), with so many more rows that a fast machine shows any."""
+        """Calls sort(rows, progress). A fast machine may tell nothing: then with twice the rows, and so on."""
         seen = []
 
         def progress(phase, done, total):
             if phase == "forming runs" and done > 0:
                 seen.append((done, total))
 
-        for more in range(7):
-            sort(rows << more, progress)
+        for doubled in range(5):
+            sort(rows << doubled, progress)
             if seen:
                 break
         return seen

@@ -1,12 +1,12 @@
-// Binary search among numbers, which std::partition_point() does among iterators.
+// Binary search among numbers, as std::partition_point() does it among iterators.
 #pragma once
 
 #include <cstdint>
 
 namespace xxl {
 
-// The first number in [low, high) for which `is_before` is false, or `high`. It must be true for
-// all numbers in front of that one, and false for all behind it.
+// The first number in [low, high) for which `is_before` is false, or `high`. REQUIRES: it is true
+// for all numbers before that one, and false for all after it.
 template <class IsBefore>
 std::uint64_t partition_index(std::uint64_t low, std::uint64_t high, const IsBefore& is_before) {
   while (low < high) {

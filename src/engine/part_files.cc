@@ -14,6 +14,7 @@ namespace xxl {
 namespace {
 
 constexpr std::size_t kMostRecordBytes = 64 * kKiB;  // looked at for a key
+
 void cut_keys(PartManifest::Part& part, std::size_t parts) {
   const std::size_t most = parts > kMostPartsOfLongKeys ? kShortKeyBytes : kMostKeyBytes;
   part.first_key.resize(std::min(part.first_key.size(), most));

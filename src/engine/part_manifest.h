@@ -17,11 +17,11 @@ inline constexpr const char* kManifestName = "manifest.json";
 // Whose names sort.
 inline constexpr std::size_t kMostParts = 100'000;
 
-// Of a manifest: 1 KiB for each part.
+// The most bytes of a manifest: 1 KiB for each part.
 inline constexpr std::uint64_t kMostManifestBytes = (kMostParts + 1) * 1024;
 
-// Of a key in a manifest, and of one where there are so many parts that the manifest would be too
-// large otherwise: a byte of a key may become six in JSON.
+// The most bytes of a key in a manifest. With more than kMostPartsOfLongKeys parts, keys are short:
+// the manifest must not exceed kMostManifestBytes, and JSON may need six bytes for one.
 inline constexpr std::size_t kMostKeyBytes = 256;
 inline constexpr std::size_t kShortKeyBytes = 64;
 inline constexpr std::size_t kMostPartsOfLongKeys = 30'000;

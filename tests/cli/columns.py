@@ -516,7 +516,7 @@ class Reports(ColumnsTest):
         command = self.command("--record=parquet", "--key=k", "-S", "40M", "--progress=always",
                                self.table_larger_than_memory(), "-o", self.out / "out.parquet")
         with subprocess.Popen(command, stderr=subprocess.PIPE) as job:
-            while job.poll() is None:  # rests, so that it is shown however fast the machine is
+            while job.poll() is None:  # is stopped often, so that the line is shown on a machine of any speed
                 time.sleep(0.02)
                 job.send_signal(signal.SIGSTOP)
                 time.sleep(0.3)
