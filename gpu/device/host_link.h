@@ -6,9 +6,8 @@
 //     idle peers       host ==========================> device     each copy is divided among all
 //                      host ====> idle peer ==========> device     links: peers pass on their part
 //
-// Sources: Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section 4 (ways to move data, of which
-// xxl probe --gpu measures each); Yuan et al., "Vortex" (PVLDB 18(4), 2025), section 4 (links of
-// idle GPUs).
+// Sources: Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section 4 (ways to move data); Yuan
+// et al., "Vortex" (PVLDB 18(4), 2025), section 4 (links of idle GPUs).
 #pragma once
 
 #include <cstddef>

@@ -14,9 +14,7 @@
 #include "gpu/device/pci_place.h"
 #include "gpu/probe/probe_copies.h"
 #include "gpu/probe/probe_cuda.cuh"
-#include "gpu/probe/probe_sorts.h"
 #include "gpu/probe/probe_threads.h"
-#include "gpu/probe/probe_ways.h"
 
 namespace xxl::gpu {
 namespace {
@@ -25,15 +23,6 @@ using namespace probe;
 
 constexpr double kMinSeconds = 0.02;  // of one measurement
 constexpr double kMaxSeconds = 0.2;
-constexpr std::size_t kWays = 16;  // of a GPU, about, with their directions
-
-// Runs task(gpu) for all GPUs at once.
-void for_each_gpu(std::size_t gpus, const std::function<void(int gpu)>& task) {
-  Threads::run(gpus, [&](std::size_t gpu, const std::function<void()>&) {
-    use_gpu(static_cast<int>(gpu));
-    task(static_cast<int>(gpu));
-  });
-}
 
 // Number of GPUs, at least 1.
 std::size_t count_gpus() {
@@ -112,7 +101,6 @@ class GpuProbe {
  public:
   explicit GpuProbe(const GpuProbeOptions& options) : options_(options), count_(count_gpus()) {
     XXL_CHECK(options.bytes > 0 && options.bytes % (64 * kKiB) == 0);
-    XXL_CHECK(options.sort_items >= kMinSortItems);
     seconds_ =
         std::clamp(options.seconds / static_cast<double>(measurements()), kMinSeconds, kMaxSeconds);
   }
@@ -121,8 +109,6 @@ class GpuProbe {
     result_.assumed = find_gpu_links();
     describe_gpus();
     enable_peers();
-    measure_sorts();
-    measure_all_ways();
     allocate_transfer_memory();
     measure_ordinary_memory();
     allocate_pinned_memory();
@@ -135,19 +121,20 @@ class GpuProbe {
   }
 
  private:
-  // Their number, about; sorts of all GPUs at once count once.
   std::size_t measurements() const {
     const std::size_t pairs = count_ * (count_ - 1);
     std::size_t sets = 0;
     for (std::size_t size = 2; size <= count_; size *= 2) ++sets;
-    return 4 + (9 + kWays) * count_ + pairs / 2 + pairs + 1 + 3 * sets;
+    return 9 * count_ + pairs / 2 + pairs + 1 + 3 * sets;
   }
 
   void describe_gpus() {
     result_.gpus.resize(count_);
-    for_each_gpu(count_, [&](int gpu) {
+    Threads::run(count_, [&](std::size_t index, const std::function<void()>&) {
+      const int gpu = static_cast<int>(index);
+      use_gpu(gpu);
       check(cudaFree(nullptr), "start it", gpu);  // the first call does slow initialization
-      result_.gpus[gpu] = describe(gpu);
+      result_.gpus[index] = describe(gpu);
     });
     result_.links = result_.assumed;
   }
@@ -164,28 +151,6 @@ class GpuProbe {
 
   std::size_t received_bytes() const {
     return options_.bytes * std::max<std::size_t>(count_ - 1, 1);
-  }
-
-  // As many as the options say, or as fit in half of the free memory.
-  std::size_t items_to_sort(const ProbedGpu& gpu) const {
-    std::size_t items = options_.sort_items;
-    while (items > kMinSortItems && items * kSortItemBytes > gpu.info.free_bytes / 2) {
-      items /= 2;
-    }
-    return items;
-  }
-
-  void measure_sorts() {
-    for_each_gpu(count_, [&](int gpu) {
-      ProbedGpu& probed = result_.gpus[gpu];
-      measure_alone(gpu, items_to_sort(probed), seconds_, probed);
-    });
-  }
-
-  void measure_all_ways() {
-    for (std::size_t gpu = 0; gpu < count_; ++gpu) {
-      result_.gpus[gpu].ways = measure_ways(static_cast<int>(gpu), options_.bytes, seconds_);
-    }
   }
 
   void allocate_transfer_memory() {

@@ -1,30 +1,60 @@
-// Measures GPUs: their links to the host and to each other, and how fast they sort; and derives
-// which GPUs to use and how they sort together.
+// Measures the links of GPUs to the host and to each other, and derives which GPUs to use and how
+// they sort together.
 //
 // Host memory: of the options' `bytes`, two for each GPU, pinned; before that, two of ordinary
 // memory. With the defaults 256 MiB for one GPU and 2 GiB for 8. It lies on the NUMA node of the
 // calling thread, as the buffers of a sort do: use numactl(8) to measure other nodes. Memory of
-// each GPU: 32 bytes for each item to sort (with the defaults 2 GiB) plus CUB's scratch; after
-// that, `bytes` for itself and for each other GPU, at least two (1 GiB of each of 8).
+// each GPU: `bytes` for itself and for each other GPU, at least two (1 GiB of each of 8).
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <vector>
 
 #include "base/units.h"
+#include "gpu/device/device.h"
 #include "gpu/device/topology.h"
-#include "gpu/probe/probe_report.h"
 
 namespace xxl::gpu {
 
 struct GpuProbeOptions {
   // Of a buffer: one for each direction of a GPU. A multiple of 64 KiB.
   std::size_t bytes = 128 * kMiB;
-  // Items that a GPU sorts; fewer if its memory is short.
-  std::size_t sort_items = std::size_t{1} << 26;
   // For all measurements together. Each gets its part, but at least 0.02 and at most 0.2 seconds;
   // preparing the GPUs and memory comes on top.
   double seconds = 6;
+};
+
+// Between the host and one GPU, or several at once; in bytes a second.
+struct HostRates {
+  double to = 0;    // the GPU
+  double from = 0;  // the GPU
+  double both = 0;  // directions at once, summed
+};
+
+struct ProbedGpu {
+  DeviceInfo info;
+  int compute_major = 0;  // compute capability
+  int compute_minor = 0;
+  HostRates pinned;      // memory of cudaHostAlloc
+  HostRates pageable;    // ordinary memory
+  HostRates registered;  // ordinary memory, in use before cudaHostRegister pins it
+};
+
+// Pinned memory and several GPUs at once; rates of all together.
+struct ProbedSet {
+  std::vector<std::size_t> gpus;  // positions in GpuProbeResult::gpus
+  HostRates pinned;
+};
+
+struct GpuProbeResult {
+  std::vector<ProbedGpu> gpus;
+  // Measured: host links of GPUs alone and of two at once (pinned), links between GPUs. Copies
+  // between GPUs that are no peers go through the host, and have a rate too.
+  GpuLinks links;
+  // The same as far as known without measuring: the basis of an automatic choice.
+  GpuLinks assumed;
+  std::vector<ProbedSet> sets;  // the best GPUs: 2, 4, ... and all
+  double all_to_all_rate = 0;   // every GPU to every other at once, summed; 0: one GPU
 };
 
 // The visible GPUs, in the order of the driver, and their links, as the driver and Linux describe

@@ -37,8 +37,7 @@ class TransferLoop {
  public:
   explicit TransferLoop(const Transfer& transfer) : transfer_(transfer), stream_(use(transfer)) {
     for (std::unique_ptr<CudaEvent>& event : events_) {
-      event =
-          std::make_unique<CudaEvent>(transfer.gpu, cudaEventDisableTiming | cudaEventBlockingSync);
+      event = std::make_unique<CudaEvent>(transfer.gpu);
     }
   }
 

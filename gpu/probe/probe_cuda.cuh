@@ -109,8 +109,9 @@ class CudaStream {
 
 class CudaEvent {
  public:
-  CudaEvent(int gpu, unsigned flags) {
-    check(cudaEventCreateWithFlags(&event_, flags), "create an event", gpu);
+  explicit CudaEvent(int gpu) {
+    constexpr unsigned kFlags = cudaEventDisableTiming | cudaEventBlockingSync;
+    check(cudaEventCreateWithFlags(&event_, kFlags), "create an event", gpu);
   }
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;

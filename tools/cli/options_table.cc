@@ -77,7 +77,7 @@ constexpr std::array kProbeOptions{
         .help = "measure GPUs instead of disks",
         .details =
             "All that CUDA_VISIBLE_DEVICES leaves visible. Takes some 256 MiB of host memory "
-            "for each GPU, and little more than 2 GiB of its own."},
+            "for each GPU, and as much of its own (1 GiB where there are 8 GPUs)."},
     OptionSpec{.long_name = "size",
                .value = ValueKind::required,
                .value_name = "SIZE",
@@ -108,10 +108,7 @@ constexpr std::array kProbeSections{
             "\n"
             "  gpus           for each GPU: index, name, bus, numa_node, host_link,\n"
             "                 memory_bytes, free_bytes, compute_capability, pinned,\n"
-            "                 pageable, registered (host memory: rates),\n"
-            "                 ways (name, to_bytes_per_second, from_...),\n"
-            "                 copy_bytes_per_second, sort (items and\n"
-            "                 u32_bytes_per_second, u64_..., u64_u64_...)\n"
+            "                 pageable, registered (host memory: rates)\n"
             "  rates          to_bytes_per_second, from_..., both_...\n"
             "  sets           several GPUs at once: gpus, pinned (rates of all)\n"
             "  host_pairs     two GPUs at once: gpus, both_bytes_per_second, share_link\n"
@@ -201,8 +198,8 @@ const auto& all_commands() {
               "smallest that comes close to the best rate of reading and writing at once.\n"
               "\n"
               "With --gpu, measures all GPUs instead: how fast they exchange data with the host, "
-              "alone and together, and with each other, and how fast they sort. Then it names the "
-              "GPUs that are best taken for 1, 2, 4, ... of them, and how they sort together.\n",
+              "alone and together, and with each other. Then it names the GPUs that are best taken "
+              "for 1, 2, 4, ... of them, and how they sort together.\n",
           .options = kProbeOptions,
           .sections = kProbeSections},
       CommandSpec{.name = "info",

@@ -61,20 +61,6 @@ void print_host_links(const GpuProbeResult& result) {
   }
 }
 
-void print_ways(const GpuProbeResult& result) {
-  std::printf("\nways between host memory and one GPU, GB/s to it and from it\n%-24s", "GPU");
-  for (const ProbedGpu& gpu : result.gpus) std::printf("%16d", gpu.info.index);
-  std::printf("\n");
-  for (std::size_t way = 0; way < result.gpus.front().ways.size(); ++way) {
-    std::printf("%-24s", result.gpus.front().ways[way].name);
-    for (const ProbedGpu& gpu : result.gpus) {
-      if (way >= gpu.ways.size()) continue;
-      std::printf("%8.1f%8.1f", gpu.ways[way].to / kGiga, gpu.ways[way].from / kGiga);
-    }
-    std::printf("\n");
-  }
-}
-
 void print_sets(const GpuProbeResult& result) {
   if (result.sets.empty()) return;
   std::printf("\npinned host memory and several GPUs, GB/s of all\n");
@@ -121,16 +107,6 @@ void print_peers(const GpuProbeResult& result) {
   std::printf("all to all: %.1f GB/s\n", result.all_to_all_rate / kGiga);
 }
 
-void print_sorts(const GpuProbeResult& result) {
-  std::printf("\nwithin a GPU, GB/s of copying (read and written) and of items sorted\n");
-  std::printf("%3s  %10s %10s %8s %8s %8s\n", "GPU", "copy", "items", "u32", "u64", "u64+u64");
-  for (const ProbedGpu& gpu : result.gpus) {
-    std::printf("%3d  %10.1f %10zu %8.1f %8.1f %8.1f\n", gpu.info.index, gpu.copy_rate / kGiga,
-                gpu.sort.items, gpu.sort.u32 / kGiga, gpu.sort.u64 / kGiga,
-                gpu.sort.u64_u64 / kGiga);
-  }
-}
-
 void print_choices(const char* title, const GpuLinks& links) {
   std::printf("\n%s\n", title);
   for (const GpuChoice& choice : choices_by_count(links)) {
@@ -144,11 +120,9 @@ void print_choices(const char* title, const GpuLinks& links) {
 void print_table(const GpuProbeResult& result) {
   print_machine(result);
   print_host_links(result);
-  print_ways(result);
   print_sets(result);
   print_shared_links(result.links);
   print_peers(result);
-  print_sorts(result);
   print_choices("--multi-gpu=auto", result.assumed);
   print_choices("the same from what was measured", result.links);
 }
@@ -183,23 +157,7 @@ void add_gpu(Json& json, const ProbedGpu& gpu, const std::string& host_link) {
   add_rates(json, "pinned", gpu.pinned);
   add_rates(json, "pageable", gpu.pageable);
   add_rates(json, "registered", gpu.registered);
-  json.begin_array("ways");
-  for (const gpu::ProbedWay& way : gpu.ways) {
-    json.begin_object()
-        .member("name", way.name)
-        .member("to_bytes_per_second", way.to)
-        .member("from_bytes_per_second", way.from)
-        .end_object();
-  }
-  json.end_array()
-      .member("copy_bytes_per_second", gpu.copy_rate)
-      .begin_object("sort")
-      .member("items", gpu.sort.items)
-      .member("u32_bytes_per_second", gpu.sort.u32)
-      .member("u64_bytes_per_second", gpu.sort.u64)
-      .member("u64_u64_bytes_per_second", gpu.sort.u64_u64)
-      .end_object()
-      .end_object();
+  json.end_object();
 }
 
 void add_host_pairs(Json& json, const GpuLinks& links) {
