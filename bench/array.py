@@ -11,9 +11,9 @@ BENCH_ARRAY is the program of bench/array.cc; docs/memory-array.md says what it 
 4096 (as long as 4 MB are left), on the last of the arrays by the most threads. All --repeat times.
 Every output is checked by the program; exit status 1 if one was wrong, or a run failed.
 
-Rows go to bench/results/array.csv (array-sizes.csv), medians to standard output, figures to
-docs/figures/. Needs nothing but Python, and matplotlib for the figures: --no-plot leaves them out,
---plot-only draws those of the rows that are there.
+Rows go to bench/results/array.csv (array-sizes.csv), medians to standard output, a figure of
+array.csv to docs/figures/. Needs nothing but Python, and matplotlib for the figure: --no-plot leaves
+it out, --plot-only draws that of the rows that are there.
 """
 
 import argparse
@@ -207,38 +207,9 @@ def plot_bandwidths(table, directory):
     save(figure, directory, "array")
 
 
-def plot_sizes(table, directory):
-    from plot import pyplot, save
-
-    figure, (by_size, by_runs) = pyplot.subplots(1, 2, figsize=(9, 4), sharey=True)
-    sizes = collections.Counter(group.bytes for group in table)
-    fixed = sizes.most_common(1)[0][0]  # the size at which ratios differ
-    ratios = collections.Counter(round(group.bytes / group.memory) for group in table)
-    ratio = ratios.most_common(1)[0][0]
-    for record in [record for record in RECORDS if any(group.record == record for group in table)]:
-        own = [(group, middle) for group, middle in table.items() if group.record == record]
-        points = sorted((group.bytes / 1e9, 1 / middle["rate"]) for group, middle in own
-                        if round(group.bytes / group.memory) == ratio)  # fmt: skip
-        by_size.plot(*zip(*points), marker="o", label=record)
-        points = sorted((middle["runs"], 1 / middle["rate"]) for group, middle in own
-                        if group.bytes == fixed)  # fmt: skip
-        by_runs.plot(*zip(*points), marker="o", label=record)
-    by_size.set_xlabel(f"input, GB (memory: 1/{ratio})")
-    by_runs.set_xlabel(f"runs of {fixed / 1e9:g} GB")
-    by_size.set_ylabel("ns for a byte of input")
-    for axes in (by_size, by_runs):
-        axes.set_xscale("log", base=2)
-        axes.set_ylim(bottom=0)
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.grid(True, which="both", linewidth=0.3)
-    by_runs.legend()
-    save(figure, directory, "array_sizes")
-
-
 def plot(results, directory):
-    for name, draw in (("array.csv", plot_bandwidths), ("array-sizes.csv", plot_sizes)):
-        if (results / name).exists():
-            draw(medians(rows_of(results / name)), directory)
+    if (results / "array.csv").exists():
+        plot_bandwidths(medians(rows_of(results / "array.csv")), directory)
 
 
 def parse_arguments():

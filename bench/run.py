@@ -3,6 +3,7 @@
 
     bench/run.py --list
     bench/run.py --case u64-4g --case gensort-8g --repeat 3 --dir DIR
+    bench/run.py --case shuf-1g --dir /dev/shm --unlimited
     bench/run.py --all
 
 A case generates its inputs in DIR, then repeats its runs one after the other (so that what the
@@ -11,7 +12,7 @@ budget (-S) plus the constant that xxl documents. Every output is validated: ord
 checksum of the input. Needs root for cgroups and for dropping caches; without it, says so and
 goes on without. Rows go to bench/results/CASE.csv and CASE-phases.csv; medians and ratios to
 standard output. Exit status 1 when an output was wrong, or a ratio above its target with
---check.
+--check. --unlimited leaves the cgroup out: files in tmpfs would count for it.
 
 Programs are taken from a build with -DXXL_BUILD_BENCH=ON (cmake --preset bench).
 """
@@ -31,7 +32,8 @@ import time
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 MEMORY_CONSTANT = 48 * MIB  # beyond -S, as in src/engine/record_sort/external_sort.h
-RECORD_BYTES = {"u64": 8, "f64": 8, "kv64": 16, "gensort": 100}
+RECORD_BYTES = {"u64": 8, "f64": 8, "kv64": 16, "gensort": 100, "lines": 100}
+SHUFFLES = ("shuf", "sort -R")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Run:
     """One program on one input. `label` names it in results."""
 
     label: str
-    program: str  # xxl, io_bound or stxxl
+    program: str  # xxl, io_bound, stxxl, shuf (xxl's) or sort -R (GNU's)
     input: Input
     memory: int
     options: tuple = ()
@@ -78,6 +80,9 @@ class Case:
     about: str
     runs: tuple
     targets: tuple = ()
+
+
+CPU = ("--device=cpu",)
 
 
 def make_cases():
@@ -160,6 +165,40 @@ def make_cases():
                 ),
             )
         )
+    for size, memory in ((20 * 10**9, GIB), (10**9, 102 * MIB)):
+        lines = Input("lines", size)
+        runs = [Run("sort", "xxl", lines, memory, CPU), Run("shuf", "shuf", lines, memory)]
+        if size == 10**9:
+            runs.append(Run("sort -R", "sort -R", lines, memory))
+        cases.append(
+            Case(
+                f"shuf-{size // 10**9}g",
+                f"{size // 10**9} GB of lines in {memory // MIB} MiB, shuffled and sorted",
+                tuple(runs),
+                (Target("shuf", "sort", 1.15),),
+            )
+        )
+    for record in ("gensort", "lines"):
+        data = Input(record, 6 * 10**9)
+        for gib in (60, 3):
+            runs = [Run("one file", "xxl", data, gib * GIB, CPU)]
+            for parts in (16, 64):
+                options = (*CPU, f"--parts={parts}")
+                runs.append(Run(f"{parts} parts", "xxl", data, gib * GIB, options))
+            about = f"6 GB of {record} in {gib} GiB, into one file and into parts"
+            cases.append(Case(f"parts-{record}-{gib}g", about, tuple(runs)))
+        data = Input(record, 2 * 10**9)
+        cases.append(
+            Case(
+                f"verify-{record}",
+                f"2 GB of {record} in 512 MiB, with and without --verify",
+                (
+                    Run("plain", "xxl", data, 512 * MIB),
+                    Run("verify", "xxl", data, 512 * MIB, ("--verify",)),
+                ),
+                (Target("verify", "plain", 1.25),),
+            )
+        )
     return {case.name: case for case in cases}
 
 
@@ -172,6 +211,8 @@ class MemoryCgroup:
 
     def __init__(self, limit):
         self.directory = None
+        if limit is None:
+            return
         name = f"xxl-bench-{os.getpid()}"
         v1, v2 = pathlib.Path("/sys/fs/cgroup/memory"), pathlib.Path("/sys/fs/cgroup")
         try:
@@ -215,7 +256,7 @@ class Outcome:
 
 
 def run_limited(command, limit, log, environment=None):
-    """Runs `command` in a memory cgroup; what it prints goes through files next to `log`."""
+    """Runs `command` in a memory cgroup, unless `limit` is None; what it prints goes through files next to `log`."""
     group = MemoryCgroup(limit)
     out, err = log.with_suffix(".out"), log.with_suffix(".err")
     try:
@@ -252,6 +293,12 @@ def drop_caches():
         warn(f"caches stay warm: {error}")
 
 
+def remove(path):
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+
+
 def last_json(text):
     """The last line that is a JSON object, or {}."""
     for line in reversed(text.splitlines()):
@@ -285,6 +332,7 @@ class Bench:
         self.build = arguments.build.resolve()
         self.directory = arguments.dir.resolve()
         self.results = arguments.results
+        self.unlimited = arguments.unlimited
         self.xxl = self.build / "bin" / "xxl"
         self.checksums = {}  # by input
         self.wrong = False
@@ -293,15 +341,20 @@ class Bench:
         return self.directory / data.name
 
     def validate(self, data, path):
-        """(checksum and number of records, whether in order)"""
-        command = [self.xxl, "validate", f"--record={data.record}", path]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        """(checksum and number of records, whether in order), of a file or a directory of parts"""
+        # Lines as `xxl gen` makes them are records of one size, and in the order of their bytes.
+        record = "fixed:100" if data.record == "lines" else data.record
+        files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+        with subprocess.Popen(["cat", *files], stdout=subprocess.PIPE) as content:
+            command = [self.xxl, "validate", f"--record={record}"]
+            done = subprocess.run(command, stdin=content.stdout, capture_output=True, text=True, check=False)
         lines = done.stdout.splitlines()
         return lines[:2], done.returncode == 0 and len(lines) >= 2
 
     def generate(self, data):
-        command = [self.xxl, "gen", f"--record={data.record}", "-o", self.path(data)]
-        if data.record != "gensort":
+        kind = "--ascii" if data.record == "lines" else f"--record={data.record}"
+        command = [self.xxl, "gen", kind, "-o", self.path(data)]
+        if data.record not in ("gensort", "lines"):
             command += [f"--distribution={data.distribution}", "--seed=1"]
         subprocess.run([*command, str(data.records)], check=True, stdout=subprocess.DEVNULL)
         self.checksums[data], _ = self.validate(data, self.path(data))
@@ -315,9 +368,12 @@ class Bench:
             disk = scratch[0] / "stxxl.disk"
             options = [f"--memory={run.memory}", f"--disk={disk}"]
             return [self.build / "bench" / "stxxl_sort", *options, data, output]
-        words = [self.xxl, "sort", f"--record={run.input.record}", f"-S{run.memory}b"]
-        words += [word for path in scratch for word in ("-T", path)]
-        return [*words, *run.options, "--stats=json", data, "-o", output]
+        words = ["sort", "-R"]
+        if run.program != "sort -R":
+            command = "shuf" if run.program == "shuf" else "sort"
+            words = [self.xxl, command, f"--record={run.input.record}", "--stats=json"]
+        words += [f"-S{run.memory}b", *(word for path in scratch for word in ("-T", path))]
+        return [*words, *run.options, data, "-o", output]
 
     def run_once(self, case, run, repetition):
         scratch = [self.directory / "scratch-a", self.directory / "scratch-b"]
@@ -329,12 +385,12 @@ class Bench:
         for path in scratch:
             path.mkdir(exist_ok=True)
         output = self.directory / "output"
-        output.unlink(missing_ok=True)
+        remove(output)
         drop_caches()
         try:
             outcome = run_limited(
                 self.command(run, output, scratch[: 1 if run.scratch == "plain" else 2]),
-                run.memory + MEMORY_CONSTANT,
+                None if self.unlimited else run.memory + MEMORY_CONSTANT,
                 self.directory / "log",
                 # STXXL's threads would spin while they wait for the disk.
                 {"OMP_WAIT_POLICY": "passive"} if run.program == "stxxl" else None,
@@ -346,8 +402,8 @@ class Bench:
         ok = outcome.status == 0
         if ok and run.program != "io_bound":
             checksum, ordered = self.validate(run.input, output)
-            ok = ordered and checksum == self.checksums[run.input]
-        output.unlink(missing_ok=True)
+            ok = ordered == (run.program not in SHUFFLES) and checksum == self.checksums[run.input]
+        remove(output)
         if not ok:
             self.wrong = True
             warn(f"{case.name}: {run.label} failed (status {outcome.status}): {outcome.stderr}")
@@ -380,7 +436,7 @@ class Bench:
             "runs": report.get("runs", ""),
             "merge_degree": report.get("merge_degree", ""),
             "passes": report.get("passes", ""),
-            "merge_ns_per_byte": f"{merge_seconds * 1e9 / merged_bytes:.4f}" if merges else "",
+            "merge_ns_per_byte": f"{merge_seconds * 1e9 / merged_bytes:.4f}" if merged_bytes else "",
             "scratch_written": " ".join(
                 str(d["bytes_written"]) for d in report.get("scratch", [])
             ),
@@ -481,7 +537,9 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build-bench")
     parser.add_argument("--results", type=pathlib.Path, default=REPOSITORY / "bench" / "results")
     parser.add_argument("--check", action="store_true", help="a missed target is a failure")
+    parser.add_argument("--unlimited", action="store_true", help="no memory cgroup")
     arguments = parser.parse_args()
+    os.environ["LC_ALL"] = "C"
     if arguments.list:
         for case in cases.values():
             print(f"{case.name:16} {case.about}")

@@ -17,7 +17,7 @@ case ${1:-} in
   --columns) packages+=(python3-venv) ;;
   --python) packages+=(python3-dev python3-venv) ;;
   --mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
-  --bench) packages+=(libbenchmark-dev libboost-dev libstxxl-dev libhwy-dev) ;;
+  --bench) packages+=(libstxxl-dev) ;;
 esac
 
 missing=()
