@@ -55,6 +55,7 @@ void bind_means(nb::module_& m) {
           nb::kw_only(), nb::arg("memory"), nb::arg("scratch"), nb::arg("threads"),
           nb::arg("device"), nb::arg("gpus"), nb::arg("gpu_memory"), nb::arg("scratch_codec"),
           nb::arg("scratch_level"))
+      .def("with_memory", &Means::with_memory)
       .def_prop_ro("memory",
                    [](const Means& self) { return self.make({}).options().memory_bytes; });
   m.def("parse_size", [](const std::string& size, const std::string& name) {

@@ -27,7 +27,11 @@ class Means {
     options.stop = std::move(stop);
     return resources(std::move(options));
   }
-  const resource_options& options() const { return options_; }
+  Means with_memory(std::uint64_t bytes) const {
+    Means other = *this;
+    other.options_.memory_bytes = bytes;
+    return other;
+  }
 
  private:
   resource_options options_;

@@ -198,7 +198,7 @@ void bind_streams(nb::module_& m) {
   nb::class_<Traffic>(m, "Traffic", "Files that are read and written for a job.")
       .def(nb::init<>())
       .def("add_read", [](Traffic& self, std::uint64_t bytes) { self.read += bytes; })
-      .def("add_written", [](Traffic& self, std::uint64_t bytes) { self.written += bytes; });
+      .def("set_written", [](Traffic& self, std::uint64_t bytes) { self.written = bytes; });
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   nb::class_<Batch>(m, "Batch", "Rows of a table, which Arrow's libraries take without copying.")

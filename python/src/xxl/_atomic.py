@@ -6,96 +6,70 @@ import contextlib
 import os
 import secrets
 import stat
-from types import TracebackType
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from ._errors import UsageError, naming
 
 
-class AtomicFile:
+@contextlib.contextmanager
+def atomic_file(path: str) -> Iterator[BinaryIO]:
     """A file for writing, which takes its name when the `with` block is left without an exception.
 
     Until then it has none, as `io/output_file.cc` does it: whatever ends the process, nothing is
     left behind. Where there are no unnamed files, it has a temporary name.
     """
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        # What a link leads to is replaced, not the link.
-        self._target = os.path.realpath(path)
+    target = os.path.realpath(path)  # what a link leads to is replaced, not the link
+    directory, name = os.path.split(target)
+    temporary = f".xxl-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+    with naming(path):
+        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
         with naming(path):
-            self._create()
-
-    def _create(self) -> None:
-        folder, self._name = os.path.split(self._target)
-        self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._temporary: str | None = None
+            _check_replaceable(path, target)
+            file = os.fdopen(_open(temporary, folder), "wb")
         try:
-            with contextlib.suppress(FileNotFoundError):
-                if not stat.S_ISREG(os.stat(self._target).st_mode):
-                    raise UsageError(f"{self._path}: this is no file that could be replaced")
-                # As if to overwrite it: refused where that is.
-                os.close(os.open(self._target, os.O_WRONLY | os.O_CLOEXEC))
-            self.file: BinaryIO = os.fdopen(self._open(), "wb")
-        except BaseException:
-            os.close(self._folder)
-            raise
-
-    def _open(self) -> int:
-        try:
-            return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666,
-                           dir_fd=self._folder)
-        except OSError:
-            self._temporary = self._temporary_name()
-            return os.open(self._temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC,
-                           0o666, dir_fd=self._folder)
-
-    def _temporary_name(self) -> str:
-        return f".xxl-{os.getpid()}-{secrets.token_hex(8)}.tmp"
-
-    def __enter__(self) -> BinaryIO:
-        return self.file
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if error is None:
-                with naming(self._path):
-                    self._publish()
+            yield file
+            with naming(path):
+                file.flush()
+                _take_attributes(target, file.fileno())
+                os.fsync(file.fileno())
+                if os.fstat(file.fileno()).st_nlink == 0:
+                    # A link by way of /proc names an unnamed file; it cannot replace another.
+                    os.link(f"/proc/self/fd/{file.fileno()}", temporary, dst_dir_fd=folder,
+                            follow_symlinks=True)
+                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.fsync(folder)
         finally:
             # A failing close is one of the last flush, which is then without meaning.
             with contextlib.suppress(OSError):
-                self.file.close()
-            if self._temporary is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(self._temporary, dir_fd=self._folder)
-            os.close(self._folder)
+                file.close()
+            with contextlib.suppress(OSError):  # mostly it has no such name
+                os.unlink(temporary, dir_fd=folder)
+    finally:
+        os.close(folder)
 
-    def _publish(self) -> None:
-        self.file.flush()
-        descriptor = self.file.fileno()
-        self._take_attributes(descriptor)
-        os.fsync(descriptor)
-        if self._temporary is None:
-            name = self._temporary_name()
-            # A link by way of /proc gives an unnamed file a name; it cannot replace another.
-            os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=self._folder,
-                    follow_symlinks=True)
-            self._temporary = name
-        os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        self._temporary = None
-        os.fsync(self._folder)
 
-    def _take_attributes(self, descriptor: int) -> None:
-        """Those of the file that is replaced: its owner, if that can be, and its mode."""
-        try:
-            old = os.stat(self._target)
-        except FileNotFoundError:
-            return
+def _check_replaceable(path: str, target: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(target).st_mode):
+            raise UsageError(f"{path}: this is no file that could be replaced")
+        # As if to overwrite it: refused where that is.
+        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC))
+
+
+def _open(temporary: str, folder: int) -> int:
+    flags = os.O_WRONLY | os.O_CLOEXEC
+    try:
+        return os.open(".", flags | os.O_TMPFILE, 0o666, dir_fd=folder)
+    except OSError:
+        return os.open(temporary, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+
+
+def _take_attributes(target: str, descriptor: int) -> None:
+    """Those of the file that is replaced: its owner, if that can be, and its mode."""
+    with contextlib.suppress(FileNotFoundError):
+        old = os.stat(target)
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, old.st_uid, old.st_gid)
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))

@@ -23,6 +23,7 @@ class Means:
     ) -> None: ...
     @property
     def memory(self) -> int: ...
+    def with_memory(self, bytes: int) -> Means: ...
 
 class Batch:
     @property
@@ -36,7 +37,7 @@ class Batch:
 class Traffic:
     def __init__(self) -> None: ...
     def add_read(self, bytes: int) -> None: ...
-    def add_written(self, bytes: int) -> None: ...
+    def set_written(self, bytes: int) -> None: ...
 
 class Stream:
     def __arrow_c_schema__(self) -> object: ...
@@ -56,32 +57,30 @@ class Stream:
 
 Callback = Callable[[str, int, int], object]
 
+# An object, whether its rows are in memory anyway, and how many there are (0 if that is not known).
+Table = tuple[Any, bool, int]
+
 def sort_columns(
-    table: Any,
+    table: Table,
     *,
-    in_memory: bool,
     by: list[tuple[str, bool, bool]],
     limit: int | None,
     unique: bool,
     batch_rows: int | None,
-    expected_rows: int,
     traffic: Traffic | None,
     means: Means,
     progress: Callback | None,
 ) -> Stream: ...
 def join_columns(
-    left: Any,
-    right: Any,
+    left: Table,
+    right: Table,
     *,
-    left_in_memory: bool,
-    right_in_memory: bool,
     left_on: list[str],
     right_on: list[str],
     how: str,
     method: str,
     suffix: str,
     batch_rows: int | None,
-    expected_rows: tuple[int, int],
     traffic: Traffic | None,
     means: Means,
     progress: Callback | None,

@@ -41,7 +41,11 @@ class UsageError(Error, ValueError):
 
 
 def make_error(
-    code: str, message: str, errno: int | None, path: str | None, offset: int | None
+    code: str,
+    message: str,
+    errno: int | None = None,
+    path: str | None = None,
+    offset: int | None = None,
 ) -> Error:
     """As the library reports it."""
     error = UsageError(message) if code == "usage" else Error(message)
@@ -68,4 +72,4 @@ def naming(path: str, code: str = "io") -> Iterator[None]:
         if isinstance(error, MemoryError) or number in _NO_SPACE:
             code = "no_space"
         what = os.strerror(number) if number else " ".join(str(error).split())
-        raise make_error(code, f"{path}: {what}", number, path, None) from error
+        raise make_error(code, f"{path}: {what}", number, path) from error

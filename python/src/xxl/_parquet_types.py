@@ -1,22 +1,24 @@
-"""What Parquet files say of their columns that Arrow's types do not."""
+"""What Parquet files say of their columns that the types of Arrow do not, and a sort is to know."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import needed
-from ._errors import UsageError
+from ._errors import UsageError, naming
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-# Names of metadata of fields, which mean something to sorts: columns/files/column_metadata.h
+# Names of metadata of fields: two of columns/files/column_metadata.h; and that a field has the
+# values of a dictionary, as columns/arrow_module/decoded_types.h.
 _NO_ORDER = b"xxl:no-order"
 _POLARS_ENUM = (b"_PL_ENUM_VALUES2", b"_PL_ENUM_VALUES")
+_DICTIONARY = b"xxl:dictionary"
 
 _ORDERLY_WRITER = "parquet-cpp-arrow"  # writes the dictionary of a column as it is, in its order
 _MOST_NS_MICROSECONDS = (2**63 - 1) // 1000  # that nanoseconds of 64 bits hold
@@ -24,7 +26,7 @@ _ROWS_AT_ONCE = 1 << 16
 _VARIANT = re.compile(r" group field_id=-?\d+ (.*) \(Variant\(")  # in the text of a schema
 
 
-def check_directories(file: str, columns: Iterable[str]) -> None:
+def _check_directories(file: str, columns: Iterable[str]) -> None:
     """Refuses a file in a directory NAME=VALUE, which is a column to others, if it has not that
     column itself."""
     known = {column.lower() for column in columns}
@@ -37,122 +39,50 @@ def check_directories(file: str, columns: Iterable[str]) -> None:
             )
 
 
-def _written(schema: pyarrow.Schema, **options: Any) -> pyarrow.parquet.ParquetSchema:
-    """The columns of a file that pyarrow writes of `schema`."""
+def _difference(a: pyarrow.Schema, b: pyarrow.Schema) -> str:
+    for left, right in zip(a, b):
+        if left.name != right.name:
+            return f"{right.name!r} is where {left.name!r} should be"
+        if left.type != right.type:
+            return f"{left.name!r} is {right.type}, not {left.type}"
+    return "" if len(a) == len(b) else f"there are {len(b)}, not {len(a)}"
+
+
+def _leaves(schema: pyarrow.parquet.ParquetSchema) -> list[Any]:
+    return [schema.column(i) for i in range(len(schema.names))]
+
+
+def _written(schema: pyarrow.Schema) -> list[Any]:
+    """The leaves of a file that pyarrow writes of `schema`."""
     pyarrow = needed("pyarrow", "writing Parquet files")
     parquet = needed("pyarrow.parquet", "writing Parquet files")
     sink = pyarrow.BufferOutputStream()
-    parquet.ParquetWriter(sink, schema, **options).close()
-    return parquet.read_metadata(pyarrow.BufferReader(sink.getvalue())).schema
+    parquet.ParquetWriter(sink, schema).close()
+    return _leaves(parquet.read_metadata(pyarrow.BufferReader(sink.getvalue())).schema)
 
 
-def leaf_numbers(schema: pyarrow.Schema) -> dict[str, int]:
-    """The numbers that a footer has for columns, which count the leaves of nested ones."""
-    leaves = _written(schema)
-    return {leaves.column(i).path: i for i in range(len(leaves.names))}
+def sorting_columns(
+    schema: pyarrow.Schema, keys: Sequence[tuple[str, bool, bool]]
+) -> list[pyarrow.parquet.SortingColumn] | None:
+    """Keys as the footer of a file has them, which counts the leaves of nested columns."""
+    parquet = needed("pyarrow.parquet", "writing Parquet files")
+    columns = []
+    places = {leaf.path: i for i, leaf in enumerate(_written(schema))} if keys else {}
+    for name, descending, nulls_first in keys:
+        if is_ordered(schema.field(name)):
+            break  # to others the order is that of values
+        columns.append(parquet.SortingColumn(places[name], descending, nulls_first))
+    return columns or None
 
 
-def _untold(column: Any) -> str:
+def _untold(leaf: Any) -> str:
     """The logical type of a leaf, if Arrow's type does not tell it."""
     told = ("NONE", "INT", "DECIMAL", "TIMESTAMP")
-    return "" if column.logical_type.type in told else str(column.logical_type)
+    return "" if leaf.logical_type.type in told else str(leaf.logical_type)
 
 
-def _is_utc_time(column: Any) -> bool:
-    return column.logical_type.type == "TIME" and "isAdjustedToUTC=true" in str(column.logical_type)
-
-
-class StoredTypes:
-    """Of the files of a table: how times are stored, and which columns have no order."""
-
-    def __init__(self) -> None:
-        self.times: set[bool] = set()  # whether in UTC
-        self.timestamps: set[bool] = set()  # whether of 96 bits, as they can be written
-        self._first: tuple[str, list[str]] | None = None  # file, types that Arrow's do not tell
-        self._no_orders: dict[str, str] = {}
-
-    def add(self, file: str, parquet: pyarrow.parquet.ParquetFile, unit: str) -> None:
-        """Looks at a file, of which `unit` is that of timestamps of 96 bits."""
-        leaves = parquet.schema
-        columns = [leaves.column(i) for i in range(len(leaves.names))]
-        types = [_untold(column) for column in columns]
-        if self._first is None:
-            self._first = (file, types)
-            self._check_kept(file, parquet)
-        first_file, first_types = self._first
-        for column, type_, first in zip(columns, types, first_types):
-            if type_ != first:
-                raise UsageError(
-                    f"{file}: its columns are not those of {first_file}: {column.path!r} is "
-                    f"{type_ or 'without a logical type'}, not {first or 'without one'}"
-                )
-        for column in columns:
-            if column.logical_type.type == "TIME":
-                self.times.add(_is_utc_time(column))
-            if column.physical_type == "INT96":
-                self.timestamps.add(unit == "ns")
-            elif column.logical_type.type == "TIMESTAMP":
-                self.timestamps.add(False)
-        self._note_orders(parquet)
-
-    def _check_kept(self, file: str, parquet: pyarrow.parquet.ParquetFile) -> None:
-        written = _written(parquet.schema_arrow)
-        lost = [(name, "Variant") for name in _VARIANT.findall(str(parquet.schema))]
-        for i in range(len(parquet.schema.names)):
-            column = parquet.schema.column(i)
-            # Times in UTC are an option of the writer.
-            if not _is_utc_time(column) and _untold(column) != _untold(written.column(i)):
-                lost.append((column.path, column.logical_type))
-        for name, type_ in lost:
-            raise UsageError(
-                f"{file}: column {name!r} is of the type {type_}, which pyarrow does not write: "
-                "the program xxl keeps it (xxl sort --record=parquet)"
-            )
-
-    def _note_orders(self, parquet: pyarrow.parquet.ParquetFile) -> None:
-        file = parquet.metadata
-        fields = {field.name: field for field in parquet.schema_arrow}
-        for leaf in range(file.num_columns):
-            field = fields.get(file.schema.column(leaf).path)
-            if field is not None and is_ordered(field) and not _is_polars_enum(field):
-                groups = [file.row_group(i) for i in range(file.num_row_groups)]
-                if not (file.created_by or "").startswith(_ORDERLY_WRITER) or not all(
-                    group.column(leaf).has_dictionary_page for group in groups if group.num_rows
-                ):
-                    self._no_orders[field.name] = (
-                        "it is a dictionary in an order of its own, which a file does not tell: "
-                        "make it text, or write its dictionary (pyarrow does)"
-                    )
-
-    def noted(self, schema: pyarrow.Schema) -> pyarrow.Schema:
-        """`schema` with what a sort is to know."""
-        for name, why in self._no_orders.items():
-            i = schema.get_field_index(name)
-            metadata = {**(schema.field(i).metadata or {}), _NO_ORDER: why.encode()}
-            schema = schema.set(i, schema.field(i).with_metadata(metadata))
-        return schema
-
-
-def without_notes(schema: pyarrow.Schema) -> pyarrow.Schema:
-    for i, field in enumerate(schema):
-        if _NO_ORDER in (field.metadata or {}):
-            rest = {k: v for k, v in field.metadata.items() if k != _NO_ORDER}
-            schema = schema.set(i, field.with_metadata(rest or None))
-    return schema
-
-
-def writer_options(stored: Iterable[StoredTypes]) -> dict[str, bool]:
-    """Options of pyarrow's writer, with which it stores times as they were stored."""
-    times = set().union(*(each.times for each in stored))
-    if len(times) > 1:
-        raise UsageError(
-            "there are columns of times in UTC and of local times, of which pyarrow writes only "
-            "one kind: the program xxl keeps both (xxl sort --record=parquet)"
-        )
-    options = {"write_time_adjusted_to_utc": True} if True in times else {}
-    if set().union(*(each.timestamps for each in stored)) == {True}:
-        options["use_deprecated_int96_timestamps"] = True
-    return options
+def _is_utc_time(logical_type: str) -> bool:
+    return logical_type.startswith("Time(isAdjustedToUTC=true")
 
 
 def _is_polars_enum(field: pyarrow.Field) -> bool:
@@ -167,55 +97,169 @@ def is_ordered(field: pyarrow.Field) -> bool:
     )
 
 
-class Int96Unit:
+class StoredTypes:
+    """Of the files of a table: its schema in them, and how their columns are stored."""
+
+    def __init__(self, int96_unit: str) -> None:
+        self.schema: Any = None
+        self.kinds: set[str] = set()  # logical types of leaves, or INT96 with its unit
+        self.int96_files: list[str] = []
+        self._int96_unit = int96_unit
+        self._first: tuple[str, list[str]] = ("", [])  # file, types that Arrow's do not tell
+        self._no_orders: dict[str, bytes] = {}
+
+    def add(self, file: str, parquet: pyarrow.parquet.ParquetFile) -> None:
+        schema, leaves = parquet.schema_arrow, _leaves(parquet.schema)
+        _check_directories(file, schema.names)
+        types = [_untold(leaf) for leaf in leaves]
+        if self.schema is None:
+            self.schema, self._first = schema, (file, types)
+            _check_kept(file, parquet, leaves)
+        self._check_same(file, _difference(self.schema, schema))
+        # A column has nulls if it does so in any file.
+        for i, field in enumerate(schema):
+            if field.nullable:
+                self.schema = self.schema.set(i, self.schema.field(i).with_nullable(True))
+        for leaf, type_, first in zip(leaves, types, self._first[1]):
+            if type_ != first:
+                self._check_same(file, f"{leaf.path!r} is {type_ or 'without a logical type'}, "
+                                 f"not {first or 'without one'}")
+        for leaf in leaves:
+            is_int96 = leaf.physical_type == "INT96"
+            self.kinds.add(f"INT96 {self._int96_unit}" if is_int96 else str(leaf.logical_type))
+            if is_int96 and file not in self.int96_files[-1:]:
+                self.int96_files.append(file)
+        self._note_orders(parquet)
+
+    def _check_same(self, file: str, difference: str) -> None:
+        if difference:
+            raise UsageError(f"{file}: its columns are not those of {self._first[0]}: {difference}")
+
+    def _note_orders(self, parquet: pyarrow.parquet.ParquetFile) -> None:
+        file = parquet.metadata
+        fields = {field.name: field for field in parquet.schema_arrow}
+        for leaf in range(file.num_columns):
+            field = fields.get(file.schema.column(leaf).path)
+            if field is None or not is_ordered(field) or _is_polars_enum(field):
+                continue
+            groups = [file.row_group(i) for i in range(file.num_row_groups)]
+            if not (file.created_by or "").startswith(_ORDERLY_WRITER) or not all(
+                group.column(leaf).has_dictionary_page for group in groups if group.num_rows
+            ):
+                self._no_orders[field.name] = (
+                    b"it is a dictionary in an order of its own, which a file does not tell: "
+                    b"make it text, or write its dictionary (pyarrow does)"
+                )
+
+    def sorted_schema(self) -> pyarrow.Schema:
+        """The schema in a sort: dictionaries are values, as they are in a file, but for those whose
+        order is their own. Fields remember what they were, and what a sort is to know."""
+        schema = self.schema
+        types = needed("pyarrow", "reading Parquet files").types
+        for i, field in enumerate(schema):
+            notes = {}
+            if types.is_dictionary(field.type) and not is_ordered(field):
+                field, notes[_DICTIONARY] = field.with_type(field.type.value_type), b""
+            if field.name in self._no_orders:
+                notes[_NO_ORDER] = self._no_orders[field.name]
+            if notes:
+                noted = field.with_metadata({**(field.metadata or {}), **notes})
+                schema = schema.set(i, noted)
+        return schema
+
+
+def _check_kept(file: str, parquet: pyarrow.parquet.ParquetFile, leaves: list[Any]) -> None:
+    lost = [(name, "Variant") for name in _VARIANT.findall(str(parquet.schema))]
+    for leaf, written in zip(leaves, _written(parquet.schema_arrow)):
+        # Times in UTC are an option of the writer.
+        if not _is_utc_time(str(leaf.logical_type)) and _untold(leaf) != _untold(written):
+            lost.append((leaf.path, leaf.logical_type))
+    for name, type_ in lost:
+        raise UsageError(
+            f"{file}: column {name!r} is of the type {type_}, which pyarrow does not write: "
+            "the program xxl keeps it (xxl sort --record=parquet)"
+        )
+
+
+def stored_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The schema in a file of what was sorted."""
+    pyarrow = needed("pyarrow", "writing Parquet files")
+    for i, field in enumerate(schema):
+        metadata = dict(field.metadata or {})
+        if metadata.pop(_DICTIONARY, None) is not None:
+            field = field.with_type(pyarrow.dictionary(pyarrow.int32(), field.type))
+        metadata.pop(_NO_ORDER, None)
+        schema = schema.set(i, field.with_metadata(metadata or None))
+    return schema
+
+
+def stored_table(batches: list[pyarrow.RecordBatch], schema: pyarrow.Schema) -> pyarrow.Table:
+    """What was sorted as `schema`, which is that in a file."""
+    pyarrow = needed("pyarrow", "writing Parquet files")
+    table = pyarrow.Table.from_batches(batches)
+    columns = [
+        column if column.type == type_ else column.dictionary_encode()
+        for column, type_ in zip(table.columns, schema.types)
+    ]
+    return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
+def writer_options(kinds: set[str]) -> dict[str, bool]:
+    """Options of pyarrow's writer, with which it stores times as they were stored."""
+    times = {_is_utc_time(kind) for kind in kinds if kind.startswith("Time(")}
+    if len(times) > 1:
+        raise UsageError(
+            "there are columns of times in UTC and of local times, of which pyarrow writes only "
+            "one kind: the program xxl keeps both (xxl sort --record=parquet)"
+        )
+    timestamps = {kind for kind in kinds if kind.startswith(("Timestamp(", "INT96"))}
+    options = {
+        "write_time_adjusted_to_utc": times == {True},
+        "use_deprecated_int96_timestamps": timestamps == {"INT96 ns"},
+    }
+    return {name: value for name, value in options.items() if value}  # older ones have fewer
+
+
+def int96_unit(files: Iterable[str]) -> str:
     """The unit in which 64 bits hold all timestamps of 96 bits: nanoseconds, unless there are
     times before 1677 or after 2262."""
-
-    def __init__(self) -> None:
-        self._far = ""  # where there is a value that nanoseconds do not hold
-        self._fine = ""  # one that microseconds do not
-
-    def unit(self) -> str:
-        return "us" if self._far else "ns"
-
-    def look_at(self, file: str, fine: pyarrow.parquet.ParquetFile) -> None:
-        """Looks at all of a file, which is open for nanoseconds."""
-        leaves = fine.schema
-        columns = [leaves.column(i) for i in range(len(leaves.names))]
-        paths = [column.path for column in columns if column.physical_type == "INT96"]
-        if not paths:
-            return
-        parquet = needed("pyarrow.parquet", "reading Parquet files")
-        with parquet.ParquetFile(
-            file, pre_buffer=False, coerce_int96_timestamp_unit="us"
-        ) as coarse:
-            for path in paths:
-                self._look_at_column(f"{file}: column {path}", path, coarse, fine)
-        if self._far and self._fine:
-            other = "others" if self._far == self._fine else f"{self._fine} has times"
-            raise UsageError(
-                f"{self._far} has times before 1677 or after 2262, which only microseconds hold, "
-                f"and {other} that only nanoseconds do (INT96): write them as TIMESTAMP of one unit"
-            )
-
-    def _look_at_column(self, place: str, path: str, coarse: Any, fine: Any) -> None:
-        compute = needed("pyarrow.compute", "reading Parquet files")
-        pairs = zip(
-            coarse.iter_batches(_ROWS_AT_ONCE, columns=[path]),
-            fine.iter_batches(_ROWS_AT_ONCE, columns=[path]),
+    far = fine = ""  # where there is a value that nanoseconds do not hold, and microseconds
+    for file in files:
+        with naming(file, "bad_input"):
+            for path, us, ns in _int96_values(file):
+                place = f"{file}: column {path}"
+                compute = needed("pyarrow.compute", "reading Parquet files")
+                bounds = compute.min_max(us).as_py()
+                if bounds["min"] is None:
+                    continue
+                if max(-bounds["min"], bounds["max"]) > _MOST_NS_MICROSECONDS:
+                    far = place
+                # Where nanoseconds wrap around, so does this.
+                rest = compute.subtract(ns, compute.multiply(us, 1000))
+                if compute.any(compute.not_equal(rest, 0)).as_py():
+                    fine = place
+    if far and fine:
+        raise UsageError(
+            f"{far} has times before 1677 or after 2262, which only microseconds hold, and "
+            f"{'others' if far == fine else f'{fine} has times'} that only nanoseconds do (INT96): "
+            "write them as TIMESTAMP of one unit"
         )
-        for coarse_batch, fine_batch in pairs:
-            us, ns = _numbers(coarse_batch.column(0)), _numbers(fine_batch.column(0))
-            bounds = compute.min_max(us)
-            least, most = bounds["min"].as_py(), bounds["max"].as_py()
-            if least is None:
-                continue
-            if least < -_MOST_NS_MICROSECONDS or most > _MOST_NS_MICROSECONDS:
-                self._far = place
-            # Where nanoseconds wrap around, so does this.
-            rest = compute.subtract(ns, compute.multiply(us, 1000))
-            if compute.any(compute.not_equal(rest, 0)).as_py():
-                self._fine = place
+    return "us" if far else "ns"
+
+
+def _int96_values(file: str) -> Iterator[tuple[str, Any, Any]]:
+    """All of a file, as (column, microseconds, nanoseconds)."""
+    open_file = needed("pyarrow.parquet", "reading Parquet files").ParquetFile
+    with (
+        open_file(file, pre_buffer=False, coerce_int96_timestamp_unit="us") as coarse,
+        open_file(file, pre_buffer=False, coerce_int96_timestamp_unit="ns") as exact,
+    ):
+        for path in [leaf.path for leaf in _leaves(exact.schema) if leaf.physical_type == "INT96"]:
+            for us, ns in zip(
+                coarse.iter_batches(_ROWS_AT_ONCE, columns=[path]),
+                exact.iter_batches(_ROWS_AT_ONCE, columns=[path]),
+            ):
+                yield path, _numbers(us.column(0)), _numbers(ns.column(0))
 
 
 def _numbers(array: Any) -> Any:

@@ -66,7 +66,7 @@ def column_keys(by: By) -> list[tuple[str, bool, bool]]:
     return keys
 
 
-def arrow_table(data: Any) -> tuple[Any, bool, int]:
+def arrow_table(data: Any) -> _core.Table:
     """What has Arrow's PyCapsule interface, whether its rows are in memory anyway, and how many
     there are (0 if that is not known)."""
 
@@ -158,15 +158,12 @@ def sort(
     """
     keys = column_keys(by)
     _check_orders(data, keys)
-    table, in_memory, rows = arrow_table(data)
     return _core.sort_columns(
-        table,
-        in_memory=in_memory,
+        arrow_table(data),
         by=keys,
         limit=count(limit, "limit", 0),
         unique=bool(unique),
         batch_rows=count(batch_rows, "batch_rows"),
-        expected_rows=rows,
         traffic=None,
         means=means(memory, scratch, threads),
         progress=check_callback(progress),
@@ -231,20 +228,15 @@ def join(
     {'id': [1, 3, 3], 'name': ['ann', 'eve', 'eve'], 'price': [7, 5, 9]}
     """
     left_names, right_names = join_columns(on, left_on, right_on)
-    left_table, left_in_memory, left_rows = arrow_table(left)
-    right_table, right_in_memory, right_rows = arrow_table(right)
     return _core.join_columns(
-        left_table,
-        right_table,
-        left_in_memory=left_in_memory,
-        right_in_memory=right_in_memory,
+        arrow_table(left),
+        arrow_table(right),
         left_on=left_names,
         right_on=right_names,
         how=how,
         method=method,
         suffix=suffix,
         batch_rows=count(batch_rows, "batch_rows"),
-        expected_rows=(left_rows, right_rows),
         traffic=None,
         means=means(memory, scratch, threads),
         progress=check_callback(progress),
