@@ -93,9 +93,9 @@ bool check_records(const ArrayData& data, Sum128 checksum, MemoryFile& file, uns
         const auto records = buffer.first((before + count) * record_bytes);
         file.read((first - before) * record_bytes, records);
         const RecordChunk chunk{first, count, records.data() + before * record_bytes};
-        compare_neighbours(layout, chunk, [&](int order, std::uint64_t) {
-          if (order > 0) ordered.store(false, std::memory_order_relaxed);
-        });
+        if (compare_neighbours(layout, chunk, false).below > 0) {
+          ordered.store(false, std::memory_order_relaxed);
+        }
         return sum_record_crcs(chunk.records, count, record_bytes);
       });
   return ordered && sum == checksum;

@@ -11,6 +11,8 @@
 
 namespace xxl {
 
+inline constexpr unsigned kWaitingWorkers = 4;  // beyond the processors: these wait for the disk
+
 // Threads for a job of `chunks` chunks: `parallel` of them (0: as many as processors that this
 // process may run on) for the processors and `waiting` more that keep the disk busy meanwhile, but
 // no more than there are chunks, or than `bytes_in_all` allows at `bytes_each`. At least 1.

@@ -5,15 +5,13 @@
 #include <string_view>
 
 #include "testdata/generate_options.h"
+#include "testdata/record_checksum.h"
 
 namespace xxl {
 
 struct GenerateReport {
   std::uint64_t records = 0;
-  // Sum of zlib's crc32 over each record, as gensort -c prints it (128 bits: high, low); 0 unless
-  // it was asked for.
-  std::uint64_t checksum_high = 0;
-  std::uint64_t checksum_low = 0;
+  Sum128 checksum = 0;  // 0 unless it was asked for
 };
 
 // A record depends on its number, the seed and total_records alone, so that any part of a data set

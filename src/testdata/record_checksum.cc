@@ -7,6 +7,7 @@
 
 #include <array>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 namespace xxl {
@@ -95,6 +96,14 @@ std::uint64_t sum_record_crcs(const std::byte* records, std::size_t count,
   }
   for (; i < count; ++i) sum += sum_lanes<1>(records + i * record_bytes, record_bytes);
   return sum;
+}
+
+std::string checksum_text(Sum128 checksum) {
+  char text[40];
+  const auto high = static_cast<std::uintmax_t>(checksum >> 64);
+  const auto low = static_cast<std::uintmax_t>(static_cast<std::uint64_t>(checksum));
+  std::snprintf(text, sizeof text, high != 0 ? "%jx%016jx" : "%.0jx%jx", high, low);
+  return text;
 }
 
 }  // namespace xxl

@@ -2,20 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "record/record_format.h"
+#include "testdata/record_checksum.h"
 
 namespace xxl {
 
 struct ValidateReport {
   std::uint64_t records = 0;
-  std::uint64_t checksum_high = 0;  // sum of zlib's crc32 over each record (128 bits)
-  std::uint64_t checksum_low = 0;
-  std::uint64_t duplicate_keys = 0;              // neighbours with equal keys
-  std::optional<std::uint64_t> first_unordered;  // record number, from 0
-  std::uint64_t unordered_records = 0;           // neighbours out of order
+  Sum128 checksum = 0;
+  std::uint64_t duplicate_keys = 0;                   // neighbours with equal keys
+  std::uint64_t unordered_records = 0;                // neighbours out of order
+  std::uint64_t first_unordered = ~std::uint64_t{0};  // of these, the number, from 0
 };
 
 // Reads `input` ("-" is standard input; .gz, .zst, .lz4 are decompressed) on `parallel` threads (0:

@@ -40,7 +40,5 @@ unsigned parallel_option(const ParsedOptions& options);
 std::string output_option(const ParsedOptions& options);
 // Throws Error{usage}: no file has an empty name.
 [[noreturn]] void refuse_empty_output(const ParsedOptions& options);
-// "1ea6370b955": a 128-bit checksum as gensort and valsort print it.
-std::string checksum_text(std::uint64_t high, std::uint64_t low);
 
 }  // namespace xxl::cli

@@ -37,16 +37,4 @@ void refuse_empty_output(const ParsedOptions& options) {
   throw_usage(options.command(), "the name of the output file is empty");
 }
 
-std::string checksum_text(std::uint64_t high, std::uint64_t low) {
-  char text[40];
-  const auto high_bits = static_cast<std::uintmax_t>(high);
-  const auto low_bits = static_cast<std::uintmax_t>(low);
-  if (high != 0) {
-    std::snprintf(text, sizeof text, "%jx%016jx", high_bits, low_bits);
-  } else {
-    std::snprintf(text, sizeof text, "%jx", low_bits);
-  }
-  return text;
-}
-
 }  // namespace xxl::cli

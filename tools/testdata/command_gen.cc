@@ -70,7 +70,7 @@ int run_gen(const ParsedOptions& options) {
 
   const GenerateReport report = generate(gen);
   if (gen.checksum) {
-    std::fprintf(stderr, "%s\n", checksum_text(report.checksum_high, report.checksum_low).c_str());
+    std::fprintf(stderr, "%s\n", checksum_text(report.checksum).c_str());
   }
   return kExitSuccess;
 }

@@ -17,7 +17,6 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "engine/phase_meter.h"
-#include "engine/text_sort/check_sorted_text.h"
 #include "engine/text_sort/long_records.h"
 #include "engine/text_sort/text_reader.h"
 #include "engine/text_sort/text_sort.h"

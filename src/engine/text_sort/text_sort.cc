@@ -23,7 +23,6 @@
 #include "engine/record_sort/plan.h"
 #include "engine/start_again.h"
 #include "engine/text_sort/cell_size.h"
-#include "engine/text_sort/check_sorted_text.h"
 #include "engine/text_sort/emit_rules.h"
 #include "engine/text_sort/file_cursor.h"
 #include "engine/text_sort/file_merge_plan.h"

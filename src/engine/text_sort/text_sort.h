@@ -3,13 +3,18 @@
 // How it works: docs/text.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "base/checksum.h"
 #include "engine/caller_sort.h"
 #include "engine/inputs.h"
 #include "engine/text_sort/text_sort_options.h"
+#include "io/file.h"
+#include "record/key_extractor.h"
 #include "xxl/sort.h"
 
 namespace xxl {
@@ -27,5 +32,12 @@ SortPlan plan_text_caller_sort(const TextSortOptions& options, Inputs inputs);
 // First record that is out of order (with `unique`: not strictly ascending); options.inputs has one
 // file.
 OrderCheck check_text_order(const TextSortOptions& options);
+
+// What is read back of an output that is verified (docs/checksums.md): throws Error{corrupt} unless
+// the records of `output`, a file of a caller, are in the order of `keys`, as `options` wanted, and
+// have this `sum`. In `memory`, or a little of its own; ends where that is too little for two
+// neighbours. Takes over `output`.
+void check_sorted_text(const TextSortOptions& options, std::shared_ptr<const KeyExtractor> keys,
+                       const MultisetHash& sum, io::File& output, std::span<std::byte> memory);
 
 }  // namespace xxl

@@ -1,5 +1,5 @@
 // What is read back of a verified output of text: are the records in order, and all there?
-#include "engine/text_sort/check_sorted_text.h"
+#include "engine/text_sort/text_sort.h"
 
 #include <gtest/gtest.h>
 
