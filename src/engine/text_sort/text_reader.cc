@@ -144,18 +144,20 @@ void TextReader::start_read(TextRegion& region, std::size_t most) {
     ++input_;
     position_ = 0;
   }
-  io::Request request;
-  request.op = io::Op::read;
-  request.file = &file;
-  request.offset = read.offset;
   // What was added to a file starts anywhere in a sector, and is not read directly.
-  request.data = {read.to, file.direct() ? round_up(read.wanted, kSectorBytes) : read.wanted};
-  request.done = [this, shared,
+  const std::size_t asked = file.direct() ? round_up(read.wanted, kSectorBytes) : read.wanted;
+  submit(shared, file, read.offset, {read.to, asked});
+}
+
+void TextReader::submit(std::shared_ptr<TextRegion::Read> read, const io::File& file,
+                        std::uint64_t offset, std::span<std::byte> data) {
+  io::Request request{io::Op::read, &file, offset, data, {}};
+  request.done = [this, read = std::move(read),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     {
       auto lock = monitor_.lock();
-      shared->completion = completion;
-      shared->done = true;
+      read->completion = completion;
+      read->done = true;
     }
     monitor_.notify();
     token.reset();
@@ -195,31 +197,11 @@ void TextReader::cancel(TextRegion& region) {
 std::size_t TextReader::read_stream(std::byte* to, std::size_t most) {
   io::File& input = inputs_.files[input_];
   input.open();
-  struct State {
-    bool done = false;
-    io::Completion completion;
-  };
-  const auto state = std::make_shared<State>();
-  io::Request request;
-  request.op = io::Op::read;
-  request.file = &input;
-  request.offset = io::Request::kStream;
-  request.data = {to, most};
-  request.done = [this, state,
-                  token = in_flight_.begin()](const io::Completion& completion) mutable {
-    {
-      auto lock = monitor_.lock();
-      state->completion = completion;
-      state->done = true;
-    }
-    monitor_.notify();
-    token.reset();
-  };
-  io_.queue_for(input).submit(std::move(request));
-  auto lock = monitor_.lock();
-  monitor_.wait(lock, [&] { return state->done; });
-  io::check_read(input, position_, 0, state->completion);
-  return state->completion.bytes;
+  const auto read = std::make_shared<TextRegion::Read>();
+  submit(read, input, io::Request::kStream, {to, most});
+  wait(*read);
+  io::check_read(input, position_, 0, read->completion);
+  return read->completion.bytes;
 }
 
 bool TextReader::finish(TextRegion& region) {

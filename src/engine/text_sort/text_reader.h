@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -166,6 +167,8 @@ class TextReader {
   bool may_open() const;
   void start_reads(TextRegion& region);
   void start_read(TextRegion& region, std::size_t most);
+  void submit(std::shared_ptr<TextRegion::Read> read, const io::File& file, std::uint64_t offset,
+              std::span<std::byte> data);
   void wait(TextRegion::Read& read);
   void check(const TextRegion::Read& read) const;
   std::size_t read_stream(std::byte* to, std::size_t most);
