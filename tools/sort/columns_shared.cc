@@ -27,6 +27,8 @@ namespace {
 using module_table::Format;
 
 constexpr std::uint64_t kMostLevel = 100;  // of compression: the module knows each method's own
+// What readers of Parquet expect, and Arrow's writers make.
+constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
 
 constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
     {":desc", &ColumnKeyOption::descending},
@@ -45,6 +47,59 @@ const char* format_text(Format format) {
       return "arrow stream";
   }
   return "";
+}
+
+// Of the files of --record.
+Format column_format(std::string_view record) {
+  return record == "parquet" ? Format::parquet : Format::ipc_file;
+}
+
+// Throws Error{usage} unless files of `format` can be compressed so.
+ColumnCompression compression_option(const ParsedOptions& options, Format format) {
+  ColumnCompression compression;
+  compression.text = options.value("compression", format == Format::parquet ? "zstd" : "none");
+  compression.method = compression.text.substr(0, compression.text.find(':'));
+  if (compression.method != compression.text) {
+    const std::string level = compression.text.substr(compression.method.size() + 1);
+    compression.level = static_cast<int>(parse_number(level, "--compression", 1, kMostLevel));
+  }
+  module_table::Failure failure{};
+  if (!load_arrow_module().check_compression(format, compression.method.c_str(), compression.level,
+                                             &failure)) {
+    throw_failure(failure);
+  }
+  return compression;
+}
+
+// Throws Error{corrupt} if rows that the source has were not read.
+void check_rows_read(const module_table::SourceFacts& facts) {
+  const std::uint64_t rows = facts.rows - facts.rows_left_out;
+  if (facts.rows_known == 0 || facts.rows_read == rows) return;
+  throw Error(ErrorCode::corrupt,
+              std::to_string(facts.rows_read) + " rows were read of " + std::to_string(rows));
+}
+
+// Of a join whose rows are not wanted. Throws Error{io} with what the stream reports.
+std::uint64_t count_rows(ArrowArrayStream* rows) {
+  for (std::uint64_t counted = 0;;) {
+    ArrowArray batch{};
+    const int error = rows->get_next(rows, &batch);
+    if (error != 0) {
+      const char* text = rows->get_last_error(rows);
+      throw Error(ErrorCode::io, text != nullptr ? text : "the join failed", {}, Error::kNoOffset,
+                  text != nullptr ? 0 : error);
+    }
+    if (batch.release == nullptr) return counted;
+    counted += static_cast<std::uint64_t>(batch.length);
+    batch.release(&batch);
+  }
+}
+
+JobOptions job_of(const ParsedOptions& options) {
+  JobOptions job;
+  set_job_options(options, job);
+  if (options.knows("temp-compress")) set_temp_compression(options, job);
+  return job;
 }
 
 }  // namespace
@@ -95,57 +150,13 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
               place + "there is no column '" + column.name + "', the columns are: " + all);
 }
 
-Format column_format(std::string_view record) {
-  return record == "parquet" ? Format::parquet : Format::ipc_file;
-}
-
-ColumnCompression compression_option(const ParsedOptions& options, Format format) {
-  ColumnCompression compression;
-  compression.text = options.value("compression", format == Format::parquet ? "zstd" : "none");
-  compression.method = compression.text.substr(0, compression.text.find(':'));
-  if (compression.method != compression.text) {
-    const std::string level = compression.text.substr(compression.method.size() + 1);
-    compression.level = static_cast<int>(parse_number(level, "--compression", 1, kMostLevel));
-  }
-  module_table::Failure failure{};
-  if (!load_arrow_module().check_compression(format, compression.method.c_str(), compression.level,
-                                             &failure)) {
-    throw_failure(failure);
-  }
-  return compression;
-}
-
-void check_rows_read(const module_table::SourceFacts& facts) {
-  const std::uint64_t rows = facts.rows - facts.rows_left_out;
-  if (facts.rows_known == 0 || facts.rows_read == rows) return;
-  throw Error(ErrorCode::corrupt,
-              std::to_string(facts.rows_read) + " rows were read of " + std::to_string(rows));
-}
-
-std::uint64_t count_rows(ArrowArrayStream* rows) {
-  for (std::uint64_t counted = 0;;) {
-    ArrowArray batch{};
-    const int error = rows->get_next(rows, &batch);
-    if (error != 0) {
-      const char* text = rows->get_last_error(rows);
-      throw Error(ErrorCode::io, text != nullptr ? text : "the join failed", {}, Error::kNoOffset,
-                  text != nullptr ? 0 : error);
-    }
-    if (batch.release == nullptr) return counted;
-    counted += static_cast<std::uint64_t>(batch.length);
-    batch.release(&batch);
-  }
-}
-
-ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
-    : options_(options), count_only_(count_only) {
-  start_ = std::chrono::steady_clock::now();
+ColumnsJob::ColumnsJob(const ParsedOptions& options, JobOptions job, bool count_only)
+    : options_(options),
+      count_only_(count_only),
+      job_(std::move(job)),
+      start_(std::chrono::steady_clock::now()) {
   plan_.record = options.value("record", "");
   format_ = column_format(plan_.record);
-  set_job_options(options, job_);
-  if (options.knows("temp-compress")) set_temp_compression(options, job_);
-  stats_ = options.has("stats") ? options.word("stats", "table") : "";
-
   compression_ = compression_option(options, format_);
   plan_.output = count_only ? "" : job_.output;
   plan_.format = format_text(output_format());
@@ -154,6 +165,11 @@ ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool 
   plan_.threads = job_.parallel != 0 ? job_.parallel : available_processors();
   plan_.scratch_dirs = job_.scratch_dirs;
   if (count_only) job_.output.assign(1, '-');
+}
+
+ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
+    : ColumnsJob(options, job_of(options), count_only) {
+  stats_ = options.has("stats") ? options.word("stats", "table") : "";
   watch_.emplace(caller, options, job_);
 }
 
@@ -178,17 +194,6 @@ void ColumnsJob::explain() const {
   std::fputs((stats_ == "json" ? explain_json(plan_) : cli::explain(plan_)).c_str(), stdout);
 }
 
-resources resources_of_columns(const JobOptions& job, std::uint64_t memory_bytes,
-                               unsigned threads) {
-  return resources({.memory_bytes = memory_bytes,
-                    .scratch_dirs = job.scratch_dirs,
-                    .threads = threads,
-                    .backend = job.backend,
-                    .scratch_codec = job.temp_codec,
-                    .scratch_level = job.temp_level,
-                    .device = Device::cpu});
-}
-
 // Calls work(), during which sources may be read. What a source says of its failure is more than
 // what is left of it in the engine's words.
 template <class Work>
@@ -204,24 +209,17 @@ void ColumnsJob::read_sources(Work&& work) {
 }
 
 void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
-  const resources shared = resources_of_columns(job_, plan_.memory.engine_bytes, plan_.threads);
+  const resources shared({.memory_bytes = plan_.memory.engine_bytes,
+                          .scratch_dirs = job_.scratch_dirs,
+                          .threads = plan_.threads,
+                          .backend = job_.backend,
+                          .scratch_codec = job_.temp_codec,
+                          .scratch_level = job_.temp_level,
+                          .device = Device::cpu});
   shared.shared()->time_line = job_.time_line;
-  std::vector<ArrowArrayStream> in(sources_.size());
+  std::vector<OwnedStream> in(sources_.size());
   for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batches, &in[i]);
-  const auto release = [&] {
-    for (ArrowArrayStream& stream : in) {
-      if (stream.release != nullptr) stream.release(&stream);
-    }
-  };
-  read_sources([&] {
-    try {
-      begin(in, out, shared);
-    } catch (...) {
-      release();
-      throw;
-    }
-  });
-  release();
+  read_sources([&] { begin(in, out, shared); });
 }
 
 FileTraffic ColumnsJob::all_file_traffic() const {
@@ -274,7 +272,7 @@ void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {
   options.row_group_rows = kRowGroupRows;
   options.threads = plan_.threads;
   options.parts.parts = job_.parts;
-  if (job_.parts != 0) {
+  if (job_.parts > 1) {
     options.parts.rows = counted_rows_ ? *counted_rows_ : result.rows_written(rows_read());
   }
   options.parts.bytes = job_.part_bytes;
@@ -314,6 +312,7 @@ void ColumnsJob::check_rows(const Result& result) {
   };
   if (result.has_all_rows) check_written(rows_read(), "read");
   if (counted_rows_) check_written(*counted_rows_, "counted");
+  if (result.check) result.check(rows_read(), written);
 }
 
 void ColumnsJob::measure() {
@@ -328,13 +327,12 @@ void ColumnsJob::report() const {
   if (stats_ == "json") std::fprintf(stderr, "%s\n", stats_json(plan_, report_).c_str());
 }
 
-void ColumnsJob::work(const Result& result, const Begin& begin) {
+void ColumnsJob::give_rows(const Result& result, const Begin& begin, OwnedStream& rows) {
   // Before the work: an output that cannot be written is told at once.
-  if (!count_only_) target_ = make_target();
-  watch_->watch_files([this] { return all_file_traffic(); });
+  if (!count_only_ && !target_) target_ = make_target();
+  if (watch_) watch_->watch_files([this] { return all_file_traffic(); });
   load_arrow_module().limit_memory(plan_.memory.module_bytes);
   if (counts_first(result)) count_first(result.counted);
-  OwnedStream rows;
   begin_result(begin, &rows);
   load_arrow_module().limit_memory(0);  // writing looks after itself
   read_sources([&] {
@@ -344,7 +342,9 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
       report_.written.rows = count_rows(&rows);
     }
   });
-  rows.end();  // its memory and scratch space
+}
+
+std::uint64_t ColumnsJob::finish(const Result& result) {
   check_rows(result);
   const std::vector<PhaseReport> counting = std::move(report_.phases);
   static_cast<Measurements&>(report_) = measured_;
@@ -354,12 +354,15 @@ void ColumnsJob::work(const Result& result, const Begin& begin) {
   } else {
     take_phases("");
   }
+  return report_.written.rows;
 }
 
 void ColumnsJob::publish() {
-  Progress& progress = watch_->progress();
+  const auto enter = [this](Phase phase) {
+    if (watch_) progress()->phase = phase;
+  };
   if (job_.verify) {
-    progress.phase = Phase::verifying;
+    enter(Phase::verifying);
     take_phases("");
     const auto io = open_io(job_, {});
     io::ReadBack read_back(*io, job_.stop, {});
@@ -371,7 +374,7 @@ void ColumnsJob::publish() {
     phase.bytes_read = io->stats().bytes_read;
     report_.phases.push_back(std::move(phase));
   } else {
-    progress.phase = Phase::finishing;
+    enter(Phase::finishing);
     target_->publish(nullptr);
     take_phases("");
   }
@@ -393,7 +396,10 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
   watch_->run(
       files, progress_option(options_, true),
       [&] {
-        work(result, begin);
+        OwnedStream rows;
+        give_rows(result, begin, rows);
+        rows.end();  // its memory and scratch space
+        finish(result);
         measure();
         return report_;
       },

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
@@ -39,30 +40,12 @@ ColumnKeyOption parse_column_key(std::string_view spec, bool descending);
 std::string resolve_column(const CsvColumn& column, const std::vector<std::string>& names,
                            const std::string& table);
 
-// Of the files of --record.
-module_table::Format column_format(std::string_view record);
-
-// What readers of Parquet expect, and Arrow's writers make.
-inline constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
-
 // --compression=METHOD[:LEVEL], or what is usual.
 struct ColumnCompression {
   std::string text;    // as it was given
   std::string method;  // zstd, ...
   int level = 0;       // 0: the method's default
 };
-
-// Throws Error{usage} unless files of `format` can be compressed so.
-ColumnCompression compression_option(const ParsedOptions& options, module_table::Format format);
-
-// What jobs of columns work with: `memory_bytes` of what `job` has, and `threads`.
-resources resources_of_columns(const JobOptions& job, std::uint64_t memory_bytes, unsigned threads);
-
-// Throws Error{corrupt} if rows that the source has were not read.
-void check_rows_read(const module_table::SourceFacts& facts);
-
-// Of a join whose rows are not wanted. Throws Error{io} with what the stream reports.
-std::uint64_t count_rows(ArrowArrayStream* rows);
 
 // A stream that is released whatever happens.
 struct OwnedStream : ArrowArrayStream {
@@ -78,11 +61,14 @@ struct OwnedStream : ArrowArrayStream {
 
 // A sort or join of columns, from the options to the report:
 //
-//   open() each table -> make_plan() divides the memory -> run(): resources, stream, file
+//   open() each table -> make_plan() divides the memory -> give_rows(): resources, stream, file
+//                                                       -> finish(): checks, and the file appears
+//
+// That of one process is run() as a whole. Ranks take the same steps, each with its own tables.
 class ColumnsJob {
  public:
   // Makes the stream of the result. The streams that it starts are `in`, one for each table.
-  using Begin = std::function<void(std::vector<ArrowArrayStream>& in, ArrowArrayStream* out,
+  using Begin = std::function<void(std::vector<OwnedStream>& in, ArrowArrayStream* out,
                                    const resources& shared)>;
   struct Result {
     std::vector<module_table::SortedBy> sorted_by = {};  // what its rows are in the order of
@@ -94,11 +80,15 @@ class ColumnsJob {
     // first.
     Begin counted = {};
     std::string part_by = {};  // the column of --part-by
+    // Throws Error if rows are missing, before the file appears.
+    std::function<void(std::uint64_t rows_read, std::uint64_t rows_given)> check = {};
   };
 
   // Reads the options that both have in common, which must outlive it; `count_only`: rows are
   // counted, not written. Throws Error.
   ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only);
+  // Of a rank, which has read the options of `job`.
+  ColumnsJob(const ParsedOptions& options, JobOptions job, bool count_only);
 
   // Examines a table: the files that `names` stand for. Throws Error.
   ColumnSource& open(const std::vector<std::string>& names);
@@ -116,10 +106,18 @@ class ColumnsJob {
   // Explains, or does the work and reports. Returns the exit status. Throws Error.
   int run(const Result& result, const Begin& begin);
 
- private:
+  // The steps of that. Where rows are written to, unless it is where the options say.
+  void write_to(std::unique_ptr<ColumnTarget> target) { target_ = std::move(target); }
   void make_plan();
+  // Makes `rows` and writes or counts them. A failure leaves the stream as it is.
+  void give_rows(const Result& result, const Begin& begin, OwnedStream& rows);
+  // Checks what was done, and makes the file appear. Returns the number of rows.
+  std::uint64_t finish(const Result& result);
+  // What the library measured last, "finish", goes on as long as the job.
+  void extend(PhaseReport& last) const { traffic_->extend(last); }
+
+ private:
   module_table::Format output_format() const;
-  void work(const Result& result, const Begin& begin);
   void explain() const;
   template <class Work>
   void read_sources(Work&& work);
