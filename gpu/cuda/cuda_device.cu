@@ -15,44 +15,19 @@
 namespace xxl::gpu {
 namespace {
 
-// Memory of a stream for small tables, which grows when more is asked for.
+// Memory of a stream for small tables, which grows when more is asked for: of the device, or of the
+// host, where kernels read it directly. For a small table this is faster than waiting for other
+// copies.
+template <bool of_host>
 class TableMemory {
  public:
-  ~TableMemory() {
-    if (data_ != nullptr) cudaFree(data_);
-  }
+  ~TableMemory() { free(); }
   std::byte* get(std::size_t bytes) {
     if (bytes > bytes_) {
-      if (data_ != nullptr) check_cuda(cudaFree(data_), "free memory");
-      data_ = nullptr;
-      bytes_ = 0;
+      check_cuda(free(), "free memory");
       void* data;
-      check_cuda(cudaMalloc(&data, bytes), "allocate a table");
-      data_ = static_cast<std::byte*>(data);
-      bytes_ = bytes;
-    }
-    return data_;
-  }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-// Memory of the host that kernels of a stream read directly, likewise: for a small table this is
-// faster than waiting for other copies.
-class SharedTable {
- public:
-  ~SharedTable() {
-    if (data_ != nullptr) cudaFreeHost(data_);
-  }
-  std::byte* get(std::size_t bytes) {
-    if (bytes > bytes_) {
-      if (data_ != nullptr) check_cuda(cudaFreeHost(data_), "free memory");
-      data_ = nullptr;
-      bytes_ = 0;
-      void* data;
-      check_cuda(cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+      check_cuda(of_host ? cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped)
+                         : cudaMalloc(&data, bytes),
                  "allocate a table");
       data_ = static_cast<std::byte*>(data);
       bytes_ = bytes;
@@ -61,6 +36,13 @@ class SharedTable {
   }
 
  private:
+  cudaError_t free() {
+    std::byte* const data = std::exchange(data_, nullptr);
+    bytes_ = 0;
+    if (data == nullptr) return cudaSuccess;
+    return of_host ? cudaFreeHost(data) : cudaFree(data);
+  }
+
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
@@ -246,8 +228,8 @@ class CudaStream final : public Stream {
 
   int device_;
   cudaStream_t stream_ = nullptr;
-  TableMemory tables_;
-  SharedTable shared_table_;
+  TableMemory<false> tables_;
+  TableMemory<true> shared_table_;
 };
 
 class CudaDevice final : public Device {
