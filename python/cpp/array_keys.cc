@@ -131,13 +131,13 @@ ReplacedKeys::ReplacedKeys(const std::vector<ArrayKeyPart>& parts, std::size_t r
   }
 }
 
-void ReplacedKeys::replace(std::span<std::byte> records) const {
+template <class Change>
+void ReplacedKeys::change(std::span<std::byte> records, Change new_bits) const {
   for (const ArrayKeyPart& part : replaced_) {
-    with_format(part, [&]<class Format>(Format) {
-      using Bits = typename Format::Bits;
+    with_format(part, [&]<class Format>(Format format) {
       for_slices(records, record_bytes_, threads_, [&](std::byte* record, std::size_t count) {
         for (std::byte* at = record + part.offset; count > 0; --count, at += record_bytes_) {
-          const Bits bits = Format::replaced(bits_at<Bits>(at));
+          const auto bits = new_bits(format, bits_at<typename Format::Bits>(at));
           std::memcpy(at, &bits, sizeof bits);
         }
       });
@@ -145,18 +145,12 @@ void ReplacedKeys::replace(std::span<std::byte> records) const {
   }
 }
 
+void ReplacedKeys::replace(std::span<std::byte> records) const {
+  change(records, [](auto format, auto bits) { return format.replaced(bits); });
+}
+
 void ReplacedKeys::put_back(std::span<std::byte> records) const {
-  for (const ArrayKeyPart& part : replaced_) {
-    with_format(part, [&]<class Format>(Format) {
-      using Bits = typename Format::Bits;
-      for_slices(records, record_bytes_, threads_, [&](std::byte* record, std::size_t count) {
-        for (std::byte* at = record + part.offset; count > 0; --count, at += record_bytes_) {
-          const Bits bits = Format::put_back(bits_at<Bits>(at));
-          std::memcpy(at, &bits, sizeof bits);
-        }
-      });
-    });
-  }
+  change(records, [](auto format, auto bits) { return format.put_back(bits); });
 }
 
 std::vector<KeyPart> key_parts(const std::vector<ArrayKeyPart>& parts) {

@@ -43,6 +43,9 @@ class ReplacedKeys {
   void put_back(std::span<std::byte> records) const;
 
  private:
+  template <class Change>
+  void change(std::span<std::byte> records, Change new_bits) const;
+
   std::size_t record_bytes_;
   unsigned threads_;
   std::vector<::xxl::detail::KeyPart> key_;

@@ -1,6 +1,5 @@
 #include "arrays.h"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,8 +16,9 @@
 #include "base/machine_limits.h"
 #include "base/thread.h"
 #include "base/units.h"
-#include "join_kinds.h"
+#include "choices.h"
 #include "means.h"
+#include "text.h"
 #include "xxl/gpu.h"
 
 namespace xxl::python {
@@ -53,9 +53,7 @@ array_options options_of(const std::string& device, const std::vector<unsigned>&
 
 nb::dict dict_of(const array_report& report) {
   nb::dict dict;
-  nb::list devices;
-  for (const std::string& device : report.devices) devices.append(device);
-  dict["devices"] = devices;
+  dict["devices"] = nb::tuple(nb::cast(report.devices));
   dict["no_gpu"] = report.no_gpu;
   dict["seconds"] = report.seconds;
   return dict;
@@ -142,11 +140,9 @@ void bind_arrays(nb::module_& m) {
   nb::class_<Pairs>(m, "Pairs")
       .def_prop_ro("rows", &Pairs::rows)
       .def("write", &Pairs::write, nb::arg("left"), nb::arg("right"))
-      .def_prop_ro("report", [](const Pairs& self) {
-        nb::dict dict = dict_of(self.join.report);
-        dict["rows"] = self.join.report.rows;
-        dict["matched"] = nb::make_tuple(self.join.report.matched_r, self.join.report.matched_s);
-        return dict;
+      .def_prop_ro("report", [](const Pairs& self) { return dict_of(self.join.report); })
+      .def_prop_ro("matched", [](const Pairs& self) {
+        return nb::make_tuple(self.join.report.matched_r, self.join.report.matched_s);
       });
   m.def("join_arrays", join_arrays_of, nb::kw_only(), nb::arg("left"), nb::arg("right"),
         nb::arg("how"), nb::arg("device"), nb::arg("gpus"), nb::arg("threads"));

@@ -1,7 +1,6 @@
 #include "arrow_parts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -11,36 +10,6 @@
 
 namespace xxl::python {
 namespace {
-
-// --- copies of schemas ---
-
-struct SchemaParts {
-  std::string format, name, metadata;
-  std::vector<Owned<ArrowSchema>> children;
-  std::vector<ArrowSchema*> child_pointers;
-  Owned<ArrowSchema> dictionary;
-};
-
-std::int32_t int_at(const char* from) {
-  std::int32_t value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-// Metadata are a number of pairs, and each key and value after its length.
-std::string copy_metadata(const char* from) {
-  if (from == nullptr) return {};
-  const char* end = from + sizeof(std::int32_t);
-  for (std::int64_t texts = 2 * std::int64_t{int_at(from)}; texts > 0; --texts) {
-    end += sizeof(std::int32_t) + static_cast<std::size_t>(int_at(end));
-  }
-  return std::string(from, end);
-}
-
-void release_schema(ArrowSchema* schema) {
-  delete static_cast<SchemaParts*>(schema->private_data);
-  schema->release = nullptr;
-}
 
 // --- shared arrays ---
 
@@ -112,7 +81,7 @@ class StreamOfOne {
       : schema_(std::move(schema)), batch_(std::move(batch)) {}
 
   int get_schema(ArrowSchema* out) {
-    copy_schema(*schema_, out);
+    schema_.move_to(out);  // which is asked for once
     return 0;
   }
   int get_next(ArrowArray* out) {
@@ -163,28 +132,6 @@ Owned<T> take(nb::handle capsule) {
 }
 
 }  // namespace
-
-void copy_schema(const ArrowSchema& from, ArrowSchema* to) {
-  auto parts = std::make_unique<SchemaParts>();
-  parts->format = from.format;
-  parts->name = from.name != nullptr ? from.name : "";
-  parts->metadata = copy_metadata(from.metadata);
-  for (std::int64_t i = 0; i < from.n_children; ++i) {
-    copy_schema(*from.children[i], parts->children.emplace_back().get());
-  }
-  for (Owned<ArrowSchema>& child : parts->children) parts->child_pointers.push_back(child.get());
-  if (from.dictionary != nullptr) copy_schema(*from.dictionary, parts->dictionary.get());
-  *to = {.format = parts->format.c_str(),
-         .name = parts->name.c_str(),
-         .metadata = from.metadata != nullptr ? parts->metadata.c_str() : nullptr,
-         .flags = from.flags,
-         .n_children = from.n_children,
-         .children = parts->child_pointers.data(),
-         .dictionary = from.dictionary != nullptr ? parts->dictionary.get() : nullptr,
-         .release = release_schema,
-         .private_data = nullptr};
-  to->private_data = parts.release();
-}
 
 void share_array(const ArrowArray& from, const std::shared_ptr<const void>& owner, ArrowArray* to) {
   auto parts = std::make_unique<SharedParts>();

@@ -47,9 +47,6 @@ class Owned {
   T value_{};
 };
 
-// A copy that shares nothing with `from`, which must be well formed.
-void copy_schema(const ArrowSchema& from, ArrowSchema* to);
-
 // The same array, whose buffers live as long as `owner`, which owns `from`. That must be well
 // formed.
 void share_array(const ArrowArray& from, const std::shared_ptr<const void>& owner, ArrowArray* to);

@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -15,10 +14,11 @@
 #include <vector>
 
 #include "arrow_parts.h"
+#include "choices.h"
 #include "errors.h"
-#include "join_kinds.h"
 #include "means.h"
 #include "stream.h"
+#include "text.h"
 #include "xxl/columns.h"
 
 namespace xxl::python {
@@ -93,7 +93,10 @@ std::unique_ptr<Stream> join_columns_of(const Table& left, const Table& right,
   options.left_on = std::move(left_on);
   options.right_on = std::move(right_on);
   options.kind = join_kind_of(how);
-  options.method = join_method_of(method);
+  options.method = choice_of<JoinMethod>("method", method,
+                                         {{"auto", JoinMethod::automatic},
+                                          {"hash", JoinMethod::hash},
+                                          {"sort-merge", JoinMethod::sort_merge}});
   options.suffix = std::move(suffix);
   const resources shared = means.make(job->work.stop.get_token());
   Owned<ArrowArrayStream> left_in = stream_of_table(left);

@@ -1,130 +1,131 @@
 #include "files.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "choices.h"
 #include "engine/part_directory.h"
-#include "errors.h"
-#include "join_kinds.h"
 #include "long_work.h"
 #include "means.h"
 #include "measurements.h"
+#include "text.h"
 #include "xxl/join.h"
 #include "xxl/sort.h"
 
 namespace xxl::python {
 namespace {
 
-// Names, keys and separators are bytes: names of files need not be UTF-8.
-std::string text_of(const nb::bytes& bytes) {
-  return std::string(bytes.c_str(), bytes.size());
-}
+// Members of a job by their names; those that are not given stay as they are.
+class Fields {
+ public:
+  explicit Fields(nb::kwargs given) : given_(std::move(given)) {}
 
-void add_devices(nb::dict& report, const AcceleratorReport& accelerator,
-                 const std::string& no_accelerator) {
+  template <class T>
+  void take(const char* name, T& member) {
+    if (!given_.contains(name)) return;
+    if (!nb::try_cast(given_[name], member)) throw nb::type_error(name);
+    nb::del(given_[name]);
+  }
+  void check_all_taken() const {
+    if (given_.size() != 0) throw nb::type_error("a job has no such field");
+  }
+
+ private:
+  nb::kwargs given_;
+};
+
+// What reports of all jobs have.
+template <class Report>
+nb::dict report_of(const Report& done) {
+  nb::dict report;
+  add_measurements(report, done);
   nb::list devices;
-  for (const AcceleratorReport::Device& device : accelerator.devices) devices.append(device.name);
-  report["devices"] = devices;
-  report["no_gpu"] = no_accelerator;
+  for (const auto& device : done.accelerator.devices) devices.append(device.name);
+  report["devices"] = nb::tuple(devices);
+  report["no_gpu"] = done.plan.no_accelerator;
+  return report;
 }
 
-nb::dict sort_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& output,
-                       const std::string& record, const std::vector<nb::bytes>& keys, bool unique,
-                       bool merge_only, bool reverse, std::optional<std::uint64_t> limit,
-                       bool count, const std::vector<nb::bytes>& folds, const nb::bytes& separator,
-                       bool header, const std::string& flags, bool stable, bool zero_terminated,
-                       bool empty_last, const std::string& invalid, bool skip_malformed,
-                       bool quotes, bool verify, const Means& means, nb::object callback) {
+nb::dict sort_files_of(const Means& means, nb::object callback, const nb::kwargs& given) {
   LongWork work;
   SortJob job;
-  job.inputs = texts_of(inputs);
-  job.output = text_of(output);
-  job.record = record;
-  job.keys = texts_of(keys);
-  job.unique = unique;
-  job.merge_only = merge_only;
-  job.reverse = reverse;
-  job.limit = limit;
-  job.count = count;
-  job.folds = texts_of(folds);
-  job.field_separator = text_of(separator);
-  job.header = header;
-  job.flags = flags;
-  job.stable = stable;
-  job.zero_terminated = zero_terminated;
-  job.empty_last = empty_last;
-  job.invalid = invalid;
-  job.skip_malformed = skip_malformed;
-  job.quotes = quotes;
-  job.verify = verify;
+  Fields fields(given);
+  fields.take("inputs", job.inputs);
+  fields.take("output", job.output);
+  fields.take("record", job.record);
+  fields.take("keys", job.keys);
+  fields.take("unique", job.unique);
+  fields.take("merge_only", job.merge_only);
+  fields.take("reverse", job.reverse);
+  fields.take("limit", job.limit);
+  fields.take("count", job.count);
+  fields.take("sums", job.sums);
+  fields.take("folds", job.folds);
+  fields.take("field_separator", job.field_separator);
+  fields.take("header", job.header);
+  fields.take("flags", job.flags);
+  fields.take("stable", job.stable);
+  fields.take("zero_terminated", job.zero_terminated);
+  fields.take("empty_last", job.empty_last);
+  fields.take("invalid", job.invalid);
+  fields.take("skip_malformed", job.skip_malformed);
+  fields.take("quotes", job.quotes);
+  fields.take("verify", job.verify);
+  fields.check_all_taken();
   job.progress = &work.progress;
   const resources shared = means.make(work.stop.get_token());
   SortReport done;
   work.run([&] { done = sort_files(job, shared); }, callback);
 
-  nb::dict report;
+  nb::dict report = report_of(done);
   report["records"] = done.records_out;
   report["records_in"] = done.records_in;
   report["skipped"] = done.skipped;
   report["runs"] = done.runs;
   report["passes"] = done.passes;
-  add_measurements(report, done);
-  add_devices(report, done.accelerator, done.plan.no_accelerator);
   return report;
 }
 
-JoinMethod method_of(const std::string& word) {
-  if (word == "auto") return JoinMethod::automatic;
-  if (word == "sort-merge") return JoinMethod::sort_merge;
-  if (word == "hash") return JoinMethod::hash;
-  throw_usage("a method is 'auto', 'sort-merge' or 'hash', not '" + word + "'");
-}
-
-nb::dict join_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& output,
-                       const std::vector<std::string>& records,
-                       const std::vector<std::vector<nb::bytes>>& keys, const std::string& how,
-                       const std::string& method, const std::vector<bool>& presorted,
-                       bool count_only, const std::string& columns, const nb::bytes& separator,
-                       const std::optional<nb::bytes>& filler, bool header, bool empty_keys_match,
-                       bool ignore_case, bool zero_terminated, bool skip_malformed, bool quotes,
-                       const std::vector<std::string>& suffixes, bool verify, const Means& means,
-                       nb::object callback) {
+nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs& given) {
   LongWork work;
   JoinJob job;
-  for (std::size_t side = 0; side < kJoinSides; ++side) {
-    job.inputs[side] = text_of(inputs.at(side));
-    job.records[side] = records.at(side);
-    job.keys[side] = texts_of(keys.at(side));
-    job.presorted[side] = presorted.at(side);
-    job.suffixes[side] = suffixes.at(side);
-  }
-  job.output = text_of(output);
+  std::string how, method;
+  Fields fields(given);
+  fields.take("inputs", job.inputs);
+  fields.take("output", job.output);
+  fields.take("records", job.records);
+  fields.take("keys", job.keys);
+  fields.take("how", how);
+  fields.take("method", method);
+  fields.take("presorted", job.presorted);
+  fields.take("count_only", job.count_only);
+  fields.take("columns", job.columns);
+  fields.take("field_separator", job.field_separator);
+  fields.take("filler", job.filler);
+  fields.take("header", job.header);
+  fields.take("empty_keys_match", job.empty_keys_match);
+  fields.take("ignore_case", job.ignore_case);
+  fields.take("zero_terminated", job.zero_terminated);
+  fields.take("skip_malformed", job.skip_malformed);
+  fields.take("quotes", job.quotes);
+  fields.take("suffixes", job.suffixes);
+  fields.take("verify", job.verify);
+  fields.check_all_taken();
   job.kind = join_kind_of(how);
-  job.method = method_of(method);
-  job.count_only = count_only;
-  job.columns = columns;
-  job.field_separator = text_of(separator);
-  if (filler) job.filler = text_of(*filler);
-  job.header = header;
-  job.empty_keys_match = empty_keys_match;
-  job.ignore_case = ignore_case;
-  job.zero_terminated = zero_terminated;
-  job.skip_malformed = skip_malformed;
-  job.quotes = quotes;
-  job.verify = verify;
+  job.method = choice_of<JoinMethod>("a method", method,
+                                     {{"auto", JoinMethod::automatic},
+                                      {"sort-merge", JoinMethod::sort_merge},
+                                      {"hash", JoinMethod::hash}});
   job.progress = &work.progress;
   const resources shared = means.make(work.stop.get_token());
   JoinReport done;
   work.run([&] { done = join_files(job, shared); }, callback);
 
-  nb::dict report;
+  nb::dict report = report_of(done);
   report["rows"] = done.rows;
   const auto both = [&done](auto member) {
     return nb::make_tuple(done.sides[0].*member, done.sides[1].*member);
@@ -135,37 +136,16 @@ nb::dict join_files_of(const std::vector<nb::bytes>& inputs, const nb::bytes& ou
   report["bytes_written"] = done.bytes_written;
   report["method"] = done.plan.method == JoinMethod::hash ? "hash" : "sort-merge";
   report["because"] = done.plan.because;
-  add_measurements(report, done);
-  add_devices(report, done.accelerator, done.plan.no_accelerator);
   return report;
 }
 
 }  // namespace
 
 void bind_files(nb::module_& m) {
-  m.def("sort_files", sort_files_of, nb::kw_only(), nb::arg("inputs"), nb::arg("output"),
-        nb::arg("record"), nb::arg("keys"), nb::arg("unique"), nb::arg("merge_only"),
-        nb::arg("reverse"), nb::arg("limit").none(), nb::arg("count"), nb::arg("folds"),
-        nb::arg("separator"), nb::arg("header"), nb::arg("flags"), nb::arg("stable"),
-        nb::arg("zero_terminated"), nb::arg("empty_last"), nb::arg("invalid"),
-        nb::arg("skip_malformed"), nb::arg("quotes"), nb::arg("verify"), nb::arg("means"),
-        nb::arg("progress").none());
+  m.def("sort_files", sort_files_of, nb::arg("means"), nb::arg("progress").none(), nb::arg("job"));
+  m.def("join_files", join_files_of, nb::arg("means"), nb::arg("progress").none(), nb::arg("job"));
   // Folders of parts among the inputs that Python reads itself.
-  m.def(
-      "check_parts",
-      [](const std::vector<nb::bytes>& paths) {
-        const std::vector<std::string> names = texts_of(paths);
-        const nb::gil_scoped_release others_go_on;
-        check_parts(names);
-      },
-      nb::arg("paths"));
-  m.def("join_files", join_files_of, nb::kw_only(), nb::arg("inputs"), nb::arg("output"),
-        nb::arg("records"), nb::arg("keys"), nb::arg("how"), nb::arg("method"),
-        nb::arg("presorted"), nb::arg("count_only"), nb::arg("columns"), nb::arg("separator"),
-        nb::arg("filler").none(), nb::arg("header"), nb::arg("empty_keys_match"),
-        nb::arg("ignore_case"), nb::arg("zero_terminated"), nb::arg("skip_malformed"),
-        nb::arg("quotes"), nb::arg("suffixes"), nb::arg("verify"), nb::arg("means"),
-        nb::arg("progress").none());
+  m.def("check_parts", check_parts, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace xxl::python

@@ -1,7 +1,5 @@
 #include "long_work.h"
 
-#include <nanobind/stl/string.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -12,6 +10,7 @@
 
 #include "base/thread.h"
 #include "engine/phase_name.h"
+#include "text.h"
 
 namespace xxl::python {
 namespace {

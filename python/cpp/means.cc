@@ -1,6 +1,5 @@
 #include "means.h"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -8,43 +7,34 @@
 
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "choices.h"
 #include "engine/job_defaults.h"
-#include "errors.h"
+#include "text.h"
 
 namespace xxl::python {
 namespace {
 
 Codec codec_of(const std::string& word) {
-  if (word == "none") return Codec::none;
-  if (word == "lz4") return Codec::lz4;
-  if (word == "zstd") return Codec::zstd;
-  throw_usage("scratch space is compressed by 'lz4', 'zstd' or 'none', not '" + word + "'");
+  return choice_of<Codec>("scratch_codec", word,
+                          {{"none", Codec::none}, {"lz4", Codec::lz4}, {"zstd", Codec::zstd}});
 }
 
 }  // namespace
 
-std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
-  std::vector<std::string> texts;
-  for (const nb::bytes& bytes : list) texts.emplace_back(bytes.c_str(), bytes.size());
-  return texts;
-}
-
 Device device_of(const std::string& word) {
-  if (word == "auto") return Device::automatic;
-  if (word == "gpu") return Device::gpu;
-  if (word == "cpu") return Device::cpu;
-  throw_usage("a device is 'auto', 'gpu' or 'cpu', not '" + word + "'");
+  return choice_of<Device>(
+      "a device", word, {{"auto", Device::automatic}, {"gpu", Device::gpu}, {"cpu", Device::cpu}});
 }
 
 void bind_means(nb::module_& m) {
   nb::class_<Means>(m, "Means")
       .def(
           "__init__",
-          [](Means* self, std::uint64_t memory, const std::vector<nb::bytes>& scratch,
-             unsigned threads, const std::string& device, std::vector<unsigned> gpus,
-             std::uint64_t gpu_memory, const std::string& scratch_codec, int scratch_level) {
+          [](Means* self, std::uint64_t memory, std::vector<std::string> scratch, unsigned threads,
+             const std::string& device, std::vector<unsigned> gpus, std::uint64_t gpu_memory,
+             const std::string& scratch_codec, int scratch_level) {
             new (self) Means({.memory_bytes = memory,
-                              .scratch_dirs = texts_of(scratch),
+                              .scratch_dirs = std::move(scratch),
                               .threads = threads,
                               .scratch_codec = codec_of(scratch_codec),
                               .scratch_level = scratch_level,

@@ -5,7 +5,7 @@
 
 #include <stop_token>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "xxl/gpu.h"
 #include "xxl/resources.h"
@@ -13,9 +13,6 @@
 namespace xxl::python {
 
 namespace nb = nanobind;
-
-// Names, keys and separators are bytes: names of files need not be UTF-8.
-std::vector<std::string> texts_of(const std::vector<nb::bytes>& list);
 
 class Means {
  public:

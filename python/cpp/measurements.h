@@ -2,8 +2,8 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 
+#include "text.h"
 #include "xxl/job.h"
 
 namespace xxl::python {

@@ -1,6 +1,5 @@
 #include "stream.h"
 
-#include <nanobind/stl/string.h>
 #include <pthread.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include "errors.h"
 #include "exported_stream.h"
 #include "measurements.h"
+#include "text.h"
 
 namespace xxl::python {
 namespace {
@@ -76,9 +76,9 @@ class HandedOver {
   std::string last_error_;
 };
 
-nb::object capsule_of_schema(const Owned<ArrowSchema>& schema) {
+nb::object capsule_of_schema(const ColumnType& schema) {
   Owned<ArrowSchema> copy;
-  copy_schema(*schema, copy.get());
+  export_schema(schema, copy.get());
   return make_capsule(std::move(copy));
 }
 
@@ -101,12 +101,12 @@ nb::object Batch::array_capsules() const {
 
 Stream::Stream(std::unique_ptr<ColumnJob> job, nb::object callback)
     : job_(std::move(job)), callback_(std::move(callback)) {
-  auto schema = std::make_shared<Owned<ArrowSchema>>();
+  Owned<ArrowSchema> schema;
   ArrowArrayStream* const rows = job_->rows.get();
-  if (const int result = rows->get_schema(rows, schema->get()); result != 0) {
+  if (const int result = rows->get_schema(rows, schema.get()); result != 0) {
     throw_failure(rows, result);
   }
-  schema_ = std::move(schema);
+  schema_ = std::make_shared<ColumnType>(table_type(*schema));
 }
 
 void Stream::check_usable() const {
@@ -215,15 +215,13 @@ void bind_streams(nb::module_& m) {
           "__arrow_c_array__", [](const Batch& self, nb::object) { return self.array_capsules(); },
           nb::arg("requested_schema").none() = nb::none(),
           "Arrow's PyCapsule interface. The batch can be handed over any number of times. Its "
-          "types "
-          "stay as they are, whatever is requested.");
+          "types stay as they are, whatever is requested.");
   nb::class_<Stream>(
       m, "Stream",
       "The result of a sort or a join, which is merged while it is read: once, either by whoever "
       "takes it by __arrow_c_stream__ (pyarrow.table(stream), polars.DataFrame(stream), ...), or "
-      "by "
-      "read_all(), or batch by batch (`for batch in stream`). It holds memory and scratch space "
-      "until it has been read or closed, and can be used in a `with` statement.")
+      "by read_all(), or batch by batch (`for batch in stream`). It holds memory and scratch "
+      "space until it has been read or closed, and can be used in a `with` statement.")
       .def(
           "__arrow_c_schema__", [](const Stream& self) { return self.schema_capsule(); },
           "Arrow's PyCapsule interface.")
@@ -248,8 +246,7 @@ void bind_streams(nb::module_& m) {
            "For this package: what was measured, once all has been iterated.")
       .def("close", &Stream::close,
            "Ends the work and frees memory and scratch space; what has not been read is lost. May "
-           "be "
-           "called at any time, and more than once.")
+           "be called at any time, and more than once.")
       .def("__enter__", [](nb::handle_t<Stream> self) { return nb::borrow(self); })
       .def("__exit__", [](Stream& self, nb::args) { self.close(); });
 }

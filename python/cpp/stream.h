@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "arrow_parts.h"
+#include "columns/column_type.h"
 #include "engine/phase_meter.h"
 #include "long_work.h"
 
@@ -36,7 +37,7 @@ struct ColumnJob {
 // A batch of rows, which may be handed over any number of times.
 class Batch {
  public:
-  Batch(std::shared_ptr<const Owned<ArrowSchema>> schema, Owned<ArrowArray> array)
+  Batch(std::shared_ptr<const ColumnType> schema, Owned<ArrowArray> array)
       : schema_(std::move(schema)), array_(std::make_shared<Owned<ArrowArray>>(std::move(array))) {}
 
   std::int64_t rows() const { return (*array_)->length; }
@@ -44,7 +45,7 @@ class Batch {
   nb::object array_capsules() const;
 
  private:
-  std::shared_ptr<const Owned<ArrowSchema>> schema_;
+  std::shared_ptr<const ColumnType> schema_;
   std::shared_ptr<const Owned<ArrowArray>> array_;
 };
 
@@ -75,7 +76,7 @@ class Stream {
   std::unique_ptr<ColumnJob> job_;
   std::unique_ptr<ColumnJob> done_;  // without rows
   nb::object callback_;
-  std::shared_ptr<const Owned<ArrowSchema>> schema_;
+  std::shared_ptr<const ColumnType> schema_;
   State state_ = State::fresh;
 };
 

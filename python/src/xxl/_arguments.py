@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import ModuleType
-from typing import Literal, Union
+from typing import Any, Literal, Union
 
 from . import _core
 from ._errors import UsageError
@@ -97,7 +97,6 @@ def means(
     memory: Size | None,
     scratch: Path | Iterable[Path] | None,
     threads: int | None,
-    *,
     device: Device = "auto",
     gpus: Iterable[int] | None = None,
     gpu_memory: Size | None = None,
@@ -115,6 +114,47 @@ def means(
         scratch_codec=codec,
         scratch_level=level,
     )
+
+
+def one_of(value: str, name: str, *values: str) -> str:
+    if value not in values:
+        words = [repr(one) for one in values]
+        raise UsageError(f"{name} is {', '.join(words[:-1])} or {words[-1]}, not {value!r}")
+    return value
+
+
+def check_words(words: Sequence[Any], place: str, known: Collection[str]) -> None:
+    for word in words:
+        if word not in known:
+            raise UsageError(f"{word!r} of {place} is none of {', '.join(known)}")
+
+
+def key_list(
+    by: Any, known: Collection[str], example: str
+) -> list[tuple[Any, Any, list[Any]]]:
+    """One key or several, as (key, its column, its words, which are `known`)."""
+    if isinstance(by, tuple):
+        raise TypeError(
+            f"by is {by!r}, which could be one key or several: put keys in a list, "
+            f"as in by=['a', {example}]"
+        )
+    keys = []
+    for key in [by] if isinstance(by, (str, int)) else by:
+        column, *words = [key] if isinstance(key, (str, int)) else key
+        check_words(words, f"the key {key!r}", known)
+        keys.append((key, column, words))
+    if not keys:
+        raise UsageError("by names no column")
+    return keys
+
+
+def sides(what: str, on: Any, left_on: Any, right_on: Any) -> tuple[Any, Any]:
+    """What the left and the right side are joined on."""
+    if on is None:
+        return left_on, right_on
+    if left_on is not None or right_on is not None:
+        raise UsageError(f"{what} are joined on `on`, or on `left_on` and `right_on`")
+    return on, on
 
 
 def check_callback(progress: OnProgress | None) -> OnProgress | None:

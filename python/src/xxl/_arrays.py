@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _core
-from ._arguments import Device, How, gpu_list, needed, thread_count
+from ._arguments import Device, How, gpu_list, needed, sides, thread_count
 from ._errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,10 +113,6 @@ def _address(array: Any) -> int:
     return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
-def _report(fields: dict[str, Any]) -> ArrayReport:
-    return ArrayReport(tuple(fields["devices"]), fields["no_gpu"], fields["seconds"])
-
-
 def sort_array(
     array: numpy.ndarray,
     *,
@@ -176,7 +172,7 @@ def sort_array(
         gpus=gpu_list(gpus),
         threads=thread_count(threads),
     )
-    return _report(fields)
+    return ArrayReport(**fields)
 
 
 def _key_types(array: Any, on: str | Sequence[str] | None) -> list[str]:
@@ -233,10 +229,7 @@ def join_arrays(
     numpy = needed("numpy", "joining arrays")
     _check_array(left, "left")
     _check_array(right, "right")
-    if on is not None:
-        if left_on is not None or right_on is not None:
-            raise UsageError("arrays are joined on `on`, or on `left_on` and `right_on`")
-        left_on = right_on = on
+    left_on, right_on = sides("arrays", on, left_on, right_on)
     left_side = _side(left, left_on, "left")
     right_side = _side(right, right_on, "right")
     left_types, right_types = _key_types(left, left_on), _key_types(right, right_on)
@@ -255,8 +248,7 @@ def join_arrays(
     left_places = numpy.empty(pairs.rows, numpy.int64)
     right_places = numpy.empty(pairs.rows, numpy.int64)
     pairs.write(_address(left_places), _address(right_places))
-    fields = pairs.report
     join = ArrayJoin((left_places, right_places))
-    join.report = _report(fields)
-    join.matched = fields["matched"]
+    join.report = ArrayReport(**pairs.report)
+    join.matched = pairs.matched
     return join

@@ -86,55 +86,9 @@ def join_columns(
     progress: Callback | None,
 ) -> Stream: ...
 def check_parts(paths: list[bytes]) -> None: ...
-def sort_files(
-    *,
-    inputs: list[bytes],
-    output: bytes,
-    record: str,
-    keys: list[bytes],
-    unique: bool,
-    merge_only: bool,
-    reverse: bool,
-    limit: int | None,
-    count: bool,
-    folds: list[bytes],
-    separator: bytes,
-    header: bool,
-    flags: str,
-    stable: bool,
-    zero_terminated: bool,
-    empty_last: bool,
-    invalid: str,
-    skip_malformed: bool,
-    quotes: bool,
-    verify: bool,
-    means: Means,
-    progress: Callback | None,
-) -> dict[str, Any]: ...
-def join_files(
-    *,
-    inputs: list[bytes],
-    output: bytes,
-    records: list[str],
-    keys: list[list[bytes]],
-    how: str,
-    method: str,
-    presorted: list[bool],
-    count_only: bool,
-    columns: str,
-    separator: bytes,
-    filler: bytes | None,
-    header: bool,
-    empty_keys_match: bool,
-    ignore_case: bool,
-    zero_terminated: bool,
-    skip_malformed: bool,
-    quotes: bool,
-    suffixes: list[str],
-    verify: bool,
-    means: Means,
-    progress: Callback | None,
-) -> dict[str, Any]: ...
+# Jobs have the members of SortJob (xxl/sort.h) and JoinJob (xxl/join.h); `how` is its kind.
+def sort_files(means: Means, progress: Callback | None, **job: Any) -> dict[str, Any]: ...
+def join_files(means: Means, progress: Callback | None, **job: Any) -> dict[str, Any]: ...
 
 Parts = list[tuple[int, int, str, bool]]
 
@@ -155,6 +109,8 @@ class Pairs:
     def rows(self) -> int: ...
     @property
     def report(self) -> dict[str, Any]: ...
+    @property
+    def matched(self) -> tuple[int, int]: ...
     def write(self, left: int, right: int) -> None: ...
 
 def join_arrays(

@@ -16,9 +16,12 @@ from ._arguments import (
     Path,
     Size,
     check_callback,
+    check_words,
     count,
     is_path,
+    key_list,
     means,
+    one_of,
     path_bytes,
     path_list,
 )
@@ -81,9 +84,8 @@ class JoinReport:
     output_in_place: bool  #: the output was overwritten, as it could not be replaced
 
 
-def _report(kind: type, fields: dict[str, Any]) -> Any:
-    phases = tuple(PhaseReport(**phase) for phase in fields.pop("phases"))
-    return kind(phases=phases, devices=tuple(fields.pop("devices")), **fields)
+def phases_of(measured: dict[str, Any]) -> tuple[PhaseReport, ...]:
+    return tuple(PhaseReport(**phase) for phase in measured.pop("phases"))
 
 
 def _texts(texts: str | Sequence[str] | None) -> list[bytes]:
@@ -103,14 +105,9 @@ def _sort(
     paths = [path_bytes(path) for path in path_list(inputs)]
     if not paths:
         raise UsageError("there are no inputs")
-    fields = _core.sort_files(
-        inputs=paths,
-        output=path_bytes(output),
-        means=used,
-        progress=check_callback(progress),
-        **job,
-    )
-    return _report(SortReport, fields)  # type: ignore[no-any-return]
+    job.update(inputs=paths, output=path_bytes(output))
+    fields = _core.sort_files(used, check_callback(progress), **job)
+    return SortReport(phases=phases_of(fields), **fields)
 
 
 def sort_file(
@@ -181,15 +178,7 @@ def sort_file(
     return _sort(
         inputs,
         output,
-        means(
-            memory,
-            scratch,
-            threads,
-            device=device,
-            gpus=gpus,
-            gpu_memory=gpu_memory,
-            scratch_compress=scratch_compress,
-        ),
+        means(memory, scratch, threads, device, gpus, gpu_memory, scratch_compress),
         progress,
         record=record,
         keys=_texts(keys),
@@ -198,16 +187,13 @@ def sort_file(
         reverse=bool(reverse),
         limit=count(limit, "limit", 0),
         count=bool(count_equal),
-        folds=[b"sum=" + field for field in _texts(sums)] + _texts(folds),
-        separator=os.fsencode(separator),
+        sums=_texts(sums),
+        folds=_texts(folds),
+        field_separator=os.fsencode(separator),
         header=bool(header),
         flags=flags,
         stable=bool(stable),
         zero_terminated=bool(zero_terminated),
-        empty_last=False,
-        invalid="error",
-        skip_malformed=False,
-        quotes=True,
         verify=bool(verify),
     )
 
@@ -226,42 +212,25 @@ def _csv_column(column: object) -> str:
 
 def csv_keys(by: CsvKey | Sequence[CsvKey]) -> list[bytes]:
     """Keys as --key of the command line."""
-    if isinstance(by, tuple):
-        raise TypeError(
-            f"by is {by!r}, which could be one key or several: put keys in a list, "
-            "as in by=['a', ('b', 'number', 'desc')]"
-        )
     keys = []
-    for key in [by] if isinstance(by, (str, int)) else by:
-        column, *words = key if isinstance(key, tuple) else (key,)
-        for word in words:
-            if word not in _CSV_WORDS:
-                raise UsageError(
-                    f"{word!r} of the key {key!r} is none of {', '.join(_CSV_WORDS)}"
-                )
+    for _, column, words in key_list(by, _CSV_WORDS, "('b', 'number', 'desc')"):
         # The type comes first on the command line.
         words.sort(key=lambda word: word in ("asc", "desc"))
         keys.append(os.fsencode(":".join([_csv_column(column), *words])))
-    if not keys:
-        raise UsageError("by names no column")
     return keys
 
 
-def csv_folds(sum_column: Column | None, folds: Mapping[str, CsvFold] | None) -> list[bytes]:
+def csv_folds(folds: Mapping[str, CsvFold]) -> list[bytes]:
     """Folds as FOLD=FIELD of a job in C++."""
-    texts = [] if sum_column is None else ["sum=" + _csv_column(sum_column)]
-    for name, what in (folds or {}).items():
+    texts = []
+    for name, what in folds.items():
         if not isinstance(name, str) or not isinstance(what, tuple) or len(what) < 2:
             raise TypeError(
                 f"folds are NAME: (COLUMN, FOLD), as in {{'highest': ('price', 'max')}}, "
                 f"not {name!r}: {what!r}"
             )
         column, fold, *words = what
-        for word in words:
-            if word not in _CSV_TYPES:
-                raise UsageError(
-                    f"{word!r} of the fold {what!r} is none of {', '.join(_CSV_TYPES)}"
-                )
+        check_words(words, f"the fold {what!r}", _CSV_TYPES)
         new = [] if name == column else [_csv_column(name)]
         texts.append(":".join([f"{fold}={_csv_column(column)}", *words, *new]))
     return [os.fsencode(text) for text in texts]
@@ -332,41 +301,24 @@ def sort_csv(
     ann,10
     bob,9
     """
-    if empty not in ("first", "last"):
-        raise UsageError(f"empty is 'first' or 'last', not {empty!r}")
-    if invalid not in ("error", "first", "last"):
-        raise UsageError(f"invalid is 'error', 'first' or 'last', not {invalid!r}")
-    if malformed not in ("error", "skip"):
-        raise UsageError(f"malformed is 'error' or 'skip', not {malformed!r}")
     return _sort(
         inputs,
         output,
-        means(
-            memory,
-            scratch,
-            threads,
-            device=device,
-            gpus=gpus,
-            gpu_memory=gpu_memory,
-            scratch_compress=scratch_compress,
-        ),
+        means(memory, scratch, threads, device, gpus, gpu_memory, scratch_compress),
         progress,
         record="csv",
+        empty_last=one_of(empty, "empty", "first", "last") == "last",
+        invalid=one_of(invalid, "invalid", "error", "first", "last"),
+        skip_malformed=one_of(malformed, "malformed", "error", "skip") == "skip",
         keys=csv_keys(by),
         unique=bool(unique),
-        merge_only=False,
         reverse=bool(reverse),
         limit=count(limit, "limit", 0),
         count=bool(count_equal),
-        folds=csv_folds(sum_column, folds),
-        separator=os.fsencode(separator),
+        sums=[] if sum_column is None else [os.fsencode(_csv_column(sum_column))],
+        folds=csv_folds(folds or {}),
+        field_separator=os.fsencode(separator),
         header=bool(header),
-        flags="",
-        stable=False,
-        zero_terminated=False,
-        empty_last=empty == "last",
-        invalid=invalid,
-        skip_malformed=malformed == "skip",
         quotes=bool(quotes),
         verify=bool(verify),
     )
@@ -453,14 +405,15 @@ def join_files(
         if left_keys is not None or right_keys is not None:
             raise UsageError("files are joined by `keys`, or by `left_keys` and `right_keys`")
         left_keys = right_keys = keys
-    if malformed not in ("error", "skip"):
-        raise UsageError(f"malformed is 'error' or 'skip', not {malformed!r}")
+    one_of(malformed, "malformed", "error", "skip")
     if verify and output is None:
         raise UsageError("verify needs an output")
     for path in (left, right):
         if not is_path(path):
             raise TypeError("left and right are paths")
     fields = _core.join_files(
+        means(memory, scratch, threads, device, gpus, gpu_memory, scratch_compress),
+        check_callback(progress),
         inputs=[path_bytes(left), path_bytes(right)],
         output=b"" if output is None else path_bytes(output),
         records=_pair(record, "record"),
@@ -470,7 +423,7 @@ def join_files(
         presorted=[bool(one) for one in _pair(presorted, "presorted")],
         count_only=output is None,
         columns=layout,
-        separator=os.fsencode(separator),
+        field_separator=os.fsencode(separator),
         filler=None if filler is None else os.fsencode(filler),
         header=bool(header),
         empty_keys_match=bool(empty_keys_match),
@@ -480,15 +433,5 @@ def join_files(
         quotes=bool(quotes),
         suffixes=_pair(suffixes, "suffixes"),
         verify=bool(verify),
-        means=means(
-            memory,
-            scratch,
-            threads,
-            device=device,
-            gpus=gpus,
-            gpu_memory=gpu_memory,
-            scratch_compress=scratch_compress,
-        ),
-        progress=check_callback(progress),
     )
-    return _report(JoinReport, fields)  # type: ignore[no-any-return]
+    return JoinReport(phases=phases_of(fields), **fields)

@@ -41,7 +41,7 @@ from ._arguments import (
 )
 from ._atomic import atomic_file
 from ._errors import Error, UsageError, make_error, naming
-from ._files import PhaseReport
+from ._files import PhaseReport, phases_of
 from ._parquet_types import (
     StoredTypes,
     int96_unit,
@@ -373,7 +373,7 @@ def _run(
         seconds=time.monotonic() - started,
         scratch_bytes=measured["scratch_bytes"],
         peak_memory_bytes=measured["peak_memory_bytes"],
-        phases=tuple(PhaseReport(**phase) for phase in measured["phases"]),
+        phases=phases_of(measured),
     )
 
 

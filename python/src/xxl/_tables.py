@@ -15,9 +15,11 @@ from ._arguments import (
     Size,
     check_callback,
     count,
+    key_list,
     means,
     names,
     needed,
+    sides,
 )
 from ._errors import UsageError
 
@@ -41,28 +43,15 @@ _WORDS = {
 
 def column_keys(by: By) -> list[tuple[str, bool, bool]]:
     """Keys as (name, descending, nulls first)."""
-    if isinstance(by, str):
-        by = [by]
-    if isinstance(by, tuple):
-        raise TypeError(
-            f"by is {by!r}, which could be one key or several: put keys in a list, "
-            "as in by=['a', ('b', 'desc')]"
-        )
     keys = []
-    for key in by:
-        name, *words = [key] if isinstance(key, str) else key
+    for key, name, words in key_list(by, _WORDS, "('b', 'desc')"):
         if not isinstance(name, str):
             raise TypeError(f"{key!r} is no key: it is a name, or a tuple of a name and words")
         said: dict[str, bool] = {}
-        for word in words:
-            if word not in _WORDS:
-                raise UsageError(f"{word!r} of the key {key!r} is none of {', '.join(_WORDS)}")
-            what, value = _WORDS[word]
+        for what, value in (_WORDS[word] for word in words):
             if said.setdefault(what, value) != value:
                 raise UsageError(f"the key {key!r} contradicts itself")
         keys.append((name, said.get("descending", False), said.get("nulls_first", False)))
-    if not keys:
-        raise UsageError("by names no column")
     return keys
 
 
@@ -176,10 +165,7 @@ def join_columns(
     right_on: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
     """The columns that are joined by, of both sides."""
-    if on is not None:
-        if left_on is not None or right_on is not None:
-            raise UsageError("tables are joined on `on`, or on `left_on` and `right_on`")
-        left_on = right_on = on
+    left_on, right_on = sides("tables", on, left_on, right_on)
     if left_on is None or right_on is None:
         raise UsageError("a join needs `on`, or `left_on` and `right_on`")
     left, right = names(left_on, "left_on"), names(right_on, "right_on")
