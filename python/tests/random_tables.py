@@ -2,7 +2,6 @@
 
 import decimal
 import math
-import random
 import struct
 
 import pyarrow as pa
@@ -26,14 +25,10 @@ def float_value(rng):
                        struct.unpack("d", rng.randbytes(8))[0]])
 
 
-def half_value(rng):
-    return rng.choice([rng.choice([0.0, -0.0, math.inf, -math.inf, math.nan, 1.0]),
-                       struct.unpack("e", rng.randbytes(2))[0]])
-
-
-def single_value(rng):
-    return rng.choice([rng.choice([0.0, -0.0, math.inf, -math.inf, math.nan, 1.0]),
-                       struct.unpack("f", rng.randbytes(4))[0]])
+def small_float_values(letter):
+    return lambda rng: rng.choice([
+        rng.choice([0.0, -0.0, math.inf, -math.inf, math.nan, 1.0]),
+        struct.unpack(letter, rng.randbytes(struct.calcsize(letter)))[0]])
 
 
 def decimal_values(digits, scale):
@@ -72,8 +67,8 @@ DAYS = integer_values(16, True)
 SECONDS = integer_values(33, True)
 KEY_TYPES = {
     **INTEGERS,
-    "float16": (pa.float16(), half_value),
-    "float32": (pa.float32(), single_value),
+    "float16": (pa.float16(), small_float_values("e")),
+    "float32": (pa.float32(), small_float_values("f")),
     "float64": (pa.float64(), float_value),
     "bool": (pa.bool_(), lambda rng: rng.random() < 0.5),
     "decimal128": (pa.decimal128(38, 5), decimal_values(38, 5)),
@@ -122,16 +117,12 @@ PAYLOAD_TYPES = {
 }
 
 
-def is_temporal(kind):
-    return pa.types.is_temporal(kind)
-
-
 def integer_type(kind):
     return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def make_array(kind, values):
-    if is_temporal(kind):
+    if pa.types.is_temporal(kind):
         return pa.array(values, integer_type(kind)).view(kind)
     if pa.types.is_dictionary(kind):
         return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
@@ -191,7 +182,7 @@ def plain(column):
     kind = column.type
     if pa.types.is_dictionary(kind):
         return plain(column.dictionary_decode())
-    if is_temporal(kind):
+    if pa.types.is_temporal(kind):
         return column.view(integer_type(kind)).to_pylist()
     values = column.to_pylist()
     if pa.types.is_float16(kind):
@@ -235,6 +226,12 @@ def keys_of(table, names):
     return list(zip(*columns)) if columns else []
 
 
+def first_of_equal(table, rows, names):
+    """Of `rows`, which are numbers of rows, those whose keys no row before them has."""
+    keys, seen = keys_of(table, names), set()
+    return [i for i in rows if not (keys[i] in seen or seen.add(keys[i]))]
+
+
 def joined_rows(left, right, left_on, right_on, how):
     """Pairs of numbers of rows, None for no row, in no particular order."""
     right_keys = keys_of(right, right_on)
@@ -257,7 +254,3 @@ def joined_rows(left, right, left_on, right_on, how):
     if how in ("right", "full"):
         pairs += [(None, j) for j in range(right.num_rows) if j not in matched]
     return pairs
-
-
-def random_of(seed):
-    return random.Random(seed)

@@ -4,6 +4,8 @@
 its seed, which is in the name of the test.
 """
 
+import random
+
 import pytest
 import xxl
 
@@ -41,7 +43,7 @@ def words_of(by):
 
 
 def test_sorts_of_random_tables_are_those_of_the_oracle(sort_seed):
-    rng = random_tables.random_of(sort_seed)
+    rng = random.Random(sort_seed)
     keys = random_columns(rng, KEYS, "key", 3) or [("key0", rng.choice(KEYS), 0.1, 0)]
     columns = keys + random_columns(rng, PAYLOADS, "other", 4)
     rng.shuffle(columns)
@@ -54,9 +56,7 @@ def test_sorts_of_random_tables_are_those_of_the_oracle(sort_seed):
 
     expected = random_tables.sorted_rows(table, by)
     if unique:
-        all_keys = random_tables.keys_of(table, [name for name, *_ in keys])
-        seen = set()
-        expected = [i for i in expected if not (all_keys[i] in seen or seen.add(all_keys[i]))]
+        expected = random_tables.first_of_equal(table, expected, [name for name, *_ in keys])
     expected = expected[:limit]
     stream = xxl.sort(fed(rng, batches, table.schema), words_of(by), memory="64M", limit=limit,
                       unique=unique, batch_rows=rng.choice([None, 1, 100]))
@@ -76,7 +76,7 @@ COMMON = {  # types that values of both sides become
 
 
 def test_joins_of_random_tables_are_those_of_the_oracle(join_seed):
-    rng = random_tables.random_of(join_seed)
+    rng = random.Random(join_seed)
     pairs = [rng.choice([(kind, kind) for kind in KEYS] + sorted(COMMON))
              for _ in range(rng.randint(1, 2))]
     few = rng.choice([1, 3, 50])
@@ -150,7 +150,7 @@ def order_key(value):
 
 @pytest.mark.parametrize("options", [{}, {"limit": 1000}, {"unique": True}])
 def test_a_sort_through_scratch_space_is_that_of_the_oracle(options, tmp_path):
-    rng = random_tables.random_of(7)
+    rng = random.Random(7)
     columns = [("a", "int16", 0.1, 0), ("b", "utf8", 0.1, 50), ("c", "utf8 view", 0, 0),
                ("d", "list", 0.1, 0)]
     part = random_tables.random_batches(rng, columns, 20_000)
@@ -162,9 +162,7 @@ def test_a_sort_through_scratch_space_is_that_of_the_oracle(options, tmp_path):
     result = stream.read_all()
     expected = table.select(["a", "b", "row"]).sort_by(order)["row"].to_pylist()
     if options.get("unique"):
-        keys = random_tables.keys_of(table, ["a", "b"])
-        seen = set()
-        expected = [i for i in expected if not (keys[i] in seen or seen.add(keys[i]))]
+        expected = random_tables.first_of_equal(table, expected, ["a", "b"])
     expected = expected[:options.get("limit")]
     assert result["row"].to_pylist() == expected
     for name in ("c", "d"):
