@@ -1,4 +1,4 @@
-#include "arrays.h"
+#include "bindings.h"
 
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,4 @@
-#include "columns.h"
+#include "bindings.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

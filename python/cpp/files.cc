@@ -1,4 +1,4 @@
-#include "files.h"
+#include "bindings.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>

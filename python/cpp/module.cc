@@ -2,11 +2,9 @@
 // and completes arguments, so functions here have no defaults.
 #include <nanobind/nanobind.h>
 
-#include "arrays.h"
 #include "base/memory_name.h"
-#include "columns.h"
+#include "bindings.h"
 #include "errors.h"
-#include "files.h"
 #include "means.h"
 #include "stream.h"
 

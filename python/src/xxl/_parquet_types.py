@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._arguments import needed
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from ._errors import UsageError, naming
-
-if TYPE_CHECKING:
-    import pyarrow
-    import pyarrow.parquet
 
 # Names of metadata of fields: two of columns/files/column_metadata.h; and that a field has the
 # values of a dictionary, as columns/arrow_module/decoded_types.h.
@@ -39,7 +38,7 @@ def _check_directories(file: str, columns: Iterable[str]) -> None:
             )
 
 
-def _difference(a: pyarrow.Schema, b: pyarrow.Schema) -> str:
+def _difference(a: pa.Schema, b: pa.Schema) -> str:
     for left, right in zip(a, b):
         if left.name != right.name:
             return f"{right.name!r} is where {left.name!r} should be"
@@ -48,30 +47,27 @@ def _difference(a: pyarrow.Schema, b: pyarrow.Schema) -> str:
     return "" if len(a) == len(b) else f"there are {len(b)}, not {len(a)}"
 
 
-def _leaves(schema: pyarrow.parquet.ParquetSchema) -> list[Any]:
+def _leaves(schema: pq.ParquetSchema) -> list[Any]:
     return [schema.column(i) for i in range(len(schema.names))]
 
 
-def _written(schema: pyarrow.Schema) -> list[Any]:
+def _written(schema: pa.Schema) -> list[Any]:
     """The leaves of a file that pyarrow writes of `schema`."""
-    pyarrow = needed("pyarrow", "writing Parquet files")
-    parquet = needed("pyarrow.parquet", "writing Parquet files")
-    sink = pyarrow.BufferOutputStream()
-    parquet.ParquetWriter(sink, schema).close()
-    return _leaves(parquet.read_metadata(pyarrow.BufferReader(sink.getvalue())).schema)
+    sink = pa.BufferOutputStream()
+    pq.ParquetWriter(sink, schema).close()
+    return _leaves(pq.read_metadata(pa.BufferReader(sink.getvalue())).schema)
 
 
 def sorting_columns(
-    schema: pyarrow.Schema, keys: Sequence[tuple[str, bool, bool]]
-) -> list[pyarrow.parquet.SortingColumn] | None:
+    schema: pa.Schema, keys: Sequence[tuple[str, bool, bool]]
+) -> list[pq.SortingColumn] | None:
     """Keys as the footer of a file has them, which counts the leaves of nested columns."""
-    parquet = needed("pyarrow.parquet", "writing Parquet files")
     columns = []
-    places = {leaf.path: i for i, leaf in enumerate(_written(schema))} if keys else {}
+    places = {leaf.path: i for i, leaf in enumerate(_written(schema))}
     for name, descending, nulls_first in keys:
         if is_ordered(schema.field(name)):
             break  # to others the order is that of values
-        columns.append(parquet.SortingColumn(places[name], descending, nulls_first))
+        columns.append(pq.SortingColumn(places[name], descending, nulls_first))
     return columns or None
 
 
@@ -85,14 +81,13 @@ def _is_utc_time(logical_type: str) -> bool:
     return logical_type.startswith("Time(isAdjustedToUTC=true")
 
 
-def _is_polars_enum(field: pyarrow.Field) -> bool:
+def _is_polars_enum(field: pa.Field) -> bool:
     return any(key in (field.metadata or {}) for key in _POLARS_ENUM)
 
 
-def is_ordered(field: pyarrow.Field) -> bool:
+def is_ordered(field: pa.Field) -> bool:
     """Whether values are in the order of their dictionary, not in that of values."""
-    pyarrow = needed("pyarrow", "reading Parquet files")
-    return pyarrow.types.is_dictionary(field.type) and (
+    return pa.types.is_dictionary(field.type) and (
         field.type.ordered or _is_polars_enum(field)
     )
 
@@ -103,12 +98,11 @@ class StoredTypes:
     def __init__(self, int96_unit: str) -> None:
         self.schema: Any = None
         self.kinds: set[str] = set()  # logical types of leaves, or INT96 with its unit
-        self.int96_files: list[str] = []
         self._int96_unit = int96_unit
         self._first: tuple[str, list[str]] = ("", [])  # file, types that Arrow's do not tell
         self._no_orders: dict[str, bytes] = {}
 
-    def add(self, file: str, parquet: pyarrow.parquet.ParquetFile) -> None:
+    def add(self, file: str, parquet: pq.ParquetFile) -> None:
         schema, leaves = parquet.schema_arrow, _leaves(parquet.schema)
         _check_directories(file, schema.names)
         types = [_untold(leaf) for leaf in leaves]
@@ -124,18 +118,17 @@ class StoredTypes:
             if type_ != first:
                 self._check_same(file, f"{leaf.path!r} is {type_ or 'without a logical type'}, "
                                  f"not {first or 'without one'}")
-        for leaf in leaves:
-            is_int96 = leaf.physical_type == "INT96"
-            self.kinds.add(f"INT96 {self._int96_unit}" if is_int96 else str(leaf.logical_type))
-            if is_int96 and file not in self.int96_files[-1:]:
-                self.int96_files.append(file)
+        self.kinds |= {
+            f"INT96 {self._int96_unit}" if leaf.physical_type == "INT96" else str(leaf.logical_type)
+            for leaf in leaves
+        }
         self._note_orders(parquet)
 
     def _check_same(self, file: str, difference: str) -> None:
         if difference:
             raise UsageError(f"{file}: its columns are not those of {self._first[0]}: {difference}")
 
-    def _note_orders(self, parquet: pyarrow.parquet.ParquetFile) -> None:
+    def _note_orders(self, parquet: pq.ParquetFile) -> None:
         file = parquet.metadata
         fields = {field.name: field for field in parquet.schema_arrow}
         for leaf in range(file.num_columns):
@@ -151,14 +144,13 @@ class StoredTypes:
                     b"make it text, or write its dictionary (pyarrow does)"
                 )
 
-    def sorted_schema(self) -> pyarrow.Schema:
+    def sorted_schema(self) -> pa.Schema:
         """The schema in a sort: dictionaries are values, as they are in a file, but for those whose
         order is their own. Fields remember what they were, and what a sort is to know."""
         schema = self.schema
-        types = needed("pyarrow", "reading Parquet files").types
         for i, field in enumerate(schema):
             notes = {}
-            if types.is_dictionary(field.type) and not is_ordered(field):
+            if pa.types.is_dictionary(field.type) and not is_ordered(field):
                 field, notes[_DICTIONARY] = field.with_type(field.type.value_type), b""
             if field.name in self._no_orders:
                 notes[_NO_ORDER] = self._no_orders[field.name]
@@ -168,7 +160,7 @@ class StoredTypes:
         return schema
 
 
-def _check_kept(file: str, parquet: pyarrow.parquet.ParquetFile, leaves: list[Any]) -> None:
+def _check_kept(file: str, parquet: pq.ParquetFile, leaves: list[Any]) -> None:
     lost = [(name, "Variant") for name in _VARIANT.findall(str(parquet.schema))]
     for leaf, written in zip(leaves, _written(parquet.schema_arrow)):
         # Times in UTC are an option of the writer.
@@ -181,27 +173,25 @@ def _check_kept(file: str, parquet: pyarrow.parquet.ParquetFile, leaves: list[An
         )
 
 
-def stored_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
+def stored_schema(schema: pa.Schema) -> pa.Schema:
     """The schema in a file of what was sorted."""
-    pyarrow = needed("pyarrow", "writing Parquet files")
     for i, field in enumerate(schema):
         metadata = dict(field.metadata or {})
         if metadata.pop(_DICTIONARY, None) is not None:
-            field = field.with_type(pyarrow.dictionary(pyarrow.int32(), field.type))
+            field = field.with_type(pa.dictionary(pa.int32(), field.type))
         metadata.pop(_NO_ORDER, None)
         schema = schema.set(i, field.with_metadata(metadata or None))
     return schema
 
 
-def stored_table(batches: list[pyarrow.RecordBatch], schema: pyarrow.Schema) -> pyarrow.Table:
+def stored_table(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """What was sorted as `schema`, which is that in a file."""
-    pyarrow = needed("pyarrow", "writing Parquet files")
-    table = pyarrow.Table.from_batches(batches)
+    table = pa.Table.from_batches(batches)
     columns = [
         column if column.type == type_ else column.dictionary_encode()
         for column, type_ in zip(table.columns, schema.types)
     ]
-    return pyarrow.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def writer_options(kinds: set[str]) -> dict[str, bool]:
@@ -228,15 +218,14 @@ def int96_unit(files: Iterable[str]) -> str:
         with naming(file, "bad_input"):
             for path, us, ns in _int96_values(file):
                 place = f"{file}: column {path}"
-                compute = needed("pyarrow.compute", "reading Parquet files")
-                bounds = compute.min_max(us).as_py()
+                bounds = pc.min_max(us).as_py()
                 if bounds["min"] is None:
                     continue
                 if max(-bounds["min"], bounds["max"]) > _MOST_NS_MICROSECONDS:
                     far = place
                 # Where nanoseconds wrap around, so does this.
-                rest = compute.subtract(ns, compute.multiply(us, 1000))
-                if compute.any(compute.not_equal(rest, 0)).as_py():
+                rest = pc.subtract(ns, pc.multiply(us, 1000))
+                if pc.any(pc.not_equal(rest, 0)).as_py():
                     fine = place
     if far and fine:
         raise UsageError(
@@ -249,10 +238,9 @@ def int96_unit(files: Iterable[str]) -> str:
 
 def _int96_values(file: str) -> Iterator[tuple[str, Any, Any]]:
     """All of a file, as (column, microseconds, nanoseconds)."""
-    open_file = needed("pyarrow.parquet", "reading Parquet files").ParquetFile
     with (
-        open_file(file, pre_buffer=False, coerce_int96_timestamp_unit="us") as coarse,
-        open_file(file, pre_buffer=False, coerce_int96_timestamp_unit="ns") as exact,
+        pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="us") as coarse,
+        pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="ns") as exact,
     ):
         for path in [leaf.path for leaf in _leaves(exact.schema) if leaf.physical_type == "INT96"]:
             for us, ns in zip(
@@ -264,12 +252,11 @@ def _int96_values(file: str) -> Iterator[tuple[str, Any, Any]]:
 
 def _numbers(array: Any) -> Any:
     """The values of the one column of timestamps that `array` has, at any depth."""
-    types = needed("pyarrow", "reading Parquet files").types
-    while not types.is_timestamp(array.type):
-        if types.is_struct(array.type):
+    while not pa.types.is_timestamp(array.type):
+        if pa.types.is_struct(array.type):
             array = array.flatten()[0]
-        elif types.is_map(array.type):
-            is_key = types.is_timestamp(array.type.key_type)
+        elif pa.types.is_map(array.type):
+            is_key = pa.types.is_timestamp(array.type.key_type)
             array = array.keys if is_key else array.items
         else:
             array = array.flatten()

@@ -1,0 +1,12 @@
+// What the module has for sorts and joins of each kind.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace xxl::python {
+
+void bind_arrays(nanobind::module_& m);   // xxl/gpu.h
+void bind_columns(nanobind::module_& m);  // xxl/columns.h
+void bind_files(nanobind::module_& m);    // xxl/sort.h, xxl/join.h
+
+}  // namespace xxl::python
