@@ -17,28 +17,14 @@ std::size_t printable_bytes(std::string_view text) {
   return std::iswprint(static_cast<wint_t>(character)) != 0 ? bytes : 0;
 }
 
-// Bytes of the character of UTF-8 that `text` starts with, other than ASCII and control characters;
-// 0 if it is none.
-std::size_t utf8_bytes(std::string_view text) {
-  constexpr char32_t kFirst[] = {0, 0, 0xa0, 0x800, 0x10000};  // by their bytes: shorter ones fit
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
-  char32_t character = lead & (0x7f >> bytes);
-  for (const char c : text.substr(1, bytes - 1)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0) != 0x80) return 0;
-    character = character << 6 | (byte & 0x3f);
-  }
-  const bool is_surrogate = character >= 0xd800 && character < 0xe000;
-  return character < kFirst[bytes] || character > 0x10ffff || is_surrogate ? 0 : bytes;
-}
-
 // Bytes of the character that `text` starts with, in the encoding of the locale or UTF-8; 0 if it
 // is none, or a control character.
 std::size_t shown_bytes(std::string_view text) {
-  const std::size_t bytes = printable_bytes(text);
-  return bytes != 0 ? bytes : utf8_bytes(text);
+  const std::size_t printable = printable_bytes(text);
+  if (printable != 0) return printable;
+  const std::size_t bytes = utf8_bytes(text);
+  const bool is_control = text.starts_with('\xc2') && bytes == 2 && text.substr(1, 1) < "\xa0";
+  return bytes == 1 || is_control ? 0 : bytes;
 }
 
 // "\n", "\377".
@@ -95,6 +81,23 @@ std::string quote_for_shell(std::string_view text, bool always) {
 }
 
 }  // namespace
+
+std::size_t utf8_bytes(std::string_view text) {
+  constexpr char32_t kFirst[] = {0, 0, 0x80, 0x800, 0x10000};  // by their bytes: shorter ones fit
+  if (text.empty()) return 0;
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return 1;
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
+  char32_t character = lead & (0x7f >> bytes);
+  for (const char c : text.substr(1, bytes - 1)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xc0) != 0x80) return 0;
+    character = character << 6 | (byte & 0x3f);
+  }
+  const bool is_surrogate = character >= 0xd800 && character < 0xe000;
+  return character < kFirst[bytes] || character > 0x10ffff || is_surrogate ? 0 : bytes;
+}
 
 std::string quote_name(std::string_view name) {
   return quote_for_shell(name, false);

@@ -2,10 +2,14 @@
 // quoted_for_message.)
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace xxl {
+
+// Bytes of the character of UTF-8 that `text` starts with; 0 if it starts with none.
+std::size_t utf8_bytes(std::string_view text);
 
 // A file's name, quoted for the shell where it needs to be: name, 'a name', 'a'$'\n''b'.
 std::string quote_name(std::string_view name);

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/json.h"
+#include "base/quote.h"
 
 namespace xxl::cli {
 
@@ -14,7 +14,7 @@ namespace xxl::cli {
 inline std::string html(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = utf8_bytes(text);
     const auto first = static_cast<unsigned char>(text.front());
     if (length == 0 || (first < 0x20 && first != '\n') || first == 0x7F) {
       out.append("\xEF\xBF\xBD");  // U+FFFD

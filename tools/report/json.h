@@ -17,34 +17,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace xxl::cli {
+#include "base/quote.h"
 
-// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
-inline std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follow = [&](std::size_t count) {
-    for (std::size_t i = 1; i <= count; ++i) {
-      if ((byte(i) & 0xC0U) != 0x80) return false;
-    }
-    return true;
-  };
-  const unsigned first = byte(0), second = byte(1);
-  if (first < 0x80) return text.empty() ? 0 : 1;
-  if (first >= 0xC2 && first <= 0xDF) return follow(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool too_long = first == 0xE0 && second < 0xA0;
-    const bool surrogate = first == 0xED && second >= 0xA0;
-    return !too_long && !surrogate && follow(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool too_long = first == 0xF0 && second < 0x90;
-    const bool too_large = first == 0xF4 && second >= 0x90;
-    return !too_long && !too_large && follow(3) ? 4 : 0;
-  }
-  return 0;
-}
+namespace xxl::cli {
 
 class Json {
  public:
@@ -121,7 +96,7 @@ class Json {
     text_.push_back('"');
     while (!value.empty()) {
       const auto first = static_cast<unsigned char>(value.front());
-      const std::size_t length = utf8_length(value);
+      const std::size_t length = utf8_bytes(value);
       if (length == 0) {
         escape(0xDC00U + first);
       } else if (first < 0x20) {
