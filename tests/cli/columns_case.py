@@ -1,11 +1,12 @@
 """What tests of Parquet and Arrow files have in common."""
 
 import os
+import random
 import subprocess
 import sys
 
 import whole_process
-from column_tables import read, record_of, texts
+from column_tables import read, record_of, texts, write
 
 try:
     import duckdb
@@ -49,6 +50,16 @@ class ColumnsTest(whole_process.FaultTest):
                               timeout=whole_process.PATIENCE_SECONDS)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return read(target)
+
+    def expect_full_disk(self, output, *options):
+        if not whole_process.can_mount():
+            self.skip("a small disk needs root")
+        rng = random.Random(3)
+        source = write(pa.table({"k": [rng.randbytes(100) for _ in range(100_000)]}), self.root / "in.parquet")
+        with whole_process.small_file_system(self.root / "small", 4) as small:
+            done = self.run_xxl("--record=parquet", "--key=k", source, *options, "-o", small / output)
+            self.assert_fails(done, f"small/{output}.*No space left")
+            self.assertEqual(list(small.iterdir()), [])
 
     def assert_same(self, actual, expected):
         self.assertEqual(actual.schema.remove_metadata(), expected.schema.remove_metadata())

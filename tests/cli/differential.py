@@ -4,7 +4,6 @@
 Each case has a seed of its own, printed when it fails; --seed SEED --cases 1 repeats it.
 """
 
-import argparse
 import dataclasses
 import fractions
 import itertools
@@ -16,8 +15,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
-import xml.etree.ElementTree
+
+import random_cases
 
 NUMBERS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i",
            "i64": "q", "f32": "f", "f64": "d"}
@@ -258,9 +257,8 @@ def run_with_least_memory(command):
     return done
 
 
-def run_case(case, xxl, directory):
+def differing(case, xxl, directory):
     """None when xxl and Python agree, else what differs."""
-    directory.mkdir()
     names = []
     for index, file in enumerate(case.files):
         path = directory / f"in{index}"
@@ -291,42 +289,17 @@ def run_case(case, xxl, directory):
             f"{place // case.record_bytes}\n  {shown}")
 
 
-def write_junit(path, failures, cases, seconds):
-    suite = xml.etree.ElementTree.Element(
-        "testsuite", name="differential", tests=str(cases), failures=str(len(failures)),
-        time=f"{seconds:.3f}")
-    for seed, problem in failures:
-        element = xml.etree.ElementTree.SubElement(suite, "testcase", name=f"seed {seed}")
-        xml.etree.ElementTree.SubElement(element, "failure").text = problem
-    xml.etree.ElementTree.ElementTree(suite).write(path)
+def run_case(seed, settings):
+    with tempfile.TemporaryDirectory(dir=settings.directory) as directory:
+        return "records", differing(random_case(seed, settings.memory), settings.xxl, pathlib.Path(directory))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--xxl", required=True, help="the program to test")
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
-    parser.add_argument("--memory", default="1M",
-                        help="-S of the sorts; where it is too small, what xxl asks for")
-    parser.add_argument("--junit", help="write results as JUnit XML to this file")
-    arguments = parser.parse_args()
-    first = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
-    print(f"{arguments.cases} cases, seeds from {first}", flush=True)
-
-    start = time.monotonic()
-    failures = []
-    for seed in range(first, first + arguments.cases):
-        with tempfile.TemporaryDirectory(prefix="xxl-differential-") as root:
-            problem = run_case(random_case(seed, arguments.memory), arguments.xxl,
-                               pathlib.Path(root) / "case")
-        if problem:
-            failures.append((seed, problem))
-            print(f"FAILED seed {seed}: {problem}", flush=True)
-    if arguments.junit:
-        write_junit(arguments.junit, failures, arguments.cases, time.monotonic() - start)
-    print(f"{arguments.cases - len(failures)} passed, {len(failures)} failed")
-    return 1 if failures else 0
+def main(suite, doc, run, cases):
+    parser = random_cases.options_of(doc, cases, 2)
+    parser.add_argument("--memory", default="1M", help="-S; where it is too small, what xxl asks for")
+    settings = parser.parse_args()
+    return random_cases.run_all(suite, run, settings, lambda seed: f"--cases 1 --memory {settings.memory}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("differential", __doc__, run_case, 100))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shutil
 import subprocess
 
 from join_case import LARGE_INPUT_BYTES, LARGE_MEMORY, TIMEOUT_SECONDS, Case, outcome, run
@@ -174,7 +175,7 @@ def gnu_sorted(settings, content, options, side, locale, directory):
     if options.zero:
         arguments.append("-z")
     text = b"".join(line + options.terminator for line in lines)
-    done = subprocess.run([settings.gnu_sort, *arguments], cwd=directory, input=text, capture_output=True,
+    done = subprocess.run([shutil.which("sort"), *arguments], cwd=directory, input=text, capture_output=True,
                           env={"LC_ALL": locale}, timeout=TIMEOUT_SECONDS, check=True)
     return b"".join(line + options.terminator for line in header) + done.stdout
 

@@ -6,18 +6,15 @@ multiset, and their order by key where it is that of sort-merge. Each case has a
 printed when it fails; --seed SEED --cases 1 repeats it.
 """
 
-import argparse
-import concurrent.futures
 import pathlib
 import random
 import sqlite3
 import struct
 import sys
 import tempfile
-import time
 
 import differential
-from differential import NUMBERS, Field, run_with_least_memory, write_junit
+from differential import NUMBERS, Field, run_with_least_memory
 
 MAX_INPUT_BYTES = 2 << 20
 MAX_ROWS = 60000
@@ -165,7 +162,7 @@ def rank_of(kinds):
     return rank
 
 
-def run_case(seed, xxl, memory, directory):
+def differing(seed, xxl, memory, directory):
     """None when xxl and SQLite agree, else what differs."""
     rng, preset, kinds, (r, s), how = random_case(seed)
     rank = rank_of(kinds)
@@ -187,7 +184,6 @@ def run_case(seed, xxl, memory, directory):
         options += [f"--key1={f.spec}" for f in r.fields]
         options += [f"--key2={f.spec}" for f in s.fields]
     count_only = rng.random() < 0.1
-    directory.mkdir()
     paths = [directory / "r", directory / "s"]
     for path, relation in zip(paths, (r, s)):
         path.write_bytes(b"".join(relation.records))
@@ -219,36 +215,10 @@ def run_case(seed, xxl, memory, directory):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--xxl", required=True, help="the program to test")
-    parser.add_argument("--cases", type=int, default=400)
-    parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
-    parser.add_argument("--memory", default="1M",
-                        help="-S of the joins; where it is too small, what xxl asks for")
-    parser.add_argument("--jobs", "-j", type=int, default=2)
-    parser.add_argument("--junit", help="write results as JUnit XML to this file")
-    arguments = parser.parse_args()
-    first = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
-    print(f"{arguments.cases} cases, seeds from {first}", flush=True)
-
-    start = time.monotonic()
-    failures = []
-    with tempfile.TemporaryDirectory(prefix="xxl-join-") as root, \
-            concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
-        seeds = range(first, first + arguments.cases)
-        tasks = {pool.submit(run_case, seed, arguments.xxl, arguments.memory,
-                             pathlib.Path(root) / str(seed)): seed for seed in seeds}
-        for task in concurrent.futures.as_completed(tasks):
-            problem = task.result()
-            if problem:
-                failures.append((tasks[task], problem))
-                print(f"FAILED seed {tasks[task]}: {problem}", flush=True)
-    if arguments.junit:
-        write_junit(arguments.junit, failures, arguments.cases, time.monotonic() - start)
-    print(f"{arguments.cases - len(failures)} passed, {len(failures)} failed")
-    return 1 if failures else 0
+def run_case(seed, settings):
+    with tempfile.TemporaryDirectory(dir=settings.directory) as directory:
+        return "joins", differing(seed, settings.xxl, settings.memory, pathlib.Path(directory))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(differential.main("join_records_differential", __doc__, run_case, 400))

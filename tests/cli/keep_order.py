@@ -100,22 +100,8 @@ class RandomSorts(whole_process.FaultTest):
                     self.assertEqual(done.stdout, expected)
 
     def test_a_full_disk_leaves_no_output(self):
-        if not whole_process.can_mount():
-            self.skipTest("needs root, to mount a file system")
-        lines = self.root / "lines"
-        lines.write_bytes(b"".join(b"%099d\n" % i for i in range(100_000)))
-        for where, mebibytes in (("scratch", 4), ("scratch", 15), ("output", 4)):
-            # 15: there is room for the first sort, and not for both.
-            with self.subTest(where=where, mebibytes=mebibytes), whole_process.small_file_system(
-                    self.root / f"{where}-{mebibytes}", mebibytes) as small:
-                scratch, output = (small, self.root) if where == "scratch" else (self.root, small)
-                done = subprocess.run([whole_process.XXL, "sort", "-u", "--keep-order", "-S4M", "-T", scratch, lines,
-                                       "-o", output / "sorted"], capture_output=True,
-                                      timeout=whole_process.PATIENCE_SECONDS, check=False)
-                self.assertEqual(done.returncode, 2)
-                self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
-                self.assertIn(str(small).encode(), done.stderr)
-                self.assertFalse((output / "sorted").exists())
+        # 15: there is room for the first sort, and not for both.
+        self.expect_full_disks_to_fail(["sort", "-u", "--keep-order"], 1, (("scratch", 4), ("scratch", 15), ("output", 4)))
 
 
 if __name__ == "__main__":

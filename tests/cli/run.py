@@ -29,7 +29,8 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree
+
+from junit import write_junit
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 600
@@ -149,19 +150,6 @@ def make_bin_directory(root, xxl):
     return directory
 
 
-def write_junit(path, results):
-    suite = xml.etree.ElementTree.Element(
-        "testsuite", name="cli", tests=str(len(results)),
-        failures=str(sum(1 for result in results if result.problems)))
-    for result in results:
-        element = xml.etree.ElementTree.SubElement(
-            suite, "testcase", name=result.case.name, time=f"{result.seconds:.3f}")
-        if result.problems:
-            failure = xml.etree.ElementTree.SubElement(element, "failure")
-            failure.text = "\n".join(result.problems).encode("ascii", "backslashreplace").decode()
-    xml.etree.ElementTree.ElementTree(suite).write(path)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--xxl", required=True, help="the program to test")
@@ -192,7 +180,8 @@ def main():
                     print(f"FAILED {result.case.name} ({result.case.file}:{result.case.line})")
                     print("\n".join(result.problems), flush=True)
     if arguments.junit:
-        write_junit(arguments.junit, results)
+        write_junit(arguments.junit, "cli", len(results),
+                    [(result.case.name, result.seconds, "\n".join(result.problems)) for result in results])
     failed = sum(1 for result in results if result.problems)
     print(f"{len(results) - failed} passed, {failed} failed")
     return 1 if failed or not results else 0

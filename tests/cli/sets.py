@@ -227,19 +227,7 @@ class RandomSets(whole_process.FaultTest):
             self.assertIn(b"too long for the memory of -S", done.stderr)
 
     def test_a_full_disk_leaves_no_output(self):
-        if not whole_process.can_mount():
-            self.skipTest("needs root, to mount a file system")
-        lines = self.root / "lines"
-        lines.write_bytes(b"".join(b"%099d\n" % i for i in range(100_000)))
-        for where in ("scratch", "output"):
-            with self.subTest(where=where), whole_process.small_file_system(self.root / f"full-{where}", 4) as small:
-                scratch, output = (small, self.root) if where == "scratch" else (self.root, small)
-                done = subprocess.run([whole_process.XXL, "set", "intersect", "-S", "4M", "-T", scratch, lines, lines,
-                                       "-o", output / "both"], capture_output=True,
-                                      timeout=whole_process.PATIENCE_SECONDS, check=False)
-                self.assertEqual(done.returncode, 2)
-                self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
-                self.assertFalse((output / "both").exists())
+        self.expect_full_disks_to_fail(["set", "intersect"], 2)
 
 
 if __name__ == "__main__":

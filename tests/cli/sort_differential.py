@@ -6,24 +6,18 @@ Each case has a seed of its own; a failing one is printed as a command line that
 one for the shell.
 """
 
-import argparse
-import concurrent.futures
 import dataclasses
 import os
 import pathlib
 import random
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
-import xml.etree.ElementTree
+
+import random_cases
 
 TIMEOUT_SECONDS = 120
-SEEDS_AT_ONCE = 50  # cases that a process takes at a time
-MAX_SHOWN_BYTES = 400
 LARGE_INPUT_BYTES = 12 << 20  # more than the least memory of xxl: goes through scratch space
 
 WORDS = ["a", "b", "B", "aa", "ab", "Ab", "aB", "abc", "a-b", "a b", "a.b", "_a", "-", ".", "", "x1",
@@ -321,161 +315,36 @@ def write_files(case, directory):
         (directory / name).write_bytes(content)
 
 
-def first_difference(expected, actual):
-    place = next((i for i, (a, b) in enumerate(zip(expected, actual)) if a != b), min(len(expected), len(actual)))
-    start = max(0, place - 60)
-    return (f"{len(actual)} bytes instead of {len(expected)}, from byte {place}:\n"
-            f"    expected {expected[start:place + 80]!r}\n    actual   {actual[start:place + 80]!r}")
-
-
-def shell_command(case):
-    """The case as a line for the shell, if its inputs are small."""
-    lines = []
-    contents = {**case.files, "-": case.stdin}
-    for name, content in contents.items():
-        if name == "random" or len(content) > MAX_SHOWN_BYTES:
-            continue
-        octal = "".join(chr(b) if 32 <= b < 127 and b not in b"'\\%" else f"\\{b:03o}" for b in content)
-        lines.append(f"printf '{octal}' {'|' if name == '-' else '> ' + name + ';'}")
-    environment = " ".join(f"{name}={value}" for name, value in {"LC_ALL": case.locale, **case.environment}.items())
-    words = " ".join(shlex.quote(os.fsdecode(argument)) for argument in case.arguments)
-    return " ".join(lines + [environment, "sort", words]).encode("utf-8", "backslashreplace").decode()
-
-
 def run_case(seed, settings):
-    """None if both agree, else what differs."""
-    case = random_case(seed, settings.locales, settings.is_large(seed))
+    """The locale of the case, and None if both agree, else what differs."""
+    locale, large = random_cases.locale_of(seed, settings), random_cases.is_large(seed, settings)
+    case = random_case(seed, settings.locales, large)
     with tempfile.TemporaryDirectory(prefix="xxl-sort-", dir=settings.directory) as root:
         directory = pathlib.Path(root)
         write_files(case, directory)
         presort(case, settings.gnu, directory)
+        shown = random_cases.shell_command(case, "sort", case.environment)
         results = []
         # GNU sort takes the largest of several sizes; with the least it would take minutes.
-        more_memory = [b"-S64M"] if settings.is_large(seed) else []
-        for program, arguments in ((settings.gnu, more_memory + case.arguments), (settings.sort, case.arguments)):
+        more_memory = [b"-S64M"] if large else []
+        for program, arguments in ((settings.gnu, more_memory + case.arguments), (settings.link, case.arguments)):
             write_files(case, directory)
             try:
                 done = run(program, arguments, case, directory)
             except subprocess.TimeoutExpired:
-                return f"{program} is still running after {TIMEOUT_SECONDS} seconds\n  {shell_command(case)}"
+                return locale, f"{program} is still running after {TIMEOUT_SECONDS} seconds\n  {shown}"
             files = [(directory / name).read_bytes() for name in case.outputs]
             results.append((done, files))
     (expected, expected_files), (actual, actual_files) = results
-    problems = []
-    if actual.returncode != expected.returncode:
-        problems.append(f"status {actual.returncode} instead of {expected.returncode}")
-    for name, left, right in [("standard output", expected.stdout, actual.stdout),
-                              ("standard error", expected.stderr, actual.stderr),
-                              *(("output file", *pair) for pair in zip(expected_files, actual_files))]:
-        if left != right:
-            problems.append(f"{name}: {first_difference(left, right)}")
-    if not problems:
-        return None
-    return "\n  ".join([*problems, shell_command(case)])
+    problems = random_cases.difference_of_status(expected.returncode, actual.returncode)
+    problems += random_cases.difference("standard output", expected.stdout, actual.stdout)
+    problems += random_cases.difference("standard error", expected.stderr, actual.stderr)
+    for pair in zip(expected_files, actual_files):
+        problems += random_cases.difference("output file", *pair)
+    return locale, "\n  ".join([*problems, shown]) if problems else None
 
 
-@dataclasses.dataclass
-class Settings:
-    sort: str  # a link of that name to xxl
-    gnu: str
-    locales: list
-    directory: str
-    first_large: int  # seeds from here on make large inputs
-
-    def is_large(self, seed):
-        return seed >= self.first_large
-
-
-def run_seeds(seeds, settings):
-    counts = {}
-    failures = []
-    for seed in seeds:
-        locale = settings.locales[seed % len(settings.locales)]
-        passed, total = counts.get(locale, (0, 0))
-        try:
-            problem = run_case(seed, settings)
-        except OSError as error:
-            problem = str(error)
-        counts[locale] = (passed + (problem is None), total + 1)
-        if problem:
-            failures.append((seed, problem))
-    return counts, failures
-
-
-def installed_locales(wanted):
-    """Those of `wanted` that there are; the others are named, loudly."""
-    listed = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=True).stdout
-    known = {name.lower().replace("-", "") for name in listed.split()}
-    found = [name for name in wanted if name.lower().replace("-", "") in known]
-    missing = [name for name in wanted if name not in found]
-    if missing:
-        print(f"NOT TESTED, not installed (scripts/install_locales.sh): {' '.join(missing)}", flush=True)
-    return found
-
-
-def write_junit(path, failures, cases, seconds):
-    suite = xml.etree.ElementTree.Element(
-        "testsuite", name="sort_differential", tests=str(cases), failures=str(len(failures)),
-        time=f"{seconds:.3f}")
-    for seed, problem in failures:
-        element = xml.etree.ElementTree.SubElement(suite, "testcase", name=f"seed {seed}")
-        text = "".join(c if c.isprintable() or c == "\n" else "?" for c in problem)
-        xml.etree.ElementTree.SubElement(element, "failure").text = text
-    xml.etree.ElementTree.ElementTree(suite).write(path)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--xxl", required=True, help="the program to test")
-    parser.add_argument("--gnu", default=shutil.which("sort"), help="the sort to compare with")
-    parser.add_argument("--cases", type=int, default=2500)
-    parser.add_argument("--large", type=int, default=10, help="further cases with inputs larger than memory")
-    parser.add_argument("--seed", type=int, help="seed of the first case (default: from the clock)")
-    parser.add_argument("--locales", 
-                        default="C,C.UTF-8,en_US.UTF-8,es_ES.UTF-8,cs_CZ.UTF-8,ja_JP.UTF-8,th_TH.UTF-8,en_US.ISO-8859-1",
-                        help="separated by commas")
-    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count())
-    parser.add_argument("--most-failures", type=int, default=20, help="stop after so many")
-    parser.add_argument("--junit", help="write results as JUnit XML to this file")
-    arguments = parser.parse_args()
-    version = subprocess.run([arguments.gnu, "--version"], capture_output=True, text=True, check=True)
-    first = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
-    print(f"{version.stdout.splitlines()[0]}; {arguments.cases} cases and {arguments.large} large ones, "
-          f"seeds from {first}", flush=True)
-
-    start = time.monotonic()
-    counts = {}
-    failures = []
-    with tempfile.TemporaryDirectory(prefix="xxl-sort-differential-") as root:
-        link = pathlib.Path(root) / "sort"
-        link.symlink_to(pathlib.Path(arguments.xxl).resolve())
-        settings = Settings(str(link), arguments.gnu, installed_locales(arguments.locales.split(",")), root,
-                            first + arguments.cases)
-        seeds = range(first, first + arguments.cases + arguments.large)
-        chunks = [seeds[i:i + SEEDS_AT_ONCE] for i in range(0, len(seeds), SEEDS_AT_ONCE)]
-        with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
-            for some_counts, some_failures in pool.map(run_seeds, chunks, [settings] * len(chunks)):
-                for locale, (passed, total) in some_counts.items():
-                    before = counts.get(locale, (0, 0))
-                    counts[locale] = (before[0] + passed, before[1] + total)
-                for seed, problem in some_failures:
-                    print(f"FAILED {sys.argv[0]} --xxl {arguments.xxl} --seed {seed} "
-                          f"{'--cases 0 --large 1' if settings.is_large(seed) else '--cases 1 --large 0'}"
-                          f" --locales {settings.locales[seed % len(settings.locales)]}"
-                          f"\n  {problem}", flush=True)
-                failures += some_failures
-                if len(failures) >= arguments.most_failures:
-                    print("too many failures: stopped", flush=True)
-                    pool.shutdown(wait=True, cancel_futures=True)
-                    break
-    total = sum(count for _, count in counts.values())
-    if arguments.junit:
-        write_junit(arguments.junit, failures, total, time.monotonic() - start)
-    for locale, (passed, count) in sorted(counts.items()):
-        print(f"{locale}: {passed} of {count} passed")
-    print(f"{total - len(failures)} passed, {len(failures)} failed")
-    return 1 if failures or not total else 0
-
+LOCALES = "C,C.UTF-8,en_US.UTF-8,es_ES.UTF-8,cs_CZ.UTF-8,ja_JP.UTF-8,th_TH.UTF-8,en_US.ISO-8859-1"
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(random_cases.compare_with_gnu("sort", __doc__, run_case, 2500, 10, LOCALES))

@@ -15,7 +15,8 @@ import tempfile
 import termios
 import time
 import unittest
-import xml.etree.ElementTree
+
+from junit import write_junit
 
 MIB = 1 << 20
 PATIENCE_SECONDS = 120  # a sort that takes longer hangs
@@ -142,6 +143,21 @@ class FaultTest(unittest.TestCase):
         for pattern in patterns:
             self.assertRegex(message, pattern)
 
+    def expect_full_disks_to_fail(self, options, inputs, disks=(("scratch", 4), ("output", 4))):
+        """`xxl *options` of lines that do not fit on a disk of so many mebibytes ends with an error, without an output."""
+        if not can_mount():
+            self.skipTest("needs root, to mount a file system")
+        lines = self.root / "lines"
+        lines.write_bytes(b"".join(b"%099d\n" % i for i in range(100_000)))
+        for where, mebibytes in disks:
+            with self.subTest(where=where, mebibytes=mebibytes), \
+                    small_file_system(self.root / f"{where}-{mebibytes}", mebibytes) as small:
+                scratch, output = (small, self.out) if where == "scratch" else (self.scratch, small)
+                done = subprocess.run([XXL, *options, "-S4M", "-T", scratch, *[lines] * inputs, "-o", output / "file"],
+                                      capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+                self.assert_fails(done, re.escape(str(small)))
+                self.assertFalse((output / "file").exists())
+
     def assert_sorted(self, path, records):
         done = subprocess.run([XXL, "validate", "--record=u64", path], capture_output=True,
                               check=False)
@@ -178,22 +194,6 @@ def failures_of(result):
     return texts
 
 
-def write_junit(path, suite_name, result):
-    failures = failures_of(result)
-    skipped = {test.id() for test, _ in result.skipped}
-    suite = xml.etree.ElementTree.Element("testsuite", name=suite_name, tests=str(len(result.seconds)),
-                                          failures=str(len(failures)), skipped=str(len(skipped)))
-    for name, seconds in result.seconds.items():
-        element = xml.etree.ElementTree.SubElement(suite, "testcase", name=name,
-                                                   time=f"{seconds:.3f}")
-        if name in failures:
-            failure = xml.etree.ElementTree.SubElement(element, "failure")
-            failure.text = failures[name].encode("ascii", "backslashreplace").decode()
-        elif name in skipped:
-            xml.etree.ElementTree.SubElement(element, "skipped")
-    xml.etree.ElementTree.ElementTree(suite).write(path)
-
-
 def main(module, add_options=lambda parser: None):
     """Runs the tests of the module, which may have options of its own (OPTIONS)."""
     global XXL, SANITIZED, OPTIONS
@@ -215,9 +215,12 @@ def main(module, add_options=lambda parser: None):
     suite = loader.loadTestsFromModule(module)
     OPTIONS.tests = suite.countTestCases()
     result = unittest.TextTestRunner(resultclass=Result, verbosity=2).run(suite)
+    failures = failures_of(result)
     if arguments.junit:
-        write_junit(arguments.junit, pathlib.Path(module.__file__).stem, result)
-    failed = len(failures_of(result))
+        write_junit(arguments.junit, pathlib.Path(module.__file__).stem, len(result.seconds),
+                    [(name, seconds, failures.get(name)) for name, seconds in result.seconds.items()],
+                    skipped={test.id() for test, _ in result.skipped})
+    failed = len(failures)
     print(f"{len(result.seconds) - failed - len(result.skipped)} passed, {failed} failed, "
           f"{len(result.skipped)} skipped")
     return 0 if result.wasSuccessful() and result.seconds else 1

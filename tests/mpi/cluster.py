@@ -94,6 +94,13 @@ class ClusterTest(FaultTest):
         return subprocess.run(cluster_command(ranks, "-T", self.scratch, *arguments, **how), capture_output=True,
                               timeout=PATIENCE_SECONDS, check=False)
 
+    def for_seeds(self, count, run):
+        """Calls run() with generators of so many seeds: those from XXL_SEED on, or others each time."""
+        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
+        for number in range(count):
+            with self.subTest(seed=seed + number):
+                run(random.Random(seed + number))
+
     def parts(self, output):
         """The contents of the parts of a directory."""
         manifest = json.loads((output / "manifest.json").read_text())
@@ -271,10 +278,7 @@ class RandomSorts(ClusterTest):
         subprocess.run(["rm", "-r", output], check=True)
 
     def test_sort_as_one_process_does(self):
-        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
-        for number in range(RANDOM_SORTS):
-            with self.subTest(seed=seed + number):
-                self.sort_randomly(random.Random(seed + number))
+        self.for_seeds(RANDOM_SORTS, self.sort_randomly)
 
     def test_files_of_ranks_follow_each_other(self):
         rng = random.Random(5)

@@ -97,10 +97,7 @@ class RandomColumnSorts(ColumnClusterTest):
         self.assert_as_alone(tables, files, *options)
 
     def test_sort_as_one_process_does(self):
-        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
-        for number in range(RANDOM_SORTS):
-            with self.subTest(seed=seed + number):
-                self.sort_randomly(random.Random(seed + number))
+        self.for_seeds(RANDOM_SORTS, self.sort_randomly)
 
 
 class ColumnJoinTest(ColumnClusterTest):
@@ -146,10 +143,7 @@ class RandomColumnJoins(ColumnJoinTest):
         subprocess.run(["rm", "-r", *sides], check=True)
 
     def test_join_as_one_process_does(self):
-        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
-        for number in range(RANDOM_SORTS // 2):
-            with self.subTest(seed=seed + number):
-                self.join_randomly(random.Random(seed + number))
+        self.for_seeds(RANDOM_SORTS // 2, self.join_randomly)
 
 
 class ColumnJoins(ColumnJoinTest):

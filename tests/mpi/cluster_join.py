@@ -5,8 +5,6 @@ Environment as of cluster.py."""
 
 import csv
 import io
-import os
-import random
 import re
 import struct
 import subprocess
@@ -134,10 +132,7 @@ class RandomJoins(ClusterTest):
         self.assertEqual(counted.stdout, self.join_alone(*options, *files, "--count"), counted.stderr)
 
     def test_join_as_one_process_does(self):
-        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
-        for number in range(RANDOM_SORTS // 2):
-            with self.subTest(seed=seed + number):
-                self.join_randomly(random.Random(seed + number))
+        self.for_seeds(RANDOM_SORTS // 2, self.join_randomly)
 
     def test_a_group_larger_than_memory(self):
         for name, count in (("r", 3), ("s", 300_000)):

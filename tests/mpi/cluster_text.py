@@ -6,8 +6,6 @@ Environment as of cluster.py."""
 import csv
 import io
 import json
-import os
-import random
 import re
 import subprocess
 import sys
@@ -99,10 +97,7 @@ class RandomTextSorts(ClusterTest):
         subprocess.run(["rm", "-r", output], check=True)
 
     def test_sort_as_one_process_does(self):
-        seed = int(os.environ.get("XXL_SEED", random.randrange(1 << 32)))
-        for number in range(RANDOM_SORTS):
-            with self.subTest(seed=seed + number):
-                self.sort_randomly(random.Random(seed + number))
+        self.for_seeds(RANDOM_SORTS, self.sort_randomly)
 
     def test_files_of_ranks(self):
         for rank in range(3):

@@ -1,15 +1,19 @@
 // An IoQueue for tests: transfers complete in random order, and may be tampered with; and faults.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "io/io_queue.h"
@@ -131,6 +135,19 @@ inline const std::pair<const char*, TransferFunction> kSilentFaults[] = {
      }},
 };
 
+inline TransferFunction failing(int error) {
+  return [error](const io::Request&) { return io::Completion{error, 0}; };
+}
+
+// A bit of this byte of what was read is another one.
+inline TransferFunction changing(std::size_t byte) {
+  return [byte](const io::Request& request) {
+    const io::Completion completion = honest_transfer(request);
+    request.data[byte] ^= std::byte{64};
+    return completion;
+  };
+}
+
 // A fault that strikes the n-th of the transfers of a kind.
 class Fault {
  public:
@@ -154,5 +171,41 @@ class Fault {
   std::atomic<std::uint64_t> seen_{0};
   std::atomic<bool> struck_{false};
 };
+
+inline bool any_transfer(const io::Request&) {
+  return true;
+}
+
+inline Fault::Kind transfers_of(std::string path, io::Op op) {
+  return [path = std::move(path), op](const io::Request& r) {
+    return r.op == op && r.file->path() == path;
+  };
+}
+
+inline io::IoService::Factory queues_with(std::shared_ptr<Fault> fault, std::uint64_t seed) {
+  return simulated_queues(seed,
+                          [fault = std::move(fault)](const io::Request& r) { return (*fault)(r); });
+}
+
+// Calls run() with queues that are honest, and error_of() once for each of about `samples` of the
+// transfers of `kind`, which `strike` befalls; each time the error must be one of `code`. The last
+// transfers, this part of all, are left out: their number differs from run to run.
+inline void expect_errors(const Fault::Kind& kind, std::size_t samples,
+                          const TransferFunction& strike, ErrorCode code, std::uint64_t left_out,
+                          const std::function<void(io::IoService::Factory)>& run,
+                          const std::function<Error(io::IoService::Factory)>& error_of) {
+  const auto honest = std::make_shared<Fault>(kind, 0, honest_transfer);
+  run(queues_with(honest, 1));
+  const std::uint64_t transfers = honest->seen();
+  ASSERT_GT(transfers, samples);
+  for (std::uint64_t sample = 0; sample < samples; ++sample) {
+    const std::uint64_t number = 1 + sample * (transfers - transfers / left_out) / samples;
+    SCOPED_TRACE("transfer " + std::to_string(number) + " of " + std::to_string(transfers));
+    const auto fault = std::make_shared<Fault>(kind, number, strike);
+    EXPECT_EQ(error_of(queues_with(fault, number)).code(), code);
+    EXPECT_TRUE(fault->has_struck());
+    if (testing::Test::HasFailure()) return;
+  }
+}
 
 }  // namespace xxl::test

@@ -14,12 +14,15 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "io_test_support.h"
+#include "record/group_fold.h"
+#include "record/group_selection.h"
 #include "record/key_extractor.h"
 #include "record/record_fold.h"
 #include "record/record_format.h"
@@ -36,6 +39,37 @@ class WholeLine final : public KeyExtractor {
     key.append(record.substr(0, limit));
   }
 };
+
+// "first record of the group*number"
+class Counter final : public GroupFold {
+ public:
+  void begin(std::string_view record) override {
+    first_ = record;
+    count_ = 1;
+  }
+  void add(std::string_view) override { ++count_; }
+  void finish(std::string& out) override { out += first_ + "*" + std::to_string(count_); }
+
+ private:
+  std::string first_;
+  std::size_t count_ = 0;
+};
+
+// Of records of one key, `last` of the last input, `others` of all others, `least` of that which
+// has the fewest: those of the last from the first number to the second are left by `rule`.
+inline std::pair<std::size_t, std::size_t> kept_by(GroupRule rule, std::size_t least,
+                                                   std::size_t others, std::size_t last) {
+  switch (rule) {
+    case GroupRule::intersect:
+      return {0, std::min<std::size_t>(least, 1)};
+    case GroupRule::intersect_all:
+      return {0, least};
+    case GroupRule::except:
+      return {0, others == 0 ? std::min<std::size_t>(last, 1) : 0};
+    default:
+      return {std::min(others, last), last};
+  }
+}
 
 using Bytes = std::vector<std::byte>;
 

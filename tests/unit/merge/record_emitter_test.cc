@@ -8,29 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "sort_test_support.h"
+
 namespace xxl {
 namespace {
 
 using Records = std::vector<std::string>;
+using test::Counter;
 
 struct EmittedRecords {
   Records records;
   void add(std::string_view record) { records.emplace_back(record); }
-};
-
-// "first record of the group*number"
-class Counter final : public GroupFold {
- public:
-  void begin(std::string_view record) override {
-    first_ = record;
-    count_ = 1;
-  }
-  void add(std::string_view) override { ++count_; }
-  void finish(std::string& out) override { out += first_ + "*" + std::to_string(count_); }
-
- private:
-  std::string first_;
-  std::size_t count_ = 0;
 };
 
 MultisetHash hash_of(const Records& records) {

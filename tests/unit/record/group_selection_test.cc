@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sort_test_support.h"
+
 namespace xxl {
 namespace {
 
@@ -51,21 +53,7 @@ Group kept(GroupRule rule, const std::vector<Group>& groups) {
 Group expected(GroupRule rule, const Counts& counts) {
   const auto [n, o, m] = counts;
   const std::size_t others = n + o, least = std::min({m, n, o});
-  std::size_t from = 0, to = 0;
-  switch (rule) {
-    case GroupRule::intersect:
-      to = std::min<std::size_t>(least, 1);
-      break;
-    case GroupRule::intersect_all:
-      to = least;
-      break;
-    case GroupRule::except:
-      to = others == 0 ? std::min<std::size_t>(m, 1) : 0;
-      break;
-    default:
-      from = std::min(others, m);
-      to = m;
-  }
+  const auto [from, to] = test::kept_by(rule, least, others, m);
   const Group group = group_of(counts);
   const auto first = group.begin() + static_cast<std::ptrdiff_t>(others);
   return {first + static_cast<std::ptrdiff_t>(from), first + static_cast<std::ptrdiff_t>(to)};

@@ -294,52 +294,33 @@ class TextJoinFaults : public TextJoinTest {
 
   void expect_errors(const Fault::Kind& kind, std::size_t samples,
                      const test::TransferFunction& strike, ErrorCode code) {
-    const auto honest = std::make_shared<Fault>(kind, 0, test::honest_transfer);
-    options_.queue_factory =
-        test::simulated_queues(1, [honest](const io::Request& r) { return (*honest)(r); });
-    expect_joined();
-    const std::uint64_t transfers = honest->seen();
-    ASSERT_GT(transfers, samples);
-    for (std::uint64_t sample = 0; sample < samples; ++sample) {
-      const std::uint64_t number = 1 + sample * (transfers - transfers / 8) / samples;
-      SCOPED_TRACE("transfer " + std::to_string(number) + " of " + std::to_string(transfers));
-      const auto fault = std::make_shared<Fault>(kind, number, strike);
-      options_.queue_factory =
-          test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
-      EXPECT_EQ(error_of_join().code(), code);
-      EXPECT_TRUE(fault->has_struck());
-      if (HasFailure()) return;
-    }
+    test::expect_errors(
+        kind, samples, strike, code, 8,
+        [this](io::IoService::Factory queues) {
+          options_.queue_factory = std::move(queues);
+          expect_joined();
+        },
+        [this](io::IoService::Factory queues) {
+          options_.queue_factory = std::move(queues);
+          return error_of_join();
+        });
   }
 
-  Fault::Kind scratch(io::Op op) const {
-    return [this, op](const io::Request& r) { return r.op == op && r.file->path() == scratch_; };
-  }
+  Fault::Kind scratch(io::Op op) const { return test::transfers_of(scratch_, op); }
 };
 
-io::Completion fail(const io::Request&) {
-  return {EIO, 0};
-}
-
 TEST_F(TextJoinFaults, any_failing_transfer_ends_the_join) {
-  expect_errors([](const io::Request&) { return true; }, 15, fail, ErrorCode::io);
+  expect_errors(test::any_transfer, 15, test::failing(EIO), ErrorCode::io);
 }
 
 TEST_F(TextJoinFaults, any_failing_transfer_ends_the_join_of_sorted_files) {
   options_.presorted = {true, true};
   set_inputs(sides_[0], sides_[1]);
-  expect_errors([](const io::Request&) { return true; }, 10, fail, ErrorCode::io);
+  expect_errors(test::any_transfer, 10, test::failing(EIO), ErrorCode::io);
 }
 
 TEST_F(TextJoinFaults, a_flipped_bit_in_scratch_is_noticed) {
-  expect_errors(
-      scratch(io::Op::read), 8,
-      [](const io::Request& request) {
-        const io::Completion completion = test::honest_transfer(request);
-        request.data[0] ^= std::byte{64};
-        return completion;
-      },
-      ErrorCode::corrupt);
+  expect_errors(scratch(io::Op::read), 8, test::changing(0), ErrorCode::corrupt);
 }
 
 TEST_F(TextJoinFaults, a_block_that_is_not_written_as_it_was_is_noticed) {

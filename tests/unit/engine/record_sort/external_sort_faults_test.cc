@@ -21,29 +21,9 @@ namespace {
 using io::test::file_text;
 using io::test::write_file;
 using test::Bytes;
+using test::Fault;
 using test::format_of;
 using test::text_of;
-
-// A fault that strikes the n-th of the transfers of a kind.
-class Fault {
- public:
-  using Kind = std::function<bool(const io::Request&)>;
-
-  Fault(Kind kind, std::uint64_t strikes_at, test::TransferFunction strike)
-      : kind_(std::move(kind)), strikes_at_(strikes_at), strike_(std::move(strike)) {}
-
-  io::Completion operator()(const io::Request& request) {
-    if (!kind_(request) || ++seen_ != strikes_at_) return test::honest_transfer(request);
-    return strike_(request);
-  }
-  std::uint64_t seen() const { return seen_; }
-
- private:
-  Kind kind_;
-  std::uint64_t strikes_at_;
-  test::TransferFunction strike_;
-  std::atomic<std::uint64_t> seen_{0};
-};
 
 class ExternalSortFaults : public ExternalSortTest {
  protected:
@@ -52,27 +32,19 @@ class ExternalSortFaults : public ExternalSortTest {
     add_input(test::random_records(format_, 3 * kMiB / 16, random));
   }
 
-  // Sorts once for each of about `samples` of the transfers of `kind`, which `strike` befalls;
-  // each time the error must be one of `code`.
   void expect_errors(const Fault::Kind& kind, std::size_t samples,
                      const test::TransferFunction& strike, ErrorCode code) {
-    const auto honest = std::make_shared<Fault>(kind, 0, test::honest_transfer);
     SortOptions options = sort_options();
-    options.queue_factory =
-        test::simulated_queues(1, [honest](const io::Request& r) { return (*honest)(r); });
-    expect_sorted(options);
-    const std::uint64_t transfers = honest->seen();
-    ASSERT_GT(transfers, samples);
-    for (std::uint64_t sample = 0; sample < samples; ++sample) {
-      // The first, and the last few percent left out: their number differs from sort to sort.
-      const std::uint64_t number = 1 + sample * (transfers - transfers / 16) / samples;
-      SCOPED_TRACE("transfer " + std::to_string(number) + " of " + std::to_string(transfers));
-      const auto fault = std::make_shared<Fault>(kind, number, strike);
-      options.queue_factory =
-          test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
-      EXPECT_EQ(error_of(options).code(), code);
-      if (HasFailure()) return;
-    }
+    test::expect_errors(
+        kind, samples, strike, code, 16,
+        [&](io::IoService::Factory queues) {
+          options.queue_factory = std::move(queues);
+          expect_sorted(options);
+        },
+        [&](io::IoService::Factory queues) {
+          options.queue_factory = std::move(queues);
+          return error_of(options);
+        });
   }
 
   virtual SortOptions sort_options() const {
@@ -81,19 +53,6 @@ class ExternalSortFaults : public ExternalSortTest {
     return options;
   }
 
-  Fault::Kind scratch_reads() const {
-    return
-        [this](const io::Request& r) { return r.op == io::Op::read && r.file->path() == scratch_; };
-  }
-  Fault::Kind scratch_writes() const {
-    return [this](const io::Request& r) {
-      return r.op == io::Op::write && r.file->path() == scratch_;
-    };
-  }
-  Fault::Kind output_writes() const {
-    return
-        [this](const io::Request& r) { return r.op == io::Op::write && r.file->path() == output_; };
-  }
   Fault::Kind input_reads() const {
     return [this](const io::Request& r) { return r.file->path() == inputs_.front(); };
   }
@@ -104,46 +63,26 @@ class ExternalSortFaults : public ExternalSortTest {
 };
 
 TEST_F(ExternalSortFaults, any_failing_read_ends_the_sort) {
-  expect_errors(
-      is_read, 25,
-      [](const io::Request&) {
-        return io::Completion{EIO, 0};
-      },
-      ErrorCode::io);
+  expect_errors(is_read, 25, test::failing(EIO), ErrorCode::io);
 }
 
 TEST_F(ExternalSortFaults, any_failing_write_ends_the_sort) {
-  expect_errors(
-      is_write, 25,
-      [](const io::Request&) {
-        return io::Completion{EIO, 0};
-      },
-      ErrorCode::io);
+  expect_errors(is_write, 25, test::failing(EIO), ErrorCode::io);
 }
 
 TEST_F(ExternalSortFaults, a_disk_that_fills_up_ends_the_sort) {
-  expect_errors(
-      is_write, 12,
-      [](const io::Request&) {
-        return io::Completion{ENOSPC, 0};
-      },
-      ErrorCode::no_space);
+  expect_errors(is_write, 12, test::failing(ENOSPC), ErrorCode::no_space);
 }
 
 TEST_F(ExternalSortFaults, a_flipped_bit_in_scratch_is_noticed) {
-  expect_errors(
-      scratch_reads(), 12,
-      [](const io::Request& request) {
-        const io::Completion completion = test::honest_transfer(request);
-        request.data[11] ^= std::byte{64};  // of a record: what fills the last sector may change
-        return completion;
-      },
-      ErrorCode::corrupt);
+  expect_errors(test::transfers_of(scratch_, io::Op::read), 12,
+                test::changing(11),  // of a record: what fills the last sector may change
+                ErrorCode::corrupt);
 }
 
 TEST_F(ExternalSortFaults, a_write_that_is_lost_is_noticed) {
   expect_errors(
-      scratch_writes(), 12,
+      test::transfers_of(scratch_, io::Op::write), 12,
       [](const io::Request& request) {
         return io::Completion{0, request.data.size()};
       },
@@ -152,7 +91,7 @@ TEST_F(ExternalSortFaults, a_write_that_is_lost_is_noticed) {
 
 TEST_F(ExternalSortFaults, a_block_from_another_place_is_noticed) {
   expect_errors(
-      scratch_reads(), 12,
+      test::transfers_of(scratch_, io::Op::read), 12,
       [](io::Request request) {
         request.offset = request.offset == 0 ? request.data.size() : 0;
         return test::honest_transfer(request);
@@ -171,8 +110,7 @@ TEST_F(ExternalSortFaults, an_input_that_becomes_shorter_ends_the_sort) {
           return test::honest_transfer(request);
         });
     SortOptions options = sort_options();
-    options.queue_factory =
-        test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
+    options.queue_factory = test::queues_with(fault, number);
     const Error error = error_of(options);
     EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
     EXPECT_EQ(error.path(), path);
@@ -190,8 +128,7 @@ TEST_F(ExternalSortFaults, an_input_that_grows_is_read_to_its_end) {
           return test::honest_transfer(request);
         });
     SortOptions options = sort_options();
-    options.queue_factory =
-        test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
+    options.queue_factory = test::queues_with(fault, number);
     const SortReport report = external_sort(options);
     EXPECT_GE(report.records_in, all_.size() / options.format.record_bytes);
     EXPECT_EQ(report.records_in, report.records_out);
@@ -210,7 +147,7 @@ class VerifiedSortFaults : public ExternalSortFaults {
 TEST_F(VerifiedSortFaults, what_befalls_a_write_of_the_output_is_noticed) {
   for (const auto& [what, strike] : test::kSilentFaults) {
     SCOPED_TRACE(what);
-    expect_errors(output_writes(), 5, strike, ErrorCode::corrupt);
+    expect_errors(test::transfers_of(output_, io::Op::write), 5, strike, ErrorCode::corrupt);
   }
 }
 
@@ -227,11 +164,7 @@ class ExternalSortFaultsOfNearlySorted : public ExternalSortFaults {
 };
 
 TEST_F(ExternalSortFaultsOfNearlySorted, any_failing_transfer_ends_the_sort) {
-  expect_errors([](const io::Request&) { return true; }, 25,
-                [](const io::Request&) {
-                  return io::Completion{EIO, 0};
-                },
-                ErrorCode::io);
+  expect_errors(test::any_transfer, 25, test::failing(EIO), ErrorCode::io);
 }
 
 class ExternalMergeFaults : public ExternalSortFaults {
@@ -253,11 +186,7 @@ class ExternalMergeFaults : public ExternalSortFaults {
 };
 
 TEST_F(ExternalMergeFaults, any_failing_transfer_ends_the_merge) {
-  expect_errors([](const io::Request&) { return true; }, 25,
-                [](const io::Request&) {
-                  return io::Completion{EIO, 0};
-                },
-                ErrorCode::io);
+  expect_errors(test::any_transfer, 25, test::failing(EIO), ErrorCode::io);
 }
 
 TEST_F(ExternalMergeFaults, an_input_block_that_is_out_of_order_as_it_was_read_is_noticed) {
@@ -268,8 +197,7 @@ TEST_F(ExternalMergeFaults, an_input_block_that_is_out_of_order_as_it_was_read_i
   });
   SortOptions options = sort_options();
   options.batch_size = 0;
-  options.queue_factory =
-      test::simulated_queues(1, [fault](const io::Request& r) { return (*fault)(r); });
+  options.queue_factory = test::queues_with(fault, 1);
   EXPECT_EQ(error_of(options).code(), ErrorCode::bad_input);
 }
 

@@ -29,6 +29,24 @@ class TaggedSortTest : public TextSortTest {
  protected:
   TaggedSortTest() { options_.keys = nullptr; }
 
+  // Which of the first `records` are written, and how they are sorted.
+  void draw_means(Random& random, unsigned round, std::uint64_t records) {
+    options_.skip = random.below(4) == 0 ? random.below(records) : 0;
+    options_.limit.reset();
+    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(records);
+    options_.queue_factory = nullptr;
+    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
+    options_.spare_table_bytes.reset();
+    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
+  }
+
+  void expect_output(const SortReport& report, const std::string& expected) const {
+    EXPECT_TRUE(file_text(options_.output) == expected);
+    EXPECT_EQ(report.records_in, all_.size());
+    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
+    expect_nothing_left();
+  }
+
   // The records in the order of random tags, of which the options let pass some.
   std::string shuffled() const {
     std::vector<std::pair<std::uint64_t, std::string>> tagged;
@@ -87,21 +105,7 @@ class TaggedSortTest : public TextSortTest {
       const std::size_t least = *std::min_element(group.counts.begin(), group.counts.end());
       const std::size_t others =
           std::accumulate(group.counts.begin(), group.counts.end(), std::size_t{0}) - last;
-      std::size_t from = 0, to = 0;
-      switch (options_.group_rule_of_inputs) {
-        case GroupRule::intersect:
-          to = std::min<std::size_t>(least, 1);
-          break;
-        case GroupRule::intersect_all:
-          to = least;
-          break;
-        case GroupRule::except:
-          to = others == 0 ? 1 : 0;
-          break;
-        default:
-          from = std::min(others, last);
-          to = last;
-      }
+      auto [from, to] = test::kept_by(options_.group_rule_of_inputs, least, others, last);
       for (; from < to; ++from, ++number) {
         if (number >= options_.skip &&
             number - options_.skip < options_.limit.value_or(all_.size())) {
@@ -129,20 +133,11 @@ TEST_F(TaggedSortTest, random_tags_shuffle_any_records_in_any_order_of_completio
     }
     options_.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
     options_.parallel = static_cast<unsigned>(1 + random.below(8));
-    options_.skip = random.below(4) == 0 ? random.below(50000) : 0;
-    options_.limit.reset();
-    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(50000);
+    draw_means(random, round, 50000);
     options_.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
-    options_.queue_factory = nullptr;
-    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
-    options_.spare_table_bytes.reset();
-    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
     const SortReport report = text_sort(options_);
-    const std::string expected = shuffled();
-    ASSERT_TRUE(file_text(options_.output) == expected);
-    EXPECT_EQ(report.records_in, all_.size());
-    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
-    expect_nothing_left();
+    expect_output(report, shuffled());
+    if (HasFailure()) return;
   }
 }
 
@@ -163,19 +158,10 @@ TEST_F(TaggedSortTest, of_equal_keys_the_first_stays_in_any_order_of_completion)
     }
     options_.memory_bytes = (kind == 6 ? 6 * kMiB : 2 * kMiB) + random.below(4 * kMiB);
     options_.parallel = static_cast<unsigned>(1 + random.below(4));
-    options_.skip = random.below(4) == 0 ? random.below(5000) : 0;
-    options_.limit.reset();
-    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(50000);
-    options_.queue_factory = nullptr;
-    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
-    options_.spare_table_bytes.reset();
-    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
+    draw_means(random, round, 5000);
     const SortReport report = sort_in_kept_order(options_);
-    const std::string expected = kept();
-    ASSERT_TRUE(file_text(options_.output) == expected);
-    EXPECT_EQ(report.records_in, all_.size());
-    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
-    expect_nothing_left();
+    expect_output(report, kept());
+    if (HasFailure()) return;
   }
 }
 
@@ -214,20 +200,11 @@ TEST_F(TaggedSortTest, inputs_are_told_apart_in_any_order_of_completion) {
                                                GroupRule::except, GroupRule::except_all}[round % 4];
     options_.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
     options_.parallel = static_cast<unsigned>(1 + random.below(8));
-    options_.skip = random.below(4) == 0 ? random.below(5000) : 0;
-    options_.limit.reset();
-    if (random.below(4) == 0) options_.limit = random.below(2) == 0 ? 10 : random.below(5000);
+    draw_means(random, round, 5000);
     options_.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
-    options_.queue_factory = nullptr;
-    if (random.below(3) != 0) options_.queue_factory = test::simulated_queues(round);
-    options_.spare_table_bytes.reset();
-    if (random.below(3) == 0) options_.spare_table_bytes = random.below(5000);
     const SortReport report = text_sort(options_);
-    const std::string expected = left_of(inputs);
-    ASSERT_TRUE(file_text(options_.output) == expected);
-    EXPECT_EQ(report.records_in, all_.size());
-    EXPECT_EQ(report.checksum, checksum_of(expected, '\n'));
-    expect_nothing_left();
+    expect_output(report, left_of(inputs));
+    if (HasFailure()) return;
   }
 }
 

@@ -37,35 +37,23 @@ class TextSortFaults : public TextSortTest {
 
   void expect_errors(const Fault::Kind& kind, std::size_t samples,
                      const test::TransferFunction& strike, ErrorCode code) {
-    const auto honest = std::make_shared<Fault>(kind, 0, test::honest_transfer);
-    options_.queue_factory =
-        test::simulated_queues(1, [honest](const io::Request& r) { return (*honest)(r); });
-    expect_sorted(options_);
-    const std::uint64_t transfers = honest->seen();
-    ASSERT_GT(transfers, samples);
-    for (std::uint64_t sample = 0; sample < samples; ++sample) {
-      const std::uint64_t number = 1 + sample * (transfers - transfers / 8) / samples;
-      SCOPED_TRACE("transfer " + std::to_string(number) + " of " + std::to_string(transfers));
-      const auto fault = std::make_shared<Fault>(kind, number, strike);
-      options_.queue_factory =
-          test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
-      EXPECT_EQ(error_of(options_).code(), code);
-      EXPECT_TRUE(fault->has_struck());
-      if (HasFailure()) return;
-    }
+    test::expect_errors(
+        kind, samples, strike, code, 8,
+        [this](io::IoService::Factory queues) {
+          options_.queue_factory = std::move(queues);
+          expect_sorted(options_);
+        },
+        [this](io::IoService::Factory queues) {
+          options_.queue_factory = std::move(queues);
+          return error_of(options_);
+        });
   }
 
-  Fault::Kind scratch(io::Op op) const {
-    return [this, op](const io::Request& r) { return r.op == op && r.file->path() == scratch_; };
-  }
+  Fault::Kind scratch(io::Op op) const { return transfers_of(scratch_, op); }
 };
 
 TEST_F(TextSortFaults, any_failing_transfer_ends_the_sort) {
-  expect_errors([](const io::Request&) { return true; }, 40,
-                [](const io::Request&) {
-                  return io::Completion{EIO, 0};
-                },
-                ErrorCode::io);
+  expect_errors(any_transfer, 40, failing(EIO), ErrorCode::io);
 }
 
 TEST_F(TextSortFaults, any_failing_transfer_ends_the_merge_of_files) {
@@ -80,18 +68,11 @@ TEST_F(TextSortFaults, any_failing_transfer_ends_the_merge_of_files) {
     add_input(records);
   }
   options_.merge_only = true;
-  expect_errors([](const io::Request&) { return true; }, 25,
-                [](const io::Request&) {
-                  return io::Completion{EIO, 0};
-                },
-                ErrorCode::io);
+  expect_errors(any_transfer, 25, failing(EIO), ErrorCode::io);
 }
 
 TEST_F(TextSortFaults, a_disk_that_fills_up_ends_the_sort) {
-  expect_errors([](const io::Request& r) { return r.op == io::Op::write; }, 15,
-                [](const io::Request&) {
-                  return io::Completion{ENOSPC, 0};
-                },
+  expect_errors([](const io::Request& r) { return r.op == io::Op::write; }, 15, failing(ENOSPC),
                 ErrorCode::no_space);
 }
 
@@ -99,23 +80,12 @@ TEST_F(TextSortFaults, what_befalls_a_write_of_a_verified_output_is_noticed) {
   options_.verify = true;
   for (const auto& [what, strike] : kSilentFaults) {
     SCOPED_TRACE(what);
-    expect_errors(
-        [this](const io::Request& r) {
-          return r.op == io::Op::write && r.file->path() == options_.output;
-        },
-        5, strike, ErrorCode::corrupt);
+    expect_errors(transfers_of(options_.output, io::Op::write), 5, strike, ErrorCode::corrupt);
   }
 }
 
 TEST_F(TextSortFaults, a_flipped_bit_in_scratch_is_noticed) {
-  expect_errors(
-      scratch(io::Op::read), 15,
-      [](const io::Request& request) {
-        const io::Completion completion = test::honest_transfer(request);
-        request.data[0] ^= std::byte{64};
-        return completion;
-      },
-      ErrorCode::corrupt);
+  expect_errors(scratch(io::Op::read), 15, changing(0), ErrorCode::corrupt);
 }
 
 TEST_F(TextSortFaults, a_write_that_is_lost_is_noticed) {
@@ -146,8 +116,7 @@ TEST_F(TextSortFaults, an_input_that_becomes_shorter_ends_the_sort) {
           EXPECT_EQ(truncate(path.c_str(), 200000), 0);
           return test::honest_transfer(request);
         });
-    options_.queue_factory =
-        test::simulated_queues(number, [fault](const io::Request& r) { return (*fault)(r); });
+    options_.queue_factory = queues_with(fault, number);
     const Error error = error_of(options_);
     EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
     EXPECT_EQ(error.path(), path);

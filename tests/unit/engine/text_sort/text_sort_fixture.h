@@ -34,21 +34,6 @@ class BackwardsKey final : public KeyExtractor {
   }
 };
 
-// "first record of the group*number"
-class Counter final : public GroupFold {
- public:
-  void begin(std::string_view record) override {
-    first_ = record;
-    count_ = 1;
-  }
-  void add(std::string_view) override { ++count_; }
-  void finish(std::string& out) override { out += first_ + "*" + std::to_string(count_); }
-
- private:
-  std::string first_;
-  std::size_t count_ = 0;
-};
-
 inline std::string key_of(const KeyExtractor& keys, std::string_view record) {
   std::string key;
   keys.append_key(record, KeyExtractor::kWholeKey, key);

@@ -30,21 +30,7 @@ namespace {
 using io::test::file_text;
 using io::test::write_file;
 using Records = std::vector<std::string>;
-
-// "first record of the group*number"
-class Counter final : public GroupFold {
- public:
-  void begin(std::string_view record) override {
-    first_ = record;
-    count_ = 1;
-  }
-  void add(std::string_view) override { ++count_; }
-  void finish(std::string& out) override { out += first_ + "*" + std::to_string(count_); }
-
- private:
-  std::string first_;
-  std::size_t count_ = 0;
-};
+using test::Counter;
 
 struct Gpus {
   std::size_t count = 1;
