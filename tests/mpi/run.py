@@ -5,7 +5,7 @@ import sys
 
 from cluster import Failures, RandomSorts  # noqa: F401
 from cluster_join import JoinFailures, RandomJoins  # noqa: F401
-from cluster_columns import ColumnFailures, Columns, RandomColumnSorts  # noqa: F401
+from cluster_columns import ColumnFailures, ColumnJoins, Columns, RandomColumnJoins, RandomColumnSorts  # noqa: F401
 from cluster_text import RandomTextSorts, TextFailures  # noqa: F401
 import whole_process
 
