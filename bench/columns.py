@@ -31,9 +31,8 @@ import subprocess
 import sys
 import time
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-MIB = 1 << 20
-CGROUP = pathlib.Path("/sys/fs/cgroup/memory/xxl-columns-bench")
+from run import MIB, REPOSITORY, MemoryCgroup, drop_caches
+
 BESIDE = 192 * MIB
 THREADS = 2
 TIMEOUT = 400
@@ -237,18 +236,6 @@ WORKERS = {"duckdb": run_duckdb, "polars": run_polars, "datafusion": run_datafus
            "xxl-python": run_xxl_python}
 
 
-class Group:
-    """A memory cgroup (version 1) for one run."""
-
-    def __init__(self, limit):
-        CGROUP.mkdir(exist_ok=True)
-        (CGROUP / "memory.limit_in_bytes").write_text(str(limit))
-        (CGROUP / "memory.force_empty").write_text("0")
-
-    def enter(self):
-        (CGROUP / "cgroup.procs").write_text(str(os.getpid()))
-
-
 def resident_peak(pid):
     """In MiB; 0 when the process has ended."""
     try:
@@ -263,10 +250,9 @@ def resident_peak(pid):
 
 def measure(command, limit):
     """Seconds, peak resident MiB and what went wrong (or an empty text) of a process."""
-    subprocess.run(["sync"], check=True)
-    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+    drop_caches()
     time.sleep(SETTLE_SECONDS)
-    group = Group(limit)
+    group = MemoryCgroup(limit)
     start = time.monotonic()
     with open("/tmp/columns-bench.err", "wb") as errors:
         process = subprocess.Popen(command, preexec_fn=group.enter, stdout=subprocess.DEVNULL, stderr=errors)
@@ -283,6 +269,7 @@ def measure(command, limit):
             time.sleep(0.05)
     finally:
         process.returncode = 0
+        group.remove()
     seconds = time.monotonic() - start
     failure = ""
     if status != 0:

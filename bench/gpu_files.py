@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from run import drop_caches
+
 
 def run(command, **kwargs):
     start = time.monotonic()
@@ -26,15 +28,6 @@ def run(command, **kwargs):
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
     return seconds, done
-
-
-def drop_caches():
-    os.sync()
-    try:
-        with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
-            file.write("3\n")
-    except OSError:
-        pass
 
 
 def validate(xxl, record, path):

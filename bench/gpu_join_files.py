@@ -12,11 +12,11 @@ nothing else. Rows go to bench/results/gpu-join-files.csv.
 
 import argparse
 import csv
-import json
 import pathlib
 import subprocess
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+from run import REPOSITORY, drop_caches, last_json
+
 WORKLOADS = {"B": ("kv64", 16, 24), "A": ("kv32", 8, 12)}  # record, its bytes, those of a row
 RUNS = {
     "gpu": ["-S", "4G", "--device=gpu"],
@@ -26,18 +26,6 @@ RUNS = {
     "cpu, in memory": ["-S", "60G", "--device=cpu", "--method=sort-merge"],
     "cpu, hash": ["-S", "40G", "--device=cpu", "--method=hash"],
 }
-
-
-def drop_caches():
-    subprocess.run(["sync"], check=True)
-    try:
-        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n", encoding="ascii")
-    except OSError:
-        pass
-
-
-def last_json(text):
-    return json.loads(text.strip().splitlines()[-1])
 
 
 def main():

@@ -26,9 +26,8 @@ import time
 
 import numpy
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-MIB = 1 << 20
-CGROUP = pathlib.Path("/sys/fs/cgroup/memory/xxl-text-bench")
+from run import MIB, REPOSITORY, MemoryCgroup, drop_caches
+
 LINE = 100
 
 
@@ -151,27 +150,15 @@ def make_input(name, path, size, xxl):
             file.write(INPUTS[name](200000, rng))
 
 
-def drop_caches():
-    subprocess.run(["sync"], check=True)
-    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n")
-
-
-def in_cgroup(limit):
-    CGROUP.mkdir(exist_ok=True)
-    (CGROUP / "memory.limit_in_bytes").write_text(str(limit))
-
-    def enter():
-        (CGROUP / "cgroup.procs").write_text(str(os.getpid()))
-    return enter
-
-
 def timed(command, environment, limit=None):
     drop_caches()
+    group = MemoryCgroup(limit)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     process = subprocess.run(command, env={**os.environ, **environment}, capture_output=True,
-                             preexec_fn=in_cgroup(limit) if limit else None, check=False)
+                             preexec_fn=group.enter, check=False)
     seconds = time.monotonic() - start
+    group.remove()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return process, seconds, cpu
