@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "gpu/device/pci_place.h"
 #include "gpu/probe/probe_copies.h"
 #include "gpu/probe/probe_cuda.cuh"
@@ -23,6 +24,7 @@ using namespace probe;
 
 constexpr double kMinSeconds = 0.02;  // of one measurement
 constexpr double kMaxSeconds = 0.2;
+constexpr std::size_t kBytes = 128 * kMiB;  // of a buffer: one for each direction of a GPU
 
 // Number of GPUs, at least 1.
 std::size_t count_gpus() {
@@ -99,11 +101,10 @@ struct HostBuffers {
 
 class GpuProbe {
  public:
-  explicit GpuProbe(const GpuProbeOptions& options) : options_(options), count_(count_gpus()) {
-    XXL_CHECK(options.bytes > 0 && options.bytes % (64 * kKiB) == 0);
-    seconds_ =
-        std::clamp(options.seconds / static_cast<double>(measurements()), kMinSeconds, kMaxSeconds);
-  }
+  explicit GpuProbe(double seconds)
+      : count_(count_gpus()),
+        seconds_(
+            std::clamp(seconds / static_cast<double>(measurements()), kMinSeconds, kMaxSeconds)) {}
 
   GpuProbeResult run() {
     result_.assumed = find_gpu_links();
@@ -149,13 +150,11 @@ class GpuProbe {
     }
   }
 
-  std::size_t received_bytes() const {
-    return options_.bytes * std::max<std::size_t>(count_ - 1, 1);
-  }
+  std::size_t received_bytes() const { return kBytes * std::max<std::size_t>(count_ - 1, 1); }
 
   void allocate_transfer_memory() {
     for (std::size_t gpu = 0; gpu < count_; ++gpu) {
-      sent_.push_back(allocate_on(static_cast<int>(gpu), options_.bytes));
+      sent_.push_back(allocate_on(static_cast<int>(gpu), kBytes));
       received_.push_back(allocate_on(static_cast<int>(gpu), received_bytes()));
     }
   }
@@ -165,14 +164,14 @@ class GpuProbe {
   std::vector<Transfer> host_transfers(std::size_t gpu, const HostBuffers& host,
                                        Direction direction) const {
     const int index = static_cast<int>(gpu);
-    const std::size_t piece_bytes = options_.bytes / 4;
+    const std::size_t piece_bytes = kBytes / 4;
     std::vector<Transfer> transfers;
     if (direction != Direction::from) {
       transfers.push_back({.gpu = index,
                            .to = received_[gpu].get(),
                            .to_gpu = index,
                            .from = host.to_gpu,
-                           .bytes = options_.bytes,
+                           .bytes = kBytes,
                            .piece_bytes = piece_bytes});
     }
     if (direction != Direction::to) {
@@ -180,7 +179,7 @@ class GpuProbe {
                            .to = host.from_gpu,
                            .from = sent_[gpu].get(),
                            .from_gpu = index,
-                           .bytes = options_.bytes,
+                           .bytes = kBytes,
                            .piece_bytes = piece_bytes});
     }
     return transfers;
@@ -196,15 +195,15 @@ class GpuProbe {
   }
 
   void measure_ordinary_memory() {
-    const HostBuffer to_gpu = allocate_touched(options_.bytes);
-    const HostBuffer from_gpu = allocate_touched(options_.bytes);
+    const HostBuffer to_gpu = allocate_touched(kBytes);
+    const HostBuffer from_gpu = allocate_touched(kBytes);
     const HostBuffers host{to_gpu.get(), from_gpu.get()};
     for (std::size_t gpu = 0; gpu < count_; ++gpu) {
       result_.gpus[gpu].pageable = measure_host(gpu, host);
     }
     use_gpu(0);
-    const Registration to_registration(to_gpu.get(), options_.bytes);
-    const Registration from_registration(from_gpu.get(), options_.bytes);
+    const Registration to_registration(to_gpu.get(), kBytes);
+    const Registration from_registration(from_gpu.get(), kBytes);
     for (std::size_t gpu = 0; gpu < count_; ++gpu) {
       result_.gpus[gpu].registered = measure_host(gpu, host);
     }
@@ -212,7 +211,7 @@ class GpuProbe {
 
   void allocate_pinned_memory() {
     for (std::size_t i = 0; i < 2 * count_; ++i) {
-      pinned_.push_back(allocate_pinned(static_cast<int>(i / 2), options_.bytes));
+      pinned_.push_back(allocate_pinned(static_cast<int>(i / 2), kBytes));
     }
   }
 
@@ -251,12 +250,12 @@ class GpuProbe {
   Transfer peer_transfer(std::size_t from, std::size_t to) const {
     const std::size_t place = from < to ? from : from - 1;
     return {.gpu = static_cast<int>(from),
-            .to = received_[to].get() + place * options_.bytes,
+            .to = received_[to].get() + place * kBytes,
             .to_gpu = static_cast<int>(to),
             .from = sent_[from].get(),
             .from_gpu = static_cast<int>(from),
-            .bytes = options_.bytes,
-            .piece_bytes = options_.bytes};
+            .bytes = kBytes,
+            .piece_bytes = kBytes};
   }
 
   std::vector<Transfer> all_peer_transfers() const {
@@ -290,9 +289,8 @@ class GpuProbe {
     }
   }
 
-  GpuProbeOptions options_;
   std::size_t count_;
-  double seconds_ = 0;  // of one measurement
+  double seconds_;  // of one measurement
   GpuProbeResult result_;
   // Of each GPU: what it sends, and what it receives from the host or from each other GPU.
   std::vector<DeviceBuffer> sent_;
@@ -317,8 +315,8 @@ GpuLinks find_gpu_links() {
   return links;
 }
 
-GpuProbeResult probe_gpus(const GpuProbeOptions& options) {
-  return GpuProbe(options).run();
+GpuProbeResult probe_gpus(double seconds) {
+  return GpuProbe(seconds).run();
 }
 
 }  // namespace xxl::gpu

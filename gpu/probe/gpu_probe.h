@@ -1,28 +1,19 @@
 // Measures the links of GPUs to the host and to each other, and derives which GPUs to use and how
 // they sort together.
 //
-// Host memory: of the options' `bytes`, two for each GPU, pinned; before that, two of ordinary
-// memory. With the defaults 256 MiB for one GPU and 2 GiB for 8. It lies on the NUMA node of the
-// calling thread, as the buffers of a sort do: use numactl(8) to measure other nodes. Memory of
-// each GPU: `bytes` for itself and for each other GPU, at least two (1 GiB of each of 8).
+// Host memory: two buffers of 128 MiB for each GPU, pinned; before that, two of ordinary memory. It
+// lies on the NUMA node of the calling thread, as the buffers of a sort do: use numactl(8) to
+// measure other nodes. Memory of each GPU: a buffer for itself and for each other GPU, at least two
+// (1 GiB of each of 8).
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "base/units.h"
 #include "gpu/device/device.h"
 #include "gpu/device/topology.h"
 
 namespace xxl::gpu {
-
-struct GpuProbeOptions {
-  // Of a buffer: one for each direction of a GPU. A multiple of 64 KiB.
-  std::size_t bytes = 128 * kMiB;
-  // For all measurements together. Each gets its part, but at least 0.02 and at most 0.2 seconds;
-  // preparing the GPUs and memory comes on top.
-  double seconds = 6;
-};
 
 // Between the host and one GPU, or several at once; in bytes a second.
 struct HostRates {
@@ -62,9 +53,10 @@ struct GpuProbeResult {
 // GPU ("no GPU: ...") or one cannot be asked, or the program was built without CUDA.
 GpuLinks find_gpu_links();
 
-// Measures all visible GPUs; takes some ten seconds for 8. Leaves access of peers to each other
-// enabled. Throws Error{device} if there is no GPU or one fails, Error{no_space} if memory of the
-// host or of a GPU is too small.
-GpuProbeResult probe_gpus(const GpuProbeOptions& options = {});
+// Measures all visible GPUs in `seconds`, of which each measurement gets its part, but at least
+// 0.02 and at most 0.2; preparing the GPUs and memory comes on top. Leaves access of peers to each
+// other enabled. Throws Error{device} if there is no GPU or one fails, Error{no_space} if memory of
+// the host or of a GPU is too small.
+GpuProbeResult probe_gpus(double seconds);
 
 }  // namespace xxl::gpu

@@ -13,7 +13,7 @@ GpuLinks find_gpu_links() {
   throw Error(ErrorCode::device, kNoCuda);
 }
 
-GpuProbeResult probe_gpus(const GpuProbeOptions&) {
+GpuProbeResult probe_gpus(double) {
   throw Error(ErrorCode::device, kNoCuda);
 }
 

@@ -1,5 +1,6 @@
 #include "probe/probe_gpu.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@ using gpu::ProbedGpu;
 using gpu::ProbedSet;
 
 constexpr double kGiga = 1e9;
+constexpr std::uint64_t kSeconds = 6;  // without --seconds
 
 // "0 2 4"
 std::string list_of(std::span<const std::size_t> gpus) {
@@ -225,10 +227,8 @@ void print_json(const GpuProbeResult& result) {
 }
 
 int measure_and_print(const ParsedOptions& options) {
-  gpu::GpuProbeOptions probe;
-  probe.seconds = static_cast<double>(
-      options.number("seconds", static_cast<std::uint64_t>(probe.seconds), 1, kMaxProbeSeconds));
-  const GpuProbeResult result = gpu::probe_gpus(probe);
+  const std::uint64_t seconds = options.number("seconds", kSeconds, 1, kMaxProbeSeconds);
+  const GpuProbeResult result = gpu::probe_gpus(static_cast<double>(seconds));
   if (options.has("json")) {
     print_json(result);
   } else {
