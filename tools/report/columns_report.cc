@@ -139,10 +139,7 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   append_fact(out, plan.is_join ? "joined by:" : "sorted by:",
               plan.by + ", " + format_count(plan.threads, "thread"));
   if (plan.is_join) append_fact(out, "method:", method_text(plan));
-  append_fact(out, "memory:",
-              format_bytes(report.peak_memory_bytes) + " at most, " +
-                  format_bytes(plan.memory_bytes) + " and " + format_bytes(kMemoryConstantBytes) +
-                  " for the program allowed");
+  append_memory(out, report, plan.memory_bytes);
   append_fact(out, "",
               format_bytes(report.peak_file_memory_bytes) + " of " +
                   format_bytes(plan.memory.module_bytes) + " to read and write files");

@@ -141,10 +141,7 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
                   format_count(plan.threads, "thread") + ", " + plan.backend);
   append_fact(out, "sorted on:", device_text(plan));
   append_devices(out, report.accelerator);
-  append_fact(out, "memory:",
-              format_bytes(report.peak_memory_bytes) + " at most, " +
-                  format_bytes(plan.memory_bytes) + " and " + format_bytes(kMemoryConstantBytes) +
-                  " for the program allowed");
+  append_memory(out, report, plan.memory_bytes);
   append_fact(out, "scratch:",
               format_bytes(report.scratch_bytes) + " at most, " +
                   format_bytes(report.spilled_bytes) + " written for large groups");

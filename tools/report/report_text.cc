@@ -111,6 +111,12 @@ void append_scratch(Json& json, const std::vector<std::string>& directories,
   json.end_array();
 }
 
+void append_memory(std::string& out, const Measurements& measured, std::uint64_t given_bytes) {
+  append_fact(out, "memory:",
+              format_bytes(measured.peak_memory_bytes) + " at most, " + format_bytes(given_bytes) +
+                  " and " + format_bytes(kMemoryConstantBytes) + " for the program allowed");
+}
+
 void append_phases(std::string& out, const std::vector<PhaseReport>& phases) {
   append_format(out, "\n%-16s %8s %10s %10s %7s %9s %10s %9s\n", "phase", "seconds", "read",
                 "written", "GB/s", "read wait", "write wait", "busy");

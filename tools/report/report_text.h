@@ -37,6 +37,8 @@ inline constexpr const char* kWrittenInPlace =
 // Sixteen hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 
+// What it was at most, and what was allowed.
+void append_memory(std::string& out, const Measurements& measured, std::uint64_t given_bytes);
 // The table of phases, with its head, and the array of the same.
 // What was written in each scratch directory, as far as that is known.
 void append_scratch(std::string& out, const std::vector<std::string>& directories,

@@ -118,10 +118,7 @@ std::string stats_table(const ReportSubject& subject, const SortReport& report) 
               std::to_string(report.runs) + ", blocks of " + format_bytes(report.plan.block_bytes));
   append_fact(out, "merging:", merging_text(report.passes, report.merge_degree));
   if (report.merged_bytes > 0) append_fact(out, "merged on:", merged_on_text(report));
-  append_fact(out, "memory:",
-              format_bytes(report.peak_memory_bytes) + " at most, " +
-                  format_bytes(report.plan.memory_bytes) + " and " +
-                  format_bytes(kMemoryConstantBytes) + " for the program allowed");
+  append_memory(out, report, report.plan.memory_bytes);
   append_fact(out, "scratch:", format_bytes(report.scratch_bytes) + " at most");
   append_scratch(out, subject.scratch_dirs, report);
   if (report.output_in_place) append_fact(out, "output:", kWrittenInPlace);
