@@ -39,12 +39,10 @@ void AheadReader::start_read() {
   done_ = false;
   under_way_ = true;
   request.done = [this, token = in_flight_.begin()](const Completion& completion) mutable {
-    {
-      auto lock = monitor_.lock();
+    monitor_.change([&] {
       completion_ = completion;
       done_ = true;
-    }
-    monitor_.notify();
+    });
     token.reset();
   };
   io_.queue_for(file_).submit(std::move(request));
@@ -52,10 +50,7 @@ void AheadReader::start_read() {
 
 std::span<std::byte> AheadReader::next() {
   if (!under_way_) return {};
-  {
-    auto lock = monitor_.lock();
-    monitor_.wait(lock, [&] { return done_.load(); });
-  }
+  monitor_.wait([&] { return done_.load(); });
   under_way_ = false;
   const std::span<std::byte> half = halves_[reading_];
   check_read(file_, position_, wanted_, completion_);

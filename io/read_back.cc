@@ -103,7 +103,7 @@ void ReadBack::check(const File& file, WriteLog& log) {
   Monitor monitor(stop_);
   AheadReader reader(again, memory_.span(), io_, monitor);
   ComparedStream stream(reader, comparison, advance_);
-  try {
+  monitor.run([&] {
     if (reader_) {
       File as_stream = File::of_caller(stream, file.path());
       try {
@@ -114,10 +114,7 @@ void ReadBack::check(const File& file, WriteLog& log) {
       }
     }
     stream.finish();
-  } catch (const Monitor::Abandoned&) {
-    monitor.check();
-    throw;
-  }
+  });
 }
 
 }  // namespace xxl::io

@@ -32,12 +32,27 @@ class Monitor {
   Lock lock() { return Lock(mutex_); }
   // Wakes waiting threads after a change. With or without the lock.
   void notify() { changed_.notify_all(); }
+  // Changes something with the lock held, and wakes those that wait for it.
+  template <class Change>
+  void change(Change&& make) {
+    {
+      std::lock_guard guard(mutex_);
+      make();
+    }
+    notify();
+  }
 
   // Waits until `ready()`, which is called with the lock held. Throws Abandoned after a failure.
   template <class Ready>
   void wait(Lock& lock, Ready ready) {
     Chores::wait(changed_, lock, [&] { return failure_ != nullptr || ready(); });
     if (failure_ != nullptr) throw Abandoned{};
+  }
+  // The same for what only waits.
+  template <class Ready>
+  void wait(Ready ready) {
+    Lock lock(mutex_);
+    wait(lock, std::move(ready));
   }
 
   // Throws Abandoned after a failure: for tasks that have not begun. Without the lock held.
@@ -57,6 +72,16 @@ class Monitor {
       if (failure_ == nullptr) failure_ = std::move(failure);
     }
     notify();
+  }
+  // Returns work(). Throws the failure in place of Abandoned.
+  template <class Work>
+  auto run(Work&& work) {
+    try {
+      return work();
+    } catch (const Abandoned&) {
+      check();
+      throw;
+    }
   }
   // Runs `work` and keeps what it throws.
   template <class Work>

@@ -101,11 +101,7 @@ std::shared_ptr<RunCursor::Read> RunCursor::start(std::size_t index, bool must) 
   read->buffer = memory_.borrow(TextScratch::buffer_bytes(table_->blocks[index]), must);
   if (read->buffer == nullptr) return nullptr;
   scratch_.read(*table_, index, read->buffer.get(), [read, &monitor = memory_.monitor()] {
-    {
-      auto lock = monitor.lock();
-      read->done = true;
-    }
-    monitor.notify();
+    monitor.change([&] { read->done = true; });
   });
   return read;
 }

@@ -125,12 +125,10 @@ void SpreadMerger::run_all(std::size_t tasks,
         monitor_.pass();
         bytes = task(i, thread);
       });
-      {
-        auto lock = monitor_.lock();
+      monitor_.change([&] {
         done += bytes;
         --left;
-      }
-      monitor_.notify();
+      });
       token.reset();
     });
   }

@@ -260,8 +260,7 @@ void TextMerger::stream_cell(std::size_t cell) {
 }
 
 void TextMerger::cell_done(std::size_t cell) {
-  {
-    auto lock = monitor_.lock();
+  monitor_.change([&] {
     if (cell_[cell].kind == CellKind::sorted) {
       contents_.for_blocks_of(cell, [this](MergeBlock& block) {
         if (--block.users == 0) give_back(block);
@@ -270,8 +269,7 @@ void TextMerger::cell_done(std::size_t cell) {
       ++streamed_done_;
     }
     ++cells_done_;
-  }
-  monitor_.notify();
+  });
   advance();
 }
 

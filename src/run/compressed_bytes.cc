@@ -39,12 +39,10 @@ void CompressedBytes::put(std::uint64_t index, std::byte* buffer, std::size_t by
   monitor_.notify();
   const auto written = [this, frame, size, token = in_flight_.begin()](std::exception_ptr failure) {
     if (failure != nullptr) monitor_.fail(std::move(failure));
-    {
-      auto lock = monitor_.lock();
+    monitor_.change([&] {
       kept_bytes_ -= size;
       --unwritten_;
-    }
-    monitor_.notify();
+    });
   };
   frames_.put(index, frame.get(), size, written);
 }
@@ -57,8 +55,7 @@ void CompressedBytes::finish() {
   }
   // A file without content is a frame without content.
   if (empty) put(0, nullptr, 0, [](const std::exception_ptr&) {});
-  auto lock = monitor_.lock();
-  monitor_.wait(lock, [&] { return unwritten_ == 0; });
+  monitor_.wait([&] { return unwritten_ == 0; });
 }
 
 }  // namespace xxl

@@ -28,16 +28,11 @@ TextOutput::TextOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_
 }
 
 void TextOutput::wait_for_turn(Ticket ticket) {
-  auto lock = monitor_.lock();
-  monitor_.wait(lock, [&] { return turn_ == ticket; });
+  monitor_.wait([&] { return turn_ == ticket; });
 }
 
 void TextOutput::end_turn() {
-  {
-    auto lock = monitor_.lock();
-    turn_++;
-  }
-  monitor_.notify();
+  monitor_.change([&] { turn_++; });
 }
 
 TextOutput::Reservation TextOutput::begin_piece(Ticket ticket) {

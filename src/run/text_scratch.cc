@@ -62,11 +62,7 @@ RunStore::Done TextScratch::write_begins(std::function<void()> written) {
   return [this, written = std::move(written)](std::exception_ptr failure) {
     if (failure != nullptr) monitor_.fail(std::move(failure));
     written();
-    {
-      auto lock = monitor_.lock();
-      --writes_;
-    }
-    monitor_.notify();
+    monitor_.change([&] { --writes_; });
   };
 }
 
@@ -106,17 +102,9 @@ void TextScratch::write_part(TextRun& run) {
 TextRun TextScratch::read_part(const TextRun& run, std::size_t index) {
   const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(run.parts->blocks[index]));
   const auto arrived = std::make_shared<bool>(false);
-  read(*run.parts, index, buffer.get(), [&monitor = monitor_, buffer, arrived] {
-    {
-      auto lock = monitor.lock();
-      *arrived = true;
-    }
-    monitor.notify();
-  });
-  {
-    auto lock = monitor_.lock();
-    monitor_.wait(lock, [&] { return *arrived; });
-  }
+  read(*run.parts, index, buffer.get(),
+       [&monitor = monitor_, buffer, arrived] { monitor.change([&] { *arrived = true; }); });
+  monitor_.wait([&] { return *arrived; });
   open(*run.parts, index, buffer.get());
   PartHeader header;
   std::memcpy(&header, buffer.get(), sizeof(header));
@@ -143,8 +131,7 @@ void TextScratch::write_long_packed(TextRun& run, TextBlock block, std::string_v
     auto lock = monitor_.lock();
     *done = true;
   });
-  auto lock = monitor_.lock();
-  monitor_.wait(lock, [&] { return *done; });
+  monitor_.wait([&] { return *done; });
 }
 
 void TextScratch::write_long(TextRun& run, TextBlock block, std::string_view record,
@@ -186,8 +173,7 @@ std::size_t TextScratch::first_of_run(std::size_t bytes) {
 }
 
 void TextScratch::wait_for_writes() {
-  auto lock = monitor_.lock();
-  monitor_.wait(lock, [&] { return writes_ == 0; });
+  monitor_.wait([&] { return writes_ == 0; });
 }
 
 void TextScratch::read(const TextRun& run, std::size_t index, std::byte* buffer,

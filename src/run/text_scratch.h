@@ -108,11 +108,7 @@ class WriteBuffers {
     return buffer;
   }
   void give_back(std::byte* buffer, std::size_t bytes) {
-    {
-      auto lock = monitor_.lock();
-      extents_.give_back(buffer, bytes);
-    }
-    monitor_.notify();
+    monitor_.change([&] { extents_.give_back(buffer, bytes); });
   }
   std::size_t total_bytes() const { return extents_.total_bytes(); }
 

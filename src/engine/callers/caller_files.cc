@@ -115,7 +115,7 @@ class WriteBehind {
   // Returns the bytes of the whole.
   std::uint64_t finish(std::size_t bytes) {
     append(bytes);
-    guard([this] {
+    monitor_.run([this] {
       piece_.finish();
       output_.finish();
       monitor_.check();
@@ -125,15 +125,7 @@ class WriteBehind {
 
  private:
   void append(std::size_t bytes) {
-    guard([&] { piece_.append({reinterpret_cast<const char*>(room_.data()), bytes}); });
-  }
-  template <class Work>
-  void guard(Work&& work) {
-    try {
-      work();
-    } catch (const Monitor::Abandoned&) {
-      monitor_.check();
-    }
+    monitor_.run([&] { piece_.append({reinterpret_cast<const char*>(room_.data()), bytes}); });
   }
 
   Monitor& monitor_;

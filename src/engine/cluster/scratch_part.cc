@@ -83,20 +83,13 @@ void ScratchPart::read(std::span<std::byte> memory, Monitor& monitor, const Visi
     blocks_->read(run_, table_[index], buffer(index),
                   [&, token = reading.begin()](std::exception_ptr failure) mutable {
                     if (failure != nullptr) monitor.fail(std::move(failure));
-                    {
-                      auto lock = monitor.lock();
-                      arrived = true;
-                    }
-                    monitor.notify();
+                    monitor.change([&] { arrived = true; });
                     token.reset();
                   });
   };
   if (!table_.empty()) begin(0);
   for (std::size_t index = 0; index < table_.size(); ++index) {
-    {
-      auto lock = monitor.lock();
-      monitor.wait(lock, [&] { return arrived; });
-    }
+    monitor.wait([&] { return arrived; });
     if (index + 1 < table_.size()) begin(index + 1);
     blocks_->open(run_, table_[index], buffer(index));
     visit({reinterpret_cast<const char*>(buffer(index)), table_[index].bytes});

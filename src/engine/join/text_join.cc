@@ -63,7 +63,6 @@ class TextJoining final : public TextJoin {
   TextJoinBudget budget_or_refuse() const;
   bool fits(std::uint64_t given, const JoinLongRecords& longest) const;
   void plan_memory();
-  void form_and_join();
   TextMemory& memory() const;
   std::size_t table_bytes() const;
   void form_runs();
@@ -252,8 +251,13 @@ JoinReport TextJoining::run() {
   group_memory_ = MemoryRegion(budget_.group_bytes);
   group_.emplace(group_memory_.span(), options_.scratch_dirs.front());
   std::optional<JoinLongRecords> longest;
+  const auto form_and_join = [this] {
+    form_runs();
+    join();
+  };
   with_memory_advice(
-      options_.given_memory_bytes(), [this] { form_and_join(); }, [] { return LongRecords{}; },
+      options_.given_memory_bytes(), [&] { monitor_.run(form_and_join); },
+      [] { return LongRecords{}; },
       [&](std::uint64_t memory, const LongRecords& needs) {
         if (!longest) {
           longest = {sides_[0].longest_records(needs.longest),
@@ -263,16 +267,6 @@ JoinReport TextJoining::run() {
       });
   finish();
   return report_;
-}
-
-void TextJoining::form_and_join() {
-  try {
-    form_runs();
-    join();
-  } catch (const Monitor::Abandoned&) {
-    monitor_.check();
-    throw;
-  }
 }
 
 void TextJoining::form_runs() {

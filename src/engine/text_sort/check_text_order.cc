@@ -67,12 +67,7 @@ class OrderChecking {
   }
 
   OrderCheck run() {
-    try {
-      return check();
-    } catch (const Monitor::Abandoned&) {
-      monitor_.check();
-      throw;
-    }
+    return monitor_.run([this] { return check(); });
   }
 
  private:
@@ -204,11 +199,7 @@ class OrderChecking {
           } catch (...) {
             task->order.failure = std::current_exception();
           }
-          {
-            auto lock = monitor_.lock();
-            task->order.done = true;
-          }
-          monitor_.notify();
+          monitor_.change([&] { task->order.done = true; });
           token.reset();
         });
   }
@@ -255,10 +246,7 @@ class OrderChecking {
   // Takes the oldest chunk, which then stays until there is a record after its last. False if a
   // record is out of order.
   bool settle() {
-    {
-      auto lock = monitor_.lock();
-      monitor_.wait(lock, [&] { return running_.front()->order.done; });
-    }
+    monitor_.wait([&] { return running_.front()->order.done; });
     std::unique_ptr<CheckedRegion> chunk = std::move(running_.front());
     running_.pop_front();
     monitor_.check();

@@ -122,11 +122,7 @@ std::vector<MergeSource> RunReducer::merge_groups(std::vector<MergeGroup>& group
       }
       workers_.run([&, &group = group, token = in_flight.begin()](unsigned) mutable {
         monitor_.guard([&] { merge_group(group, group.bytes <= most_bytes, blocks, table); });
-        {
-          auto lock = monitor_.lock();
-          taken -= group.bytes;
-        }
-        monitor_.notify();
+        monitor_.change([&] { taken -= group.bytes; });
         token.reset();
       });
     }

@@ -128,8 +128,7 @@ TextRegion* TextFormation::take_region() {
   for (;;) {
     if (TextRegion* region = try_take_region()) return region;
     spill_oldest();
-    auto lock = context_.monitor.lock();
-    context_.monitor.wait(lock, [&] { return !free_.empty() || running_ == 0; });
+    context_.monitor.wait([&] { return !free_.empty() || running_ == 0; });
   }
 }
 
@@ -139,8 +138,7 @@ void TextFormation::give_back(TextRegion* region) {
 }
 
 void TextFormation::wait_for_workers() {
-  auto lock = context_.monitor.lock();
-  context_.monitor.wait(lock, [&] { return running_ == 0; });
+  context_.monitor.wait([&] { return running_ == 0; });
 }
 
 // Starts to write the oldest resident runs to scratch, one for each worker. False if there is none.
@@ -179,11 +177,7 @@ bool TextFormation::spill_oldest() {
         formed_.push_back(std::move(*formed));
         free_.push_back(region);
       });
-      {
-        auto lock = context_.monitor.lock();
-        --running_;
-      }
-      context_.monitor.notify();
+      context_.monitor.change([&] { --running_; });
       token.reset();
     });
   }
@@ -252,12 +246,10 @@ void TextFormation::make_offload() {
                          context_.workers, context_.memory, context_.scratch, context_.keys,
                          // Where regions go from there:
                          [this](TextRegion* region) {
-                           {
-                             auto lock = context_.monitor.lock();
+                           context_.monitor.change([&] {
                              free_.push_back(region);
                              --running_;
-                           }
-                           context_.monitor.notify();
+                           });
                          },
                          [this](TextRegion* region, RegionPlace place, RunOrder order) {
                            run_sort({order, region, place, true});
@@ -399,11 +391,7 @@ void TextFormation::run_sort(const Chunk& chunk) {
       faults_.watch(chunk.order.region, [&] { sort_chunk(chunk, thread); });
       faults_.pass(chunk.order.region);
     });
-    {
-      auto lock = context_.monitor.lock();
-      --running_;
-    }
-    context_.monitor.notify();
+    context_.monitor.change([&] { --running_; });
     token.reset();
   });
 }

@@ -154,12 +154,10 @@ void TextReader::submit(std::shared_ptr<TextRegion::Read> read, const io::File& 
   io::Request request{io::Op::read, &file, offset, data, {}};
   request.done = [this, read = std::move(read),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
-    {
-      auto lock = monitor_.lock();
+    monitor_.change([&] {
       read->completion = completion;
       read->done = true;
-    }
-    monitor_.notify();
+    });
     token.reset();
   };
   io_.queue_for(file).submit(std::move(request));
@@ -177,8 +175,7 @@ void TextReader::take_carry(const TextRegion& region) {
 }
 
 void TextReader::wait(TextRegion::Read& read) {
-  auto lock = monitor_.lock();
-  monitor_.wait(lock, [&] { return read.done; });
+  monitor_.wait([&] { return read.done; });
 }
 
 void TextReader::check(const TextRegion::Read& read) const {

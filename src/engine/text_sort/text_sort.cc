@@ -238,16 +238,7 @@ void TextSorting::write_again() {
 void TextSorting::perform(const std::function<void()>& work) {
   const std::uint64_t given = options_.given_memory_bytes();
   with_memory_advice(
-      given,
-      [&] {
-        try {
-          work();
-        } catch (const Monitor::Abandoned&) {
-          monitor_.check();
-          throw;
-        }
-      },
-      [this] { return needs_; },
+      given, [&] { monitor_.run(work); }, [this] { return needs_; },
       [this](std::uint64_t memory, const LongRecords& needs) {
         if (options_.shared != nullptr && !options_.shared->can_send(needs.longest, memory)) {
           return false;
