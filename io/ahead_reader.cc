@@ -25,11 +25,7 @@ AheadReader::~AheadReader() {
 
 void AheadReader::start_read() {
   if (at_end_) return;
-  Request request;
-  request.op = Op::read;
-  request.file = &file_;
-  request.data = halves_[reading_];
-  request.offset = Request::kStream;
+  Request request{Op::read, &file_, Request::kStream, halves_[reading_], {}};
   if (file_.seekable()) {
     request.offset = position_;
     wanted_ = std::min<std::uint64_t>(request.data.size(), file_.size() - position_);

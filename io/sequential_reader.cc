@@ -66,11 +66,8 @@ void SequentialReader::start_read() {
                      .wanted = 0,
                      .completion = {}});
   Read& read = window_.back();
-  Request request;
-  request.op = Op::read;
-  request.file = &file;
-  request.offset = file.seekable() ? position_ : Request::kStream;
-  request.data = {read.buffer + headroom_, block_bytes_};
+  const std::uint64_t offset = file.seekable() ? position_ : Request::kStream;
+  Request request{Op::read, &file, offset, {read.buffer + headroom_, block_bytes_}, {}};
   if (file.caller() != nullptr) {  // whole records
     request.data = request.data.first(round_down(block_bytes_, record_bytes_));
   }

@@ -111,11 +111,8 @@ void FetchedBlocks::read_of_file(BlockRef ref, std::byte* buffer) {
   const std::size_t lead = start - offset;  // read before the block for the sake of alignment
   const std::size_t wanted = lead + run.records_in_block(ref.block) * record_bytes;
   XXL_CHECK(round_up(wanted, kSectorBytes) <= buffers_.buffer_bytes());
-  io::Request request;
-  request.op = io::Op::read;
-  request.file = run.file.get();
-  request.offset = offset;
-  request.data = {buffer, round_up(wanted, kSectorBytes)};
+  io::Request request{
+      io::Op::read, run.file.get(), offset, {buffer, round_up(wanted, kSectorBytes)}, {}};
   request.done = [this, ref, buffer, lead, wanted, file = run.file.get(), offset,
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
     context_.mailbox.post([this, ref, buffer, lead, wanted, file, offset, completion] {

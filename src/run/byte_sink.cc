@@ -27,11 +27,7 @@ std::exception_ptr write_failure(const io::Completion& completion, std::size_t b
 void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
   const std::size_t padded = round_up(bytes, kSectorBytes);
   std::memset(buffer + bytes, 0, padded - bytes);
-  io::Request request;
-  request.op = io::Op::write;
-  request.file = &file_;
-  request.offset = start_ + index * block_bytes_;
-  request.data = {buffer, padded};
+  io::Request request{io::Op::write, &file_, start_ + index * block_bytes_, {buffer, padded}, {}};
   if (reserve_) reserve_(request.offset + padded);
   file_.note_write(request.offset, {buffer, bytes});
   request.done = [this, offset = request.offset, padded, done = std::move(done),
@@ -43,10 +39,7 @@ void FileBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, D
 }
 
 void StreamBytes::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Done done) {
-  io::Request request;
-  request.op = io::Op::write;
-  request.file = &file_;
-  request.data = {buffer, bytes};
+  io::Request request{io::Op::write, &file_, 0, {buffer, bytes}, {}};
   const bool is_short = index == 0 && bytes <= kStdioBytes;
   request.done = [this, bytes, operation = is_short ? Operation::write_short : Operation::write,
                   done = std::move(done),

@@ -58,11 +58,7 @@ void PartSink::put(std::uint64_t index, std::byte* buffer, std::size_t bytes, Do
       continue;
     }
     file->note_write(offset, data);
-    io::Request request;
-    request.op = io::Op::write;
-    request.file = file.get();
-    request.offset = offset;
-    request.data = data;
+    io::Request request{io::Op::write, file.get(), offset, data, {}};
     io::IoQueue& queue = io_.queue_for(*file);
     request.done = [file, offset = offset, size = size, writes,
                     token = in_flight_.begin()](const io::Completion& completion) mutable {

@@ -147,11 +147,7 @@ void RunStore::transfer(io::Op op, const std::vector<io::ScratchPlace>& places, 
 
 io::Request RunStore::request(io::Op op, io::ScratchPlace where, std::span<std::byte> data,
                               Done done) {
-  io::Request request;
-  request.op = op;
-  request.file = &scratch_.file(where);
-  request.offset = scratch_.offset(where);
-  request.data = data;
+  io::Request request{op, &scratch_.file(where), scratch_.offset(where), data, {}};
   request.done = [op, file = request.file, offset = request.offset, wanted = data.size(),
                   done = std::move(done),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {

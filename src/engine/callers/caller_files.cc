@@ -376,11 +376,7 @@ class StretchWriterCore::Writing : public OfProcess {
     reserved_ += step;
   }
   void submit(std::byte* block, std::span<std::byte> data, std::uint64_t offset) {
-    io::Request request;
-    request.op = io::Op::write;
-    request.file = &file_;
-    request.offset = offset;
-    request.data = data;
+    io::Request request{io::Op::write, &file_, offset, data, {}};
     request.done = [this, block, offset, wanted = data.size(),
                     token = in_flight_->begin()](const io::Completion& completion) mutable {
       const bool is_short = completion.error == 0 && completion.bytes != wanted;
