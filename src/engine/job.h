@@ -42,6 +42,10 @@ struct JobMeans {
   std::function<FileTraffic()> file_traffic;  // of files that others read and write for the job
 };
 
+inline bool has_parts(const FileJob& job) {
+  return job.parts != 0 || job.part_bytes != 0 || !job.part_by.empty();
+}
+
 // A job of files, as the engine is asked for it.
 struct JobOptions : FileJob, JobMeans {
   io::IoQueue* output_caller = nullptr;  // if set, takes the output in place of a file (io::File)
@@ -52,7 +56,7 @@ struct JobOptions : FileJob, JobMeans {
   std::uint64_t all_memory_bytes = 0;
 
   std::uint64_t given_memory_bytes() const { return std::max(memory_bytes, all_memory_bytes); }
-  bool in_parts() const { return parts != 0 || part_bytes != 0 || !part_by.empty(); }
+  bool in_parts() const { return has_parts(*this); }
   Codec output_codec() const {
     return compressed_by_suffix && !in_parts() ? io::output_codec_of(output) : Codec::none;
   }

@@ -27,9 +27,10 @@ std::size_t most_split_parts(std::size_t slabs) {
 
 }  // namespace
 
-CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayout& layout,
-                                        unsigned threads, std::size_t push_records,
-                                        std::size_t piece_capacity) {
+std::optional<CpuChunkGeometry> CpuChunkGeometry::plan(std::size_t memory_bytes,
+                                                       const KeyLayout& layout, unsigned threads,
+                                                       std::size_t push_records,
+                                                       std::size_t piece_capacity) {
   const std::size_t record_bytes = layout.record_bytes();
   CpuChunkGeometry geometry;
   geometry.memory_bytes = memory_bytes;
@@ -42,10 +43,7 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   const std::size_t scratch_bytes =
       threads * (ScatterScratch::bytes(push_records, geometry.max_buckets) + kSectorBytes) +
       kSectorBytes;
-  const auto throw_too_small = [] {
-    throw Error(ErrorCode::no_space, "the memory budget is too small for these records");
-  };
-  if (memory_bytes < 2 * scratch_bytes) throw_too_small();
+  if (memory_bytes < 2 * scratch_bytes) return std::nullopt;
   const std::size_t slab_memory = memory_bytes - scratch_bytes;
   const std::size_t wanted = std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
   const std::size_t records_per_slab = std::max<std::size_t>(1, wanted / record_bytes);
@@ -58,7 +56,7 @@ CpuChunkGeometry CpuChunkGeometry::plan(std::size_t memory_bytes, const KeyLayou
   geometry.reserve_slabs =
       2 * threads * split_slabs + (records_per_slab > 1 ? most_split_parts(geometry.slabs) : 0);
   const std::size_t push_slabs = ceil_div(push_records, records_per_slab) + kMinBuckets;
-  if (geometry.slabs < 2 * (geometry.reserve_slabs + push_slabs)) throw_too_small();
+  if (geometry.slabs < 2 * (geometry.reserve_slabs + push_slabs)) return std::nullopt;
   geometry.headroom_slabs =
       std::min(geometry.reserve_slabs + 4 * threads * ceil_div(push_records, records_per_slab) +
                    std::min(geometry.buckets, push_records),

@@ -40,9 +40,10 @@ struct CpuChunkGeometry {
   bool keeps_all = false;   // with keeps_rest: in that case too
 
   // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records` and pieces
-  // of up to `piece_capacity` records. Throws Error{no_space} when that is not enough.
-  static CpuChunkGeometry plan(std::size_t memory_bytes, const KeyLayout& layout, unsigned threads,
-                               std::size_t push_records, std::size_t piece_capacity);
+  // of up to `piece_capacity` records. Nothing if that is not enough.
+  static std::optional<CpuChunkGeometry> plan(std::size_t memory_bytes, const KeyLayout& layout,
+                                              unsigned threads, std::size_t push_records,
+                                              std::size_t piece_capacity);
 };
 
 class CpuChunkSorter final : public ChunkSorter {

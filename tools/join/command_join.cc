@@ -18,19 +18,19 @@ int run_join(const CommandSpec& command, const Caller& caller,
   const bool binary = options.has("record1") || options.has("record2");
   if (record == "lines" && !(binary && !options.has("record"))) {
     refuse_options_of_others(options, Scope::lines);
-    return join_text(caller, parsed);
+    return join_files(caller, parsed, TextKind::lines);
   }
   std::setlocale(LC_ALL, "C");
   if (record == "csv" || record == "tsv") {
     refuse_options_of_others(options, Scope::rows);
-    return join_text(caller, parsed);
+    return join_files(caller, parsed, TextKind::rows);
   }
   if (is_columns(record) && !binary) {
     refuse_options_of_others(options, Scope::columns);
     return join_columns(caller, parsed);
   }
   refuse_options_of_others(options, Scope::all);
-  return join_binary(caller, parsed);
+  return join_files(caller, parsed, TextKind::none);
 }
 
 }  // namespace xxl::cli

@@ -67,7 +67,7 @@ void check_inputs(const JoinArguments& arguments) {
   }
 }
 
-void set_join_options(const JoinArguments& arguments, JoinOptions& join) {
+void set_join_options(const JoinArguments& arguments, JoinSpec& join) {
   check_inputs(arguments);
   const ParsedOptions& options = arguments.options;
   if (options.has("how")) join.kind = parse_join_kind(options.word("how", "inner"));
@@ -89,38 +89,6 @@ std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t sid
   }
   specs.insert(specs.end(), own.begin(), own.end());
   return specs;
-}
-
-int run_join_reports(const Caller& caller, const JoinArguments& arguments, const JoinOptions& join,
-                     const JoinSubject& subject, JobWatch& watch, const JoinRunner& runner) {
-  const ParsedOptions& options = arguments.options;
-  const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
-  const bool show_progress = progress_option(options, true);
-  if (options.has("explain")) {
-    const JoinPlan plan = runner.plan();
-    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
-               stdout);
-    return kExitSuccess;
-  }
-  const JoinReport report = watch.run(
-      {join.inputs.begin(), join.inputs.end()}, show_progress, runner.join,
-      [&](const JoinReport* done) -> JobWatch::Texts {
-        if (done == nullptr) return {explain(subject, runner.plan())};
-        return {explain(subject, done->plan), stats_table(subject, *done), done->plan.threads,
-                std::max(done->sides[0].passes, done->sides[1].passes)};
-      });
-  if (join.count_only) {
-    std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
-  }
-  for (std::size_t side = 0; side < kJoinSides; ++side) {
-    if (report.sides[side].skipped == 0) continue;
-    std::fprintf(stderr, "%swarning: %s: %s left out\n", caller.prefix.c_str(),
-                 quote_controls(subject.inputs[side]).c_str(),
-                 format_count(report.sides[side].skipped, "malformed row").c_str());
-  }
-  if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
-  if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
-  return kExitSuccess;
 }
 
 }  // namespace xxl::cli

@@ -21,19 +21,14 @@
 #include "engine/cluster/cluster_text_join.h"
 #include "engine/cluster/cluster_text_sort.h"
 #include "engine/cluster/message.h"
-#include "engine/files/row_sort.h"
 #include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
-#include "engine/join/records_as_text.h"
 #include "io/temp_name.h"
 #include "join/join_shared.h"
 #include "mpi/mpi_columns.h"
 #include "mpi/mpi_peers.h"
 #include "mpi/mpi_report.h"
 #include "mpi/options_of_mpi.h"
-#include "record/key_text.h"
-#include "record/line_counter.h"
-#include "record/line_keys.h"
 #include "sort/columns_shared.h"
 #include "sort/line_arguments.h"
 #include "sort/sort_shared.h"
@@ -42,7 +37,7 @@ namespace xxl::cli {
 namespace {
 
 // What all jobs have, but their output.
-void set_job_of_rank(const ParsedOptions& options, const MpiPeers& peers, JobOptions& job) {
+void set_job_of_rank(const ParsedOptions& options, const MpiPeers& peers, FileJob& job) {
   job.scratch_dirs = scratch_option(options);
   job.parallel = parallel_option(options);
   if (job.parallel == 0) job.parallel = peers.processors();
@@ -57,32 +52,12 @@ void set_job_of_rank(const ParsedOptions& options, const MpiPeers& peers, JobOpt
 }
 
 // What sorts of all records have.
-void set_cluster_options(const ParsedOptions& options, const MpiPeers& peers, JobOptions& sort) {
+void set_cluster_options(const ParsedOptions& options, const MpiPeers& peers, FileJob& sort) {
   if (options.operands().empty()) throw_usage(options.command(), "no input given");
   if (!options.has("output")) throw_usage(options.command(), "no output given: -o FILE");
   sort.output = output_option(options);
   set_job_of_rank(options, peers, sort);
   set_temp_compression(options, sort);
-}
-
-SortOptions record_options(const ParsedOptions& options, const MpiPeers& peers) {
-  refuse_options_of_others(options, Scope::all);
-  SortOptions sort;
-  sort.format = parse_record_format(options.value("record", ""), options.values("key"),
-                                    options.has("reverse"), kTextKinds);
-  sort.inputs = options.operands();
-  set_cluster_options(options, peers, sort);
-  sort.fold = record_fold_option(options, sort.format);
-  sort.unique = options.has("unique") && !sort.fold.folds();
-  static_cast<ResultRange&>(sort) = range_option(options);
-  if ((sort.unique || sort.fold.folds()) && (sort.limit || sort.skip > 0)) {
-    throw_usage(options.command(),
-                "several ranks know ranges of records, not of groups: --limit and --skip exclude "
-                "-u, --count and other folds");
-  }
-  sort.record_kind = sort.output_format().name;
-  sort.key_text = key_text_of(sort.output_format());
-  return sort;
 }
 
 // Throws Error unless lines compare in the same locale for all ranks.
@@ -94,36 +69,34 @@ void check_locale(Peers& peers) {
               "has the locale " + own + " and rank 0 " + first + ": have mpirun export LC_ALL");
 }
 
-TextSortOptions text_options(const ParsedOptions& options, const MpiPeers& peers) {
-  TextSortOptions sort;
-  sort.inputs = options.operands();
-  set_cluster_options(options, peers, sort);
-  sort.record_kind = options.value("record", "lines");
-  sort.syntax.header = options.has("header");
-  static_cast<ResultRange&>(sort) = range_option(options);
-  return sort;
-}
-
-TextSortOptions row_options(const ParsedOptions& options, const MpiPeers& peers) {
-  refuse_options_of_others(options, Scope::rows);
-  TextSortOptions sort = text_options(options, peers);
-  sort.unique = options.has("unique") || options.has("count");
-  set_rows({.order = row_order_option(options), .count = options.has("count")}, sort);
-  return sort;
-}
-
-TextSortOptions line_options(const Caller& caller, const ParsedOptions& options,
-                             const MpiPeers& peers) {
-  const LineArguments arguments = parse_line_arguments(caller, options);
-  TextSortOptions sort = text_options(options, peers);
-  LineOrder order = arguments.order;
+// The order of lines, which all ranks compare in the same locale.
+LineOrder line_order(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
+  std::setlocale(LC_ALL, "");
+  check_locale(peers);
+  const LineOrder order = parse_line_arguments(caller, options).order;
   if (needs_random(order)) {
     throw_usage(options.command(), "random order is that of one process: xxl sort");
   }
-  sort.unique = order.unique |= options.has("count");
-  if (options.has("count")) sort.fold = make_line_counter;
-  sort.keys = make_line_keys(order);
-  sort.syntax.terminator = arguments.terminator;
+  return order;
+}
+
+SortSpec sort_of_rank(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
+  SortSpec sort;
+  const TextKind kind = text_kind(options.value("record", "lines"));
+  if (kind == TextKind::lines) {
+    sort.line_order = line_order(caller, options, peers);
+  } else {
+    refuse_options_of_others(options, kind == TextKind::rows ? Scope::rows : Scope::all);
+  }
+  set_records(options, sort);
+  sort.inputs = options.operands();
+  set_cluster_options(options, peers, sort);
+  const bool has_groups = sort.unique || sort.count || !sort.folds.empty();
+  if (kind == TextKind::none && has_groups && (sort.limit || sort.skip > 0)) {
+    throw_usage(options.command(),
+                "several ranks know ranges of records, not of groups: --limit and --skip exclude "
+                "-u, --count and other folds");
+  }
   return sort;
 }
 
@@ -143,7 +116,7 @@ gpu::GpuProcess gpu_process(Peers& peers) {
   return process;
 }
 
-void report(const ParsedOptions& options, const JobOptions& job, const ClusterReport& report,
+void report(const ParsedOptions& options, const FileJob& job, const ClusterReport& report,
             Peers& peers) {
   if (!options.has("stats")) return;
   const std::string stats = cluster_stats(options.word("stats", "table"),
@@ -154,38 +127,22 @@ void report(const ParsedOptions& options, const JobOptions& job, const ClusterRe
 void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   const std::string record = options.value("record", "lines");
   const DeviceChoice device = device_option(options, nullptr, gpu_process(peers));
-  const auto finish = [&](const JobOptions& sort, const ClusterReport& done) {
-    report(options, sort, done, peers);
-  };
   if (is_columns(record)) {
     JobOptions sort;
     set_cluster_options(options, peers, sort);
     sort.record_kind = record;
-    return finish(sort, sort_columns(options, sort, peers));
+    return report(options, sort, sort_columns(options, sort, peers), peers);
   }
-  switch (text_kind(record)) {
-    case TextKind::lines: {
-      std::setlocale(LC_ALL, "");
-      check_locale(peers);
-      TextSortOptions sort = line_options(caller, options, peers);
-      device.give_to(sort);
-      return finish(sort, cluster_text_sort(sort, peers));
-    }
-    case TextKind::rows: {
-      TextSortOptions sort = row_options(options, peers);
-      device.give_to(sort);
-      return finish(sort, cluster_text_sort(sort, peers));
-    }
-    case TextKind::none: {
-      SortOptions sort = record_options(options, peers);
-      device.give_to(sort);
-      return finish(sort, cluster_sort(sort, peers));
-    }
-  }
+  SortSpec sort = sort_of_rank(caller, options, peers);
+  device.give_to(sort);
+  report(options, sort,
+         is_of_records(sort) ? cluster_sort(record_options(sort), peers)
+                             : cluster_text_sort(text_options(sort), peers),
+         peers);
 }
 
 // What joins of all records have.
-void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, JoinOptions& join) {
+void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
   check_inputs(arguments);
   if (!options.has("count") && !options.has("output")) {
@@ -198,23 +155,10 @@ void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, Joi
   set_job_of_rank(options, peers, join);
 }
 
-TextJoinOptions text_join_options(const JoinArguments& arguments, const MpiPeers& peers) {
-  TextJoinOptions join;
-  set_join_of_rank(arguments, peers, join);
-  set_text_join(arguments, join);
-  return join;
-}
-
-TextJoinOptions binary_join_options(const JoinArguments& arguments, const MpiPeers& peers) {
-  RecordJoinOptions join;
-  set_join_of_rank(arguments, peers, join);
-  set_binary_join(arguments, join);
-  return join_as_text(join);
-}
-
 void join(const JoinArguments& arguments, MpiPeers& peers) {
   const ParsedOptions& options = arguments.options;
-  const auto finish = [&](const JoinOptions& join, const ClusterReport& done) {
+  JoinSpec join;
+  const auto finish = [&](const ClusterReport& done) {
     if (join.count_only && peers.rank() == 0) {
       std::printf("%ju\n", static_cast<std::uintmax_t>(done.all_records));
     }
@@ -223,10 +167,11 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
   const bool is_binary = options.has("record1") || options.has("record2");
   if (const std::string record = options.value("record", ""); is_columns(record) && !is_binary) {
     refuse_options_of_others(options, Scope::columns);
-    JoinOptions join;
     set_join_of_rank(arguments, peers, join);
-    join.record_kind = record;
-    return finish(join, join_columns(arguments, join, peers));
+    JobOptions job;
+    static_cast<FileJob&>(job) = join;
+    job.record_kind = record;
+    return finish(join_columns(arguments, job, peers));
   }
   const TextKind kind = is_binary ? TextKind::none : text_kind(options.value("record", "lines"));
   if (kind == TextKind::lines) {
@@ -236,9 +181,9 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
   refuse_options_of_others(options, kind == TextKind::lines  ? Scope::lines
                                     : kind == TextKind::rows ? Scope::rows
                                                              : Scope::all);
-  const TextJoinOptions join = kind == TextKind::none ? binary_join_options(arguments, peers)
-                                                      : text_join_options(arguments, peers);
-  finish(join, cluster_text_join(join, peers));
+  set_join_of_rank(arguments, peers, join);
+  set_records(arguments, kind, join);
+  finish(cluster_text_join(text_options(join), peers));
 }
 
 const CommandSpec* find_mpi_command(std::string_view name) {

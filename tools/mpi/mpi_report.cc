@@ -66,7 +66,7 @@ RankReport read_report(const Message& message) {
   return report;
 }
 
-std::string stats_json(const std::string& record, const JobOptions& options,
+std::string stats_json(const std::string& record, const FileJob& options,
                        const ClusterReport& report, const std::vector<RankReport>& ranks) {
   Json json;
   json.begin_object();
@@ -118,7 +118,7 @@ std::string stats_table(const std::string& record, const ClusterReport& report,
 }  // namespace
 
 std::string cluster_stats(const std::string& format, const std::string& record,
-                          const JobOptions& options, const ClusterReport& report, Peers& peers) {
+                          const FileJob& options, const ClusterReport& report, Peers& peers) {
   std::vector<RankReport> ranks;
   for (const Message& message : tell_all(peers, own_message(report))) {
     ranks.push_back(read_report(message));

@@ -5,13 +5,13 @@
 
 #include "engine/cluster/cluster_sort.h"
 #include "engine/cluster/peers.h"
-#include "engine/job.h"
+#include "xxl/job.h"
 
 namespace xxl::cli {
 
 // A step of all ranks. --stats=FORMAT of a sort of `options`, of records of kind
 // `record`: a text on rank 0, empty on others.
 std::string cluster_stats(const std::string& format, const std::string& record,
-                          const JobOptions& options, const ClusterReport& report, Peers& peers);
+                          const FileJob& options, const ClusterReport& report, Peers& peers);
 
 }  // namespace xxl::cli

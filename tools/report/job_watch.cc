@@ -72,14 +72,15 @@ std::string command_line(const Caller& caller) {
 
 }  // namespace
 
-JobWatch::JobWatch(const Caller& caller, const ParsedOptions& options, JobOptions& job)
+JobWatch::JobWatch(const Caller& caller, const ParsedOptions& options, FileJob& job,
+                   JobMeans& means)
     : caller_(caller),
       options_(options),
       job_(job),
       time_line_file_(options.knows("time-line") ? options.value("time-line", "") : "",
                       job.output) {
   job.progress = &progress_;
-  job.time_line = time_line_file_.time_line();
+  means.time_line = time_line_file_.time_line();
   if (!options.has("report")) return;
   path_ = options.value("report", "");
   if (options.has("explain")) {
@@ -91,8 +92,8 @@ JobWatch::JobWatch(const Caller& caller, const ParsedOptions& options, JobOption
   refuse_same(path_, job.output, "the output");
   refuse_same(path_, options.value("time-line", ""), "the time line");
   file_.emplace(path_, false, job.scratch_dirs);
-  sampler_.emplace(progress_, job.time_line);
-  job.time_line = &*sampler_;
+  sampler_.emplace(progress_, means.time_line);
+  means.time_line = &*sampler_;
 }
 
 void JobWatch::refuse_inputs(const std::vector<std::string>& inputs) const {

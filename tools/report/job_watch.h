@@ -28,9 +28,10 @@ class JobWatch {
     unsigned passes = 0;     // of merging
   };
 
-  // `job` is told whom to report to; its output, memory and scratch must be known, and it must not
-  // be used after the watch has gone. What cannot be written is told now: throws Error.
-  JobWatch(const Caller& caller, const ParsedOptions& options, JobOptions& job);
+  // `job` and its `means` are told whom to report to; the output, memory and scratch must be known,
+  // and both must not be used after the watch has gone. What cannot be written is told now: throws
+  // Error.
+  JobWatch(const Caller& caller, const ParsedOptions& options, FileJob& job, JobMeans& means);
 
   Progress& progress() { return progress_; }
   // Of files that the engine does not read or write itself.
@@ -73,7 +74,7 @@ class JobWatch {
 
   const Caller& caller_;
   const ParsedOptions& options_;
-  const JobOptions& job_;
+  const FileJob& job_;
   Progress progress_;
   TimeLineFile time_line_file_;
   std::string path_;                    // of the report; empty: none is wanted

@@ -6,20 +6,13 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/units.h"
 #include "cli/command.h"
-#include "engine/files/row_sort.h"
 #include "engine/files/text_kind.h"
-#include "record/csv_order.h"
-#include "record/key_text.h"
-#include "record/line_order.h"
-#include "record/record_format.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 
@@ -58,57 +51,17 @@ PhiloxKey seed_option(const ParsedOptions& options) {
   return seed;
 }
 
-// --skip, and -n or --limit: of several numbers the least counts, as in shuf(1).
-ResultRange range_of(const ParsedOptions& options) {
-  ResultRange range = range_option(options);
+// --limit, and -n: of several numbers the least counts, as in shuf(1).
+void set_head_count(const ParsedOptions& options, SortSpec& spec) {
   for (const std::string& text : options.values("head-count")) {
     const std::uint64_t count = parse_number(text, "-n", 0, ~std::uint64_t{0});
-    range.limit = std::min(range.limit.value_or(count), count);
+    spec.limit = std::min(spec.limit.value_or(count), count);
   }
-  return range;
 }
 
-FieldSyntax fields_option(const ParsedOptions& options) {
-  std::optional<FieldSeparator> given;
-  if (options.has("field-separator")) {
-    given = parse_separator(options.value("field-separator", ""));
-  }
-  return fields_of_rows(options.value("record", ""), given,
-                        options.word("quote", "double") == "double");
-}
-
-TextSortOptions shuffle_options(const Caller& caller, const ParsedOptions& options) {
-  TextSortOptions shuffle;
-  set_job_options(options, shuffle);
-  set_text_compression(caller, options, shuffle);
-  static_cast<ResultRange&>(shuffle) = range_of(options);
-  shuffle.inputs = input_files(options);
-  shuffle.record_kind = options.value("record", "lines");
-  shuffle.syntax.header = options.has("header");
-  shuffle.tags = {.kind = RecordTags::Kind::random, .key = seed_option(options)};
-  switch (text_kind(shuffle.record_kind)) {
-    case TextKind::lines:
-      refuse_options_of_others(options, Scope::lines);
-      if (options.has("zero-terminated")) shuffle.syntax.terminator = '\0';
-      break;
-    case TextKind::rows: {
-      refuse_options_of_others(options, Scope::rows);
-      shuffle.syntax.skip_malformed = options.word("malformed", "error") == "skip";
-      RowSort rows;
-      rows.order.fields = fields_option(options);
-      set_rows(rows, shuffle);
-      break;
-    }
-    case TextKind::none: {
-      refuse_options_of_others(options, Scope::all);
-      const RecordFormat format = parse_record_format(shuffle.record_kind, kTextKinds);
-      shuffle.syntax.record_bytes = format.record_bytes;
-      shuffle.record_kind = format.name;
-      shuffle.key_text = key_text_of(format);
-      break;
-    }
-  }
-  return shuffle;
+Scope scope_of(const std::string& record) {
+  const TextKind kind = text_kind(record);
+  return kind == TextKind::lines ? Scope::lines : kind == TextKind::rows ? Scope::rows : Scope::all;
 }
 
 }  // namespace
@@ -120,8 +73,11 @@ int run_shuf(const Caller& caller, const ParsedOptions& options) {
         options.command(),
         "shuf is for lines, rows of CSV and TSV and binary records, not for --record=" + record);
   }
-  TextSortOptions shuffle = shuffle_options(caller, options);
-  return run_text_sort(caller, options, shuffle, subject_of(shuffle));
+  SortSpec shuffle = sort_spec(caller, options);
+  set_head_count(options, shuffle);
+  shuffle.shuffle_seed = seed_option(options);
+  refuse_options_of_others(options, scope_of(record));
+  return run_sort_job(caller, options, shuffle);
 }
 
 }  // namespace xxl::cli

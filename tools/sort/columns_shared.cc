@@ -170,7 +170,7 @@ ColumnsJob::ColumnsJob(const ParsedOptions& options, JobOptions job, bool count_
 ColumnsJob::ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only)
     : ColumnsJob(options, job_of(options), count_only) {
   stats_ = options.has("stats") ? options.word("stats", "table") : "";
-  watch_.emplace(caller, options, job_);
+  watch_.emplace(caller, options, job_, job_);
 }
 
 ColumnSource& ColumnsJob::open(const std::vector<std::string>& names) {

@@ -74,7 +74,7 @@ std::uint64_t parse_buffer_size(const Caller& caller, const Argument& given) {
 }
 
 // The value of an option that takes a number alone, which may be too large.
-Number parse_count(const NumberOption& option, const std::string& text) {
+Number parse_sort_number(const NumberOption& option, const std::string& text) {
   const Number number = read_number(text);
   if (number.state == Number::State::invalid || !number.suffix.empty()) {
     throw_bad_number(option, text, number.state, number.state != Number::State::invalid);
@@ -84,8 +84,8 @@ Number parse_count(const NumberOption& option, const std::string& text) {
 
 unsigned parse_batch_size(const Caller& caller, const std::string& text) {
   const std::string quoted = quoted_for_message(text);
-  const Number number =
-      parse_count({caller, "--batch-size", "give the number of inputs to merge at once"}, text);
+  const Number number = parse_sort_number(
+      {caller, "--batch-size", "give the number of inputs to merge at once"}, text);
   rlimit limit{};
   std::uint64_t most = 1u << 20;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -107,7 +107,7 @@ unsigned parse_batch_size(const Caller& caller, const std::string& text) {
 unsigned parse_parallel(const Caller& caller, const std::string& text) {
   constexpr std::string_view kAdvice =
       "give a number from 1 to 4096, or leave the option out for all cores";
-  const Number number = parse_count({caller, "--parallel", kAdvice}, text);
+  const Number number = parse_sort_number({caller, "--parallel", kAdvice}, text);
   if (number.value == 0) {
     throw CommandLineError(caller.stands_in ? "number in parallel must be nonzero"
                                             : "--parallel=0: " + std::string(kAdvice));

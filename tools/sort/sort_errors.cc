@@ -24,7 +24,7 @@ std::string failed(const char* operation, const std::string& file, const Error& 
 
 }  // namespace
 
-void throw_as_sort(const Error& error, const TextSortOptions& sort, bool is_check,
+void throw_as_sort(const Error& error, const SortSpec& sort, bool is_check,
                    const std::string& prefix) {
   if (error.sys_errno() == 0) throw error;
   const Operation operation = error.operation();

@@ -11,17 +11,15 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "cli/manual.h"
-#include "engine/files/line_sort.h"
 #include "engine/inputs.h"
 #include "engine/job_defaults.h"
-#include "record/line_counter.h"
-#include "record/line_keys.h"
 #include "sort/line_arguments.h"
 #include "sort/line_debug.h"
 #include "sort/sort_errors.h"
@@ -122,8 +120,7 @@ void underline(int pipe, const LineUnderliner& underliner, char terminator, int&
 }
 
 // --debug: the sorted lines go through a pipe to where they are underlined.
-int run_debug(const Caller& caller, const LineArguments& arguments, TextSortOptions& sort) {
-  const ReportSubject subject = subject_of(sort);
+int run_debug(const Caller& caller, const LineArguments& arguments, SortSpec spec) {
   const LineUnderliner underliner(arguments.order);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw_io_error(errno, "cannot make a pipe", {});
@@ -131,10 +128,10 @@ int run_debug(const Caller& caller, const LineArguments& arguments, TextSortOpti
   Thread reader = Thread::start("for --debug", [&, pipe = ends[0]] {
     underline(pipe, underliner, arguments.terminator, error);
   });
-  sort.output = "/dev/fd/" + std::to_string(ends[1]);
+  const std::string output = std::exchange(spec.output, "/dev/fd/" + std::to_string(ends[1]));
   std::exception_ptr failure;
   try {
-    run_text_sort(caller, arguments.options, sort, subject);
+    run_sort_job(caller, arguments.options, spec, output);
   } catch (...) {  // in any case the reader must see the end of the pipe
     failure = std::current_exception();
   }
@@ -155,49 +152,47 @@ int check_lines(const Caller& caller, const LineArguments& arguments) {
   if (const auto other = excluded_by_check(arguments.options)) {
     throw CommandLineError("options '" + check + "' and '--" + *other + "' are incompatible");
   }
-  const TextSortOptions sort = line_sort_options(caller, arguments);
+  const SortSpec spec = line_sort_spec(caller, arguments);
   check_inputs(arguments.files, "open failed");
   refuse_unreadable(arguments.files);
   try {
-    return run_text_check(caller, sort, arguments.check == 'c' ? Check::diagnose : Check::quiet);
+    return run_check(caller, spec, arguments.check == 'c' ? Check::diagnose : Check::quiet);
   } catch (const Error& error) {
     if (!caller.stands_in) throw;
-    throw_as_sort(error, sort, true, caller.prefix);
+    throw_as_sort(error, spec, true, caller.prefix);
   }
 }
 
 }  // namespace
 
-TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arguments) {
-  TextSortOptions sort;
-  sort.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
-  set_text_options(caller, arguments.options, sort);
-  sort.scratch_dirs = scratch_option(arguments.options);
-  sort.backend = backend_option(arguments.options);
-  LineOrder order = arguments.order;
-  order.unique |= sort.unique;
-  if (arguments.options.given("count")) sort.fold = make_line_counter;
+SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments) {
+  SortSpec spec;
+  const ParsedOptions& options = arguments.options;
+  set_records(options, spec);
+  set_compression(caller, options, spec);
+  spec.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
+  spec.merge_only = options.given("merge");
+  spec.scratch_dirs = scratch_option(options);
+  spec.backend = backend_option(options);
+  LineOrder& order = spec.line_order.emplace(arguments.order);
   if (needs_random(order)) fill_salt(arguments.random_source, order);
-  set_output_options(arguments.options, sort);
-  if (!caller.stands_in) refuse_directory_without_parts(arguments.options, sort);
-  sort.record_kind = "lines";
-  set_parts_of_lines(order, sort);
-  sort.keys = make_line_keys(order);
-  sort.syntax.terminator = arguments.terminator;
-  sort.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
-  sort.inputs = arguments.files;
-  if (!caller.stands_in && arguments.output == "") refuse_empty_output(arguments.options);
-  sort.output = arguments.output.value_or("-");
-  if (arguments.output == "-") sort.output = "./-";  // a file of that name, as in sort(1)
+  set_output_options(options, spec);
+  if (!caller.stands_in) refuse_directory_without_parts(options, spec);
+  spec.zero_terminated = arguments.terminator == '\0';
+  spec.check_merged = !caller.stands_in;  // sort(1) merges whatever comes
+  spec.inputs = arguments.files;
+  if (!caller.stands_in && arguments.output == "") refuse_empty_output(options);
+  spec.output = arguments.output.value_or("-");
+  if (arguments.output == "-") spec.output = "./-";  // a file of that name, as in sort(1)
   // sort(1) accepts any size: it is raised to the minimum, and cut to what there is. Names do not
   // count there.
   const std::uint64_t memory =
       std::max(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes);
-  sort.memory_bytes = caller.stands_in ? cut_to_machine(memory) + name_memory_bytes(arguments.files)
+  spec.memory_bytes = caller.stands_in ? cut_to_machine(memory) + name_memory_bytes(arguments.files)
                                        : memory_of_machine(caller.prefix, memory);
-  sort.parallel = arguments.parallel;
-  sort.batch_size = arguments.batch_size;
-  return sort;
+  spec.parallel = arguments.parallel;
+  spec.batch_size = arguments.batch_size;
+  return spec;
 }
 
 int sort_lines(const Caller& caller, const LineArguments& parsed) {
@@ -205,17 +200,17 @@ int sort_lines(const Caller& caller, const LineArguments& parsed) {
   if (parsed.debug) warn_of_line_keys(caller, parsed);
   if (parsed.check != 0) return check_lines(caller, parsed);
 
-  TextSortOptions sort = line_sort_options(caller, parsed);
+  const SortSpec spec = line_sort_spec(caller, parsed);
   check_inputs(parsed.files, "cannot read");
-  if (parsed.output && !sort.in_parts()) check_output(*parsed.output);
+  if (parsed.output && !has_parts(spec)) check_output(*parsed.output);
   refuse_unreadable(parsed.files);
   try {
-    if (parsed.debug) return run_debug(caller, parsed, sort);
-    return run_text_sort(caller, parsed.options, sort, subject_of(sort));
+    return parsed.debug ? run_debug(caller, parsed, spec)
+                        : run_sort_job(caller, parsed.options, spec);
   } catch (const Error& error) {
     die_of_broken_pipe(caller, error);
     if (!caller.stands_in) throw;
-    throw_as_sort(error, sort, false, caller.prefix);
+    throw_as_sort(error, spec, false, caller.prefix);
   }
 }
 

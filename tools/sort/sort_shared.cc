@@ -11,10 +11,12 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
+#include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
 #include "engine/part_files.h"
-#include "engine/text_sort/kept_order.h"
 #include "io/codec.h"
+#include "report/job_watch.h"
+#include "report/sort_report.h"
 
 namespace xxl::cli {
 namespace {
@@ -105,10 +107,9 @@ void refuse_directory_without_parts(const ParsedOptions& options, const FileJob&
   if (options.has("output") && output.empty()) {
     throw_usage(options.command(), "the name of the output file is empty");
   }
-  const bool in_parts = job.parts != 0 || job.part_bytes != 0 || !job.part_by.empty();
   std::error_code error;
   const bool is_directory = output.ends_with('/') || std::filesystem::is_directory(output, error);
-  if (in_parts || !is_directory) return;
+  if (has_parts(job) || !is_directory) return;
   throw_usage(options.command(),
               quote_controls(output) +
                   " is a directory: name a file in it, or say with --parts or --part-bytes what "
@@ -174,10 +175,6 @@ std::vector<GivenFold> fold_options(const ParsedOptions& options) {
   return folds;
 }
 
-RecordFold record_fold_option(const ParsedOptions& options, const RecordFormat& format) {
-  return parse_record_fold(fold_options(options), options.given("count"), format);
-}
-
 ResultRange range_option(const ParsedOptions& options) {
   ResultRange range;
   if (options.has("skip")) range.skip = parse_count(options.value("skip", ""), "--skip");
@@ -185,82 +182,137 @@ ResultRange range_option(const ParsedOptions& options) {
   return range;
 }
 
-void set_temp_compression(const ParsedOptions& options, JobOptions& sort) {
+void set_temp_compression(const ParsedOptions& options, FileJob& job) {
   const std::string value = options.value("temp-compress", "none");
   const std::string method = value.substr(0, value.find(':'));
   if (method == "lz4") {
-    sort.temp_codec = Codec::lz4;
+    job.temp_codec = Codec::lz4;
   } else if (method == "zstd") {
-    sort.temp_codec = Codec::zstd;
+    job.temp_codec = Codec::zstd;
   } else if (value != "none") {
     throw_usage(options.command(), "invalid argument '" + value +
                                        "' for '--temp-compress': use one of lz4 zstd none, with "
                                        "a level as in zstd:3");
   }
   if (method != value) {
-    sort.temp_level = static_cast<int>(
+    job.temp_level = static_cast<int>(
         parse_number(value.substr(method.size() + 1), "--temp-compress", 1, kMaxLevel));
-    io::check_level(sort.temp_codec, sort.temp_level, "--temp-compress");
+    io::check_level(job.temp_codec, job.temp_level, "--temp-compress");
   }
 }
 
-void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort) {
-  sort.unique = options.given("unique") || options.given("count");
-  sort.merge_only = options.given("merge");
-  sort.syntax.header = options.has("header");
-  static_cast<ResultRange&>(sort) = range_option(options);
-  set_text_compression(caller, options, sort);
-}
-
-void set_text_compression(const Caller& caller, const ParsedOptions& options,
-                          TextSortOptions& sort) {
-  sort.compress_program = options.value("compress-program", "");
-  sort.on_no_compress_program = [caller](const Error& error) {
+void set_compression(const Caller& caller, const ParsedOptions& options, SortSpec& spec) {
+  set_temp_compression(options, spec);
+  if (!options.knows("compress-program")) return;
+  spec.compress_program = options.value("compress-program", "");
+  spec.on_no_compress_program = [caller](const Error& error) {
     const std::string text = caller.stands_in ? error.what() : escape_controls(error.what());
     std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), text.c_str());
   };
-  set_temp_compression(options, sort);
-  if (sort.temp_codec != Codec::none && !sort.compress_program.empty()) {
+  if (spec.temp_codec != Codec::none && !spec.compress_program.empty()) {
     throw_usage(options.command(), "--temp-compress excludes --compress-program");
   }
 }
 
-ReportSubject subject_of(const TextSortOptions& sort) {
-  const std::size_t bytes = sort.syntax.record_bytes;
-  return {.inputs = sort.inputs,
-          .output = sort.output,
-          .scratch_dirs = sort.scratch_dirs,
-          .record = sort.record_kind,
-          .record_details = bytes == 0 ? "of any length" : format_count(bytes, "byte"),
-          .record_bytes = bytes};
+void set_records(const ParsedOptions& options, SortSpec& spec) {
+  spec.record = options.value("record", "lines");
+  if (options.knows("key")) spec.keys = options.values("key");
+  spec.reverse = options.given("reverse");
+  const bool is_rows = text_kind(spec.record) == TextKind::rows;
+  if (is_rows && spec.reverse && spec.keys.empty() && !options.given("part-by")) {
+    throw_usage(options.command(),
+                "-r of rows needs a --key: the order of which column is to be reversed?");
+  }
+  spec.unique = options.given("unique");
+  spec.count = options.given("count");
+  for (const GivenFold& fold : fold_options(options)) {
+    spec.folds.push_back(std::string(name_of(fold.kind)) + "=" + fold.field);
+  }
+  spec.header = options.has("header");
+  spec.field_separator = options.value("field-separator", "");
+  spec.zero_terminated = options.given("zero-terminated");
+  const ResultRange range = range_option(options);
+  spec.skip = range.skip;
+  spec.limit = range.limit;
+  if (!is_rows) return;
+  if (options.knows("empty")) spec.empty_last = options.word("empty", "first") == "last";
+  if (options.knows("invalid")) spec.invalid = options.word("invalid", "error");
+  if (options.knows("malformed")) {
+    spec.skip_malformed = options.word("malformed", "error") == "skip";
+  }
+  if (options.knows("quote")) spec.quotes = options.word("quote", "double") == "double";
 }
 
-int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
-                  const ReportSubject& subject) {
-  JobWatch watch(caller, options, sort);
-  const bool keeps_order = keep_order_option(options);
-  const auto plan_sort = keeps_order ? plan_sort_in_kept_order : plan_text_sort;
-  const auto run_sort = keeps_order ? sort_in_kept_order : text_sort;
-  const bool has_devices = options.knows("device") && !keeps_order;
-  const DeviceChoice device = has_devices ? device_option(options, sort.time_line) : DeviceChoice();
-  device.give_to(sort);
+SortSpec sort_spec(const Caller& caller, const ParsedOptions& options) {
+  SortSpec spec;
+  spec.compressed_by_suffix = !caller.stands_in;
+  set_records(options, spec);
+  set_job_options(options, spec);
+  set_compression(caller, options, spec);
+  spec.inputs = input_files(options);
+  spec.merge_only = options.given("merge");
+  return spec;
+}
+
+namespace {
+
+ReportSubject subject_of(const SortSpec& spec) {
+  ReportSubject subject{.inputs = spec.inputs,
+                        .output = spec.output,
+                        .scratch_dirs = spec.scratch_dirs,
+                        .record = spec.record,
+                        .record_details = "of any length"};
+  if (text_kind(spec.record) != TextKind::none) return subject;
+  const RecordFormat format = format_of(spec);
+  subject.record = format.name;
+  subject.record_bytes = format.record_bytes;
+  subject.record_details = format_count(format.record_bytes, "byte");
+  if (!spec.shuffle_seed) {
+    subject.record_details += ", key of " + format_count(format.key_bytes(), "byte");
+  }
+  return subject;
+}
+
+void warn_of_fewer_threads(const Caller& caller, const SortSpec& spec, const SortPlan& plan) {
+  if (!is_of_records(spec) || plan.threads >= spec.parallel) return;
+  std::fprintf(stderr, "%swarning: -S %s is better used by %u thread%s than by --parallel=%u\n",
+               caller.prefix.c_str(), format_bytes(spec.memory_bytes).c_str(), plan.threads,
+               plan.threads == 1 ? "" : "s", spec.parallel);
+}
+
+}  // namespace
+
+int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec spec,
+                 const std::string& shown_output) {
+  JobWatch watch(caller, options, spec, spec);
+  spec.keep_order = keep_order_option(options);
+  const bool has_devices = options.knows("device") && !spec.keep_order;
+  const DeviceChoice device = has_devices ? device_option(options, spec.time_line) : DeviceChoice();
+  device.give_to(spec);
+  spec.merge_on_accelerator = device.merge;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
+  ReportSubject subject = subject_of(spec);
+  if (!shown_output.empty()) subject.output = shown_output;
   if (options.has("explain")) {
-    const SortPlan plan = plan_sort(sort);
+    const SortPlan plan = plan_sort(spec);
     std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
                stdout);
+    warn_of_fewer_threads(caller, spec, plan);
     return kExitSuccess;
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
   const SortReport report = watch.run(
-      sort.inputs, show_progress, [&] { return run_sort(sort); },
-      [&](const SortReport* done) {
-        return sort_texts(subject, done, [&] { return plan_sort(sort); });
+      spec.inputs, show_progress, [&] { return do_job(spec); },
+      [&](const SortReport* done) -> JobWatch::Texts {
+        if (done == nullptr) return {explain(subject, plan_sort(spec))};
+        return {explain(subject, done->plan), stats_table(subject, *done), done->plan.threads,
+                done->passes};
       });
-  if (sort.syntax.skip_malformed && report.skipped != 0) {
+  if (spec.skip_malformed && report.skipped != 0) {
     std::fprintf(stderr, "%swarning: %s left out\n", caller.prefix.c_str(),
                  format_count(report.skipped, "malformed row").c_str());
   }
+  warn_of_fewer_threads(caller, spec, report.plan);
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
   return kExitSuccess;
@@ -272,31 +324,23 @@ void die_of_broken_pipe(const Caller& caller, const Error& error) {
   std::raise(SIGPIPE);
 }
 
-int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check) {
-  const OrderCheck result = check_text_order(sort);
+int run_check(const Caller& caller, const SortSpec& spec, Check check) {
+  const OrderCheck result = check_order(spec);
   if (result.ordered) return kExitSuccess;
-  if (check == Check::diagnose) {
-    // Rows may have several lines.
-    const std::string number = std::to_string(result.record + 1 + (sort.syntax.header ? 1 : 0));
-    const auto shown = [&](const std::string& text, std::string quoted) {
-      return caller.stands_in ? text : quoted;
-    };
-    std::string message = caller.prefix +
-                          shown(sort.inputs.front(), quote_controls(sort.inputs.front())) +
-                          (sort.syntax.rows ? ": row " : ":") + number +
-                          ": disorder: " + shown(result.text, escape_controls(result.text, "\t"));
-    message.push_back(sort.syntax.terminator);
-    std::fwrite(message.data(), 1, message.size(), stderr);
-  }
+  if (check != Check::diagnose) return kExitDisorder;
+  const auto shown = [&](const std::string& text, std::string quoted) {
+    return caller.stands_in ? text : quoted;
+  };
+  const TextKind kind = text_kind(spec.record);
+  const std::string file = shown(spec.inputs.front(), quote_controls(spec.inputs.front()));
+  // Rows may have several lines.
+  std::string message = caller.prefix + file + (kind == TextKind::rows ? ": row " : ":") +
+                        std::to_string(result.record + 1 + (spec.header ? 1 : 0)) + ": disorder";
+  message += kind == TextKind::none ? " at byte " + std::to_string(result.offset)
+                                    : ": " + shown(result.text, escape_controls(result.text, "\t"));
+  message.push_back(spec.zero_terminated ? '\0' : '\n');
+  std::fwrite(message.data(), 1, message.size(), stderr);
   return kExitDisorder;
-}
-
-void warn_of_fewer_threads(const Caller& caller, std::uint64_t memory_bytes, unsigned parallel,
-                           const SortPlan& plan) {
-  if (plan.threads >= parallel) return;
-  std::fprintf(stderr, "%swarning: -S %s is better used by %u thread%s than by --parallel=%u\n",
-               caller.prefix.c_str(), format_bytes(memory_bytes).c_str(), plan.threads,
-               plan.threads == 1 ? "" : "s", parallel);
 }
 
 }  // namespace xxl::cli

@@ -1,4 +1,4 @@
-// What sorting of lines, rows, binary records and columns has in common on the command line.
+// Sorts of lines, rows, binary records and columns on the command line: what they have in common.
 #pragma once
 
 #include <optional>
@@ -8,30 +8,22 @@
 #include "cli/command.h"
 #include "cli/input_files.h"
 #include "cli/option_scope.h"
-#include "engine/record_sort/external_sort.h"
-#include "engine/text_sort/text_sort.h"
-#include "record/csv_order.h"
+#include "engine/files/job_spec.h"
 #include "record/fold_kind.h"
-#include "report/job_watch.h"
-#include "report/sort_report.h"
 
 namespace xxl::cli {
 
 struct LineArguments;
 
-// The kinds of sort. Each returns the exit status.
+// The kinds of sort that parse their options in a way of their own. Each returns the exit status.
 int sort_lines(const Caller& caller, const LineArguments& arguments);
-int sort_rows(const Caller& caller, const ParsedOptions& options);
-int sort_binary(const Caller& caller, const ParsedOptions& options);
 int sort_columns(const Caller& caller, const ParsedOptions& options);
 
-// What they sort with: from options of sort, or of another command that has some of them.
-TextSortOptions line_sort_options(const Caller& caller, const LineArguments& arguments);
-TextSortOptions row_sort_options(const Caller& caller, const ParsedOptions& options,
-                                 const std::vector<std::string>& inputs);
-SortOptions record_sort_options(const Caller& caller, const ParsedOptions& options);
-// A sort of binary records as a stable one of records of text of one size.
-TextSortOptions text_sort_of(const SortOptions& records);
+// What is asked for by options of sort, or of another command that has some of them.
+SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments);
+SortSpec sort_spec(const Caller& caller, const ParsedOptions& options);  // of rows, binary records
+// Which records these are, their keys and folds, and which of the result are written.
+void set_records(const ParsedOptions& options, SortSpec& spec);
 
 enum class Check { none, diagnose, quiet };
 
@@ -59,44 +51,22 @@ bool progress_option(const ParsedOptions& options, bool by_default);
 bool keep_order_option(const ParsedOptions& options);
 // --sum, --min and the others of FoldKind, in the order of the command line.
 std::vector<GivenFold> fold_options(const ParsedOptions& options);
-// Keys, separator and folds of rows.
-CsvOrder row_order_option(const ParsedOptions& options);
-// These and --count, for records of `format`.
-RecordFold record_fold_option(const ParsedOptions& options, const RecordFormat& format);
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].
-void set_temp_compression(const ParsedOptions& options, JobOptions& sort);
+void set_temp_compression(const ParsedOptions& options, FileJob& job);
 // Compression of scratch data: that, or --compress-program.
-void set_text_compression(const Caller& caller, const ParsedOptions& options,
-                          TextSortOptions& sort);
-// Fills in what lines and rows have in common beside what is above.
-void set_text_options(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort);
+void set_compression(const Caller& caller, const ParsedOptions& options, SortSpec& spec);
 
-// What --report shows of a sort. `report` is null if it has failed; `plan()` makes the plan of it.
-template <class Plan>
-JobWatch::Texts sort_texts(const ReportSubject& subject, const SortReport* report, Plan&& plan) {
-  if (report == nullptr) return {explain(subject, plan())};
-  return {explain(subject, report->plan), stats_table(subject, *report), report->plan.threads,
-          report->passes};
-}
-
-// What reports say of a sort.
-ReportSubject subject_of(const TextSortOptions& sort);
-ReportSubject subject_of(const SortOptions& sort);
-
-// Plans, sorts and reports (--explain, --stats, --progress); `subject` is for the reports.
-int run_record_sort(const Caller& caller, const ParsedOptions& options, SortOptions& sort);
-int run_text_sort(const Caller& caller, const ParsedOptions& options, TextSortOptions& sort,
-                  const ReportSubject& subject);
+// Plans, sorts and reports (--explain, --stats, --progress). `shown_output`: how reports call the
+// output; empty: by its name.
+int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec spec,
+                 const std::string& shown_output = {});
 // -c and -C.
-int run_text_check(const Caller& caller, const TextSortOptions& sort, Check check);
+int run_check(const Caller& caller, const SortSpec& spec, Check check);
 
 // Returns unless `error` is a pipe without a reader, as in `sort FILE | head`, which is no mistake:
 // then SIGPIPE ends the program, unless its parent process ignores that.
 void die_of_broken_pipe(const Caller& caller, const Error& error);
-
-void warn_of_fewer_threads(const Caller& caller, std::uint64_t memory_bytes, unsigned parallel,
-                           const SortPlan& plan);
 
 }  // namespace xxl::cli

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/callers/shared_resources.h"
-#include "engine/files/file_jobs.h"
+#include "engine/files/job_spec.h"
 #include "engine/job_defaults.h"
 #include "gpu/find/find_gpus.h"
 #include "xxl/join.h"
@@ -103,7 +103,9 @@ auto do_with(Job job, const resources& shared) {
   const detail::Grant grant(shared);
   if (shared.options().stop.stop_requested()) throw_stopped();
   grant.give_to(job);
-  return do_job(job, grant.means());
+  auto spec = spec_of(job);
+  static_cast<JobMeans&>(spec) = grant.means();
+  return do_job(spec);
 }
 
 }  // namespace

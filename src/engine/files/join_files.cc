@@ -1,13 +1,14 @@
-// Joins of files as the public header has them: each becomes a join of text or of binary records.
+// Joins of files: each becomes a join of text or of binary records.
 #include <utility>
 
 #include "base/error.h"
-#include "engine/files/file_jobs.h"
+#include "engine/files/job_spec.h"
 #include "engine/files/line_join.h"
 #include "engine/files/row_join.h"
 #include "engine/files/text_kind.h"
 #include "engine/job_defaults.h"
 #include "engine/join/external_join.h"
+#include "engine/join/records_as_text.h"
 #include "engine/join/text_join.h"
 #include "xxl/join.h"
 
@@ -50,31 +51,15 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
   check_members("JoinJob", job.records[0], members);
 }
 
+// What joins of all records have.
 template <class Options>
-Options options_of(const JoinJob& job, const JobMeans& means) {
-  auto options = engine_options<Options>(job, means);
-  options.record_kind = job.records[0];  // of text; rows of binary records have a size of their own
-  options.inputs = job.inputs;
-  options.kind = job.kind;
-  options.method = job.method;
-  options.presorted = job.presorted;
-  options.count_only = job.count_only;
-  if (job.count_only && job.verify) {
-    throw Error(ErrorCode::usage, "JoinJob::verify is not for count_only, which writes nothing");
-  }
-  if (job.inputs[0] == "-" && job.inputs[1] == "-") {
-    throw Error(ErrorCode::usage, "R and S cannot both be standard input");
-  }
-  return options;
-}
-
-RecordJoinOptions record_options(const JoinJob& job, const JobMeans& means) {
-  auto options = options_of<RecordJoinOptions>(job, means);
-  for (std::size_t side = 0; side < kJoinSides; ++side) {
-    options.formats[side] =
-        parse_record_format(job.records[side], job.keys[side], false, kTextKinds);
-  }
-  options.layout = job.columns;
+Options common_options(const JoinSpec& spec) {
+  auto options = engine_options<Options>(spec, spec);
+  options.inputs = spec.inputs;
+  options.kind = spec.kind;
+  options.method = spec.method;
+  options.presorted = spec.presorted;
+  options.count_only = spec.count_only;
   return options;
 }
 
@@ -98,7 +83,8 @@ std::vector<RowField> row_fields(std::string_view columns) {
   }
 }
 
-LineJoin line_join(const JoinJob& job) {
+LineJoin line_join(const JoinSpec& job) {
+  if (job.lines) return *job.lines;
   LineJoin lines;
   lines.syntax.separator = given_separator(job.field_separator);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
@@ -132,42 +118,70 @@ RowJoin row_join(const JoinJob& job) {
   return rows;
 }
 
-TextJoinOptions text_options(const JoinJob& job, const JobMeans& means, TextKind kind) {
-  auto options = options_of<TextJoinOptions>(job, means);
-  options.shape = shape_of(job.kind);
-  options.syntax.header = job.header;
-  options.syntax.skip_malformed = job.skip_malformed;
-  if (kind == TextKind::rows) {
-    set_rows(row_join(job), options);
-  } else {
-    options.syntax.terminator = job.zero_terminated ? '\0' : '\n';
-    set_lines(line_join(job), options);
-  }
-  return options;
-}
-
-// Calls the one of the two functions that is for the job's records.
 template <class OfText, class OfRecords>
-auto run(const JoinJob& job, const JobMeans& means, OfText&& of_text, OfRecords&& of_records) {
-  const TextKind kind = kind_of(job);
-  refuse_members_of_others(job, kind);
-  if (kind == TextKind::none) return of_records(record_options(job, means));
-  return of_text(text_options(job, means, kind));
+auto visit(const JoinSpec& spec, OfText&& of_text, OfRecords&& of_records) {
+  return is_of_records(spec) ? of_records(record_options(spec)) : of_text(text_options(spec));
 }
 
 }  // namespace
 
-JoinPlan plan_join(const JoinJob& job) {
-  return run(job, {}, plan_text_join,
-             [](const RecordJoinOptions& options) { return plan_join(options); });
+JoinSpec spec_of(const JoinJob& job) {
+  refuse_members_of_others(job, kind_of(job));
+  if (job.count_only && job.verify) {
+    throw Error(ErrorCode::usage, "JoinJob::verify is not for count_only, which writes nothing");
+  }
+  if (job.inputs[0] == "-" && job.inputs[1] == "-") {
+    throw Error(ErrorCode::usage, "R and S cannot both be standard input");
+  }
+  return {job, {}};
 }
 
-JoinReport do_job(const JoinJob& job, const JobMeans& means) {
-  return run(job, means, text_join, external_join);
+bool is_of_records(const JoinSpec& spec) {
+  return kind_of(spec) == TextKind::none;
+}
+
+RecordJoinOptions record_options(const JoinSpec& spec) {
+  auto options = common_options<RecordJoinOptions>(spec);
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    options.formats[side] =
+        parse_record_format(spec.records[side], spec.keys[side], false, kTextKinds);
+  }
+  options.layout = spec.columns;
+  return options;
+}
+
+TextJoinOptions text_options(const JoinSpec& spec) {
+  const TextKind kind = kind_of(spec);
+  if (kind == TextKind::none) return join_as_text(record_options(spec));
+  auto options = common_options<TextJoinOptions>(spec);
+  options.record_kind = spec.records[0];
+  options.shape = spec.shape.value_or(shape_of(spec.kind));
+  options.syntax.header = spec.header;
+  options.syntax.skip_malformed = spec.skip_malformed;
+  if (kind == TextKind::rows) {
+    set_rows(row_join(spec), options);
+  } else {
+    options.syntax.terminator = spec.zero_terminated ? '\0' : '\n';
+    set_lines(line_join(spec), options);
+  }
+  return options;
+}
+
+JoinPlan plan_join(const JoinSpec& spec) {
+  return visit(spec, plan_text_join,
+               [](const RecordJoinOptions& options) { return plan_join(options); });
+}
+
+JoinReport do_job(const JoinSpec& spec) {
+  return visit(spec, text_join, external_join);
+}
+
+JoinPlan plan_join(const JoinJob& job) {
+  return plan_join(spec_of(job));
 }
 
 JoinReport join_files(const JoinJob& job) {
-  return do_job(job, {});
+  return do_job(spec_of(job));
 }
 
 }  // namespace xxl

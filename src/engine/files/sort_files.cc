@@ -1,9 +1,12 @@
-// Sorts of files as the public header has them: each becomes a sort of text or of binary records.
+// Sorts of files: each becomes a sort of text or of binary records.
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,14 +14,17 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/files/file_jobs.h"
+#include "engine/files/job_spec.h"
 #include "engine/files/line_sort.h"
 #include "engine/files/row_sort.h"
 #include "engine/files/text_kind.h"
+#include "engine/inputs.h"
 #include "engine/job_defaults.h"
 #include "engine/record_sort/external_sort.h"
+#include "engine/text_sort/kept_order.h"
 #include "engine/text_sort/text_sort.h"
 #include "record/fold_kind.h"
+#include "record/format_key.h"
 #include "record/key_text.h"
 #include "record/line_counter.h"
 #include "record/line_keys.h"
@@ -48,16 +54,17 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
   check_members("SortJob", job.record, members);
 }
 
+// What sorts of all records have.
 template <class Options>
-Options options_of(const SortJob& job, const JobMeans& means) {
-  auto options = engine_options<Options>(job, means);
-  options.record_kind = job.record;
-  options.inputs = job.inputs;
+Options common_options(const SortSpec& spec) {
+  auto options = engine_options<Options>(spec, spec);
+  options.record_kind = spec.record;
+  options.inputs = spec.inputs;
   if (options.inputs.empty()) options.inputs.push_back("-");
-  options.unique = job.unique;
-  options.merge_only = job.merge_only;
-  options.skip = job.skip;
-  options.limit = job.limit;
+  options.unique = spec.unique;
+  options.merge_only = spec.merge_only;
+  options.skip = spec.skip;
+  options.limit = spec.limit;
   return options;
 }
 
@@ -77,19 +84,8 @@ std::vector<GivenFold> folds_of(const SortJob& job) {
   return folds;
 }
 
-SortOptions record_options(const SortJob& job, const JobMeans& means) {
-  auto options = options_of<SortOptions>(job, means);
-  options.format = parse_record_format(job.record, job.keys, job.reverse, kTextKinds);
-  if (!job.part_by.empty()) part_by_field(job.part_by, job.reverse, options.format);
-  options.fold = parse_record_fold(folds_of(job), job.count, options.format);
-  options.unique &= !options.fold.folds();
-  const RecordFormat output = options.output_format();
-  options.record_kind = output.name;
-  options.key_text = key_text_of(output);
-  return options;
-}
-
-LineOrder line_order(const SortJob& job) {
+LineOrder line_order(const SortSpec& job) {
+  if (job.line_order) return *job.line_order;
   LineOrder order;
   for (const std::string& key : job.keys) order.fields.push_back(parse_line_key(key));
   for (const char letter : job.flags) {
@@ -100,7 +96,6 @@ LineOrder line_order(const SortJob& job) {
   order.flags.reverse |= job.reverse;
   order.separator = given_separator(job.field_separator);
   order.stable = job.stable;
-  order.unique = job.unique || job.count;
   auto& salt = order.random_salt;
   if (getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) {
     throw_io_error(errno, "cannot get random bytes", {});
@@ -128,45 +123,137 @@ CsvOrder row_order(const SortJob& job) {
   return order;
 }
 
-TextSortOptions text_options(const SortJob& job, const JobMeans& means, TextKind kind) {
-  auto options = options_of<TextSortOptions>(job, means);
-  options.syntax.header = job.header;
-  options.syntax.skip_malformed = job.skip_malformed;
-  options.unique |= job.count;
-  if (kind == TextKind::rows) {
-    set_rows({.order = row_order(job), .count = job.count, .reverse = job.reverse}, options);
-    return options;
-  }
-  LineOrder order = line_order(job);
-  if (job.count) options.fold = make_line_counter;
-  set_parts_of_lines(order, options);
-  options.keys = make_line_keys(order);
-  options.syntax.terminator = job.zero_terminated ? '\0' : '\n';
-  return options;
+void set_lines(const SortSpec& spec, TextSortOptions& sort) {
+  sort.syntax.terminator = spec.zero_terminated ? '\0' : '\n';
+  if (spec.shuffle_seed) return;
+  LineOrder order = line_order(spec);
+  order.unique |= sort.unique || (spec.set_rule && *spec.set_rule != GroupRule::all);
+  if (spec.count) sort.fold = make_line_counter;
+  set_parts_of_lines(order, sort);
+  sort.keys = make_line_keys(order);
+  if (!spec.set_rule || !spec.header) return;
+  // The header is checked to be that of all inputs, as for rows.
+  sort.keys_of_header = [keys = sort.keys](std::string_view) { return keys; };
 }
 
-// Calls the one of the two functions that is for the job's records.
+void set_records(const SortSpec& spec, TextSortOptions& sort) {
+  const RecordFormat format = format_of(spec);
+  sort.syntax.record_bytes = format.record_bytes;
+  sort.record_kind = format.name;
+  sort.key_text = key_text_of(format);
+  if (!spec.shuffle_seed) sort.keys = std::make_shared<FormatKey>(format);
+}
+
+bool is_union(GroupRule rule) {
+  return rule == GroupRule::all || rule == GroupRule::first;
+}
+
+// Tags records with the number of their input.
+void tag_inputs(TextSortOptions& sort) {
+  sort.tags.kind = RecordTags::Kind::input;
+  std::uint32_t number = 0;
+  for (const std::string& input : std::exchange(sort.inputs, {})) {
+    const std::vector<std::string> files = input_paths({input});
+    sort.inputs.insert(sort.inputs.end(), files.begin(), files.end());
+    sort.tags.inputs.insert(sort.tags.inputs.end(), files.size(), number++);
+  }
+}
+
+// A key of a type, followed by what is left of the record.
+void extend_to_record(RecordFormat& format) {
+  KeyField& key = format.key.front();
+  if (key.type == KeyType::bytes) {
+    key.length = format.record_bytes;
+  } else if (const std::size_t left = format.record_bytes - key.length; left > 0) {
+    format.key.push_back({.offset = key.length, .length = left, .descending = key.descending});
+  }
+}
+
 template <class OfText, class OfRecords>
-auto run(const SortJob& job, const JobMeans& means, OfText&& of_text, OfRecords&& of_records) {
-  const TextKind kind = text_kind(job.record);
-  refuse_members_of_others(job, kind);
-  if (kind == TextKind::none) return of_records(record_options(job, means));
-  return of_text(text_options(job, means, kind));
+auto visit(const SortSpec& spec, OfText&& of_text, OfRecords&& of_records) {
+  return is_of_records(spec) ? of_records(record_options(spec)) : of_text(text_options(spec));
 }
 
 }  // namespace
 
-SortPlan plan_sort(const SortJob& job) {
-  return run(job, {}, plan_text_sort,
-             [](const SortOptions& options) { return plan_sort(options); });
+SortSpec spec_of(const SortJob& job) {
+  refuse_members_of_others(job, text_kind(job.record));
+  return {job, {}};
 }
 
-SortReport do_job(const SortJob& job, const JobMeans& means) {
-  return run(job, means, text_sort, external_sort);
+RecordFormat format_of(const SortSpec& spec) {
+  RecordFormat format = parse_record_format(spec.record, spec.keys, spec.reverse, kTextKinds);
+  if (!spec.part_by.empty()) part_by_field(spec.part_by, spec.reverse, format);
+  if (spec.set_rule && spec.keys.empty()) extend_to_record(format);
+  return format;
+}
+
+bool is_of_records(const SortSpec& spec) {
+  return text_kind(spec.record) == TextKind::none && !spec.keep_order && !spec.shuffle_seed &&
+         (!spec.set_rule || is_union(*spec.set_rule));
+}
+
+SortOptions record_options(const SortSpec& spec) {
+  auto options = common_options<SortOptions>(spec);
+  options.format = format_of(spec);
+  options.fold = parse_record_fold(folds_of(spec), spec.count, options.format);
+  options.unique &= !options.fold.folds();
+  options.unique |= spec.set_rule == GroupRule::first;
+  options.merge_on_accelerator = spec.merge_on_accelerator;
+  const RecordFormat output = options.output_format();
+  options.record_kind = output.name;
+  options.key_text = key_text_of(output);
+  return options;
+}
+
+TextSortOptions text_options(const SortSpec& spec) {
+  auto options = common_options<TextSortOptions>(spec);
+  options.syntax.header = spec.header;
+  options.syntax.skip_malformed = spec.skip_malformed;
+  options.unique |= spec.count || spec.set_rule == GroupRule::first;
+  options.check_merged = spec.check_merged;
+  options.compress_program = spec.compress_program;
+  options.on_no_compress_program = spec.on_no_compress_program;
+  const bool tells_inputs_apart = spec.set_rule && !is_union(*spec.set_rule);
+  if (tells_inputs_apart) std::ranges::rotate(options.inputs, options.inputs.begin() + 1);
+  if (spec.shuffle_seed) options.tags = {RecordTags::Kind::random, *spec.shuffle_seed};
+  switch (text_kind(spec.record)) {
+    case TextKind::lines:
+      set_lines(spec, options);
+      break;
+    case TextKind::rows:
+      set_rows({.order = row_order(spec), .count = spec.count, .reverse = spec.reverse}, options);
+      break;
+    case TextKind::none:
+      set_records(spec, options);
+  }
+  if (tells_inputs_apart) {
+    options.group_rule_of_inputs = *spec.set_rule;
+    tag_inputs(options);
+  }
+  return options;
+}
+
+SortPlan plan_sort(const SortSpec& spec) {
+  return visit(spec, spec.keep_order ? plan_sort_in_kept_order : plan_text_sort,
+               [](const SortOptions& options) { return plan_sort(options); });
+}
+
+SortReport do_job(const SortSpec& spec) {
+  return visit(spec, spec.keep_order ? sort_in_kept_order : text_sort, external_sort);
+}
+
+OrderCheck check_order(const SortSpec& spec) {
+  return visit(spec, check_text_order,
+               [](const SortOptions& options) { return check_order(options); });
+}
+
+SortPlan plan_sort(const SortJob& job) {
+  return plan_sort(spec_of(job));
 }
 
 SortReport sort_files(const SortJob& job) {
-  return do_job(job, {});
+  return do_job(spec_of(job));
 }
 
 OrderCheck check_order(const SortJob& job) {
@@ -176,8 +263,7 @@ OrderCheck check_order(const SortJob& job) {
         ErrorCode::usage,
         "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
   }
-  return run(job, {}, check_text_order,
-             [](const SortOptions& options) { return check_order(options); });
+  return check_order(spec_of(job));
 }
 
 }  // namespace xxl

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/error.h"
-#include "base/least_memory.h"
+#include "base/memory_plan.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "sort/slab_chains.h"
@@ -14,11 +13,12 @@ namespace {
 
 constexpr std::size_t kMinMemory = 256 * kKiB;
 // As for sorting: blocks of this size reach the full speed of disks.
-constexpr std::size_t kMaxHashBlockBytes = kMiB;
+constexpr MemorySlot kHashReadBlock{.share = 128, .least = 16 * kKiB, .wanted = kMiB};
+constexpr MemorySlot kHashOutputBlock{.share = 64, .least = 4 * kKiB, .wanted = kMiB};
 constexpr std::size_t kHashWriteBehindBytes = 16 * kMiB;
 // The rows of one list, with the records they are made from, should stay in the cache of a core.
 constexpr std::size_t kMaxListMatches = 8192;
-constexpr std::size_t kMaxPartBytes = 256 * kKiB;
+constexpr MemorySlot kListRows{.share = 64, .least = 16 * kKiB, .wanted = 256 * kKiB};
 // Morsels under way for each thread: being matched, waiting for their turn, being written.
 constexpr std::size_t kListsPerThread = 4;
 
@@ -85,19 +85,15 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
 
   const std::size_t largest_record = std::max(input.build_record_bytes, input.probe_record_bytes);
   geometry.read_block_bytes =
-      round_up(std::max(std::clamp(std::bit_floor(memory / 128), 16 * kKiB, kMaxHashBlockBytes),
-                        largest_record),
-               kSectorBytes);
+      round_up(std::max(kHashReadBlock.power_of_two(memory), largest_record), kSectorBytes);
   const std::size_t buffer =
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, largest_record);
   geometry.read_bytes = std::clamp<std::size_t>(memory / 32 / buffer, 4, 16) * buffer;
 
-  geometry.output_block_bytes =
-      std::clamp(std::bit_floor(memory / 64), 4 * kKiB, kMaxHashBlockBytes);
+  geometry.output_block_bytes = kHashOutputBlock.power_of_two(memory);
   geometry.lists = kListsPerThread * threads + 2;
-  const std::size_t part =
-      std::clamp(memory / (64 * std::size_t{threads}), 16 * kKiB, kMaxPartBytes);
-  geometry.list_matches = std::clamp<std::size_t>(part / input.row_bytes, 1, kMaxListMatches);
+  geometry.list_matches =
+      std::clamp<std::size_t>(kListRows.of(memory / threads) / input.row_bytes, 1, kMaxListMatches);
   const std::size_t behind = std::clamp(memory / 16, 4 * geometry.output_block_bytes,
                                         kHashWriteBehindBytes + 4 * geometry.output_block_bytes);
   geometry.output_bytes = round_up((threads + 1) * geometry.list_matches * input.row_bytes + behind,
@@ -128,11 +124,8 @@ std::optional<HashGeometry> try_plan(const HashPlanInput& input, unsigned thread
 }  // namespace
 
 std::optional<HashGeometry> plan_hash_geometry(const HashPlanInput& input) {
-  // With little memory, fewer threads leave more for the table.
-  for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
-    if (auto geometry = try_plan(input, threads)) return geometry;
-  }
-  return std::nullopt;
+  return with_most_threads(input.threads,
+                           [&](unsigned threads) { return try_plan(input, threads); });
 }
 
 std::optional<std::uint64_t> least_hash_memory(HashPlanInput input) {

@@ -1,8 +1,8 @@
 #include "engine/join/join_plan.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "base/memory_plan.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "join/stream_joiner.h"
@@ -10,15 +10,16 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kMaxBlockBytes = kMiB;
-constexpr std::size_t kMinPieceBytes = 8 * kKiB;
-// The records of a piece and its rows should stay in the caches of a core.
-constexpr std::size_t kMaxPieceBytes = 256 * kKiB;
+constexpr MemorySlot kOutputBlock{.share = 128, .least = 4 * kKiB, .wanted = kMiB};
+constexpr MemorySlot kReadBlock{.share = 16, .least = 4 * kKiB, .wanted = kMiB};
+// For each thread: the records of a piece and its rows should stay in the caches of a core.
+constexpr MemorySlot kPiece{.share = 128, .least = 8 * kKiB, .wanted = 256 * kKiB};
+constexpr MemorySlot kPart{.share = 64, .least = 2 * kPiece.least, .wanted = 2 * kPiece.wanted};
 constexpr std::size_t kMinPieceRecords = 16;
 // Lists of matches are larger than records that are smaller than this.
 constexpr std::size_t kLeastListedBytes = 8;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
-constexpr std::size_t kMaxGroupBytes = 4 * kMiB;
+constexpr MemorySlot kGroup{.share = 32, .least = 32 * kKiB, .wanted = 4 * kMiB};
 constexpr std::size_t kMaxFileBytes = 32 * kMiB;  // blocks of a file that is in order
 constexpr std::size_t kLists = 3;                 // for each thread, and two more
 // The least part of the memory for sides that a side gets.
@@ -35,24 +36,19 @@ std::optional<JoinGeometry> plan_join_memory(const JoinPlanInput& input) {
   const std::size_t threads = input.threads;
   const std::size_t record_bytes = std::max(r.record_bytes, s.record_bytes);
 
-  geometry.output_block_bytes = std::clamp(std::bit_floor(region / 128), 4 * kKiB, kMaxBlockBytes);
+  geometry.output_block_bytes = kOutputBlock.power_of_two(region);
   geometry.part_bytes =
-      round_up(std::max(input.row_bytes,
-                        std::clamp(region / 64 / threads, 2 * kMinPieceBytes, 2 * kMaxPieceBytes)),
-               kSectorBytes);
+      round_up(std::max(input.row_bytes, kPart.of(region / threads)), kSectorBytes);
   geometry.output_bytes =
       round_up((threads + 2) * geometry.part_bytes +
                    std::clamp(region / 16, 4 * geometry.output_block_bytes, kWriteBehindBytes),
                geometry.output_block_bytes) +
       geometry.output_block_bytes;
-  const std::size_t piece_bytes =
-      std::clamp(region / 128 / threads, kMinPieceBytes, kMaxPieceBytes);
-  geometry.piece_records =
-      std::max(kMinPieceRecords, piece_bytes / std::max(record_bytes, kLeastListedBytes));
+  geometry.piece_records = std::max(
+      kMinPieceRecords, kPiece.of(region / threads) / std::max(record_bytes, kLeastListedBytes));
   geometry.list_bytes = (kLists * threads + 2) * StreamJoiner::list_bytes(geometry.piece_records);
   geometry.list_bytes = round_up(geometry.list_bytes, kSectorBytes);
-  geometry.group_bytes =
-      round_down(std::clamp(region / 32, 32 * kKiB, kMaxGroupBytes), 2 * kSectorBytes);
+  geometry.group_bytes = round_down(kGroup.of(region), 2 * kSectorBytes);
   if (geometry.join_bytes() + 256 * kKiB > region / 2) return std::nullopt;
 
   const std::size_t rest = region - geometry.join_bytes();
@@ -77,10 +73,8 @@ std::optional<JoinGeometry> plan_join_memory(const JoinPlanInput& input) {
     const auto& side = input.sides[i];
     if (!side.presorted) continue;
     std::size_t& block = geometry.read_block_bytes[i];
-    block = round_up(
-        std::max(side.record_bytes,
-                 std::clamp(std::bit_floor(geometry.side_bytes[i] / 16), 4 * kKiB, kMaxBlockBytes)),
-        kSectorBytes);
+    block = round_up(std::max(side.record_bytes, kReadBlock.power_of_two(geometry.side_bytes[i])),
+                     kSectorBytes);
     if (3 * io::SequentialReader::buffer_bytes(block, side.record_bytes) > geometry.side_bytes[i]) {
       return std::nullopt;
     }

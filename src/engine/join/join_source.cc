@@ -1,4 +1,5 @@
 #include "engine/join/join_source.h"
+#include "engine/attempts.h"
 
 #include <algorithm>
 #include <map>
@@ -67,7 +68,7 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
     // Where keys differ only beyond what splitters hold, even what fits may become several runs.
     const bool surely_all =
         all_in_memory && sorting.layout().words() <= kMaxSplitterWords && sink_ == nullptr;
-    if (!surely_all) throw DoesNotFit{};
+    if (!surely_all) throw GivenUp{&Attempt::in_memory};
     sink_ = std::make_unique<JoinSink>(sorting.layout().record_bytes(), buffers, mailbox, side_,
                                        joiner_);
     return RunFormation::OpenedRun{*sink_, {}};
@@ -76,7 +77,8 @@ ResidentSource::ResidentSource(Sorting& sorting, std::span<std::byte> region, io
     sorting_ = sorting.sort_in_memory(region, io, workers, mailbox, open_run);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
-    throw DoesNotFit{};  // other processes took the accelerator's memory since planning
+    throw GivenUp{
+        &Attempt::in_memory};  // other processes took the accelerator's memory since planning
   }
 }
 
@@ -171,7 +173,7 @@ void FileSource::deliver() {
     const Checked checked = checking_.front();
     checking_.pop_front();
     if (checked.fault) {
-      if (assumed_) throw NotInOrder{side_};
+      if (assumed_) throw GivenUp{&Attempt::assumes_order};
       throw Error(ErrorCode::bad_input,
                   "record " + std::to_string(*checked.fault) +
                       " is not in order: this input is not sorted by its key, so leave out "

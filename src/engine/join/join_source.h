@@ -37,14 +37,11 @@ class JoinSource {
 // written to scratch.
 class ResidentSource final : public JoinSource {
  public:
-  // The input does not fit after all.
-  struct DoesNotFit {};
-
   // REQUIRES: `sorting` has planned this. Everything but `joiner` must outlive it.
   ResidentSource(Sorting& sorting, std::span<std::byte> region, io::IoService& io, Workers& workers,
                  Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
 
-  // Throws DoesNotFit before the first block is given to the joiner.
+  // Gives the attempt up, before the first block is given to the joiner, if the input does not fit.
   void pump() override;
   bool idle() const override {
     return state_ == State::ended ||
@@ -92,13 +89,9 @@ class MergedSource final : public JoinSource {
 // The records of a file that should be in order; disorder is an error.
 class FileSource final : public JoinSource {
  public:
-  // Thrown for a file that was only assumed to be in order.
-  struct NotInOrder {
-    JoinSide side;
-  };
-
   // `memory` is for buffers of `block_bytes` (SequentialReader::buffer_bytes). `assumed`: the order
-  // is a guess, not given by the user. Everything must outlive it.
+  // is a guess, not given by the user: without it the attempt is given up. Everything must outlive
+  // it.
   FileSource(Inputs& inputs, const KeyLayout& layout, std::size_t block_bytes,
              std::span<std::byte> memory, bool assumed, io::IoService& io, Workers& workers,
              Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);

@@ -2,6 +2,7 @@
 // each with all of the memory; then merge both and join the streams, all at the same time; check
 // that what went in was joined; publish.
 #include "engine/join/sort_merge_join.h"
+#include "engine/attempts.h"
 #include "engine/job_io.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/least_memory.h"
 #include "base/machine_limits.h"
+#include "base/memory_plan.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/inputs.h"
@@ -24,7 +25,6 @@
 #include "engine/output.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/sorting.h"
-#include "io/open_files.h"
 #include "io/output_file.h"
 #include "join/output_layout.h"
 #include "join/stream_joiner.h"
@@ -44,18 +44,15 @@ constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
 // One join.
 class SortMergeJoin {
  public:
-  // What is tried until it turns out to be impossible.
-  struct Attempt {
-    bool assumes_order = true;  // sides whose samples are in order are taken to be in order
-    bool in_memory = true;      // without scratch, if that is the plan
-  };
   SortMergeJoin(const RecordJoinOptions& options, const Attempt& attempt);
 
   const JoinPlan& plan() const { return report_.plan; }
   JoinReport run();
-  // True if nothing has been output, and the inputs can be read again.
+  // After a failure of an optional accelerator: true if nothing has been output, and the inputs can
+  // be read again.
   bool may_start_again() const {
-    return (output_ == nullptr || output_->is_file()) && sides_[0].size_known &&
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file()) && sides_[0].size_known &&
            sides_[1].size_known;
   }
 
@@ -167,10 +164,11 @@ void SortMergeJoin::find_plan(bool in_memory) {
     }
   };
   if (accepts(given)) return;
-  throw Error(ErrorCode::no_space, memory_given(given) + " is too small to join records of " +
-                                       std::to_string(options_.formats[0].record_bytes) + " and " +
-                                       format_count(options_.formats[1].record_bytes, "byte") +
-                                       ": " + memory_advice(least_memory(given + 1, accepts)));
+  refuse_memory(given,
+                memory_given(given) + " is too small to join records of " +
+                    std::to_string(options_.formats[0].record_bytes) + " and " +
+                    format_count(options_.formats[1].record_bytes, "byte"),
+                accepts);
 }
 
 void SortMergeJoin::divide(const JoinPlanInput& input) {
@@ -335,7 +333,7 @@ std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which, std::span
   if (side.sorting && in_memory_) {
     // An accelerator's memory is planned when the side before has taken its part.
     if (index > 0) side.sorting->plan_again(side.sorting->options(), {});
-    if (side.sorting->plan().passes > 0) throw ResidentSource::DoesNotFit{};
+    if (side.sorting->plan().passes > 0) throw GivenUp{&Attempt::in_memory};
     return std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_, which,
                                             joiner);
   }
@@ -485,29 +483,9 @@ void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
 }  // namespace
 
 JoinReport sort_merge_join(const RecordJoinOptions& options) {
-  RecordJoinOptions now = options;
-  SortMergeJoin::Attempt attempt;
-  const io::StandardInputPlace input;
-  std::string failure;
-  for (;;) {
-    SortMergeJoin join(now, attempt);
-    try {
-      JoinReport report = join.run();
-      if (!failure.empty()) report.plan.no_accelerator = failure;
-      return report;
-    } catch (const FileSource::NotInOrder&) {
-      attempt.assumes_order = false;  // only assumed where it is possible to start again
-    } catch (const ResidentSource::DoesNotFit&) {
-      attempt.in_memory = false;  // nothing has been written yet
-    } catch (const Error& error) {
-      const bool need_not = now.acceleration == Acceleration::if_it_pays;
-      if (error.code() != ErrorCode::device || !need_not || !join.may_start_again()) throw;
-      failure = error.what();
-      now.acceleration = Acceleration::never;
-    }
-    // Nothing is lost: the inputs are unchanged, and no output has appeared.
-    input.restore();
-  }
+  return run_attempts({}, [&](const Attempt& attempt) {
+    return SortMergeJoin(for_attempt(attempt, options), attempt);
+  });
 }
 
 JoinPlan plan_sort_merge_join(const RecordJoinOptions& options) {

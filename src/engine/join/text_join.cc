@@ -2,6 +2,7 @@
 // is not sorted; join, by cells of all runs, or record by record where an input comes sorted; check
 // that what was read was joined; publish. Nothing appears before the last step.
 #include "engine/join/text_join.h"
+#include "engine/attempts.h"
 #include "engine/job_io.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
+#include "base/memory_plan.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "engine/join/counted_first.h"
@@ -25,7 +27,6 @@
 #include "engine/text_sort/stored_records.h"
 #include "engine/text_sort/text_destination.h"
 #include "io/codec.h"
-#include "io/open_files.h"
 #include "io/output_file.h"
 #include "join/cell_joiner.h"
 #include "join/group_store.h"
@@ -38,13 +39,10 @@
 namespace xxl {
 namespace {
 
-// An input that looked sorted is not.
-struct WrongGuess {};
-
 // One join.
 class TextJoining final : public TextJoin {
  public:
-  // `guessed`: which inputs are only assumed to be sorted. Then run() may throw WrongGuess.
+  // `guessed`: which inputs are only assumed to be sorted. Then run() may give up.
   TextJoining(const TextJoinOptions& options, std::array<bool, kJoinSides> guessed)
       : TextJoining(options, guessed,
                     {open_side(options, JoinSide::r), open_side(options, JoinSide::s)}) {}
@@ -54,6 +52,7 @@ class TextJoining final : public TextJoin {
   JoinPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
   JoinReport run() override;
+  bool may_start_again() const { return false; }  // no accelerator is used
 
  private:
   JoinTextSide& side(JoinSide which) { return sides_[static_cast<std::size_t>(which)]; }
@@ -156,10 +155,8 @@ TextJoinBudget TextJoining::budget_or_refuse() const {
   const std::uint64_t given = options_.given_memory_bytes();
   memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs(), &sides_[1].inputs()});
   if (fits(given, {})) return budget_of(options_.memory_bytes);
-  throw Error(ErrorCode::no_space,
-              memory_of_name(given) + " is too small to join these inputs: " +
-                  memory_advice(least_memory(
-                      given, [this](std::uint64_t memory) { return fits(memory, {}); })));
+  refuse_memory(given, memory_of_name(given) + " is too small to join these inputs",
+                [this](std::uint64_t memory) { return fits(memory, {}); });
 }
 
 void TextJoining::plan_memory() {
@@ -409,7 +406,7 @@ void TextJoining::join_streams(BlockMemory& blocks) {
           file_memory_.span().subspan(i * budget_.file_bytes, budget_.file_bytes), joined_bytes);
       cursors[i] = &file;
       on_disorder[i] = [&file, guessed = guessed_[i]] {
-        if (guessed) throw WrongGuess{};
+        if (guessed) throw GivenUp{&Attempt::assumes_order};
         file.fail(
             "its key is below that of the record before: leave out --presorted or --check-order");
       };
@@ -550,17 +547,11 @@ JoinReport text_join(const TextJoinOptions& options) {
         text_join);
   }
   const std::array<bool, kJoinSides> guessed = guess_sorted(options);
-  if (guessed[0] || guessed[1]) {
-    const io::StandardInputPlace input;
-    const TextJoinOptions join = with_guess(options, guessed);
-    try {
-      return TextJoining(join, guessed).run();
-    } catch (const WrongGuess&) {
-      input.restore();
-    }
-  }
-  // Nothing is lost: the inputs are unchanged, and no output has appeared.
-  return TextJoining(options, {}).run();
+  const TextJoinOptions guess = with_guess(options, guessed);
+  const Attempt first{.assumes_order = guessed[0] || guessed[1]};
+  return run_attempts(first, [&](const Attempt& attempt) {
+    return attempt.assumes_order ? TextJoining(guess, guessed) : TextJoining(options, {});
+  });
 }
 
 JoinPlan plan_text_join(const TextJoinOptions& options) {

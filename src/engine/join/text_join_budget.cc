@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/memory_name.h"
-#include "base/memory_region.h"
+#include "base/memory_plan.h"
 #include "base/units.h"
 #include "engine/text_sort/file_cursor.h"
 #include "engine/text_sort/text_job_plan.h"
@@ -14,16 +14,11 @@ namespace xxl {
 namespace {
 
 constexpr std::uint64_t kMinThreadBytes = 8 * kMiB;
-// Parts of the memory, of -S:
-constexpr std::uint64_t kGroupPart = 16;  // to keep a group of equal keys in
-constexpr std::uint64_t kMinGroupBytes = 64 * kKiB;
-constexpr std::uint64_t kMaxTextGroupBytes = 64 * kMiB;
-constexpr std::uint64_t kRowsPart = 64;  // buffers of rows, of all threads; likewise parts of S
-constexpr std::uint64_t kMinRowsBytes = 16 * kKiB;
-constexpr std::uint64_t kMaxRowsBytes = kMiB;
-constexpr std::uint64_t kFilePart = 16;  // buffers of an input that comes sorted
-constexpr std::uint64_t kMinFileBytes = 8 * kKiB;
-constexpr std::uint64_t kMaxTextFileBytes = kMiB;
+// Of -S: to keep a group of equal keys in; buffers of rows of all threads, and as much for parts of
+// S; buffers of an input that comes sorted.
+constexpr MemorySlot kTextGroup{.share = 16, .least = 64 * kKiB, .wanted = 64 * kMiB};
+constexpr MemorySlot kTextRows{.share = 64, .least = 16 * kKiB, .wanted = kMiB};
+constexpr MemorySlot kTextFile{.share = 16, .least = 8 * kKiB, .wanted = kMiB};
 // Long records of such inputs; as much again is for the rows made of them.
 constexpr std::uint64_t kRecordPart = 8;
 constexpr std::uint64_t kMinRecordBytes = 64 * kKiB;
@@ -46,15 +41,12 @@ TextJoinBudget make_budget(const TextJoinOptions& options, std::uint64_t memory,
       std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
                                 options.parallel != 0 ? options.parallel : available_processors()));
   if (is_little) budget.threads = 1;
-  budget.group_bytes = round_down<std::uint64_t>(
-      std::clamp(memory / kGroupPart, kMinGroupBytes, kMaxTextGroupBytes), 2 * kSectorBytes);
-  budget.rows_bytes =
-      std::clamp(memory / (kRowsPart * budget.threads), kMinRowsBytes, kMaxRowsBytes);
+  budget.group_bytes = round_down<std::uint64_t>(kTextGroup.of(memory), 2 * kSectorBytes);
+  budget.rows_bytes = kTextRows.of(memory / budget.threads);
   std::uint64_t taken = budget.group_bytes + 4 * budget.threads * budget.rows_bytes;
   for (const bool presorted : options.presorted) {
     if (!presorted) continue;
-    budget.file_bytes = round_down<std::uint64_t>(
-        std::clamp(memory / kFilePart, kMinFileBytes, kMaxTextFileBytes), 2 * kSectorBytes);
+    budget.file_bytes = round_down<std::uint64_t>(kTextFile.of(memory), 2 * kSectorBytes);
     taken += budget.file_bytes;
   }
   if (budget.file_bytes > 0) {
@@ -113,7 +105,9 @@ bool has_room_for(const TextJoinOptions& options, const TextJoinBudget& budget,
   unsigned threads = budget.threads;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     if (!inputs[i].presorted) {
-      threads = std::min(threads, with_best_threads(plans[i]).threads);
+      const auto best = with_best_threads(plans[i]);
+      if (!best) return false;
+      threads = std::min(threads, best->threads);
       continue;
     }
     // A record, and the one before.

@@ -1,8 +1,8 @@
 // The public entry to sorting binary records.
 #include "engine/record_sort/external_sort.h"
 
+#include "engine/attempts.h"
 #include "engine/record_sort/sorting.h"
-#include "engine/start_again.h"
 
 namespace xxl {
 
@@ -14,7 +14,8 @@ SortPlan plan_sort(const SortOptions& options) {
 }
 
 SortReport external_sort(const SortOptions& options) {
-  return run_or_start_again<Sorting>(options);
+  return run_attempts(
+      {}, [&](const Attempt& attempt) { return Sorting(for_attempt(attempt, options)); });
 }
 
 }  // namespace xxl

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/least_memory.h"
+#include "base/memory_plan.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "run/block_packer.h"
@@ -69,23 +69,6 @@ constexpr std::size_t kPrefetchBlocksBesideKept = 12;
 std::size_t largest_power_of_two(std::size_t value) {
   return std::bit_floor(value);
 }
-
-struct TooSmall {};
-
-// Divides what is left of the region; throws TooSmall.
-class Division {
- public:
-  explicit Division(std::size_t bytes) : left_(bytes) {}
-  void take(std::size_t bytes) {
-    bytes = round_up(bytes, kSectorBytes);
-    if (bytes > left_) throw TooSmall{};
-    left_ -= bytes;
-  }
-  std::size_t left() const { return left_; }
-
- private:
-  std::size_t left_;
-};
 
 std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
   return round_up(std::max(bytes, record_bytes), kSectorBytes);
@@ -179,14 +162,16 @@ void plan_large_pieces(Geometry& geometry, std::size_t record_bytes) {
   }
 }
 
-void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+// These say whether the memory is enough.
+
+bool plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
   const std::size_t record_bytes = layout.record_bytes();
   geometry.final_block_bytes = std::max(
       geometry.block_bytes,
       std::clamp(largest_power_of_two(geometry.merge_region_bytes / 64), 4 * kKiB, kMaxBlockBytes));
-  Division division(geometry.merge_region_bytes);
-  division.take(geometry.threads *
-                round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
+  MemoryLeft left(geometry.merge_region_bytes);
+  left.take(geometry.threads *
+            round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
   geometry.merge_output_bytes =
       output_bytes_for(geometry.merge_region_bytes, geometry.threads, geometry.merge_piece_capacity,
                        record_bytes, geometry.final_block_bytes);
@@ -195,26 +180,27 @@ void plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
         geometry.merge_output_bytes,
         output_bytes_for(geometry.merge_region_bytes, geometry.large_sorters,
                          geometry.large_piece_capacity, record_bytes, geometry.final_block_bytes));
-    division.take(geometry.large_sorters * geometry.large_staging_bytes);
+    left.take(geometry.large_sorters * geometry.large_staging_bytes);
   }
-  division.take(geometry.merge_output_bytes);
+  left.take(geometry.merge_output_bytes);
   if (geometry.cells_unsorted) {
-    division.take(geometry.threads *
-                  round_up(geometry.merge_piece_capacity * record_bytes, kSectorBytes));
+    left.take(geometry.threads *
+              round_up(geometry.merge_piece_capacity * record_bytes, kSectorBytes));
   }
-  geometry.merge_blocks = division.left() / geometry.block_bytes;
+  geometry.merge_blocks = left.bytes() / geometry.block_bytes;
   const std::size_t spare = std::max<std::size_t>(2, 2 * input.scratch_disks);
-  if (geometry.merge_blocks < 2 + spare) throw TooSmall{};
+  if (!left.fits() || geometry.merge_blocks < 2 + spare) return false;
   geometry.merge_degree = std::min(geometry.merge_blocks - spare, geometry.merge_piece_records);
   geometry.merge_degree /= input.ranks;
-  if (input.ranks > 1 && geometry.merge_degree < 2) throw TooSmall{};
+  if (input.ranks > 1 && geometry.merge_degree < 2) return false;
   if (input.batch_size != 0) {
     geometry.merge_degree = std::min<std::size_t>(geometry.merge_degree, input.batch_size);
   }
+  return true;
 }
 
 // `layout`: of the input; `run_record_bytes`: of what becomes of its records.
-void plan_formation(Geometry& geometry, const KeyLayout& layout, std::size_t run_record_bytes) {
+bool plan_formation(Geometry& geometry, const KeyLayout& layout, std::size_t run_record_bytes) {
   const std::size_t record_bytes = layout.record_bytes();
   geometry.read_block_bytes = block_for(
       std::clamp(largest_power_of_two(geometry.region_bytes / 128), 16 * kKiB, kMaxBlockBytes),
@@ -226,18 +212,22 @@ void plan_formation(Geometry& geometry, const KeyLayout& layout, std::size_t run
       output_bytes_for(geometry.region_bytes, geometry.threads, geometry.piece_capacity,
                        run_record_bytes, geometry.block_bytes) /
       geometry.block_bytes;
-  Division division(geometry.region_bytes);
-  division.take(geometry.read_blocks * buffer);
-  division.take(geometry.output_blocks * geometry.block_bytes);
-  division.take(geometry.threads *
-                round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
+  MemoryLeft left(geometry.region_bytes);
+  left.take(geometry.read_blocks * buffer);
+  left.take(geometry.output_blocks * geometry.block_bytes);
+  left.take(geometry.threads *
+            round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
   const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
-  geometry.chunk = CpuChunkGeometry::plan(round_down(division.left(), kSectorBytes), layout,
-                                          geometry.threads, push_records, geometry.piece_capacity);
+  const auto chunk =
+      CpuChunkGeometry::plan(round_down(left.bytes(), kSectorBytes), layout, geometry.threads,
+                             push_records, geometry.piece_capacity);
+  if (!left.fits() || !chunk) return false;
+  geometry.chunk = *chunk;
+  return true;
 }
 
 // With an accelerator: half of what is pinned is for blocks that are read, half for sorted slices.
-void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
+bool plan_transfers(Geometry& geometry, const KeyLayout& layout) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::size_t half = pinned_bytes(geometry.region_bytes) / 2;
   geometry.read_block_bytes =
@@ -254,26 +244,22 @@ void plan_transfers(Geometry& geometry, const KeyLayout& layout) {
                                         std::min(geometry.region_bytes / 8, kWriteBehindBytes),
                                     geometry.block_bytes / record_bytes * record_bytes) +
                            2;
-  Division division(geometry.region_bytes);
-  division.take(geometry.read_blocks * buffer);
-  division.take(geometry.output_blocks * geometry.block_bytes);
-  division.take(geometry.slices * geometry.slice_bytes);
+  MemoryLeft left(geometry.region_bytes);
+  left.take(geometry.read_blocks * buffer);
+  left.take(geometry.output_blocks * geometry.block_bytes);
+  left.take(geometry.slices * geometry.slice_bytes);
+  return left.fits();
 }
 
 // As plan_merge(), with wide pieces and large ones, each only if they fit and add no pass.
-void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
+bool plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
   Geometry plain = geometry;
   drop_large_pieces(plain);
-  plan_merge(plain, input, layout);
+  if (!plan_merge(plain, input, layout)) return false;
   const std::uint64_t runs = expected_runs(input, geometry.region_bytes);
   const unsigned passes = merge_passes(runs, plain.merge_degree);
   const auto fits = [&](Geometry& larger) {
-    try {
-      plan_merge(larger, input, layout);
-      return merge_passes(runs, larger.merge_degree) == passes;
-    } catch (const TooSmall&) {
-      return false;
-    }
+    return plan_merge(larger, input, layout) && merge_passes(runs, larger.merge_degree) == passes;
   };
   Geometry wide = plain;
   widen_merge_pieces(wide, std::min<std::uint64_t>(runs, plain.merge_degree),
@@ -283,30 +269,32 @@ void plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLay
     set_merge_pieces(geometry, plain.merge_piece_records);
   }
   if (geometry.large_sorters == 0 || !fits(geometry)) geometry = plain;
+  return true;
 }
 
-// Runs left unsorted within cells. The merge must hold a cell of all its runs in memory: throws
-// TooSmall if it could not for as many runs as there may be.
-void plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout,
+// Runs left unsorted within cells. The merge must hold a cell of all its runs in memory, for as
+// many runs as there may be.
+bool plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout,
                 bool keeps_rest) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::uint64_t records = input.input_bytes / record_bytes;
   const auto cell_records = static_cast<std::size_t>(records / geometry.chunk.buckets + 1);
   geometry.merge_piece_capacity =
       std::max({geometry.merge_piece_capacity, geometry.piece_capacity, kCellSlack * cell_records});
-  plan_merge(geometry, input, layout);
+  if (!plan_merge(geometry, input, layout)) return false;
   const std::size_t blocks_a_run =
       ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
   const std::size_t others = ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) +
                              (keeps_rest ? kPrefetchBlocksBesideKept : kCellPrefetchBlocks);
-  if (geometry.merge_blocks < others) throw TooSmall{};
+  if (geometry.merge_blocks < others) return false;
   geometry.merge_degree =
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
   const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
-  if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) throw TooSmall{};
-  if (!input.input_size_known) return;  // all may fit
+  if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) return false;
+  if (!input.input_size_known) return true;  // all may fit
   geometry.chunk.first_slabs = std::max(
       geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
+  return true;
 }
 
 // Block size of the runs, for merges in `region_bytes`: the largest power of two with which the
@@ -348,15 +336,16 @@ std::uint64_t packing_bytes(const PlanInput& input, const Geometry& geometry) {
 
 // `kept_part`: what is in memory at the end of the input is kept there, and merging has that part
 // of the memory; 0: nothing is kept. `chunk_bytes`: of the memory that holds records while runs are
-// formed; 0: not known yet.
-Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
-                  bool cells_unsorted, std::uint64_t kept_part, std::size_t chunk_bytes = 0) {
+// formed; 0: not known yet. Nothing if the memory is too small.
+std::optional<Geometry> try_plan(const PlanInput& input, const KeyLayout& layout, unsigned threads,
+                                 bool cells_unsorted, std::uint64_t kept_part,
+                                 std::size_t chunk_bytes = 0) {
   Geometry geometry;
   geometry.cells_unsorted = cells_unsorted;
   geometry.threads = threads;
   const std::size_t record_bytes = layout.record_bytes();
   const KeyLayout& input_layout = input.input_layout != nullptr ? *input.input_layout : layout;
-  if (input.memory_bytes < 256 * kKiB) throw TooSmall{};
+  if (input.memory_bytes < 256 * kKiB) return std::nullopt;
   std::uint64_t merge_bytes = input.merge_memory_bytes != 0
                                   ? std::min(input.merge_memory_bytes, input.memory_bytes)
                                   : input.memory_bytes;
@@ -377,7 +366,7 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
     table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxWanted);
   }
   table_bytes += packing_bytes(input, geometry) + threads * input.folding_bytes;
-  if (table_bytes > input.memory_bytes / 2) throw TooSmall{};
+  if (table_bytes > input.memory_bytes / 2) return std::nullopt;
   geometry.table_bytes = table_bytes;
   geometry.region_bytes = worthwhile_bytes(input, input.memory_bytes - table_bytes);
   geometry.merge_region_bytes = geometry.region_bytes;
@@ -394,9 +383,9 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
   plan_pieces(geometry, input, layout);
   if (input.merge_accelerated && !cells_unsorted) plan_large_pieces(geometry, record_bytes);
   if (input.accelerated) {
-    plan_transfers(geometry, layout);
+    if (!plan_transfers(geometry, layout)) return std::nullopt;
   } else if (!input.merge_only) {
-    plan_formation(geometry, input_layout, record_bytes);
+    if (!plan_formation(geometry, input_layout, record_bytes)) return std::nullopt;
     const std::size_t left = geometry.chunk.slabs * geometry.chunk.slab_bytes;
     if (chunk_bytes == 0 &&
         plan_block(input, merge_bytes, record_bytes, left) < geometry.block_bytes) {
@@ -404,11 +393,11 @@ Geometry try_plan(const PlanInput& input, const KeyLayout& layout, unsigned thre
     }
   }
   if (cells_unsorted) {
-    plan_cells(geometry, input, layout, kept_part != 0);
+    if (!plan_cells(geometry, input, layout, kept_part != 0)) return std::nullopt;
     geometry.chunk.keeps_rest = kept_part != 0;
     if (kept_part != 0) geometry.chunk.first_slabs = geometry.chunk.slabs;
-  } else {
-    plan_merge_of_runs(geometry, input, layout);
+  } else if (!plan_merge_of_runs(geometry, input, layout)) {
+    return std::nullopt;
   }
   return geometry;
 }
@@ -431,28 +420,22 @@ std::optional<Geometry> plan_or_nothing(const PlanInput& input, const KeyLayout&
   if (!input.input_size_known) {
     sized.input_bytes = std::max(input.input_bytes, kUnknownInputs * input.memory_bytes);
   }
-  const auto plan = [&](unsigned threads, bool cells_unsorted,
-                        std::uint64_t kept_part = 0) -> std::optional<Geometry> {
-    try {
-      return try_plan(cells_unsorted ? sized : input, layout, threads, cells_unsorted, kept_part);
-    } catch (const TooSmall&) {
-    } catch (const Error&) {  // from the plan of the bucket table
-    }
-    return std::nullopt;
-  };
   // With little memory, fewer threads get more of it each.
-  for (unsigned threads = input.threads; threads >= 1; threads /= 2) {
-    const std::optional<Geometry> sorted = plan(threads, false);
+  const auto best = with_most_threads(input.threads, [&](unsigned threads) {
+    const auto plan = [&](bool cells_unsorted, std::uint64_t kept_part = 0) {
+      return try_plan(cells_unsorted ? sized : input, layout, threads, cells_unsorted, kept_part);
+    };
+    std::optional<Geometry> sorted = plan(false);
     if (sorted && sized.input_bytes <= sorted->chunk.resident_bytes) return sorted;
     std::optional<Geometry> geometry;
     for (std::uint64_t part = kLeastPartBesideKept;
          !geometry && part >= kMostPartBesideKept && may_keep_rest(sized, layout); part /= 2) {
-      geometry = plan(threads, true, part);
+      geometry = plan(true, part);
     }
-    if (!geometry && may_leave_cells_unsorted(sized, layout)) geometry = plan(threads, true);
-    if (!geometry) geometry = sorted;
-    if (geometry) return geometry;
-  }
+    if (!geometry && may_leave_cells_unsorted(sized, layout)) geometry = plan(true);
+    return geometry ? geometry : sorted;
+  });
+  if (best) return best;
   if (input.uses_all_memory) return std::nullopt;
   PlanInput all = input;  // large records
   all.uses_all_memory = true;
@@ -493,12 +476,12 @@ Geometry plan_geometry(const PlanInput& input, const KeyLayout& layout) {
     return plan_or_nothing(enough, layout).has_value();
   };
   const std::uint64_t given = input.memory_bytes + input.beside_bytes;
-  throw Error(
-      ErrorCode::no_space,
+  refuse_memory(
+      given,
       memory_given(given) + " is too small to sort " +
           (input.input_size_known ? format_bytes(input.input_bytes) + " of " : std::string()) +
-          "records of " + format_count(layout.record_bytes(), "byte") + ": " +
-          memory_advice(least_memory(given + 1, accepts)));
+          "records of " + format_count(layout.record_bytes(), "byte"),
+      accepts);
 }
 
 unsigned merge_passes(std::uint64_t runs, std::size_t max_degree) {

@@ -32,7 +32,10 @@ class TextDestination {
   void open(bool is_known, std::uint64_t bytes);
   // False if something may have been seen of it before the end.
   bool appears_at_end() const { return output_ == nullptr || output_->appears_at_end(); }
-  bool is_parts_in_memory() const { return output_ != nullptr && output_->is_parts_in_memory(); }
+  // If it is cut into parts in memory, from how many places `bytes`, all of them from `runs` in
+  // cells of `cell_bytes`, can be written at a time by `threads` (docs/parts.md); otherwise 1.
+  std::size_t streams(std::uint64_t bytes, std::size_t runs, std::uint64_t cell_bytes,
+                      std::size_t threads) const;
 
   // Text goes here from now on, through the buffers of `memory`, which is not divided again.
   // `bytes`, `key` and `record_bytes` as Output::cut_parts(). The references must outlive it.
@@ -40,6 +43,7 @@ class TextDestination {
                     std::size_t record_bytes, TextMemory& memory, io::IoService& io);
   TextOutput& text() { return *text_; }
   const TextOutput& text() const { return *text_; }
+  Ticket& tickets() { return tickets_; }         // of what is written next
   OutputParts* parts() const { return parts_; }  // if it is cut into some
 
   // As SharedText::sums(); of this job alone, if it is.
@@ -59,6 +63,7 @@ class TextDestination {
   OutputParts* parts_ = nullptr;
   std::unique_ptr<ByteSink> sink_;
   std::unique_ptr<TextOutput> text_;
+  Ticket tickets_{};
 };
 
 }  // namespace xxl

@@ -147,21 +147,17 @@ std::optional<TextGeometry> geometry_for(const TextSortOptions& options, const I
 }
 
 std::optional<TextGeometry> geometry_for(TextPlanInput input, const LongRecords& needs) {
-  try {
-    input = with_best_threads(input);
-    const TextGeometry usual = plan_text(input);
-    if (needs.longest == 0) return usual;
-    // As run formation has it: the blocks of runs are those of ordinary records.
-    input.block_bytes = usual.block_bytes;
-    if (needs.longest + 2 * TextReader::kHeadroom > usual.region_bytes) {
-      input.longest_record = needs.longest;
-    }
-    input.merged_bytes = needs.merged;
-    return plan_text(input);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::no_space) throw;
-    return std::nullopt;
+  const auto best = with_best_threads(input);
+  if (!best || needs.longest == 0) return best ? plan_text(*best) : std::nullopt;
+  input = *best;
+  const TextGeometry usual = *plan_text(input);
+  // As run formation has it: the blocks of runs are those of ordinary records.
+  input.block_bytes = usual.block_bytes;
+  if (needs.longest + 2 * TextReader::kHeadroom > usual.region_bytes) {
+    input.longest_record = needs.longest;
   }
+  input.merged_bytes = needs.merged;
+  return plan_text(input);
 }
 
 }  // namespace xxl

@@ -1,12 +1,28 @@
 #include "engine/text_sort/text_memory.h"
 
 #include "base/error.h"
+#include "base/memory_name.h"
+#include "base/memory_plan.h"
 #include "base/units.h"
 #include "engine/text_sort/stored_records.h"
 
 namespace xxl {
+namespace {
+
+TextPlanInput best_or_refuse(const TextPlanInput& input) {
+  if (const auto best = with_best_threads(input)) return *best;
+  refuse_memory(input.memory_bytes,
+                memory_of_name(input.memory_bytes) + " is too small for 1 thread",
+                [more = input](std::uint64_t memory) mutable {
+                  more.memory_bytes = memory;
+                  return with_best_threads(more).has_value();
+                });
+}
+
+}  // namespace
+
 TextMemory::TextMemory(const TextPlanInput& input, Monitor& monitor)
-    : input_(with_best_threads(input)), geometry_(plan_text(input_)), monitor_(monitor) {}
+    : input_(best_or_refuse(input)), geometry_(*plan_text(input_)), monitor_(monitor) {}
 
 std::uint64_t TextMemory::scratch_bytes_of_runs() const {
   return most_scratch_bytes(geometry_, input_.stored);
@@ -17,7 +33,7 @@ std::span<std::byte> TextMemory::staging() {
   return staging_.span();
 }
 
-TextGeometry TextMemory::plan_for(std::size_t longest_record) const {
+std::optional<TextGeometry> TextMemory::plan_for(std::size_t longest_record) const {
   TextPlanInput input = input_;
   input.longest_record = longest_record;
   input.block_bytes = geometry_.block_bytes;  // slots of scratch have one size
@@ -25,28 +41,21 @@ TextGeometry TextMemory::plan_for(std::size_t longest_record) const {
 }
 
 std::size_t TextMemory::longest_possible(std::size_t from) const {
-  const auto fits = [&](std::size_t bytes) {
-    try {
-      plan_for(bytes);
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
-  };
   std::size_t low = from, high = static_cast<std::size_t>(input_.memory_bytes);  // does not fit
   while (high - low > kSectorBytes) {
     const std::size_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
+    (plan_for(middle) ? low : high) = middle;
   }
   return low == from ? 0 : low;
 }
 
 void TextMemory::divide(std::size_t longest_record) {
-  const TextGeometry geometry = plan_for(longest_record);
+  const auto geometry = plan_for(longest_record);
+  XXL_CHECK(geometry.has_value());
   // Content of the regions stays in place: a record that was cut is still to be moved.
   if (region_.size() == 0) region_ = MemoryRegion(static_cast<std::size_t>(input_.memory_bytes));
-  XXL_CHECK(geometry.memory_bytes <= region_.size());
-  geometry_ = geometry;
+  XXL_CHECK(geometry->memory_bytes <= region_.size());
+  geometry_ = *geometry;
   Carver carver(region_.span());
   const auto for_writes = carver.take(round_down(geometry_.write_bytes, kSectorBytes));
   write_buffers_ = std::make_unique<WriteBuffers>(for_writes, monitor_);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,8 @@ class TextMemory {
   std::uint64_t scratch_bytes_of_runs() const;
 
   // Divides the memory as planned; also again, for regions that take records of `longest_record`
-  // bytes (0: none is known to be long). None of it may be in use; its content stays. If it throws
-  // Error{no_space}, nothing has changed.
+  // bytes (0: none is known to be long), which must be possible. None of it may be in use; its
+  // content stays.
   void divide(std::size_t longest_record);
   // The longest record that divide() has room for, more than `from`; 0 if there is none.
   std::size_t longest_possible(std::size_t from) const;
@@ -51,7 +52,7 @@ class TextMemory {
   const std::vector<CellWorkspace>& workspaces() const { return workspaces_; }
 
  private:
-  TextGeometry plan_for(std::size_t longest_record) const;
+  std::optional<TextGeometry> plan_for(std::size_t longest_record) const;
 
   TextPlanInput input_;
   TextGeometry geometry_;

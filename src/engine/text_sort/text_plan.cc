@@ -5,8 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "base/error.h"
-#include "base/memory_name.h"
 #include "base/units.h"
 #include "engine/output.h"
 #include "engine/record_sort/plan.h"
@@ -148,19 +146,6 @@ bool can_merge(const TextPlanInput& input, const TextGeometry& plan, std::size_t
          input.merged_bytes + kBlocksBesideLong * block_bytes <= plan.merge_bytes;
 }
 
-TextGeometry divide_or_refuse(const TextPlanInput& input, const RunsPlan& runs,
-                              std::size_t region_bytes) {
-  const auto plan = divide(input, static_cast<std::size_t>(runs.memory), region_bytes);
-  if (plan && can_merge(input, *plan, runs.block_bytes)) return *plan;
-  throw Error(
-      ErrorCode::no_space,
-      memory_of_name(input.memory_bytes) + " is too small for " +
-          format_count(input.threads, "thread") +
-          (input.longest_record > 0 ? " and records of " + format_bytes(input.longest_record)
-                                    : "") +
-          ": give more");
-}
-
 // Tables of `wanted` bytes, of which `input.spare_table_bytes` are not of the memory.
 void set_tables_aside(const TextPlanInput& input, std::uint64_t wanted, RunsPlan& plan) {
   plan.memory -= std::min(plan.memory, wanted);
@@ -275,7 +260,7 @@ void expect_runs(const TextPlanInput& input, TextGeometry& plan) {
 
 }  // namespace
 
-TextGeometry plan_text(const TextPlanInput& input) {
+std::optional<TextGeometry> plan_text(const TextPlanInput& input) {
   const std::uint64_t block_part = input.size_known ? kBlockPart : kBlockPartOfUnknown;
   const std::size_t first_block_bytes =
       input.block_bytes != 0
@@ -296,7 +281,10 @@ TextGeometry plan_text(const TextPlanInput& input) {
     region_bytes =
         std::max(region_bytes, sectors(input.longest_record + 2 * TextReader::kHeadroom));
   }
-  TextGeometry plan = divide_or_refuse(input, runs, region_bytes);
+  std::optional<TextGeometry> divided =
+      divide(input, static_cast<std::size_t>(runs.memory), region_bytes);
+  if (!divided || !can_merge(input, *divided, runs.block_bytes)) return std::nullopt;
+  TextGeometry& plan = *divided;
   plan.table_bytes = runs.table_bytes;
   plan.block_bytes = runs.block_bytes;
   plan.merge_cost = runs.merge_cost;
@@ -321,25 +309,19 @@ TextGeometry plan_text(const TextPlanInput& input) {
         sectors(std::min(plan.chunk_bytes, std::max(buffer / 4 * 3, kMinRegionBytes)));
   }
   expect_runs(input, plan);
-  return plan;
+  return divided;
 }
 
-TextPlanInput with_best_threads(TextPlanInput input) {
-  const auto planned = [&]() -> std::optional<TextGeometry> {
-    try {
-      return plan_text(input);
-    } catch (const Error&) {
-      if (input.threads == 1) throw;
-      return std::nullopt;
-    }
-  };
+std::optional<TextPlanInput> with_best_threads(TextPlanInput input) {
   std::optional<TextGeometry> best;
-  while (!(best = planned())) --input.threads;
+  while (!(best = plan_text(input))) {
+    if (--input.threads == 0) return std::nullopt;
+  }
   TextPlanInput result = input;
   const bool forms_runs = input.accelerator_bytes == 0;  // and not an accelerator
   while (forms_runs && input.threads > kFewestThreads) {
     input.threads = std::max(input.threads / 2, kFewestThreads);
-    const auto plan = planned();
+    const auto plan = plan_text(input);
     if (!plan || plan->merge_cost >= best->merge_cost) continue;
     best = plan;
     result = input;

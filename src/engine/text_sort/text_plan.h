@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/units.h"
 #include "engine/text_sort/record_sizes.h"
@@ -56,12 +57,12 @@ struct TextGeometry {
   unsigned merge_cost = 0;
 };
 
-// Throws Error{no_space} when the memory is too small.
-TextGeometry plan_text(const TextPlanInput& input);
+// Nothing if the memory is too small.
+std::optional<TextGeometry> plan_text(const TextPlanInput& input);
 
 // `input` with as many of its threads as there is memory for, or with fewer, but a few at least, if
 // that merges faster: threads share the memory in which runs are formed, so that fewer threads form
-// fewer runs. Throws Error{no_space} if there is too little for one.
-TextPlanInput with_best_threads(TextPlanInput input);
+// fewer runs. Nothing if there is too little for one.
+std::optional<TextPlanInput> with_best_threads(TextPlanInput input);
 
 }  // namespace xxl

@@ -2,6 +2,7 @@
 // form runs; merge them, in as many passes as needed; check that what went in came out; publish.
 // Nothing appears before the last step.
 #include "engine/text_sort/text_sort.h"
+#include "engine/attempts.h"
 #include "engine/job_io.h"
 
 #include <algorithm>
@@ -21,7 +22,6 @@
 #include "engine/order_guess.h"
 #include "engine/phase_meter.h"
 #include "engine/record_sort/plan.h"
-#include "engine/start_again.h"
 #include "engine/text_sort/cell_size.h"
 #include "engine/text_sort/emit_rules.h"
 #include "engine/text_sort/file_cursor.h"
@@ -30,11 +30,10 @@
 #include "engine/text_sort/long_records.h"
 #include "engine/text_sort/run_reducer.h"
 #include "engine/text_sort/shared_text.h"
+#include "engine/text_sort/text_destination.h"
 #include "engine/text_sort/text_formation.h"
 #include "engine/text_sort/text_job_plan.h"
 #include "engine/text_sort/text_memory.h"
-#include "engine/text_sort/text_result.h"
-#include "io/open_files.h"
 #include "merge/cell_emitter.h"
 #include "merge/record_emitter.h"
 #include "merge/run_cursor.h"
@@ -52,13 +51,10 @@ constexpr std::size_t kJoinedBytes = 32 * kKiB;  // longer records may lie in se
 // More files take longer to be merged than to be sorted, by one thread.
 constexpr std::size_t kMostGuessedFiles = 16;
 
-// Thrown by a merge of inputs that were only assumed to be sorted.
-struct WrongGuess {};
-
 // One sort.
 class TextSorting final : public CallerSort {
  public:
-  // `assumes_sorted`: merges inputs that look sorted; throws WrongGuess where they are not.
+  // `assumes_sorted`: merges inputs that look sorted; gives up where they are not.
   explicit TextSorting(const TextSortOptions& options, bool assumes_sorted = false)
       : TextSorting(options,
                     open_text_inputs(options.inputs, options.syntax, options.compressed_by_suffix),
@@ -79,7 +75,7 @@ class TextSorting final : public CallerSort {
   void stop_writing() override { stopped_ = true; }
   // After an accelerator has failed: true if the CPU may take over.
   bool may_start_again() const {
-    return options_.acceleration == Acceleration::if_it_pays && result_.appears_at_end();
+    return options_.acceleration == Acceleration::if_it_pays && destination_.appears_at_end();
   }
 
  private:
@@ -91,6 +87,7 @@ class TextSorting final : public CallerSort {
   std::uint64_t joined_needed(std::size_t longest);
   void sort();
   void form_runs();
+  void begin_output(std::uint64_t bytes);
   void merge_formed();
   void write_sorted(TextOffload& offload, std::uint64_t record_bytes);
   void merge_shared(BlockMemory& blocks);
@@ -122,7 +119,7 @@ class TextSorting final : public CallerSort {
   std::unique_ptr<LazyScratch> scratch_;
   std::optional<std::string> header_;
   std::size_t header_input_ = 0;  // that it is of
-  TextResult result_{options_, memory_, monitor_};
+  TextDestination destination_{options_, options_.shared, monitor_};
   std::unique_ptr<Workers> workers_;
   std::optional<TextFormation> formation_;
   std::vector<std::unique_ptr<TextRun>> runs_;
@@ -217,7 +214,10 @@ void TextSorting::check_shared_tables() const {
 SortReport TextSorting::run() {
   check_shared_tables();
   report_.plan = plan();
-  result_.open(inputs_);
+  const bool is_whole = inputs_.size_known && !options_.skip && !options_.limit &&
+                        !options_.has_groups() && options_.output_codec() == Codec::none;
+  destination_.open(!options_.merge_only || inputs_.size_known,
+                    is_whole ? inputs_.bytes + inputs_.files.size() : 0);
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(
@@ -318,6 +318,18 @@ void TextSorting::form_runs() {
   meter_.end("form runs");
 }
 
+// Output goes to its destination from now on: the header, and records that take `bytes` with their
+// frames, if none is left out. Memory is not divided again.
+void TextSorting::begin_output(std::uint64_t bytes) {
+  const TextSyntax& syntax = options_.output_syntax();
+  destination_.begin(bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+                     syntax.record_bytes, memory_, *io_);
+  std::optional<std::string> header = options_.header_kept ? options_.header_kept() : header_;
+  if (!header || options_.keep_header) return;
+  if (options_.header_written) header = options_.header_written(*header);
+  destination_.text().write_header(destination_.tickets()++, *header, syntax);
+}
+
 // Merges all runs into the output.
 void TextSorting::merge_formed() {
   const std::uint64_t record_bytes = formation_->record_bytes();
@@ -336,7 +348,7 @@ void TextSorting::merge_formed() {
   report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources_.size();
   give_back_free_memory();
-  result_.begin(formation_->output_bytes(), header_, *io_);
+  begin_output(formation_->output_bytes());
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (const std::size_t streams = part_streams(bytes); streams > 1) {
     merge_to_parts(bytes, streams);
@@ -345,7 +357,7 @@ void TextSorting::merge_formed() {
   } else {
     write_merge(cursors_of(sources_, scratch_->opened(), blocks));
   }
-  result_.text().finish();
+  destination_.text().finish();
   meter_.end("merge");
 }
 
@@ -369,13 +381,13 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
   meter_.end("split runs");
   meter_.begin(Phase::merging, merge.bytes);
   give_back_free_memory();
-  result_.begin(merge.bytes, header_, *io_);
+  begin_output(merge.bytes);
   const std::uint64_t bytes = cell_bytes(merge.records, merge.bytes, memory_);
   if (!merges_by_cells(sources_, merge.bytes / bytes, memory_.geometry().table_bytes)) {
     throw Error(ErrorCode::no_space, kTooManyTables);
   }
   merge_cells(bytes, blocks, merge.range);
-  result_.text().finish();
+  destination_.text().finish();
   meter_.end("merge");
 }
 
@@ -383,10 +395,10 @@ void TextSorting::merge_shared(BlockMemory& blocks) {
 void TextSorting::write_sorted(TextOffload& offload, std::uint64_t record_bytes) {
   report_.runs = 1;
   meter_.begin(Phase::merging, record_bytes);
-  result_.begin(record_bytes, header_, *io_);
-  totals_ += offload.emit(result_.text(), result_.tickets(),
+  begin_output(record_bytes);
+  totals_ += offload.emit(destination_.text(), destination_.tickets(),
                           [this](std::uint64_t bytes) { meter_.advance(bytes); });
-  result_.text().finish();
+  destination_.text().finish();
   report_.accelerator = offload.report();
   meter_.end("write");
 }
@@ -395,7 +407,7 @@ void TextSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
                               const KeyRange& range) {
   const TextMergeOptions merge{options_.output_syntax(), emit_rules(options_),
                                options_.dropped_bytes(), &stopped_};
-  CellEmitter emitter(merge, result_.text(), result_.tickets(), monitor_);
+  CellEmitter emitter(merge, destination_.text(), destination_.tickets(), monitor_);
   TextMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
                     memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
@@ -410,7 +422,8 @@ std::size_t TextSorting::part_streams(std::uint64_t cell_bytes) const {
       std::all_of(sources_.begin(), sources_.end(),
                   [](const MergeSource& source) { return source.run == nullptr; });
   if (!whole || !in_memory) return 1;
-  return result_.streams(formation_->output_bytes(), sources_.size(), cell_bytes);
+  return destination_.streams(formation_->output_bytes(), sources_.size(), cell_bytes,
+                              memory_.threads());
 }
 
 void TextSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) {
@@ -420,8 +433,8 @@ void TextSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) 
                            static_cast<std::ptrdiff_t>(merge.dropped_bytes);
   SpreadMerger merger(sources_, {keys_.get(), nullptr}, cell_bytes, extra_bytes,
                       memory_.workspaces(), *workers_, monitor_);
-  merger.lay_out(result_.parts(), result_.text());
-  CellEmitter emitter(merge, result_.text(), merger.places(), monitor_);
+  merger.lay_out(*destination_.parts(), destination_.text());
+  CellEmitter emitter(merge, destination_.text(), merger.places(), monitor_);
   merger.run(emitter, streams, [this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }
@@ -438,7 +451,7 @@ void TextSorting::merge_files() {
   auto cursors = open_files(0, count);
   if (count == inputs_.files.size()) {
     report_.merge_degree = inputs_.files.size();
-    result_.begin(inputs_.bytes, header_, *io_);
+    begin_output(inputs_.bytes);
     write_merge(std::move(cursors), on_disorder());
   } else {
     // More files than can be merged at once: groups of them become runs.
@@ -459,15 +472,15 @@ void TextSorting::merge_files() {
     totals_.removed += reducer.removed();
     report_.passes += reducer.passes() + 1;
     report_.merge_degree = sources.size();
-    result_.begin(inputs_.bytes, header_, *io_);
+    begin_output(inputs_.bytes);
     write_merge(cursors_of(sources, scratch_->opened(), blocks));
   }
-  result_.text().finish();
+  destination_.text().finish();
   meter_.end("merge");
 }
 
 RecordMerge::OnDisorder TextSorting::on_disorder() const {
-  if (assumes_sorted_) return [](const RecordCursor&) { throw WrongGuess{}; };
+  if (assumes_sorted_) return [](const RecordCursor&) { throw GivenUp{&Attempt::assumes_order}; };
   if (!options_.check_merged) return {};
   return [](const RecordCursor& cursor) {
     static_cast<const FileCursor&>(cursor).fail(
@@ -501,8 +514,8 @@ std::vector<std::unique_ptr<RecordCursor>> TextSorting::open_files(std::size_t f
 void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                               RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.has_groups(), std::move(on_disorder));
-  PieceWriter writer(result_.text().begin_open_ended(result_.tickets()++), options_.output_syntax(),
-                     options_.dropped_bytes());
+  PieceWriter writer(destination_.text().begin_open_ended(destination_.tickets()++),
+                     options_.output_syntax(), options_.dropped_bytes());
   RecordEmitter emitter(writer, emit_rules(options_));
   while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
     meter_.advance(merge.record().size() + 1);
@@ -514,10 +527,10 @@ void TextSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors
 void TextSorting::finish() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
-  const auto sums = result_.sums(std::array{totals_.written, totals_.removed, input_hash_});
+  const auto sums = destination_.sums(std::array{totals_.written, totals_.removed, input_hash_});
   if (!stopped_) check_output(sums[0], sums[1], sums[2]);
   if (options_.check_input) options_.check_input(input_hash_);
-  report_.output_in_place = result_.publish(*io_, meter_, reader_of_output());
+  report_.output_in_place = destination_.publish(*io_, meter_, reader_of_output());
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
   report_.checksum = totals_.written.sum;
@@ -576,18 +589,15 @@ bool may_be_sorted(const TextSortOptions& options) {
 }  // namespace
 
 SortReport text_sort(const TextSortOptions& options) {
-  if (may_be_sorted(options)) {
-    const io::StandardInputPlace input;
-    TextSortOptions merge = options;
-    merge.merge_only = true;
-    merge.acceleration = Acceleration::never;
-    try {
-      return TextSorting(merge, true).run();
-    } catch (const WrongGuess&) {
-      input.restore();  // nothing is lost, and no output has appeared
+  const Attempt first{.assumes_order = may_be_sorted(options)};
+  return run_attempts(first, [&](const Attempt& attempt) {
+    TextSortOptions now = for_attempt(attempt, options);
+    if (attempt.assumes_order) {
+      now.merge_only = true;
+      now.acceleration = Acceleration::never;
     }
-  }
-  return run_or_start_again<TextSorting>(options);
+    return TextSorting(now, attempt.assumes_order);
+  });
 }
 
 std::unique_ptr<CallerSort> make_text_caller_sort(const TextSortOptions& options, Inputs inputs) {

@@ -213,8 +213,15 @@ TextPlanInput text_input(Draws& draws) {
   return input;
 }
 
+std::string too_small(const TextPlanInput& input) {
+  return " error: memory_bytes (" + format_bytes(input.memory_bytes) +
+         ") is too small for 1 thread: give more";
+}
+
 std::string plan_lines(Draws& draws) {
-  return numbers_of(plan_text(with_best_threads(text_input(draws))));
+  const TextPlanInput input = text_input(draws);
+  const auto best = with_best_threads(input);
+  return best ? numbers_of(*plan_text(*best)) : too_small(input);
 }
 
 std::string plan_long_lines(Draws& draws) {
@@ -279,6 +286,10 @@ std::string plan_join_of_lines(Draws& draws) {
       .add("rest", budget.rest);
   for (const TextPlanInput& plan : plan_inputs(options, budget, inputs)) {
     numbers.add("side", plan.memory_bytes).add("spare", plan.spare_table_bytes);
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const TextPlanInput plan = plan_inputs(options, budget, inputs)[i];
+    if (!inputs[i].presorted && !with_best_threads(plan)) return too_small(plan);
   }
   numbers.add("has_room", has_room_for(options, budget, inputs, longest));
   return numbers.text();

@@ -36,9 +36,10 @@ class Harness {
       : format_(format),
         layout_(format),
         geometry_(CpuChunkGeometry::plan(
-            shape.memory_bytes, layout_, shape.threads,
-            std::max<std::size_t>(1, shape.push_bytes / format.record_bytes),
-            2 * std::max<std::size_t>(16, shape.piece_bytes / format.record_bytes))),
+                      shape.memory_bytes, layout_, shape.threads,
+                      std::max<std::size_t>(1, shape.push_bytes / format.record_bytes),
+                      2 * std::max<std::size_t>(16, shape.piece_bytes / format.record_bytes))
+                      .value()),
         memory_(geometry_.memory_bytes),
         leave_unsorted_(shape.leave_unsorted),
         streams_(shape.streams),

@@ -334,8 +334,7 @@ TEST(CpuChunkSorter, works_in_the_smallest_memory_that_can_be_planned) {
         try {
           Harness harness(format, shape, 1);
           return true;
-        } catch (const Error& error) {
-          EXPECT_EQ(error.code(), ErrorCode::no_space);
+        } catch (const std::bad_optional_access&) {  // there is no plan
           return false;
         }
       };
@@ -459,10 +458,10 @@ TEST(CpuChunkSorter, may_be_given_up_at_any_time) {
   }  // destroyed with blocks on their way
 }
 
-TEST(CpuChunkGeometry, too_little_memory_is_an_error) {
+TEST(CpuChunkGeometry, too_little_memory_is_refused) {
   const KeyLayout layout(format_of("u64"));
   for (const std::size_t bytes : {std::size_t{0}, kKiB, 50 * kKiB}) {
-    EXPECT_THROW(CpuChunkGeometry::plan(bytes, layout, 2, 1000, 1000), Error) << bytes;
+    EXPECT_FALSE(CpuChunkGeometry::plan(bytes, layout, 2, 1000, 1000)) << bytes;
   }
 }
 

@@ -40,10 +40,10 @@ TEST(TextPlan, blocks_are_as_large_as_one_pass_allows) {
   input.memory_bytes = kGiB;
   input.input_bytes = 2 * kGigabyte;
   input.threads = 2;
-  EXPECT_EQ(plan_text(input).block_bytes, kMiB);
+  EXPECT_EQ(plan_text(input)->block_bytes, kMiB);
   input.memory_bytes = 64 * kMiB;
   input.input_bytes = 2 * kGigabyte;
-  const TextGeometry plan = plan_text(input);
+  const TextGeometry plan = *plan_text(input);
   EXPECT_GE(plan.memory_bytes / 2 / (2 * plan.block_bytes),
             input.input_bytes / (plan.region_bytes / 5 * 4));
   EXPECT_LE(expected_table_bytes(input.input_bytes, 0, plan.block_bytes), plan.table_bytes);
@@ -60,8 +60,8 @@ TEST(TextPlan, input_that_is_held_is_read_in_no_more_parts_than_regions) {
         input.threads = threads;
         SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(memory / kMiB) +
                      " MiB, " + std::to_string(percent) + " %");
-        const TextPlanInput best = with_best_threads(input);
-        const TextGeometry plan = plan_text(best);
+        const TextPlanInput best = *with_best_threads(input);
+        const TextGeometry plan = *plan_text(best);
         if (plan.passes == 0) {
           EXPECT_LE(input.input_bytes / plan.chunk_bytes, plan.regions - 1);
         }
@@ -76,16 +76,16 @@ TEST(TextPlan, takes_the_memory_that_is_worth_it) {
   input.memory_bytes = kGiB;
   input.input_bytes = 4 * kGigabyte;
   input.threads = 2;
-  const TextGeometry plan = plan_text(input);
+  const TextGeometry plan = *plan_text(input);
   EXPECT_LE(plan.memory_bytes, kGiB / 2);
   EXPECT_EQ(plan.passes, 1u);
   input.threads = 12;  // shorter runs otherwise
-  EXPECT_GT(plan_text(input).memory_bytes, kGiB / 8 * 7);
+  EXPECT_GT(plan_text(input)->memory_bytes, kGiB / 8 * 7);
   input.threads = 2;
   input.input_bytes = 2 * kGigabyte;  // a part of it stays in memory
-  EXPECT_GT(plan_text(input).memory_bytes, kGiB / 8 * 7);
+  EXPECT_GT(plan_text(input)->memory_bytes, kGiB / 8 * 7);
   input.input_bytes = 32 * kGigabyte;  // many runs
-  EXPECT_GT(plan_text(input).memory_bytes, kGiB / 8 * 7);
+  EXPECT_GT(plan_text(input)->memory_bytes, kGiB / 8 * 7);
 }
 
 // Whatever the threads: they share the memory in which runs are formed.
@@ -114,10 +114,10 @@ TEST(TextPlan, takes_the_fewest_passes_that_all_workers_can_share) {
         input.memory_bytes = kMemory[i];
         input.input_bytes = row.input_bytes;
         input.threads = threads;
-        const TextPlanInput best = with_best_threads(input);
+        const TextPlanInput best = *with_best_threads(input);
         EXPECT_LE(best.threads, threads);
         EXPECT_GE(best.threads, std::min(threads, 3u));
-        const unsigned passes = plan_text(best).passes;
+        const unsigned passes = plan_text(best)->passes;
         // One or two threads save one more here and there.
         EXPECT_LE(passes, row.passes[i]);
         if (threads > 2) {
@@ -138,7 +138,7 @@ TEST(TextPlan, leaves_no_merge_to_one_worker) {
       input.memory_bytes = input.input_bytes / parts;
       input.threads = threads;
       SCOPED_TRACE(std::to_string(parts) + ", threads " + std::to_string(threads));
-      const TextGeometry plan = plan_text(with_best_threads(input));
+      const TextGeometry plan = *plan_text(*with_best_threads(input));
       EXPECT_EQ(plan.merge_cost, 2 * plan.passes);
     }
   }

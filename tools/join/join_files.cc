@@ -1,0 +1,226 @@
+// xxl join of lines, rows of CSV and TSV, and binary records.
+#include <algorithm>
+#include <clocale>
+#include <cstdio>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "base/units.h"
+#include "cli/devices.h"
+#include "join/join_shared.h"
+#include "report/job_watch.h"
+#include "report/join_report.h"
+#include "sort/sort_shared.h"
+
+namespace xxl::cli {
+namespace {
+
+// -1, -2 and -j, or --key and its kin.
+void refuse_both_kinds_of_keys(const JoinArguments& arguments, std::size_t side) {
+  if (!arguments.fields[side] || key_specs(arguments.options, side).empty()) return;
+  throw_usage(arguments.options.command(), "-1, -2 and -j exclude --key, --key1 and --key2");
+}
+
+JoinShape shape_option(const JoinArguments& arguments, JoinKind kind) {
+  const ParsedOptions& options = arguments.options;
+  const bool has_letters = options.has("-a") || options.has("-v");
+  if (has_letters && options.has("how")) {
+    throw_usage(options.command(), "--how excludes -a and -v");
+  }
+  return has_letters ? arguments.shape : shape_of(kind);
+}
+
+// Of reports.
+std::string shape_text(const JoinArguments& arguments) {
+  const ParsedOptions& options = arguments.options;
+  if (!options.has("-a") && !options.has("-v")) return options.word("how", "inner");
+  const JoinShape& shape = arguments.shape;
+  for (const auto& [name, other] :
+       {std::pair{"left", JoinKind::left}, std::pair{"right", JoinKind::right},
+        std::pair{"full", JoinKind::full}}) {
+    if (shape == shape_of(other)) return name;
+  }
+  if (shape.unmatched_r && shape.unmatched_s) return "unmatched of R and S";
+  return shape.unmatched_r ? "unmatched of R" : "unmatched of S";
+}
+
+std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options) {
+  if (options.has("suffixes") && !options.has("header")) {
+    throw_usage(options.command(), "--suffixes is for names of columns: it requires --header");
+  }
+  const std::string text = options.value("suffixes", "_1,_2");
+  const std::size_t comma = text.find(',');
+  if (comma == text.npos || text.find(',', comma + 1) != text.npos) {
+    throw_usage(options.command(), "--suffixes=" + text + ": give two, as in --suffixes=_1,_2");
+  }
+  if (text.substr(0, comma) == text.substr(comma + 1)) {
+    throw_usage(options.command(), "--suffixes=" + text + " do not tell the columns apart");
+  }
+  return {text.substr(0, comma), text.substr(comma + 1)};
+}
+
+LineJoin line_join(const JoinArguments& arguments, const JoinSpec& join, bool as_they_are) {
+  LineJoin lines{.syntax = arguments.syntax,
+                 .row = arguments.row,
+                 .auto_row = arguments.auto_row,
+                 .filler = arguments.filler,
+                 .ignore_case = arguments.ignore_case,
+                 .empty_keys_match = join.empty_keys_match,
+                 .records_of_r = as_they_are};
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    for (const std::string& key : join.keys[side]) {
+      lines.key_fields[side].push_back(parse_line_field(key));
+    }
+  }
+  return lines;
+}
+
+void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
+  const ParsedOptions& options = arguments.options;
+  join.shape = shape_option(arguments, join.kind);
+  join.header = options.has("header");
+  join.records = {options.value("record", "lines"), options.value("record", "lines")};
+  join.empty_keys_match = options.word("empty-keys", "equal") == "equal";
+  join.zero_terminated = arguments.terminator == '\0';
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    refuse_both_kinds_of_keys(arguments, side);
+    join.keys[side] = key_specs(options, side);
+    if (!join.keys[side].empty()) continue;
+    join.keys[side].push_back(std::to_string(arguments.fields[side].value_or(0) + 1));
+  }
+  // Rows of semi and anti joins.
+  const bool as_they_are = options.has("how") && !join.shape->pairs;
+  if (kind == TextKind::lines) {
+    if (as_they_are && (!arguments.row.empty() || arguments.auto_row || arguments.filler)) {
+      throw_usage(
+          options.command(),
+          "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
+    }
+    join.lines = line_join(arguments, join, as_they_are);
+    return;
+  }
+  if (as_they_are && (arguments.filler || options.has("suffixes"))) {
+    throw_usage(options.command(),
+                "rows of semi and anti joins are rows of R as they are: -e and --suffixes have no "
+                "effect");
+  }
+  join.skip_malformed = options.word("malformed", "error") == "skip";
+  if (const auto& separator = arguments.syntax.separator) {
+    const char byte = row_separator(*separator);
+    join.field_separator = byte == '\0' ? "\\0" : std::string(1, byte);
+  }
+  join.quotes = options.word("quote", "double") == "double";
+  join.filler = arguments.filler;
+  join.suffixes = suffixes_option(options);
+}
+
+constexpr std::array<const char*, kJoinSides> kRecordOfSide = {"record1", "record2"};
+
+RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
+  const std::string own = kRecordOfSide[side];
+  if (!options.has(own) && !options.has("record")) {
+    throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
+  }
+  const std::string record = options.value(own, options.value("record", ""));
+  if (text_kind(record) != TextKind::none) {
+    throw_usage(options.command(),
+                "--record1 and --record2 are for binary records; text is of one kind on both "
+                "sides: --record=" +
+                    record);
+  }
+  return parse_record_format(record, key_specs(options, side), false, kOtherRecords);
+}
+
+std::string describe(const RecordFormat& format) {
+  return format.name + ", " + format_count(format.record_bytes, "byte") + ", key of " +
+         format_count(format.key_bytes(), "byte");
+}
+
+void refuse_gpus(const ParsedOptions& options, const DeviceChoice& device) {
+  if (device.acceleration != Acceleration::always) return;
+  throw_usage(options.command(),
+              "--device=" + options.value("device", "") + ": text is joined on the CPU");
+}
+
+void refuse_gpu_options(const ParsedOptions& options) {
+  for (const char* option : {"gpu-memory", "multi-gpu"}) {
+    if (options.has(option)) {
+      throw_usage(options.command(), std::string("--") + option + ": text is joined on the CPU");
+    }
+  }
+}
+
+JoinSubject subject_of(const JoinArguments& arguments, TextKind kind, const JoinSpec& join) {
+  JoinSubject subject{.inputs = join.inputs,
+                      .records = join.records,
+                      .kind = shape_text(arguments),
+                      .output = join.count_only ? "" : join.output,
+                      .scratch_dirs = join.scratch_dirs};
+  if (kind != TextKind::none) return subject;
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    subject.records[side] = describe(format_of_side(arguments.options, side));
+  }
+  return subject;
+}
+
+}  // namespace
+
+void set_records(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
+  const ParsedOptions& options = arguments.options;
+  if (kind != TextKind::none) return set_text(arguments, kind, join);
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    format_of_side(options, side);
+    join.records[side] = options.value(kRecordOfSide[side], options.value("record", ""));
+    join.keys[side] = key_specs(options, side);
+  }
+  join.columns = options.value("layout", "");
+  if (options.has("layout") && join.columns.empty()) {
+    throw_usage(options.command(), "--layout= leaves nothing of a row");
+  }
+}
+
+int join_files(const Caller& caller, const JoinArguments& arguments, TextKind kind) {
+  const ParsedOptions& options = arguments.options;
+  JoinSpec join;
+  set_join_options(arguments, join);
+  set_records(arguments, kind, join);
+  JobWatch watch(caller, options, join, join);
+  if (kind != TextKind::none) refuse_gpu_options(options);
+  const DeviceChoice device = device_option(options, join.time_line);
+  if (kind != TextKind::none) {
+    refuse_gpus(options, device);
+  } else {
+    device.give_to(join);
+  }
+  const JoinSubject subject = subject_of(arguments, kind, join);
+  const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
+  const bool show_progress = progress_option(options, true);
+  if (options.has("explain")) {
+    const JoinPlan plan = plan_join(join);
+    std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
+               stdout);
+    return kExitSuccess;
+  }
+  const JoinReport report = watch.run(
+      {join.inputs.begin(), join.inputs.end()}, show_progress, [&] { return do_job(join); },
+      [&](const JoinReport* done) -> JobWatch::Texts {
+        if (done == nullptr) return {explain(subject, plan_join(join))};
+        return {explain(subject, done->plan), stats_table(subject, *done), done->plan.threads,
+                std::max(done->sides[0].passes, done->sides[1].passes)};
+      });
+  if (join.count_only) {
+    std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
+  }
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    if (report.sides[side].skipped == 0) continue;
+    std::fprintf(stderr, "%swarning: %s: %s left out\n", caller.prefix.c_str(),
+                 quote_controls(subject.inputs[side]).c_str(),
+                 format_count(report.sides[side].skipped, "malformed row").c_str());
+  }
+  if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
+  if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());
+  return kExitSuccess;
+}
+
+}  // namespace xxl::cli
